@@ -52,6 +52,8 @@ pub struct Config {
     pub files: Vec<PathBuf>,
     /// The journal.
     pub journal: JournalConfig,
+    /// Whether the session of a question without a named session is kept.
+    pub keep_asks: bool,
     /// The source of the model; for a default model, that of its provider's key.
     pub model_place: ValueSource,
     /// The network settings.
@@ -165,6 +167,7 @@ impl Default for Config {
             extensions: Vec::new(),
             files: Vec::new(),
             journal: JournalConfig::default(),
+            keep_asks: true,
             model_place: Origin::Default.into(),
             network: Network::default(),
             options,

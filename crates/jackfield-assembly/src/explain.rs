@@ -175,6 +175,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ),
         ("serve.tools", json!("all")),
         ("serve.whole_replies", json!(config.serve.whole_replies)),
+        ("session.keep_asks", json!(config.keep_asks)),
         ("session.second_message", json!(second)),
         ("settings.response_format", json!("text")),
         (

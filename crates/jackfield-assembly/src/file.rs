@@ -150,7 +150,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::limits(&mut config.options.limits, root.section("limits"));
     sections::network(&mut config.network, root.section("network"), trust);
     sections::policy(&mut config.options, root.section("policy"), trust);
-    sections::session(&mut config.options, root.section("session"));
+    sections::session(config, root.section("session"));
     sections::settings(config, root.section("settings"), trust);
     serve::read(&mut config.serve, root.section("serve"), trust);
     web::read(&mut config.web, root.section("web"), trust);

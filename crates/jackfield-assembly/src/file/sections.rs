@@ -295,14 +295,17 @@ const UNKNOWN: &[(&str, UnknownPolicy)] = &[
 ];
 
 /// Reads `[session]`.
-pub(crate) fn session(options: &mut TurnOptions, mut section: Section<'_>) {
+pub(crate) fn session(config: &mut Config, mut section: Section<'_>) {
+    form::keys! { section over config;
+        keep_asks: form::flag(), "Whether the session of an `ask` without --session is kept";
+    }
     let second = form::one_of(&[
         ("cancel", SecondMessage::Cancel),
         ("queue", SecondMessage::Queue),
         ("refuse", SecondMessage::Refuse),
     ]);
     let about = "What becomes of a message to a session that is at work";
-    section.set("second_message", second, about, &mut options.if_busy);
+    section.set("second_message", second, about, &mut config.options.if_busy);
     section.finish();
 }
 

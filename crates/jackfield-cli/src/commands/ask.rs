@@ -6,7 +6,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_assembly::{
-    Assembly, Config, Environment, Flags, MissingKey, Registry, RuleFile, Surroundings, load,
+    Assembly, Config, Environment, Flags, MissingKey, OpenJournal, Registry, RuleFile,
+    Surroundings, load,
 };
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::ModelFailureKind;
@@ -15,6 +16,7 @@ use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
+use jackfield_domain::turn_log::{SessionLog, TurnLog};
 use jackfield_engine::{AnswerFit, Engine, SendMessage, ServerTools, TurnReport, WaitingTurn};
 
 use crate::approval::Terminal;
@@ -44,9 +46,14 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
     let surroundings = surroundings()?;
     let config = load_config_in(&flags, &surroundings)?;
     let rule_file = RuleFile::of(&surroundings, &flags)?;
-    let opening = session_journal::open_in_background(&config, registry);
+    let is_one_off = ask.session.session().is_none();
+    let is_kept = config.keep_asks || !is_one_off;
+    let opening = is_kept.then(|| session_journal::open_in_background(&config, registry));
     let prepared = registry.prepare(&config, &surroundings.environment)?;
-    let journal = opening.wait_and_warn().await?;
+    let journal = match opening {
+        Some(opening) => opening.wait_and_warn().await?,
+        None => OpenJournal::ephemeral(),
+    };
     let mut assembled = prepared.with_journal(Arc::clone(&journal.journal));
     if let Some(format) = format {
         check_schema(&format).await?;
@@ -68,6 +75,8 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
     };
     let message = attach::message(files, &question);
     let is_persistent = journal.journal.is_durable();
+    let engine = assembled.engine.clone();
+    let one_off = is_one_off.then(|| session.clone());
     let ended = converse(
         assembled,
         message,
@@ -78,8 +87,27 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         rule_file,
     )
     .await;
+    if let Some(session) = one_off.filter(|_| ended.is_err()) {
+        forget_failure(&engine, &session).await;
+    }
     session_journal::prune_and_close(&journal, &config.journal).await;
     ended
+}
+
+/// Deletes the session of a question that failed before anything was used: there is nothing to continue.
+async fn forget_failure(engine: &Engine, session: &SessionId) {
+    let Ok(loaded) = engine.load(session).await else {
+        return;
+    };
+    let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
+    let is_nothing = |turn: &TurnLog| {
+        let failed = matches!(turn.end(), Some((_, TurnEnd::Failed(_))));
+        failed && turn.usage().total() == 0 && turn.calls.is_empty()
+    };
+    if log.turns.iter().all(is_nothing) {
+        // It stays where another process has it now.
+        let _deleted = engine.delete(session).await;
+    }
 }
 
 /// Reads the question. If standard input is slow, a notice says that it is being read.
