@@ -12,6 +12,8 @@ use crate::surroundings::Surroundings;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FoundServers {
+    /// Whether it is in the project, which may be a stranger's.
+    pub of_project: bool,
     /// Its owner, or its description.
     pub owner: &'static str,
     /// Its path.
@@ -29,17 +31,23 @@ pub fn found_servers(surroundings: &Surroundings) -> Vec<FoundServers> {
     let home = surroundings.home.as_ref();
     let of_home = HOME
         .iter()
-        .filter_map(|(of, path)| Some((*of, home?.join(path))));
+        .filter_map(|(of, path)| Some((*of, home?.join(path), false)));
     let config = surroundings.config_directory.as_ref();
     let of_config = CONFIG
         .iter()
-        .filter_map(|(of, path)| Some((*of, config?.join(path))));
+        .filter_map(|(of, path)| Some((*of, config?.join(path), false)));
     let of_project = PROJECT
         .iter()
-        .map(|(of, path)| (*of, surroundings.directory.join(path)));
+        .map(|(of, path)| (*of, surroundings.directory.join(path), true));
     let all = of_project.chain(of_home).chain(of_config);
-    all.filter_map(|(of, path)| read_servers(surroundings, of, path))
-        .collect()
+    all.filter_map(|(of, path, of_project)| {
+        let found = read_servers(surroundings, of, path)?;
+        Some(FoundServers {
+            of_project,
+            ..found
+        })
+    })
+    .collect()
 }
 
 fn read_servers(
@@ -73,6 +81,7 @@ fn read_servers(
         format!("{key}: {}", problem.message)
     });
     Some(FoundServers {
+        of_project: false,
         owner,
         path,
         servers,

@@ -40,6 +40,9 @@ pub struct Init {
     /// Replace the file if it is there already.
     #[arg(long)]
     pub force: bool,
+    /// Take over the MCP servers of other programs without being asked, but none of this project.
+    #[arg(long, conflicts_with = "print")]
+    pub import: bool,
     /// Do not ask servers on this machine for their models.
     #[arg(long)]
     pub no_probe: bool,
@@ -81,6 +84,7 @@ const INIT_EXAMPLES: &str = "\
 Examples:
   jackfield config init
   jackfield config init --print
+  jackfield config init --import
   jackfield config init --out work.toml --force
 
 A file that is there is never replaced without --force. Keys stay where they are.";

@@ -1,24 +1,29 @@
 //! `jackfield config init`: writes a first configuration from what is found on this machine.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_assembly::{
-    Config, KeySource, KeyState, LocalFindings, LocalServer, ProviderConfig, Registry,
-    Surroundings, found_servers,
+    Config, Flags, ImportedServers, KeySource, KeyState, LocalFindings, LocalServer,
+    ProviderConfig, Registry, Surroundings, found_servers,
 };
+use jackfield_domain::ids::ToolboxId;
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::approval::Terminal;
 use crate::args::config::Init;
+use crate::commands::mcp::manage;
 use crate::commands::printed;
 use crate::commands::reach::reach;
 use crate::exit::Exit;
 use crate::fault::CommandError;
-use crate::render;
+use crate::render::{self, words};
+use crate::withdrawal::ReadQuestion;
 
 /// Detects keys and servers, and writes a configuration file, or prints it.
 ///
@@ -56,8 +61,55 @@ pub(crate) async fn run(
     })?;
     write(&file, &text, init.force)?;
     render::remark(&format!("written: {}", file.display()));
+    take_over(init, surroundings, &found)?;
     render::remark("next: jackfield doctor");
     Ok(Exit::Answered)
+}
+
+/// Copies the MCP servers of other programs into a file of our own, if the person wants it. Those of a project, which
+/// may be a stranger's, are left to `mcp import`.
+fn take_over(
+    init: &Init,
+    surroundings: &Surroundings,
+    found: &LocalFindings,
+) -> Result<(), CommandError> {
+    let mut servers: Vec<(ToolboxId, Value)> = Vec::new();
+    for one in found.servers.iter().filter(|one| !one.of_project) {
+        // What is wrong with a file was said when it was found.
+        let Ok(imported) = ImportedServers::read(surroundings, &one.path) else {
+            continue;
+        };
+        for (id, server) in imported.servers {
+            if !servers.iter().any(|(known, _)| *known == id) {
+                servers.push((id, server));
+            }
+        }
+    }
+    if servers.is_empty() || !(init.import || is_wanted(&servers)) {
+        return Ok(());
+    }
+    let file = manage::file(surroundings, &Flags::default())?;
+    let known = manage::write(&file, &servers, false)?;
+    manage::report_import(&servers, &known, &file);
+    Ok(())
+}
+
+/// Asks whether to take over these servers; no without a terminal.
+fn is_wanted(servers: &[(ToolboxId, Value)]) -> bool {
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return false;
+    }
+    let Ok(mut terminal) = Terminal::open() else {
+        return false;
+    };
+    let ids: Vec<&str> = servers.iter().map(|(id, _)| id.as_str()).collect();
+    let servers = words::counted(ids.len() as u64, "MCP server");
+    render::remark(&format!(
+        "take over {servers} of other programs ({})? [y]es  [n]o",
+        words::shortened(&ids.join(", "), MAX_NAMES)
+    ));
+    let said = terminal.line(&ReadQuestion::never_withdrawn());
+    said.is_some_and(|said| ["y", "yes"].contains(&said.trim().to_lowercase().as_str()))
 }
 
 /// Detects keys in the environment, local model servers, and files of MCP servers.
@@ -206,6 +258,9 @@ fn already_exists(file: &Path) -> CommandError {
                 replace it with `--force`";
     CommandError::new(Exit::Configuration, message).with_help(help)
 }
+
+/// How much of the names of servers is shown, in characters.
+const MAX_NAMES: usize = 200;
 
 /// How long a local server may take to list its models.
 const TIME_LIMIT: Duration = Duration::from_secs(2);

@@ -174,6 +174,45 @@ fn files_of_servers_are_named_and_not_copied() {
 }
 
 #[test]
+fn servers_of_other_programs_are_taken_over_if_asked_for_but_none_of_a_project() {
+    let run = |more: &str| {
+        let mut run = init([])
+            .in_home(
+                ".cursor/mcp.json",
+                r#"{"mcpServers":{"hub":{"command":"gh"},"far":{"url":"https://mcp.example"}}}"#,
+            )
+            .in_home(
+                ".claude.json",
+                r#"{"mcpServers":{"hub":{"command":"other"},"box":{"command":"box"}}}"#,
+            )
+            .in_home(
+                "project/.mcp.json",
+                r#"{"mcpServers":{"strange":{"command":"x"}}}"#,
+            );
+        if !more.is_empty() {
+            run = run.arg(more);
+        }
+        run.run()
+    };
+    let ran = run("--import");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let imported = "imported: hub, box, in ~/.config/jackfield/mcp-servers.json\n";
+    let other = "imported: box, hub, in ~/.config/jackfield/mcp-servers.json\n";
+    assert!(
+        ran.err.contains(imported) || ran.err.contains(other),
+        "{}",
+        ran.err
+    );
+    // Nobody is there to be asked.
+    let ran = run("");
+    assert!(
+        ran.code == Some(0) && !ran.err.contains("imported"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
 fn a_file_is_written_once_and_replaced_only_by_force() {
     let home = tempfile::tempdir().unwrap();
     let run = |more: &str| {
