@@ -2,7 +2,9 @@
 
 mod answer;
 mod arithmetic;
+mod calendar;
 mod clock;
+mod conversions;
 mod language;
 mod places;
 mod small_talk;
@@ -139,7 +141,7 @@ impl UserRequest {
         let mut lines: Vec<String> = self
             .done
             .iter()
-            .map(|done| answer::tell(self.language, done))
+            .map(|done| answer::tell(self.language, &self.text, done))
             .collect();
         if !open.is_empty() {
             let forbidden = request.choice == ToolChoice::Forbidden;
@@ -233,10 +235,15 @@ impl DemoResult {
 /// The tasks in a text, in the order in which they stand there.
 fn find_tasks(text: &str) -> Vec<DemoTask> {
     let language = Language::of(text).unwrap_or_default();
-    let mut found: Vec<(usize, DemoTask)> = arithmetic::find(text)
-        .into_iter()
+    let day = calendar::find(text);
+    // A date such as 2026-12-01 is no difference.
+    let is_sum = |(at, _): &(usize, String)| day.as_ref().is_none_or(|(asked, _)| at < asked);
+    let expressions = arithmetic::find(text).into_iter().filter(is_sum);
+    let mut found: Vec<(usize, DemoTask)> = expressions
+        .chain(conversions::find(text))
         .map(|(at, expression)| (at, DemoTask::Calculate { expression }))
         .chain(clock::find(text, language))
+        .chain(day.clone())
         .collect();
     found.sort_by_key(|(at, _)| *at);
     let mut tasks: Vec<DemoTask> = Vec::new();

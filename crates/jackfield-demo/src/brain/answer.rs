@@ -4,10 +4,10 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool_input::ToolInput;
 
 use super::language::Language;
-use super::{CALCULATOR, CLOCK, DemoResult, is_named, places, words};
+use super::{CALCULATOR, CLOCK, DemoResult, calendar, is_named, places, words};
 
-/// What came of one call, in words.
-pub(super) fn tell(language: Language, done: &DemoResult) -> String {
+/// What came of one call, in words. `text` is the question.
+pub(super) fn tell(language: Language, text: &str, done: &DemoResult) -> String {
     let name = done.call.name.as_str();
     let said = said(language, &done.outcome.result);
     let argument = |key: &str| match &done.call.input {
@@ -32,6 +32,12 @@ pub(super) fn tell(language: Language, done: &DemoResult) -> String {
             name.to_owned()
         };
         return words::failed(language, &tool, &said, asked);
+    }
+    if is_clock
+        && argument("format") == Some(calendar::FORMAT)
+        && let Some(answer) = calendar::answer(language, text, &said)
+    {
+        return answer;
     }
     match asked {
         Some(expression) if is_calculator => words::result(expression, &said),

@@ -55,6 +55,38 @@ pub(super) fn now(language: Language, said: &str) -> String {
     }
 }
 
+/// Which date it is, so many days from today.
+pub(super) fn day(language: Language, more: i64, date: &str) -> String {
+    match (language, more) {
+        (English, 1) => format!("Tomorrow is {date}."),
+        (English, -1) => format!("Yesterday was {date}."),
+        (English, _) => format!("Today is {date}."),
+        (Russian, 1) => format!("Завтра {date}."),
+        (Russian, -1) => format!("Вчера было {date}."),
+        (Russian, _) => format!("Сегодня {date}."),
+        (Chinese, 1) => format!("明天是 {date}。"),
+        (Chinese, -1) => format!("昨天是 {date}。"),
+        (Chinese, _) => format!("今天是 {date}。"),
+    }
+}
+
+/// How many days there are until a date.
+pub(super) fn until(language: Language, days: i64, date: &str) -> String {
+    let ago = -days;
+    match language {
+        English if days == 0 => format!("{date} is today."),
+        English if days < 0 => format!("{date} was {ago} days ago."),
+        English if days == 1 => format!("Until {date}: 1 day."),
+        English => format!("Until {date}: {days} days."),
+        Russian if days == 0 => format!("{date} — это сегодня."),
+        Russian if days < 0 => format!("Дней с {date}: {ago}."),
+        Russian => format!("Дней до {date}: {days}."),
+        Chinese if days == 0 => format!("{date} 就是今天。"),
+        Chinese if days < 0 => format!("{date} 已经过去 {ago} 天。"),
+        Chinese => format!("距离 {date} 还有 {days} 天。"),
+    }
+}
+
 /// What another tool said.
 pub(super) fn other(language: Language, tool: &str, said: &str) -> String {
     match language {

@@ -3,6 +3,7 @@
 mod asking;
 mod clock;
 mod conversation;
+mod days;
 mod http;
 mod phrasings;
 mod server;

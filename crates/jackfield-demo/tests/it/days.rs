@@ -1,0 +1,114 @@
+//! Questions about days and about lengths, in three languages.
+
+use jackfield_domain::outcome::ToolResult;
+use serde_json::json;
+
+use crate::asking::{Talk, calculate, calls};
+
+/// Asks, and says that today is this date.
+#[track_caller]
+fn check(text: &str, today: &str, answer: &str) {
+    let mut talk = Talk::asking(text);
+    let asked = talk.reply();
+    let wanted = (
+        "current_datetime".to_owned(),
+        json!({ "format": "%Y-%m-%d" }),
+    );
+    assert_eq!(asked.calls.len(), 1, "{text}: {asked:?}");
+    let call = &asked.calls[0];
+    assert_eq!(
+        (call.tool.as_str().to_owned(), json!(call.arguments)),
+        wanted,
+        "{text}"
+    );
+    talk.outcomes(&asked, vec![ToolResult::text(today)]);
+    let reply = talk.reply();
+    assert_eq!(
+        (reply.text.as_str(), reply.calls.len()),
+        (answer, 0),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_date_of_a_day_is_counted_from_today() {
+    for (text, answer) in [
+        ("What is tomorrow's date?", "Tomorrow is 2027-01-01."),
+        ("what date is it tomorrow", "Tomorrow is 2027-01-01."),
+        ("What was yesterday's date?", "Yesterday was 2026-12-30."),
+        ("What day is it today?", "Today is 2026-12-31."),
+        ("what's the date?", "Today is 2026-12-31."),
+        ("Какое завтра число?", "Завтра 2027-01-01."),
+        ("Какое сегодня число?", "Сегодня 2026-12-31."),
+        ("明天几号？", "明天是 2027-01-01。"),
+        ("今天几号", "今天是 2026-12-31。"),
+    ] {
+        check(text, "2026-12-31", answer);
+    }
+    check("tomorrow's date?", "2028-02-28", "Tomorrow is 2028-02-29.");
+}
+
+#[test]
+fn the_days_until_a_date_are_counted() {
+    for (text, answer) in [
+        (
+            "How many days until Christmas?",
+            "Until 2026-12-25: 29 days.",
+        ),
+        (
+            "How many days until 2026-12-01?",
+            "Until 2026-12-01: 5 days.",
+        ),
+        ("days until March 3rd", "Until 2027-03-03: 97 days."),
+        (
+            "How many days is it until 27 November?",
+            "Until 2026-11-27: 1 day.",
+        ),
+        ("How many days until November 26?", "2026-11-26 is today."),
+        (
+            "How many days until 2026-11-20?",
+            "2026-11-20 was 6 days ago.",
+        ),
+        ("Сколько дней до нового года?", "Дней до 2027-01-01: 36."),
+        ("Сколько дней до 1 мая?", "Дней до 2027-05-01: 156."),
+        ("距离圣诞节还有多少天？", "距离 2026-12-25 还有 29 天。"),
+    ] {
+        check(text, "2026-11-26", answer);
+    }
+}
+
+#[test]
+fn miles_and_kilometres_are_converted_by_the_calculator() {
+    for (text, expression) in [
+        ("How many kilometres are 5 miles?", "5 miles to km"),
+        ("What is 26.2 miles in km?", "26.2 miles to km"),
+        ("convert 10 km to miles", "10 km to miles"),
+        ("Сколько километров в 5 милях?", "5 miles to km"),
+        ("10 км в милях", "10 km to miles"),
+        ("5英里是多少公里", "5 miles to km"),
+    ] {
+        assert_eq!(
+            calls(&Talk::asking(text).reply()),
+            [calculate(expression)],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_it_cannot_count_it_says() {
+    for text in [
+        "How many days until my birthday?",
+        "What day is Easter?",
+        "How long are 5 miles?",
+        "How many days are there?",
+    ] {
+        let reply = Talk::asking(text).reply();
+        assert!(reply.calls.is_empty(), "{text}: {reply:?}");
+        assert!(
+            reply.text.contains("I cannot help with that"),
+            "{text}: {}",
+            reply.text
+        );
+    }
+}
