@@ -64,7 +64,7 @@ pub struct Config {
     pub(crate) prices: Prices,
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderConfig>,
-    /// Files and values that were found but are not used, with help.
+    /// Files and values that were found but are not used; with help, if the person can do something about it.
     pub remarks: Vec<ConfigProblem>,
     /// The raw values of files, environment and flags, by key, with their sources. Show them through
     /// [`Config::explain`], which redacts secrets.

@@ -10,6 +10,8 @@ use jackfield_engine::near::did_you_mean;
 pub(crate) enum UnsupportedServer {
     /// It cannot be reached or started yet.
     LeftOut(String),
+    /// It cannot be started as it stands, and the person can change that.
+    Mendable(String),
     /// One of its fields is one letter away from a known one.
     Slip(&'static str, String),
 }
@@ -32,7 +34,7 @@ pub(crate) fn id(name: &str) -> Result<String, String> {
 
 /// Why the server cannot be reached or started, if so.
 pub(crate) fn unsupported_transport(fields: &mut ServerFields<'_>) -> Option<UnsupportedServer> {
-    let mut why = None;
+    let (mut why, mut mendable) = (None, None);
     for name in ["transport", "type"] {
         let Some(said) = fields.take(name, text) else {
             continue;
@@ -64,15 +66,16 @@ pub(crate) fn unsupported_transport(fields: &mut ServerFields<'_>) -> Option<Uns
     }
     if fields.find_foreign("envFile").is_some() {
         let message = "its `envFile` is not read yet: give it the variables in `env`";
-        why = why.or_else(|| Some(message.to_owned()));
+        mendable = Some(message.to_owned());
     }
     for name in ["command", "args", "env", "cwd"] {
         let input_request = fields.find(name).and_then(input);
-        why = why.or_else(|| input_request.map(|asked| {
+        mendable = mendable.or_else(|| input_request.map(|asked| {
             format!("`${{input:{asked}}}` is not asked for yet: write a variable of the environment, `${{NAME}}`, in its place")
         }));
     }
-    why.map(UnsupportedServer::LeftOut)
+    let left_out = why.map(UnsupportedServer::LeftOut);
+    left_out.or_else(|| mendable.map(UnsupportedServer::Mendable))
 }
 
 /// The first input that a value asks for.

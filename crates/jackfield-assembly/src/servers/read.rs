@@ -185,7 +185,12 @@ impl<'a> ServersReader<'a> {
                 fields.remark(None, format!("left out: {why}"));
                 return None;
             }
-            Some(UnsupportedServer::LeftOut(_)) | None => {}
+            Some(UnsupportedServer::Mendable(why)) if enabled => {
+                let remark = ConfigProblem::new(fields.place(), format!("left out: {why}"));
+                self.pages.remark(remark.with_help(NOT_STARTED));
+                return None;
+            }
+            Some(UnsupportedServer::LeftOut(_) | UnsupportedServer::Mendable(_)) | None => {}
         }
         let command = fields.take("command", filled);
         if command.is_none() && unsupported.is_none() && fields.find("command").is_none() {
@@ -334,6 +339,8 @@ fn start_timeout(value: &Value) -> Result<Duration, String> {
     Ok(limit)
 }
 
+/// Help for a server that the person can mend.
+const NOT_STARTED: &str = "until then, the server is not started";
 /// The toolbox of the patterns `builtin/*`.
 const BUILTIN: &str = "builtin";
 /// The maximum length of a prefix of tool names.

@@ -328,8 +328,9 @@ pub fn surroundings() -> Result<Surroundings, CommandError> {
 pub fn load_config_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, CommandError> {
     let config = load(surroundings, flags)?;
     for remark in &config.remarks {
-        let help = remark.help.as_ref().map(|help| format!("; {help}"));
-        render::remark(&format!("{remark}{}", help.unwrap_or_default()));
+        if let Some(help) = &remark.help {
+            render::remark(&format!("{remark}; {help}"));
+        }
     }
     Ok(config)
 }
@@ -344,6 +345,7 @@ pub fn flags(setup: &ConfigArgs) -> Flags {
 
 /// The flags that locate the configuration.
 #[must_use]
+    // The others are said where servers are tested: nobody can do anything about them.
 pub fn source_flags(source: &Source) -> Flags {
     let mut flags = Flags::default();
     flags.config.clone_from(&source.config);

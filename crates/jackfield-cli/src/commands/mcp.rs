@@ -35,7 +35,12 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         }
         Mcp::Serve(serve) => return serve::run(serve, registry).await,
     };
-    let all = ask::assemble(&ask::source_flags(source), registry)?.servers;
+    let (config, environment) = ask::load_config(&ask::source_flags(source))?;
+    if matches!(mcp, Mcp::List { .. } | Mcp::Test { .. }) {
+        let silent = config.remarks.iter().filter(|remark| remark.help.is_none());
+        silent.for_each(|remark| render::remark(&remark.to_string()));
+    }
+    let all = registry.assemble(&config, &environment)?.servers;
     if let Mcp::Accept {
         json,
         server,
