@@ -5,7 +5,7 @@ use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{jackfield, kept};
+use crate::harness::{McpServer, jackfield, kept, tool};
 
 const GIF: &[u8] = b"GIF89a\x01";
 const PDF: &[u8] = b"%PDF-1.7\n%\xe2\xe3";
@@ -123,6 +123,53 @@ async fn a_model_that_sees_nothing_is_not_asked() {
     ran.fails(4, "takes pictures only", "take another model with --model");
     assert_eq!(deepseek.requests().len(), 0);
     kept(&deepseek);
+}
+
+#[tokio::test]
+async fn files_of_results_are_saved_for_programs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let content = json!([
+        { "type": "text", "text": "Here." },
+        { "type": "image", "data": "QUJD", "mimeType": "image/png" },
+        { "type": "resource", "resource": { "uri": "file:///notes.md", "mimeType": "text/markdown", "text": "# Notes" } },
+    ]);
+    for (flag, is_events) in [("--json", true), ("--output=json", false)] {
+        let server = McpServer::new(json!({
+            "tools": [tool("draw")], "calls": { "draw": [{ "reply": { "content": content, "isError": false } }] },
+        }));
+        let claude = ScriptedClaude::start([
+            ScriptTurn::call("s__draw", &json!({})),
+            ScriptTurn::text("Drawn."),
+        ])
+        .await;
+        let out = folder.path().join(if is_events { "a" } else { "b" });
+        let ask = jackfield(["ask", flag, "--yes", "--save-files"]);
+        let ask = ask
+            .more(&[&out.display().to_string(), "draw"])
+            .servers([("s", server.entry())]);
+        let ran = ask.at(&claude.base_url()).run().await;
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let last = match is_events {
+            true => ran.out.lines().last().unwrap_or_default(),
+            false => ran.out.as_str(),
+        };
+        let told: Value = serde_json::from_str(last).expect("JSON");
+        let saved = &told["calls"][0]["saved"];
+        assert_eq!(saved[0]["media_type"], "image/png", "{told}");
+        let path = saved[0]["path"].as_str().expect("a path");
+        assert!(
+            path.starts_with(&out.display().to_string()) && path.ends_with("-1.png"),
+            "{path}"
+        );
+        assert_eq!(std::fs::read(path).expect("a file"), b"ABC");
+        kept(&claude);
+    }
+    let ran = jackfield(["ask", "--save-files", "x", "hello"])
+        .at("http://127.0.0.1:1")
+        .run()
+        .await;
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    ran.says("needs --json or --output json");
 }
 
 #[tokio::test]

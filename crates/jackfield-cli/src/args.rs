@@ -239,6 +239,9 @@ pub struct Output {
         hide_short_help = true
     )]
     pub output: OutputFormat,
+    /// With --json or --output json: save images, audio and documents of tools' results in this folder.
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    pub save_files: Option<PathBuf>,
     /// Show notes, reasoning, whole results.
     #[arg(short, long)]
     pub verbose: bool,

@@ -17,6 +17,7 @@ pub mod markdown;
 mod models;
 pub mod plain;
 pub mod replay;
+mod saved_files;
 pub mod screen;
 mod servers;
 pub mod sessions;
@@ -39,6 +40,7 @@ pub use self::doctor::{checked, checks};
 pub use self::event::RenderEvent;
 pub use self::hidden::revealed;
 pub use self::models::{ProviderModels, ProviderStatus, models, providers};
+pub use self::saved_files::SavedFiles;
 pub use self::servers::{list as list_servers, logs, tested};
 pub use self::tools::{called, list, show};
 
@@ -122,11 +124,17 @@ impl From<PromptPlace> for QuestionPrompt {
 }
 
 /// The renderer of this process, for people or for programs. `prose` says that the answer may be Markdown, as
-/// opposed to requested JSON; `asks` that a person answers questions here.
+/// opposed to requested JSON; `asks` that a person answers questions here; `files` is for those of results, in JSON.
 #[must_use]
-pub fn view(json: bool, verbose: bool, prose: bool, asks: bool) -> Box<dyn TurnRenderer> {
+pub fn view(
+    json: bool,
+    verbose: bool,
+    prose: bool,
+    asks: bool,
+    files: Option<SavedFiles>,
+) -> Box<dyn TurnRenderer> {
     if json {
-        return Box::new(Json::new(io::stdout()));
+        return Box::new(Json::new(io::stdout()).saving(files));
     }
     let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
     // A terminal that cannot rewrite a line would keep every frame of the spinner.
@@ -147,7 +155,7 @@ pub fn view(json: bool, verbose: bool, prose: bool, asks: bool) -> Box<dyn TurnR
 /// A renderer for programs that only need the result: one document on standard output, and the live turn for
 /// people on standard error.
 #[must_use]
-pub fn result_view(verbose: bool) -> Box<dyn TurnRenderer> {
+pub fn result_view(verbose: bool, files: Option<SavedFiles>) -> Box<dyn TurnRenderer> {
     let look = HumanOptions {
         markdown: None,
         spins: io::stderr().is_terminal() && !is_dumb(),
@@ -157,7 +165,7 @@ pub fn result_view(verbose: bool) -> Box<dyn TurnRenderer> {
     };
     let screen = Screen::new(io::sink(), anstream::stderr(), false).wrapping(look.spins);
     let progress = Box::new(HumanRenderer::new(screen, look));
-    Box::new(whole::WholeRenderer::new(io::stdout(), progress))
+    Box::new(whole::WholeRenderer::new(io::stdout(), progress).saving(files))
 }
 
 /// Whether the terminal supports nothing but plain lines.

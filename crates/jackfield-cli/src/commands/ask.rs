@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::person::Person;
 use crate::question;
-use crate::render::{self, words};
+use crate::render::{self, SavedFiles, words};
 use crate::standing_rules::StandingRules;
 use crate::turn::{self, AskMode, CommandTurnEnd};
 
@@ -142,6 +142,7 @@ pub async fn converse(
     is_persistent: bool,
     rule_file: Option<RuleFile>,
 ) -> Result<Exit, CommandError> {
+    let files = saved_files(output)?;
     let Assembly {
         engine,
         mut options,
@@ -177,10 +178,10 @@ pub async fn converse(
         session,
     };
     let mut view = if at_end {
-        render::result_view(output.verbose)
+        render::result_view(output.verbose, files)
     } else {
         let asks = matches!(ask_mode, AskMode::Person(_));
-        render::view(output.json, output.verbose, !is_json, asks)
+        render::view(output.json, output.verbose, !is_json, asks, files)
     };
     let patience = servers::start_notice(&servers);
     let ended = turn::run(&engine, message, &mut *view, ask_mode).await;
@@ -195,6 +196,22 @@ pub async fn converse(
             exit_of(&engine, *report, fit, &model, strict.is_some()).await
         }
     }
+}
+
+/// The folder for files of results.
+fn saved_files(output: &Output) -> Result<Option<SavedFiles>, CommandError> {
+    let Some(folder) = &output.save_files else {
+        return Ok(None);
+    };
+    if !output.json && output.output != OutputFormat::Json {
+        let message = "--save-files is for programs, and needs --json or --output json";
+        return Err(CommandError::new(Exit::Usage, message));
+    }
+    let files = SavedFiles::new(folder.clone()).map_err(|error| {
+        let message = format!("the folder `{}` cannot be created", folder.display());
+        CommandError::new(Exit::Usage, message).with_cause(&error)
+    })?;
+    Ok(Some(files))
 }
 
 /// Reports that a turn waits for an answer from elsewhere.
@@ -327,6 +344,7 @@ pub fn surroundings() -> Result<Surroundings, CommandError> {
 /// [`CommandError`] with file, line and key of each problem.
 pub fn load_config_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, CommandError> {
     let config = load(surroundings, flags)?;
+    // The others are said where servers are tested: nobody can do anything about them.
     for remark in &config.remarks {
         if let Some(help) = &remark.help {
             render::remark(&format!("{remark}; {help}"));
@@ -345,7 +363,6 @@ pub fn flags(setup: &ConfigArgs) -> Flags {
 
 /// The flags that locate the configuration.
 #[must_use]
-    // The others are said where servers are tested: nobody can do anything about them.
 pub fn source_flags(source: &Source) -> Flags {
     let mut flags = Flags::default();
     flags.config.clone_from(&source.config);

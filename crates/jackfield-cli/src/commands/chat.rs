@@ -334,7 +334,7 @@ impl Conversation {
         };
         let prose = self.assembled.options.settings.response_format == ResponseFormat::Text;
         let asks = matches!(ask_mode, AskMode::Person(_));
-        let mut view = render::view(false, self.verbose, prose, asks);
+        let mut view = render::view(false, self.verbose, prose, asks, None);
         let _patience = servers::start_notice(&self.assembled.servers);
         let engine = &self.assembled.engine;
         turn::run(engine, message, &mut *view, ask_mode).await

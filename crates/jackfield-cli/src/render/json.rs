@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::render::event::RenderEvent;
 use crate::render::words::{self, Status};
-use crate::render::{PromptPlace, QuestionPrompt, TurnRenderer, spent};
+use crate::render::{PromptPlace, QuestionPrompt, SavedFiles, TurnRenderer, spent};
 
 pub(crate) use jackfield_export::values::{
     arguments, end, failure, limit_kind, merge, millis, model, model_call_end, note, ran_by,
@@ -28,6 +28,7 @@ pub(crate) use jackfield_export::values::{
 pub struct Json<O> {
     /// The position of each call in the current reply.
     blocks: Vec<(ToolCallId, u32)>,
+    files: Option<SavedFiles>,
     noted: BTreeSet<(String, String)>,
     out: O,
     started: Vec<(ToolCallId, MonoTime)>,
@@ -39,11 +40,17 @@ impl<O: Write + Send> Json<O> {
     pub const fn new(out: O) -> Self {
         Self {
             blocks: Vec::new(),
+            files: None,
             noted: BTreeSet::new(),
             out,
             started: Vec::new(),
             thinking: Vec::new(),
         }
+    }
+
+    /// Saves the files of results.
+    pub(super) fn saving(self, files: Option<SavedFiles>) -> Self {
+        Self { files, ..self }
     }
 
     /// The stream, with everything written to it.
@@ -182,7 +189,12 @@ impl<O: Write + Send> Json<O> {
                     "event": "tool_finished",
                     "id": call.as_str(), "status": status, "duration_ms": took,
                 });
-                self.line(&merge(event, outcome(result)))
+                let event = merge(event, outcome(result));
+                let saved = self.files.as_mut().map(|files| files.save(call, result));
+                self.line(&match saved.transpose()? {
+                    Some(saved) => merge(event, json!({ "saved": saved })),
+                    None => event,
+                })
             }
             Fact::WaitOpened { wait } => self.line(&json!({
                 "event": "wait",
@@ -254,16 +266,28 @@ impl<O: Write + Send> TurnRenderer for Json<O> {
     }
 
     fn finish(&mut self, report: &TurnReport, _fit: &AnswerFit) -> io::Result<()> {
-        self.line(&merge(json!({ "event": "turn_ended" }), ended(report)))
+        let ended = ended(report, self.files.as_mut())?;
+        self.line(&merge(json!({ "event": "turn_ended" }), ended))
     }
 }
 
 /// The result of a turn, for programs.
-pub(super) fn ended(report: &TurnReport) -> Value {
+pub(super) fn ended(report: &TurnReport, mut files: Option<&mut SavedFiles>) -> io::Result<Value> {
+    let mut calls = Vec::new();
+    for one in &report.calls {
+        let call = call_report(one);
+        calls.push(match &mut files {
+            Some(files) => {
+                let saved = files.save(&one.call.id, &one.result)?;
+                merge(call, json!({ "saved": saved }))
+            }
+            None => call,
+        });
+    }
     let mut noted = BTreeSet::new();
     let notes = report.notes.iter().filter(|one| noted.insert(subject(one)));
     let notes: Vec<Value> = notes.map(note).collect();
-    json!({
+    Ok(json!({
         "session": report.session.as_str(),
         "turn": report.turn.as_str(),
         "end": end(&report.end),
@@ -273,9 +297,9 @@ pub(super) fn ended(report: &TurnReport) -> Value {
         "cost": report.cost.as_ref().map(|cost| {
             spent::of_cost(&cost.currency, cost.amount, cost.estimated)
         }),
-        "calls": report.calls.iter().map(call_report).collect::<Vec<_>>(),
+        "calls": calls,
         "notes": notes,
-    })
+    }))
 }
 
 /// The result of a tool, for programs.

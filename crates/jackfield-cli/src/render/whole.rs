@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use crate::render::event::RenderEvent;
 use crate::render::json::ended;
 use crate::render::tools::document;
-use crate::render::{PromptPlace, QuestionPrompt, TurnRenderer};
+use crate::render::{PromptPlace, QuestionPrompt, SavedFiles, TurnRenderer};
 
 /// Renders the result for a program, and the turn in progress for a person.
 pub(super) struct WholeRenderer<O> {
+    files: Option<SavedFiles>,
     out: O,
     progress: Box<dyn TurnRenderer>,
 }
@@ -20,7 +21,16 @@ pub(super) struct WholeRenderer<O> {
 impl<O: Write + Send> WholeRenderer<O> {
     /// A renderer that writes to this stream, and shows progress through another one.
     pub(super) fn new(out: O, progress: Box<dyn TurnRenderer>) -> Self {
-        Self { out, progress }
+        Self {
+            files: None,
+            out,
+            progress,
+        }
+    }
+
+    /// Saves the files of results.
+    pub(super) fn saving(self, files: Option<SavedFiles>) -> Self {
+        Self { files, ..self }
     }
 }
 
@@ -48,7 +58,7 @@ impl<O: Write + Send> TurnRenderer for WholeRenderer<O> {
 
     fn finish(&mut self, report: &TurnReport, fit: &AnswerFit) -> io::Result<()> {
         self.progress.finish(report, fit)?;
-        let mut whole = ended(report);
+        let mut whole = ended(report, self.files.as_mut())?;
         // Programs rely on the form of `parsed`.
         let (parsed, misfit) = match fit {
             AnswerFit::Fits(value) | AnswerFit::Unchecked { value, .. } => (value.clone(), None),

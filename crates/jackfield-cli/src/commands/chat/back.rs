@@ -48,7 +48,7 @@ impl Conversation {
             (false, false) => AskMode::Nobody,
         };
         let asks = matches!(ask_mode, AskMode::Person(_));
-        let mut view = render::view(false, self.verbose, true, asks);
+        let mut view = render::view(false, self.verbose, true, asks, None);
         let _patience = servers::start_notice(&self.assembled.servers);
         turn::resume(&self.assembled.engine, resume, &mut *view, ask_mode).await
     }

@@ -98,7 +98,7 @@ async fn resume_one(
     request.force = resume.again;
     request.stay = !matches!(ask_mode, AskMode::Later);
     let asks = matches!(ask_mode, AskMode::Person(_));
-    let mut view = render::view(resume.json, resume.verbose, true, asks);
+    let mut view = render::view(resume.json, resume.verbose, true, asks, None);
     match turn::resume(engine, request, &mut *view, ask_mode).await? {
         CommandTurnEnd::NotStarted => Ok(Exit::Cancelled),
         CommandTurnEnd::OutputClosed => Ok(Exit::Answered),

@@ -22,7 +22,7 @@ impl WatchOutput {
         if json {
             Self::Json(Json::new(Vec::new()))
         } else {
-            Self::Human(render::view(false, verbose, true, false))
+            Self::Human(render::view(false, verbose, true, false, None))
         }
     }
 
