@@ -15,14 +15,12 @@ pub mod mcp;
 pub mod models;
 mod patterns;
 mod printed;
-pub(crate) mod reach;
 pub mod replay;
 #[cfg(feature = "serve")]
 pub mod serve;
 mod servers;
 pub(crate) mod session_journal;
 pub mod sessions;
-pub(crate) mod since;
 mod too_long;
 pub mod tools;
 pub mod usage;

@@ -19,7 +19,7 @@ use rustyline::{
 };
 
 use crate::completion::Completions;
-use crate::person::{PersonAnswer, PersonQuestion};
+use crate::prompt::{PersonAnswer, PersonQuestion};
 use crate::render;
 use crate::tty;
 use crate::withdrawal::ReadQuestion as Open;

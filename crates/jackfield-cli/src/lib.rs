@@ -5,16 +5,21 @@
 
 pub mod approval;
 pub mod args;
+mod audited;
 pub mod commands;
 mod completion;
+mod doctor_check;
 mod editor;
 pub mod exit;
 pub mod fault;
 mod log;
 pub mod person;
+mod prompt;
 pub mod question;
+mod reach;
 pub mod render;
 mod signals;
+mod since;
 pub mod standing_rules;
 mod tty;
 pub mod turn;

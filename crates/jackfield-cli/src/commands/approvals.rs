@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 
 use crate::approval;
 use crate::args::Approvals;
-use crate::commands::since::now;
 use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::approvals as show;
+use crate::since::now;
 
 /// Lists, shows or answers approvals.
 ///

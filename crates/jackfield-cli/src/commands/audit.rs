@@ -1,23 +1,19 @@
 //! `jackfield audit`: every call and decision, with its author and outcome.
 
 use jackfield_assembly::Registry;
-use jackfield_domain::audit::{self, AuditEntry, AuditedCall};
-use jackfield_domain::fact::CallEnd;
+use jackfield_domain::audit::{self, AuditEntry};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
-use jackfield_domain::turn_log::WaitLog;
-use jackfield_domain::wait::WaitEnd;
 
 use crate::args::{Audit, AuditOutcome};
+pub use crate::audited::{SeenSessions, outcomes};
 use crate::commands::sessions::every::AllSessions;
 use crate::commands::sessions::find;
-use crate::commands::{ask, printed, session_journal, since};
+use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::audit as show;
-
-/// An audit entry with its time and session.
-pub type SeenSessions = (WallTime, SessionId, AuditEntry);
+use crate::since;
 
 /// Prints the audit.
 ///
@@ -145,32 +141,4 @@ fn matches(audit: &Audit, one: &AuditEntry) -> bool {
         }
     });
     by_tool && by_who && by_outcome
-}
-
-/// The outcomes of a call. There can be several: a question may have expired, or a result may have arrived late.
-#[must_use]
-pub fn outcomes(call: &AuditedCall) -> Vec<AuditOutcome> {
-    let ended = match &call.closed {
-        None => AuditOutcome::Open,
-        Some(closed) => match closed.end {
-            CallEnd::ByClient | CallEnd::Cached | CallEnd::Ran if closed.is_error => {
-                AuditOutcome::Error
-            }
-            CallEnd::ByClient | CallEnd::Cached | CallEnd::Ran => AuditOutcome::Ran,
-            CallEnd::Cancelled => AuditOutcome::Cancelled,
-            CallEnd::ClientExpired => AuditOutcome::Expired,
-            CallEnd::Denied => AuditOutcome::Denied,
-            CallEnd::NotRun => AuditOutcome::NotRun,
-            CallEnd::Reported => AuditOutcome::Unknown,
-        },
-    };
-    let mut all = vec![ended];
-    let expired = |question: &WaitLog| matches!(question.closed, Some((_, WaitEnd::Expired)));
-    if ended != AuditOutcome::Expired && call.questions.iter().any(expired) {
-        all.push(AuditOutcome::Expired);
-    }
-    if !call.late.is_empty() {
-        all.push(AuditOutcome::Late);
-    }
-    all
 }

@@ -1,6 +1,5 @@
 //! `jackfield doctor`: checks the installation, and suggests fixes.
 
-mod check;
 mod journal;
 mod network;
 mod pending;
@@ -8,8 +7,8 @@ mod places;
 mod setup;
 mod tools;
 
-pub use self::check::{Area, CheckResult, DoctorCheck, TroubleshootingSection};
 pub(crate) use self::network::{advice, chosen};
+pub use crate::doctor_check::{Area, CheckResult, DoctorCheck, TroubleshootingSection};
 
 use jackfield_assembly::{Assembly, Config, Registry, Surroundings, load};
 use tokio::task::JoinSet;

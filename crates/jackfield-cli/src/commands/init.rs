@@ -19,9 +19,9 @@ use crate::approval::Terminal;
 use crate::args::config::Init;
 use crate::commands::mcp::manage;
 use crate::commands::printed;
-use crate::commands::reach::reach;
 use crate::exit::Exit;
 use crate::fault::CommandError;
+use crate::reach::reach;
 use crate::render::{self, words};
 use crate::withdrawal::ReadQuestion;
 

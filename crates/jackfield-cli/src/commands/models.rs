@@ -7,10 +7,10 @@ use tokio::task::JoinSet;
 
 use crate::args::{ModelsArgs, Providers, Source};
 use crate::commands::doctor::{advice, chosen};
-use crate::commands::reach::{ReachResult, reach};
 use crate::commands::{ask, config, printed};
 use crate::exit::Exit;
 use crate::fault::CommandError;
+use crate::reach::{ReachResult, reach};
 use crate::render::{self, ProviderModels, ProviderStatus};
 
 /// Lists the models of the providers.

@@ -8,10 +8,11 @@ use jackfield_domain::time::WallTime;
 use crate::args::UsageArgs;
 use crate::commands::sessions::every::AllSessions;
 use crate::commands::sessions::find;
-use crate::commands::{ask, printed, session_journal, since};
+use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::{self, usage as show, words};
+use crate::since;
 
 /// Prints the usage.
 ///

@@ -13,12 +13,12 @@ use jackfield_export::values;
 use serde_json::{Value, json};
 
 use crate::args::AuditOutcome;
-use crate::commands::audit::{SeenSessions, outcomes};
-use crate::commands::since;
+use crate::audited::{SeenSessions, outcomes};
 use crate::render::hidden::revealed;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::{spent, words};
+use crate::since;
 
 /// Prints all entries, the newest last.
 ///

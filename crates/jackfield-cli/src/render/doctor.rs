@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::commands::doctor::{CheckResult, DoctorCheck};
+use crate::doctor_check::{CheckResult, DoctorCheck};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words;
@@ -82,7 +82,7 @@ fn check_json(check: &DoctorCheck) -> Value {
         "verdict": check.verdict.word(),
         "says": check.finding,
         "help": check.help.as_ref().filter(|help| !help.is_empty()),
-        "see": check.page.map(crate::commands::doctor::TroubleshootingSection::link),
+        "see": check.page.map(crate::doctor_check::TroubleshootingSection::link),
         "took_ms": took,
     })
 }

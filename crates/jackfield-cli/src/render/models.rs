@@ -9,7 +9,7 @@ use jackfield_domain::listing::ListedModel;
 use jackfield_engine::Capabilities;
 use serde_json::{Value, json};
 
-use crate::commands::reach::ReachResult;
+use crate::reach::ReachResult;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words;

@@ -8,10 +8,10 @@ use jackfield_assembly::{Config, JournalKind, OpenJournal, Registry, damage_help
 use jackfield_engine::{Engine, EngineError, SessionRow};
 use tokio::time::sleep;
 
-use super::check::{Area, DoctorCheck, TroubleshootingSection};
 use super::places;
 use crate::commands::session_journal;
 use crate::commands::sessions::find;
+use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
 use crate::fault::CommandError;
 use crate::render;
 use crate::render::sessions::size;

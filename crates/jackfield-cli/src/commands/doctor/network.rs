@@ -8,10 +8,10 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::request::ModelRef;
 
-use super::check::{Area, DoctorCheck, TroubleshootingSection};
 use super::pending::Pending;
 use crate::commands::ask::key_help;
-use crate::commands::reach::{ReachResult, reach};
+use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
+use crate::reach::{ReachResult, reach};
 use crate::render::words;
 
 /// The providers to check, that of the model first: those that are configured, that a model refers to, or that

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jackfield_assembly::Surroundings;
 
-use super::check::{Area, DoctorCheck, TroubleshootingSection};
+use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
 
 /// Checks all directories.
 pub(super) fn all(surroundings: &Surroundings) -> Vec<DoctorCheck> {

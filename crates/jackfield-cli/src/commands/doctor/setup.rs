@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use jackfield_assembly::{Config, ConfigError, Environment, Surroundings};
 
-use super::check::{Area, DoctorCheck, TroubleshootingSection};
+use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
 use crate::fault::CommandError;
 
 /// Reports the version.

@@ -6,8 +6,8 @@ use jackfield_assembly::{Assembly, Config, ServerStatus, ServerToolbox};
 use jackfield_domain::tool::Permission;
 use tokio::time::timeout;
 
-use super::check::{Area, DoctorCheck, TroubleshootingSection};
 use super::pending::Pending;
+use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
 use crate::render::words;
 
 /// Tests a server, as `mcp test` does.
