@@ -7,10 +7,11 @@ use std::time::Duration;
 use jackfield_assembly::{Environment, Flags, Registry, load};
 use jackfield_domain::limits::OnLimit;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::policy::{Permission, RuleVerdict};
+use jackfield_domain::policy::RuleVerdict;
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ResponseFormat, ThinkingMode};
 use jackfield_domain::system_prompt::PartOrigin;
+use jackfield_domain::tool::Permission;
 use jackfield_domain::tool::{Safety, UnknownPolicy};
 use jackfield_engine::{SecondMessage, ServerTools};
 

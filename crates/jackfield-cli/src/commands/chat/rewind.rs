@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::fork::ForkPlace;
+use jackfield_domain::ids::ForkPlace;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::Opening;

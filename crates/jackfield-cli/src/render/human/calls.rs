@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use jackfield_domain::fact::CallEnd;
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::policy::Permission;
 use jackfield_domain::time::{MonoTime, Now};
+use jackfield_domain::tool::Permission;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{Wait, WaitKind};
 
