@@ -151,7 +151,7 @@ async fn a_setting_has_broken_ones_repaired_unseen() {
         ])
         .await;
         let sessions = Kept::new();
-        let more = "[serve]\nstream_arguments = false\n";
+        let more = "[serve]\nstream_arguments = false\npassthrough = \"never\"\n";
         let serve = sessions.gateway().at_with(&claude.base_url(), more);
         let gateway = Gateway::listening(serve.start()).await;
         let answer = gateway.post(path, &body()).answered().await;

@@ -299,7 +299,7 @@ async fn our_own_words_stand_only_before_the_tools_that_run_here() {
 async fn a_choice_of_a_tool_that_is_not_offered_is_refused_in_each_language() {
     let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
-    let gateway = gateway(&claude, &sessions, "").await;
+    let gateway = gateway(&claude, &sessions, "[serve]\npassthrough = \"never\"\n").await;
     let said = json!([{ "role": "user", "content": "hi" }]);
     let schema = json!({ "type": "object" });
     let chat = json!({ "model": MODEL, "messages": said, "tools": mine() });

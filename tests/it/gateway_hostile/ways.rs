@@ -38,7 +38,7 @@ impl Hostile {
     pub(super) async fn started(limits: &str) -> Self {
         let files = Kept::new();
         let claude = ScriptedClaude::start(Script::by(|_| Some(ScriptTurn::text("Fine.")))).await;
-        let limits = format!("[serve.limits]\n{limits}");
+        let limits = format!("[serve]\npassthrough = \"never\"\n[serve.limits]\n{limits}");
         let run = files.gateway().at_with(&claude.base_url(), &limits);
         let gateway = Gateway::listening(run.start()).await;
         let made = gateway.raw("POST", "/api/v1/sessions").answered().await;
