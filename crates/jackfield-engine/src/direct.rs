@@ -77,13 +77,13 @@ pub(crate) struct ProgressSink {
 #[async_trait]
 impl ToolEvents for ProgressSink {
     // There is no journal to record it in.
-    async fn accepted(&mut self, _handle: JobHandle) {}
+    async fn on_accepted(&mut self, _handle: JobHandle) {}
 
     fn original(&mut self) -> Option<&mut Vec<Value>> {
         Some(&mut self.original)
     }
 
-    async fn progressed(&mut self, done: f64, total: Option<f64>, message: Option<String>) {
+    async fn on_progress(&mut self, done: f64, total: Option<f64>, message: Option<String>) {
         (self.progress)(CallProgress {
             done,
             message,

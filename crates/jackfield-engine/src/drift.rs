@@ -74,7 +74,7 @@ pub(crate) async fn restrictions(
     if !force && unavailable_toolbox(&needed, &offered).is_some() {
         // A turn that began with these tools waits as long as their server may take to start.
         for registered in &available {
-            registered.toolbox.settled().await;
+            registered.toolbox.wait_until_listed().await;
         }
         offered = list_tools().await;
         if let Some(down) = unavailable_toolbox(&needed, &offered) {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use jackfield_domain::ids::{SessionId, ToolAttempt, TurnId, WaitId};
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::wait::JobHandle;
-use jackfield_ports::toolbox::{Afterwards, ToolEvents};
+use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEvents};
 use tokio::sync::mpsc;
 
 use crate::crash;
@@ -83,7 +83,7 @@ pub(crate) struct ToolEventSender {
 
 #[async_trait]
 impl ToolEvents for ToolEventSender {
-    async fn accepted(&mut self, handle: JobHandle) {
+    async fn on_accepted(&mut self, handle: JobHandle) {
         send(
             &self.sender,
             Input::ToolAccepted {
@@ -94,11 +94,11 @@ impl ToolEvents for ToolEventSender {
         .await;
     }
 
-    fn afterwards(&self) -> Option<Afterwards> {
+    fn late_outcome(&self) -> Option<LateOutcomeHandler> {
         Some(self.late.handler(self.attempt.clone()))
     }
 
-    async fn progressed(&mut self, done: f64, total: Option<f64>, message: Option<String>) {
+    async fn on_progress(&mut self, done: f64, total: Option<f64>, message: Option<String>) {
         crash::point("during-tool");
         let progress = ToolProgress {
             attempt: self.attempt.clone(),

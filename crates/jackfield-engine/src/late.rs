@@ -9,7 +9,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId, ToolAttempt};
 use jackfield_domain::late;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_ports::journal::{Journal as _, JournalError};
-use jackfield_ports::toolbox::Afterwards;
+use jackfield_ports::toolbox::LateOutcomeHandler;
 use tokio::runtime::Handle;
 
 use crate::error::chain;
@@ -33,9 +33,9 @@ impl LateOutcomeSender {
     }
 
     /// Returns the handler for the outcome of an attempt that was given up.
-    pub(crate) fn handler(&self, attempt: ToolAttempt) -> Afterwards {
+    pub(crate) fn handler(&self, attempt: ToolAttempt) -> LateOutcomeHandler {
         let sender = self.clone();
-        Afterwards::new(move |result| sender.deliver(attempt, &result))
+        LateOutcomeHandler::new(move |result| sender.deliver(attempt, &result))
     }
 
     /// Delivers a late outcome in the background.

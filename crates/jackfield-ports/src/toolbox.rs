@@ -30,7 +30,7 @@ use crate::chat_model::BoxError;
 /// - An outcome above `max_bytes` MUST be cut while it is read, with a marker.
 /// - Dropping the call MUST cancel it, as far as the tool can be cancelled.
 /// - An outcome that arrives after the call was given up, dropped or ended without one, SHOULD be passed to the
-///   handler from [`ToolEvents::afterwards`]: once, at most [`LATE_OUTCOME_LIMIT`] later, for a bounded number
+///   handler from [`ToolEvents::late_outcome`]: once, at most [`LATE_OUTCOME_LIMIT`] later, for a bounded number
 ///   of calls. An outcome that the call returned MUST NOT be.
 /// - A panic or a crash of a tool MUST NOT end the process.
 #[async_trait]
@@ -58,7 +58,7 @@ pub trait Toolbox: Send + Sync {
 
     /// Waits until a list that continues in the background is complete, for instance while a server starts
     /// slowly. The default is for toolboxes whose lists are complete when they return. Cancel-safe.
-    async fn settled(&self) {}
+    async fn wait_until_listed(&self) {}
 
     /// The hints of the server for the tools of its last list, for forwarding to other programs; none by
     /// default. If the server is not trusted, only hints that call for more caution.
@@ -111,10 +111,10 @@ pub enum ToolEnd {
 #[async_trait]
 pub trait ToolEvents: Send {
     /// The call continues elsewhere; the handle finds it again, even after a crash.
-    async fn accepted(&mut self, handle: JobHandle);
+    async fn on_accepted(&mut self, handle: JobHandle);
 
     /// The handler for an outcome that arrives after the call was given up; none by default.
-    fn afterwards(&self) -> Option<Afterwards> {
+    fn late_outcome(&self) -> Option<LateOutcomeHandler> {
         None
     }
 
@@ -125,14 +125,14 @@ pub trait ToolEvents: Send {
     }
 
     /// The progress of the call: the amount done, the total if known, and a message.
-    async fn progressed(&mut self, done: f64, total: Option<f64>, message: Option<String>);
+    async fn on_progress(&mut self, done: f64, total: Option<f64>, message: Option<String>);
 }
 
 /// The handler for the outcome of a call that was given up. Dropping it means that no outcome arrived.
 #[must_use = "an outcome that came late is to be told"]
-pub struct Afterwards(Box<dyn FnOnce(ToolResult) + Send + Sync>);
+pub struct LateOutcomeHandler(Box<dyn FnOnce(ToolResult) + Send + Sync>);
 
-impl Afterwards {
+impl LateOutcomeHandler {
     /// Wraps a function, which must not block.
     pub fn new(handler: impl FnOnce(ToolResult) + Send + Sync + 'static) -> Self {
         Self(Box::new(handler))
@@ -144,9 +144,9 @@ impl Afterwards {
     }
 }
 
-impl fmt::Debug for Afterwards {
+impl fmt::Debug for LateOutcomeHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Afterwards")
+        f.write_str("LateOutcomeHandler")
     }
 }
 
@@ -156,9 +156,9 @@ pub const LATE_OUTCOME_LIMIT: Duration = Duration::from_secs(60);
 /// Ignores all events.
 #[async_trait]
 impl ToolEvents for () {
-    async fn accepted(&mut self, _handle: JobHandle) {}
+    async fn on_accepted(&mut self, _handle: JobHandle) {}
 
-    async fn progressed(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
+    async fn on_progress(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
 }
 
 /// A tool call that ended without an outcome, or a list that failed.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::IdempotencyKey;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_ports::toolbox::{Afterwards, ToolError, ToolEvents};
+use jackfield_ports::toolbox::{LateOutcomeHandler, ToolError, ToolEvents};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, RequestMetaObject,
 };
@@ -77,7 +77,7 @@ impl ServerCall {
         meta.insert(IDEMPOTENCY_KEY.to_owned(), self.key.as_str().into());
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let late_reply = events
-            .afterwards()
+            .late_outcome()
             .map(|after| self.late_reply(after, max_bytes));
         let sent = connection.send(request, Some(meta), late_reply).await;
         let mut request = sent.map_err(|_| {
@@ -128,7 +128,7 @@ impl ServerCall {
     }
 
     /// The handler for an answer that arrives after the call was dropped. Only a tool result counts.
-    fn late_reply(&self, afterwards: Afterwards, max_bytes: usize) -> LateReply {
+    fn late_reply(&self, handler: LateOutcomeHandler, max_bytes: usize) -> LateReply {
         // The arguments may be large and are no longer needed.
         let call = Self {
             arguments: Map::new(),
@@ -139,11 +139,11 @@ impl ServerCall {
             Ok(answer) => {
                 if let Ok(CallReply::Finished(result)) = call.read_answer(&answer, max_bytes, None)
                 {
-                    afterwards.deliver(result);
+                    handler.deliver(result);
                 }
             }
             Err(RequestError::Refused(error)) => {
-                afterwards.deliver(call.refusal_result(&error, max_bytes));
+                handler.deliver(call.refusal_result(&error, max_bytes));
             }
             Err(RequestError::Closed | RequestError::Late | RequestError::Unreadable(_)) => {}
         })
@@ -226,7 +226,7 @@ async fn wait(
             last_progress = progress.done;
             silent = after(limits.max_silence);
             let (done, of) = (progress.done, progress.total);
-            events.progressed(done, of, progress.message).await;
+            events.on_progress(done, of, progress.message).await;
         }
     }
 }

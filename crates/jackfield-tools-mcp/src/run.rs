@@ -131,7 +131,7 @@ impl CallRun<'_> {
                         tool: input_request.call.tool,
                     };
                     events
-                        .accepted(JobHandleForm::Task(task.clone()).to_handle())
+                        .on_accepted(JobHandleForm::Task(task.clone()).to_handle())
                         .await;
                     return self.poll_task(task, events).await;
                 }
@@ -171,7 +171,7 @@ impl CallRun<'_> {
                 TaskState::Working { message, pause } => {
                     polls += 1.0;
                     if message.is_some() && message != last_message {
-                        events.progressed(polls, None, message.clone()).await;
+                        events.on_progress(polls, None, message.clone()).await;
                         last_message = message;
                     }
                     sleep(pause).await;

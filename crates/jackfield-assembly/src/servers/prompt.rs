@@ -148,7 +148,7 @@ impl Toolbox for Prompt {
         self.fallback_tools()
     }
 
-    async fn settled(&self) {
+    async fn wait_until_listed(&self) {
         self.wait_for_listing().await;
     }
 

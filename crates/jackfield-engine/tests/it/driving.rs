@@ -177,7 +177,7 @@ impl Toolbox for Chatty {
 
     async fn call(&self, _: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
         loop {
-            events.progressed(1.0, None, None).await;
+            events.on_progress(1.0, None, None).await;
         }
     }
 }

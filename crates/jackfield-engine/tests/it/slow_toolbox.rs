@@ -35,7 +35,7 @@ impl<T: Toolbox> Toolbox for Slow<T> {
         Err(ToolFailure::not_sent(ToolFailureKind::Unavailable, "it starts").into())
     }
 
-    async fn settled(&self) {
+    async fn wait_until_listed(&self) {
         self.is_ready.store(true, Ordering::SeqCst);
     }
 

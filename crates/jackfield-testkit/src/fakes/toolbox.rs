@@ -11,7 +11,7 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
-use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolError, ToolEvents, Toolbox};
+use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::json;
 
 use super::call::{FakeCallAct, FakeCallEnd, ScriptedCall};
@@ -299,12 +299,12 @@ impl FakeToolboxHandle {
         max_bytes: usize,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        entry.late = call.late.zip(events.afterwards());
+        entry.late = call.late.zip(events.late_outcome());
         for act in call.acts {
             match act {
-                FakeCallAct::Accept(handle) => events.accepted(handle).await,
+                FakeCallAct::Accept(handle) => events.on_accepted(handle).await,
                 FakeCallAct::Progress(done, of, message) => {
-                    events.progressed(done, of, message).await;
+                    events.on_progress(done, of, message).await;
                 }
                 FakeCallAct::Wait(gate) => gate.pass().await,
             }
@@ -327,7 +327,7 @@ impl FakeToolboxHandle {
 /// A call in flight; dropping it records its end.
 struct FakeCallEntry<'a> {
     ending: Ending,
-    late: Option<((ToolResult, Gate), Afterwards)>,
+    late: Option<((ToolResult, Gate), LateOutcomeHandler)>,
     place: usize,
     toolbox: &'a FakeToolboxHandle,
 }
@@ -338,11 +338,11 @@ impl Drop for FakeCallEntry<'_> {
             call.ending = self.ending;
         }
         if self.ending == Ending::Dropped
-            && let Some(((result, gate), afterwards)) = self.late.take()
+            && let Some(((result, gate), handler)) = self.late.take()
         {
             tokio::spawn(async move {
                 gate.pass().await;
-                afterwards.deliver(result);
+                handler.deliver(result);
             });
         }
     }

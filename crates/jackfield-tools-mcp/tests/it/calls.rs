@@ -8,7 +8,7 @@ use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::wait::JobHandle;
-use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolEvents, Toolbox as _};
+use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolEvents, Toolbox as _};
 use jackfield_tools_mcp::IDEMPOTENCY_KEY;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -51,16 +51,16 @@ struct Patient(mpsc::UnboundedSender<ToolResult>);
 
 #[async_trait]
 impl ToolEvents for Patient {
-    async fn accepted(&mut self, _handle: JobHandle) {}
+    async fn on_accepted(&mut self, _handle: JobHandle) {}
 
-    fn afterwards(&self) -> Option<Afterwards> {
+    fn late_outcome(&self) -> Option<LateOutcomeHandler> {
         let heard = self.0.clone();
-        Some(Afterwards::new(move |result| {
+        Some(LateOutcomeHandler::new(move |result| {
             let _gone = heard.send(result);
         }))
     }
 
-    async fn progressed(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
+    async fn on_progress(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
 }
 
 #[tokio::test]

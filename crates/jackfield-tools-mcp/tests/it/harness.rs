@@ -216,11 +216,11 @@ pub(crate) struct Heard {
 
 #[async_trait]
 impl ToolEvents for Heard {
-    async fn accepted(&mut self, handle: JobHandle) {
+    async fn on_accepted(&mut self, handle: JobHandle) {
         self.accepted.push(handle);
     }
 
-    async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
+    async fn on_progress(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
         self.progress.push((done, of, message));
     }
 }

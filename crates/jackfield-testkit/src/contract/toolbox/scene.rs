@@ -13,7 +13,7 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{Safety, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::JobHandle;
-use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolEvents, Toolbox};
+use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolEvents, Toolbox};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -145,16 +145,16 @@ pub(super) struct LateListener(pub(super) mpsc::UnboundedSender<ToolResult>);
 
 #[async_trait]
 impl ToolEvents for LateListener {
-    async fn accepted(&mut self, _handle: JobHandle) {}
+    async fn on_accepted(&mut self, _handle: JobHandle) {}
 
-    fn afterwards(&self) -> Option<Afterwards> {
+    fn late_outcome(&self) -> Option<LateOutcomeHandler> {
         let sender = self.0.clone();
-        Some(Afterwards::new(move |result| {
+        Some(LateOutcomeHandler::new(move |result| {
             let _gone = sender.send(result);
         }))
     }
 
-    async fn progressed(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
+    async fn on_progress(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
 }
 
 /// How many of the last calls a failure shows.

@@ -17,7 +17,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
-use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolError, ToolEvents, Toolbox};
+use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
 use serde_json::{Value, json};
 
@@ -159,7 +159,7 @@ impl Drop for Running {
 }
 
 /// A tool that has done its work when it is taken back.
-struct Outliving(Option<Afterwards>);
+struct Outliving(Option<LateOutcomeHandler>);
 
 impl Drop for Outliving {
     fn drop(&mut self) {
@@ -291,10 +291,10 @@ impl Toolbox for Mistaken {
             .into());
         }
         let outlives = tool == "outlive" && self.is != Mistake::LateForgotten;
-        let _late = Outliving(events.afterwards().filter(|_| outlives));
+        let _late = Outliving(events.late_outcome().filter(|_| outlives));
         let mut result = self.run(run).await?;
         if self.is == Mistake::LateAlthoughOnTime
-            && let Some(late) = events.afterwards()
+            && let Some(late) = events.late_outcome()
         {
             late.deliver(result.clone());
         }
