@@ -9,9 +9,9 @@ use crate::workspace::{Package, TextFile};
 
 /// Checks every crate.
 pub(crate) fn check(packages: &[Package], files: &[TextFile]) -> Vec<Finding> {
-    let crates = packages.iter().filter(|package| {
-        package.folder.starts_with("crates") && !EXEMPT.contains(&package.name.as_str())
-    });
+    let crates = packages
+        .iter()
+        .filter(|package| package.folder.starts_with("crates"));
     crates
         .flat_map(|package| {
             let sources = package.folder.join("src");
@@ -126,9 +126,6 @@ const CIRCLE: Rule = Rule {
     mend: "move what both sides need into a module below them, pass a value in, or make a child of what only one parent uses",
 };
 
-/// Crates whose circle is not open yet.
-const EXEMPT: &[&str] = &["jackfield-cli"];
-
 #[cfg(test)]
 mod tests {
     use super::check;
@@ -218,14 +215,6 @@ mod tests {
             [("a.rs", "use crate::b;"), ("b.rs", "use other::a;")],
         ] {
             assert_eq!(found("jackfield-a", &files), [""; 0], "{files:?}");
-        }
-    }
-
-    #[test]
-    fn crates_whose_circle_is_not_open_yet_are_exempt() {
-        let files = [("a.rs", "use crate::b;"), ("b.rs", "use crate::a;")];
-        for exempt in super::EXEMPT {
-            assert_eq!(found(exempt, &files), [""; 0]);
         }
     }
 }
