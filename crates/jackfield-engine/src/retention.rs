@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
 use jackfield_ports::journal::{Journal as _, JournalError};
 use tokio::runtime::Handle;
@@ -19,7 +20,7 @@ use crate::state::Engine;
 /// cannot be read are always kept.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Retention {
-    /// Sessions without a change for longer than this are deleted.
+    /// Sessions without a change for longer than this are deleted, and older spending records.
     pub older_than: Option<Duration>,
     /// The oldest sessions are deleted until the rest takes at most this many bytes.
     pub max_bytes: Option<u64>,
@@ -34,8 +35,10 @@ pub struct PruneReport {
     pub deleted: Vec<SessionRow>,
     /// The sessions that are kept only because a process holds them.
     pub held: Vec<SessionRow>,
-    /// Whether more sessions have to be deleted.
+    /// Whether more sessions or spending records have to be deleted.
     pub has_more: bool,
+    /// The number of spending records that were deleted, because they are too old.
+    pub spending_records: usize,
 }
 
 /// A background task that deletes expired sessions. Dropping it stops it; a deletion in flight happens as a
@@ -136,7 +139,8 @@ impl Engine {
         }
     }
 
-    /// Deletes up to `most` expired sessions, or only lists them if `dry_run` is set.
+    /// Deletes up to `most` expired sessions, and spending records that are too old; if `dry_run` is set, only lists
+    /// the sessions.
     ///
     /// # Errors
     ///
@@ -199,6 +203,13 @@ impl Engine {
         held.retain(|row| is_expired(row, total_bytes));
         pruned.held = held;
         pruned.has_more = has_more && !pruned.deleted.is_empty();
+        if let (Some(age), Some(log), false) = (retention.older_than, self.spending(), dry_run) {
+            let age = i64::try_from(age.max(retention.min_age).as_millis()).unwrap_or(i64::MAX);
+            let before = WallTime::from_millis(now.as_millis().saturating_sub(age));
+            let deleted = log.delete_before(before, SPENDING_RECORDS).await?;
+            pruned.spending_records = deleted;
+            pruned.has_more |= deleted == SPENDING_RECORDS;
+        }
         Ok(pruned)
     }
 
@@ -259,6 +270,8 @@ const fn is_idle(row: &SessionRow) -> bool {
     row.open.is_none() && !row.owned && row.unreadable.is_none()
 }
 
+/// The maximum number of spending records that are deleted at a time.
+const SPENDING_RECORDS: usize = 10_000;
 /// The number of rows that are read at a time.
 const PAGE: usize = 500;
 /// The maximum number of sessions that a pruner deletes at a time.

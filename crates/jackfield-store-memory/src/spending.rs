@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::spending::{SpendingPlace, SpendingQuery};
 
 /// The stored records.
@@ -19,6 +20,17 @@ impl SpendingRows {
         if self.ids.insert(Arc::clone(&place.1)) {
             self.by_place.insert(place, record.into());
         }
+    }
+
+    /// Deletes the oldest rows of earlier times; returns their number.
+    pub(crate) fn delete_before(&mut self, before: WallTime, limit: usize) -> usize {
+        let old = self.by_place.range(..(before, Arc::from("")));
+        let old: Vec<SpendingPlace> = old.take(limit).map(|(place, _)| place.clone()).collect();
+        for place in &old {
+            self.by_place.remove(place);
+            self.ids.remove(&place.1);
+        }
+        old.len()
     }
 
     /// The rows that a query asks for.

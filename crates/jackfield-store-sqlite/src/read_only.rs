@@ -286,6 +286,10 @@ impl SpendingLog for ReadOnlyJournal {
         self.read(move |connection| spending::page(connection, &query))
             .await
     }
+
+    async fn delete_before(&self, _: WallTime, _: usize) -> Result<usize, JournalError> {
+        Err(self.refused())
+    }
 }
 
 /// Why a file was not opened for reading.

@@ -67,6 +67,20 @@ pub(crate) fn page(
     ))
 }
 
+/// Deletes the oldest records of earlier times; returns their number.
+pub(crate) fn delete_before(
+    connection: &Connection,
+    before: WallTime,
+    limit: usize,
+) -> rusqlite::Result<usize> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut delete = connection.prepare_cached(
+        "DELETE FROM spending WHERE number IN
+         (SELECT number FROM spending WHERE at < ?1 ORDER BY at, id LIMIT ?2)",
+    )?;
+    delete.execute(params![before.as_millis(), limit])
+}
+
 /// Passes each record's id, and the record or why it cannot be read, to `visit`, in the order of arrival.
 pub(crate) fn for_each(
     connection: &Connection,

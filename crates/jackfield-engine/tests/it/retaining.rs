@@ -6,7 +6,8 @@ use std::time::Duration;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::policy::Policy;
-use jackfield_engine::{Engine, Retention, SendMessage};
+use jackfield_domain::time::WallTime;
+use jackfield_engine::{Engine, Retention, SendMessage, SpendingQuery};
 use jackfield_ports::journal::Journal;
 use jackfield_ports::journal::sessions::SessionQuery;
 use jackfield_store_memory::MemoryJournal;
@@ -156,4 +157,31 @@ async fn a_pruner_looks_at_once_and_then_again_until_it_is_dropped() {
     drop(pruner);
     tokio::time::sleep(DAY * 2).await;
     assert_eq!(left(&engine).await, ["last"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn old_spending_records_are_deleted_by_age() {
+    let (_, engine) = by_one_clock();
+    let log = engine.spending().expect("a log");
+    let at = |days: i64| WallTime::from_millis(1_000_000 + days * 24 * 60 * 60 * 1000);
+    for (id, days) in [("old", 0), ("young", 3)] {
+        let record = jackfield_testkit::spending::record(id, at(days));
+        log.record(&record).await.expect("recorded");
+    }
+    tokio::time::sleep(DAY * 3).await;
+    let left = async || {
+        let query = SpendingQuery {
+            limit: 9,
+            ..SpendingQuery::default()
+        };
+        let page = log.records(&query).await.expect("a page");
+        let ids = page.records.iter().map(|record| record.id.to_string());
+        ids.collect::<Vec<_>>()
+    };
+    let listed = engine.prune(older_than(DAY), 9, true).await;
+    assert_eq!(listed.expect("listed").spending_records, 0);
+    assert_eq!(left().await, ["old", "young"]);
+    let pruned = engine.prune(older_than(DAY), 9, false).await;
+    assert_eq!(pruned.expect("pruned").spending_records, 1);
+    assert_eq!(left().await, ["young"]);
 }

@@ -20,6 +20,8 @@ use super::JournalError;
 /// - A record is in `records` from the moment that `record` returned `Ok`. Pages that continue each other MUST have
 ///   every record that was stored before the first of them exactly once, whatever is recorded meanwhile.
 /// - A record that cannot be read MUST NOT fail a page: the page has its id instead.
+/// - `delete_before` MUST delete the oldest records of earlier times, no others, and no more than its limit. The ids of
+///   deleted records may be stored again.
 #[async_trait]
 pub trait SpendingLog: Send + Sync {
     /// Stores a record, unless there is one of the same id.
@@ -38,6 +40,13 @@ pub trait SpendingLog: Send + Sync {
     ///
     /// [`JournalError::Unreachable`] if the journal cannot be read.
     async fn records(&self, query: &SpendingQuery) -> Result<SpendingPage, JournalError>;
+
+    /// Deletes the records of times before this one, at most `limit` of them. Returns their number.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::Unreachable`] if the journal cannot be reached or written.
+    async fn delete_before(&self, before: WallTime, limit: usize) -> Result<usize, JournalError>;
 }
 
 /// The place of a record in the list: its time and its id.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 
@@ -29,5 +30,9 @@ impl SpendingLog for MemoryJournal {
             (place, record.ok())
         });
         Ok(SpendingPage::new(query.limit, rows.collect()))
+    }
+
+    async fn delete_before(&self, before: WallTime, limit: usize) -> Result<usize, JournalError> {
+        Ok(self.spending_rows().delete_before(before, limit))
     }
 }

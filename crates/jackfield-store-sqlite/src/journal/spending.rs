@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use rusqlite::Connection;
@@ -26,5 +27,12 @@ impl SpendingLog for SqliteJournal {
         let query = query.clone();
         self.inspect(move |connection| spending::page(connection, &query))
             .await
+    }
+
+    async fn delete_before(&self, before: WallTime, limit: usize) -> Result<usize, JournalError> {
+        let work =
+            move |connection: &Connection| spending::delete_before(connection, before, limit);
+        let deleted = self.writer.execute(ConcurrentWriters::Others, work).await;
+        deleted.map_err(|failed| self.unreachable(failed.fault))
     }
 }

@@ -355,6 +355,9 @@ macro_rules! journal_clauses {
             /// The next process finds every spending record, and recognises a repetition.
             /// After a restart a spent budget is full again.
             a_restart_keeps_spending_records
+            /// `delete_before` deletes the oldest records of earlier times, no others and no more than its limit, in the file too.
+            /// Usage that a report is about is gone, or usage that was to be deleted stays for ever.
+            old_spending_records_are_deleted
         }
     };
 }

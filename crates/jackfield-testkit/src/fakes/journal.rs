@@ -72,6 +72,8 @@ pub enum JournalRequest {
     OpenWaits,
     /// `own`.
     Own,
+    /// `SpendingLog::delete_before`.
+    DeleteSpending,
     /// `record` of the log of spending records.
     RecordSpending,
     /// `release`.
@@ -367,6 +369,11 @@ impl SpendingLog for FaultyJournal {
     async fn records(&self, query: &SpendingQuery) -> Result<SpendingPage, JournalError> {
         self.check_reachable(JournalRequest::SpendingRecords)?;
         self.inner_log()?.records(query).await
+    }
+
+    async fn delete_before(&self, before: WallTime, limit: usize) -> Result<usize, JournalError> {
+        self.check_reachable(JournalRequest::DeleteSpending)?;
+        self.inner_log()?.delete_before(before, limit).await
     }
 }
 

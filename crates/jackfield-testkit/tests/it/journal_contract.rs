@@ -347,4 +347,16 @@ const MISTAKES: &[(Mistake, &str)] = &[
         "spending_records_begin_at_a_time",
     ),
     (Mistake::Forgetful, "a_restart_keeps_spending_records"),
+    (
+        Mistake::SpendingDeletedAtTheTime,
+        "old_spending_records_are_deleted",
+    ),
+    (
+        Mistake::SpendingDeletedBeyondTheLimit,
+        "old_spending_records_are_deleted",
+    ),
+    (
+        Mistake::SpendingNeverDeleted,
+        "old_spending_records_are_deleted",
+    ),
 ];

@@ -183,6 +183,38 @@ pub(super) async fn a_restart_keeps_spending_records<H: JournalHarness>() {
     assert_eq!(all(log).await, records);
 }
 
+pub(super) async fn old_spending_records_are_deleted<H: JournalHarness>() {
+    let harness = H::fresh().await;
+    let journal = harness.journal();
+    let Some(log) = journal.spending() else {
+        return;
+    };
+    let records: Vec<_> = (0..6)
+        .map(|nth| record(&nth.to_string(), nth / 2))
+        .collect();
+    // The order of arrival is no matter.
+    for record in records.iter().rev() {
+        log.record(record).await.expect("recorded");
+    }
+    for (before, limit, deleted, left) in [
+        (0, 10, 0, 0),
+        (1, 10, 2, 2),
+        (1, 10, 0, 2),
+        (3, 1, 1, 3),
+        (3, 0, 0, 3),
+        (2, 10, 1, 4),
+    ] {
+        let count = log.delete_before(at(before), limit).await;
+        assert_eq!(count.expect("deleted"), deleted, "before {before}");
+        assert_eq!(all(log).await, records[left..], "before {before}");
+    }
+    let reopened = harness.reopened().await;
+    let log = reopened.spending().expect("the same log");
+    assert_eq!(all(log).await, records[4..]);
+    log.record(&records[0]).await.expect("its id is free");
+    assert_eq!(all(log).await.len(), 3);
+}
+
 /// Checks that all of these records were read, each once.
 fn assert_each_once(read: &[SpendingRecord], expected: &[SpendingRecord]) {
     for (nth, record) in read.iter().enumerate() {

@@ -99,6 +99,19 @@ impl SpendingLog for Mistaken {
         }
         Ok(page)
     }
+
+    async fn delete_before(&self, before: WallTime, limit: usize) -> Result<usize, JournalError> {
+        match self.is {
+            Mistake::SpendingDeletedAtTheTime => {
+                self.log().delete_before(later(before), limit).await
+            }
+            Mistake::SpendingDeletedBeyondTheLimit => {
+                self.log().delete_before(before, usize::MAX).await
+            }
+            Mistake::SpendingNeverDeleted => Ok(limit.min(2)),
+            _ => self.log().delete_before(before, limit).await,
+        }
+    }
 }
 
 fn later(at: WallTime) -> WallTime {
