@@ -354,7 +354,7 @@ async fn s3_06_only_what_was_offered_is_called_and_the_policy_holds() {
         ScriptTurn::call("launch", &json!({})),
         ScriptTurn::text("There is no such tool."),
         ScriptTurn::call("calculator", &json!({ "expression": "1" })),
-        ScriptTurn::text("It is denied."),
+        ScriptTurn::text("It is not there."),
     ])
     .await;
     let sessions = Kept::new();
@@ -362,7 +362,7 @@ async fn s3_06_only_what_was_offered_is_called_and_the_policy_holds() {
     let gateway = gateway_with(&claude, &sessions, more).await;
     for (question, answer) in [
         ("launch it", "There is no such tool."),
-        ("1", "It is denied."),
+        ("1", "It is not there."),
     ] {
         let body = json!({ "model": MODEL, "messages": asks(question) });
         let said = gateway.post(CHAT, &body).answered().await.is(200);
@@ -371,7 +371,9 @@ async fn s3_06_only_what_was_offered_is_called_and_the_policy_holds() {
     let requests = claude.requests();
     let outcome = |n: usize| requests[n]["messages"][2]["content"].to_string();
     assert!(outcome(1).contains("no tool"), "{}", outcome(1));
-    assert!(outcome(3).contains("denied"), "{}", outcome(3));
+    // What policy denies is not offered, and nothing is said of the rule.
+    assert!(outcome(3).contains("no tool"), "{}", outcome(3));
+    assert!(!outcome(3).contains("denied"), "{}", outcome(3));
     gateway.end().await;
     kept(&claude);
 }

@@ -5,7 +5,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, Kept, McpServer, kept};
+use crate::harness::{Gateway, Kept, McpServer, kept, offered};
 
 const CHAT: &str = "/v1/chat/completions";
 const MODEL: &str = "claude-sonnet-5";
@@ -36,14 +36,6 @@ fn content(said: &Value) -> &str {
     content
         .as_str()
         .unwrap_or_else(|| panic!("no words: {said}"))
-}
-
-/// The names of the tools that a request of ours offers a model.
-fn offered(request: &Value) -> Vec<&str> {
-    let tools = request["tools"].as_array().into_iter().flatten();
-    let mut names: Vec<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
-    names.sort_unstable();
-    names
 }
 
 /// The history with the reply and a result for its only call.

@@ -7,7 +7,7 @@ mod running;
 mod signals;
 mod terminal;
 
-pub(crate) use self::gateway::{Answer, Asking, Gateway, Kept};
+pub(crate) use self::gateway::{Answer, Asking, Gateway, Kept, offered};
 pub(crate) use self::mcp::{MAX_SHUTDOWN_TIME, McpServer, is_alive, tool};
 pub(crate) use self::ran::Ran;
 pub(crate) use self::running::Running;
@@ -31,6 +31,8 @@ pub(crate) struct Jackfield {
     /// Whether its input stays open for what is said later.
     held: bool,
     home: TempDir,
+    /// Whether the configuration has `serve.offer = "all"`.
+    offers_all: bool,
     program: PathBuf,
     stdin: Option<Vec<u8>>,
 }
@@ -42,6 +44,7 @@ pub(crate) fn jackfield<const N: usize>(arguments: [&str; N]) -> Jackfield {
         environment: Vec::new(),
         held: false,
         home: world(),
+        offers_all: false,
         program: binary(),
         stdin: None,
     }
@@ -58,7 +61,17 @@ impl Jackfield {
     /// Has a key, and this as the user's configuration.
     pub(crate) fn configured(self, text: impl AsRef<[u8]>) -> Self {
         let file = self.user_file();
+        let text = match (self.offers_all, std::str::from_utf8(text.as_ref())) {
+            (true, Ok(text)) => gateway::offering_all(text).into_bytes(),
+            (true, Err(_)) | (false, _) => text.as_ref().to_vec(),
+        };
         self.file(&file, text).env("ANTHROPIC_API_KEY", KEY)
+    }
+
+    /// Offers plain models no tools that nobody asked for, as a gateway does by default.
+    pub(crate) fn plain(mut self) -> Self {
+        self.offers_all = false;
+        self
     }
 
     /// Has a key, and Claude at this address.
@@ -140,6 +153,7 @@ impl Jackfield {
             environment,
             held,
             home,
+            offers_all: _,
             program,
             stdin,
         } = self;

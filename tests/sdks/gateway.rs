@@ -49,9 +49,10 @@ impl Gateway {
     }
 }
 
-/// Beside the model: who may ask, and nothing that is tried again by ourselves.
+/// Beside the model: who may ask, tools without asking, and nothing that is tried again by ourselves.
 const CONFIGURATION: &str = "
 limits.model_retries = 0
 serve.limits.drain = \"5s\"
+serve.offer = \"all\"
 serve.tokens.sdk.env = \"GATEWAY_TOKEN\"
 ";

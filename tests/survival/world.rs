@@ -26,10 +26,10 @@ impl World {
         Self::with("[policy.tools]\n\"bank/*\" = \"allow\"").await
     }
 
-    /// A world for the gateway, with this in the configuration.
+    /// A world for the gateway, which offers all tools, with this in the configuration.
     pub(crate) async fn serving(configuration: &str) -> Self {
         Self::with(&format!(
-            "{configuration}\n[policy.tools]\n\"bank/*\" = \"allow\""
+            "{configuration}\n[serve]\noffer = \"all\"\n[policy.tools]\n\"bank/*\" = \"allow\""
         ))
         .await
     }

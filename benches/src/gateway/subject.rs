@@ -292,7 +292,7 @@ fn configure(home: &Path, world: &World, kind: Kind) -> anyhow::Result<()> {
         "[journal]\nkind = \"memory\"\n"
     };
     let config = format!(
-        "model = \"turns/bench\"\n\n[serve]\naccess_log = false\n\n{journal}\n\
+        "model = \"turns/bench\"\n\n[serve]\naccess_log = false\noffer = \"all\"\n\n{journal}\n\
          [providers.bench]\nkind = \"openai-compatible\"\nbase_url = \"{upstream}\"\n\
          api_key_env = \"\"\napi = \"chat\"\npassthrough = \"{passthrough}\"\n\n\
          [providers.turns]\nkind = \"openai-compatible\"\nbase_url = \"{provider}\"\n\

@@ -168,6 +168,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("serve.log_content", json!(config.serve.log_content)),
         ("serve.passthrough", json!("auto")),
         ("serve.responses", json!("kept")),
+        ("serve.offer", json!("none")),
         ("serve.show_tools", json!(config.serve.show_tools)),
         (
             "serve.stream_arguments",

@@ -40,6 +40,8 @@ pub struct ServeConfig {
     pub passthrough: bool,
     /// Who keeps the responses of the Responses API.
     pub responses: ResponsesSetting,
+    /// The server tools that a request to a plain model uses without asking, out of those that it may use.
+    pub offer: ServerTools,
     /// Whether clients see the calls of server tools, where their dialect supports it.
     pub show_tools: bool,
     /// Whether streaming clients see calls of client tools while the model writes them.
@@ -165,6 +167,7 @@ impl Default for ServeConfig {
             log_content: false,
             passthrough: true,
             responses: ResponsesSetting::default(),
+            offer: ServerTools::None,
             show_tools: true,
             stream_arguments: true,
             tokens: BTreeMap::new(),

@@ -33,6 +33,32 @@ pub struct ToolOffer {
     pub problems: Vec<ToolboxProblem>,
 }
 
+impl ToolOffer {
+    /// Removes the server tools that policy denies, and the instructions of toolboxes that have no tool left.
+    pub(crate) fn remove_denied(&mut self) {
+        let is_denied = |tool: &CatalogEntry| {
+            tool.ran_by == RanBy::Engine && matches!(tool.permission, Permission::Deny(_))
+        };
+        if !self.catalog.iter().any(is_denied) {
+            return;
+        }
+        let kept = self.catalog.iter().filter(|tool| !is_denied(tool));
+        self.catalog = kept.cloned().collect();
+        let catalog = &self.catalog;
+        self.instructions.retain(|part| match &part.origin {
+            PartOrigin::Server(toolbox) => {
+                let mut tools = catalog.iter();
+                tools.any(|tool| tool.origin.toolbox.as_str() == &**toolbox)
+            }
+            PartOrigin::Configuration
+            | PartOrigin::Default
+            | PartOrigin::Flag
+            | PartOrigin::Retrieved(_)
+            | PartOrigin::Session => true,
+        });
+    }
+}
+
 /// The results of the last checks, by toolbox.
 pub(crate) type CheckedTools = Mutex<BTreeMap<ToolboxId, Arc<HashMap<Arc<str>, CatalogTool>>>>;
 

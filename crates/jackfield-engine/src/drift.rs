@@ -87,7 +87,11 @@ pub(crate) async fn restrictions(
         .map(|tool| (&tool.origin, tool))
         .collect();
     let tools = tools().filter_map(|tool| {
-        let why = restriction(tool, current.get(&tool.origin).copied())?;
+        let why = match restriction(tool, current.get(&tool.origin).copied())? {
+            // The rule and where it is configured are no remote client's business.
+            Restriction::Denied(_) if setup.caller.is_some() => Restriction::Denied(DENIED.into()),
+            why @ (Restriction::Changed | Restriction::Denied(_) | Restriction::Gone) => why,
+        };
         Some((tool.definition.name.clone(), why))
     });
     let tools: BTreeMap<ToolName, Restriction> = tools.collect();
@@ -142,3 +146,6 @@ fn restriction(recorded: &CatalogEntry, current: Option<&CatalogEntry>) -> Optio
         (_, Permission::Deny(why)) => Some(Restriction::Denied(Arc::clone(why))),
     }
 }
+
+/// Why a call is denied, for the model of a remote client.
+const DENIED: &str = "the policy does not allow it";

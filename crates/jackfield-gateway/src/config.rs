@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{Disconnect, TurnOptions};
+use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
 use jackfield_ports::upstream::Upstream;
 
 use crate::api_keys::ApiKeys;
@@ -36,6 +36,8 @@ pub struct GatewayConfig {
     pub log_content: bool,
     /// The providers without the key that they need, each with the reason in one sentence.
     pub missing_keys: BTreeMap<Arc<str>, String>,
+    /// The server tools that a request to a plain model uses without asking, out of those that its token may use.
+    pub offered_tools: ServerTools,
     /// The options of turns, by provider.
     pub options: BTreeMap<Arc<str>, TurnOptions>,
     /// How requests are passed through.
@@ -54,7 +56,8 @@ pub struct GatewayConfig {
 }
 
 impl GatewayConfig {
-    /// The defaults for a gateway whose turns have these options: one client, which is an admin, and no server tools.
+    /// The defaults for a gateway whose turns have these options: one client, which is an admin, and no server tools
+    /// without asking.
     #[must_use]
     pub fn new(default_options: TurnOptions) -> Self {
         let provider = Arc::clone(&default_options.model.provider);
@@ -70,6 +73,7 @@ impl GatewayConfig {
             log_content: false,
             missing_keys: BTreeMap::new(),
             passthrough: PassthroughConfig::default(),
+            offered_tools: ServerTools::None,
             options: BTreeMap::from([(provider, default_options.clone())]),
             providers: BTreeMap::new(),
             servers: Arc::new(()),

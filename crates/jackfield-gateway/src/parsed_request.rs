@@ -89,6 +89,7 @@ impl ParsedRequest {
         let selection = header(tools::HEADER);
         let used = tools::select(
             &client.tools,
+            &config.offered_tools,
             selection.as_deref(),
             !incoming.tools.is_empty(),
         )?;

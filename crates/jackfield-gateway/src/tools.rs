@@ -5,20 +5,21 @@ use std::sync::Arc;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_engine::ServerTools;
 
-/// The server tools that a request uses, out of the permitted ones: those that the header names, or all, unless
-/// the request brings client tools.
+/// The server tools that a request uses, out of the permitted ones: those that it asks for, or the offered ones,
+/// unless it brings client tools.
 ///
 /// # Errors
 ///
 /// The header cannot be parsed.
 pub fn select(
     permitted: &ServerTools,
+    offered: &ServerTools,
     header: Option<&str>,
     has_client_tools: bool,
 ) -> Result<ServerTools, ServeError> {
     match header {
         None if has_client_tools => Ok(ServerTools::None),
-        None => Ok(permitted.clone()),
+        None => Ok(intersect(permitted, offered)),
         Some(text) => Ok(intersect(permitted, &parse_selection(text)?)),
     }
 }

@@ -70,6 +70,7 @@ pub(crate) fn gateway(
         missing_keys: missing_keys
             .map(|(name, missing)| (name, missing.reason))
             .collect(),
+        offered_tools: serve.offer.clone(),
         options,
         passthrough: PassthroughConfig {
             is_enabled: serve.passthrough,

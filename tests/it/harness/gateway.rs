@@ -30,9 +30,25 @@ impl Kept {
         run.env("JACKFIELD_DB", self.file())
     }
 
-    /// A gateway before it runs, on a free port.
+    /// A gateway before it runs, on a free port. It offers every request all server tools, unless it is
+    /// [plain](Jackfield::plain).
     pub(crate) fn gateway(&self) -> Jackfield {
-        self.run(&["serve", "--bind", "127.0.0.1:0"])
+        let mut serve = self.run(&["serve", "--bind", "127.0.0.1:0"]);
+        serve.offers_all = true;
+        serve
+    }
+}
+
+/// This configuration, in which each request is offered all server tools.
+pub(super) fn offering_all(text: &str) -> String {
+    const TABLE: &str = "[serve]\n";
+    const OFFER: &str = "[serve]\noffer = \"all\"\n";
+    if text.contains(TABLE) {
+        text.replacen(TABLE, OFFER, 1)
+    } else if text.contains("\nserve.") {
+        format!("serve.offer = \"all\"\n{text}")
+    } else {
+        format!("{text}\n{OFFER}")
     }
 }
 
@@ -299,6 +315,14 @@ fn unchunked(mut rest: &[u8]) -> Vec<u8> {
         rest = &rest[(size + 2).min(rest.len())..];
     }
     body
+}
+
+/// The names of the tools that a request of ours offers a model.
+pub(crate) fn offered(request: &Value) -> Vec<&str> {
+    let tools = request["tools"].as_array().into_iter().flatten();
+    let mut names: Vec<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
+    names.sort_unstable();
+    names
 }
 
 /// How long anything may take.

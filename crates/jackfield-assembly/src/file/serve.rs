@@ -57,6 +57,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         log_content: form::flag(), "Whether what was said is logged, too";
         passthrough: form::one_of(&PASSTHROUGH), "Whether requests go to their provider byte for byte where nothing speaks for a turn";
         responses: form::one_of(&responses), "Who keeps the responses of the Responses API";
+        offer: form::of(ValueForm::Tools, tools), "The server tools that a request to a model uses without asking";
         show_tools: form::flag(), "Whether clients are shown the calls of tools that run here";
         stream_arguments: form::flag(), "Whether streams show the calls of a client's tools while they are written";
         tools: form::of(ValueForm::Tools, tools), "The server tools that a request may use";

@@ -52,6 +52,7 @@ fn is_list(key: &str) -> bool {
         "args.NAME",
         "allow.NAME",
         "deny.NAME",
+        "serve.offer.NAME",
         "serve.tools.NAME",
         "tokens.NAME.tools.NAME",
     ]

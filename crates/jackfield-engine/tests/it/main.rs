@@ -26,6 +26,7 @@ mod outages;
 mod patterns;
 mod plain_schemas;
 mod recovering;
+mod remote_clients;
 mod resuming;
 mod retaining;
 mod retrying;

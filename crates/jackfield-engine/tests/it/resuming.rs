@@ -35,7 +35,11 @@ pub(crate) async fn crash_in_a_tool(journal: &Arc<MemoryJournal>, safety: Safety
     crash_with(journal, safety, options()).await;
 }
 
-async fn crash_with(journal: &Arc<MemoryJournal>, safety: Safety, mut options: TurnOptions) {
+pub(crate) async fn crash_with(
+    journal: &Arc<MemoryJournal>,
+    safety: Safety,
+    mut options: TurnOptions,
+) {
     let log = Log::default();
     let called = Arc::new(Notify::new());
     let at_work = Arc::clone(&called);
@@ -97,7 +101,7 @@ fn tools_called(log: &Log) -> usize {
         .count()
 }
 
-async fn facts(journal: &MemoryJournal) -> Vec<Fact> {
+pub(crate) async fn facts(journal: &MemoryJournal) -> Vec<Fact> {
     let loaded = journal.load(&session()).await.expect("a session");
     let steps = loaded.steps.into_iter();
     steps.flat_map(|step| step.facts).collect()

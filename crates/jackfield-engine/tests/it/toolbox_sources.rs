@@ -57,7 +57,7 @@ impl ToolboxSource for SilentSource {
     }
 }
 
-fn caller(principal: &str) -> Caller {
+pub(crate) fn caller(principal: &str) -> Caller {
     Caller {
         body: None,
         dialect: "claude".into(),

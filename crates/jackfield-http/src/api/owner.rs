@@ -65,6 +65,7 @@ pub(crate) fn server_tools(
     };
     Ok(tools::select(
         &client.tools,
+        &ServerTools::All,
         requested.as_deref(),
         has_client_tools,
     )?)
