@@ -16,6 +16,7 @@ mod approvals;
 mod approvers;
 mod asking;
 mod asking_openai;
+mod assistants;
 mod attaching;
 mod auditing;
 mod bad_input;

@@ -1,23 +1,24 @@
 //! Assembles an engine from a configuration and a registry.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
 
+use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_ports::journal::Journal;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::secret::Secret;
-use jackfield_provider_kit::transport::{Transport, TransportError, TransportSettings};
+use jackfield_provider_kit::transport::Transport;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
 
+use crate::assistants::ConfiguredAssistant;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderPassthrough};
 use crate::factory::{ProviderFactory, ProviderSettings};
-use crate::place::{ConfigError, ConfigProblem, Origin};
+use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 use crate::preferred::is_vendor;
 use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 use crate::registry::Registry;
@@ -25,6 +26,7 @@ use crate::servers::{CommonSettings, ServerToolbox};
 use crate::surroundings::{Environment, read_small};
 use jackfield_engine::near::did_you_mean;
 
+mod network;
 mod web_tools;
 
 /// An engine with the default options of its turns.
@@ -68,7 +70,29 @@ impl Assembly {
     /// Switches later turns to this model, with the configured extensions of its dialect. Other options stay as
     /// they are.
     pub fn switch(&mut self, config: &Config, model: ModelRef) {
-        switch(&mut self.options, &self.dialects, config, model);
+        let always = &config.options.settings.extensions;
+        switch(
+            &mut self.options,
+            &self.dialects,
+            (always, &config.extensions),
+            model,
+        );
+    }
+
+    /// The options of an assistant's turns, under the policy of other turns.
+    #[must_use]
+    pub fn options_of(&self, assistant: &ConfiguredAssistant) -> TurnOptions {
+        let mut options = assistant.options.clone();
+        options.policy = self.options.policy.clone();
+        options.prices = Arc::clone(&self.options.prices);
+        let (always, model) = (options.settings.extensions.clone(), options.model.clone());
+        switch(
+            &mut options,
+            &self.dialects,
+            (&always, &assistant.extensions),
+            model,
+        );
+        options
     }
 }
 
@@ -103,13 +127,13 @@ impl Prepared {
 fn switch(
     options: &mut TurnOptions,
     dialects: &BTreeMap<Arc<str>, Arc<str>>,
-    config: &Config,
+    (always, extensions): (&[Extension], &[(Extension, ValueSource)]),
     model: ModelRef,
 ) {
     let dialect = dialects.get(&model.provider);
-    let extensions = config.extensions.iter().map(|(extension, _)| extension);
+    let extensions = extensions.iter().map(|(extension, _)| extension);
     let dialect_extensions = extensions.filter(|extension| Some(&extension.dialect) == dialect);
-    let always = config.options.settings.extensions.iter();
+    let always = always.iter();
     options.settings.extensions = always.chain(dialect_extensions).cloned().collect();
     options.model = model;
 }
@@ -144,7 +168,7 @@ impl Registry {
         config: &Config,
         environment: &Environment,
     ) -> Result<Prepared, ConfigError> {
-        let transport = transport(config)?;
+        let transport = network::transport(config)?;
         let mut builder = Engine::builder(Arc::new(MemoryJournal::default()));
         if config.builtins {
             builder = builder.builtins(Arc::new(Builtins::default()));
@@ -240,7 +264,13 @@ impl Registry {
             upstreams,
         };
         let model = prepared.options.model.clone();
-        switch(&mut prepared.options, &prepared.dialects, config, model);
+        let always = &config.options.settings.extensions;
+        switch(
+            &mut prepared.options,
+            &prepared.dialects,
+            (always, &config.extensions),
+            model,
+        );
         Ok(prepared)
     }
 
@@ -298,7 +328,7 @@ impl Registry {
         let built = upstream.and_then(|upstream| Ok((factory.build(settings)?, upstream)));
         let (model, upstream) = built.map_err(|error| {
             let problem = ConfigProblem::new(provider_place, error.to_string());
-            let help = provider.base_url.as_deref().and_then(address_help);
+            let help = provider.base_url.as_deref().and_then(network::address_help);
             vec![match help {
                 Some(help) => problem.with_help(help),
                 None => problem,
@@ -326,7 +356,9 @@ fn unknown_dialects(
     let known: Vec<&str> = known.into_iter().collect();
     let mut reported: Vec<&str> = Vec::new();
     let mut problems = Vec::new();
-    for (extension, place) in &config.extensions {
+    let assistants = config.assistants.values();
+    let assistants = assistants.flat_map(|assistant| &assistant.extensions);
+    for (extension, place) in config.extensions.iter().chain(assistants) {
         let dialect = &*extension.dialect;
         if !known.contains(&dialect) && !reported.contains(&dialect) {
             reported.push(dialect);
@@ -336,42 +368,6 @@ fn unknown_dialects(
         }
     }
     problems
-}
-
-/// Help for an invalid address. The address is not repeated, as it may contain a secret.
-fn address_help(base_url: &str) -> Option<&'static str> {
-    match BaseUrl::parse(base_url) {
-        Ok(_) => None,
-        Err(InvalidBaseUrl::UserInfo) => Some(
-            "take the user and the password out of `base_url`, and say where the key is \
-             with `api_key_env` or `api_key_file`; then change the password, if anybody saw it",
-        ),
-        Err(_) => Some("set `base_url` to an address such as \"https://models.example.com\""),
-    }
-}
-
-/// The HTTP transport of all providers.
-fn transport(config: &Config) -> Result<Transport, ConfigProblem> {
-    let mut settings = TransportSettings::default();
-    // As a safety net below the engine's own limit, this timeout has to be longer.
-    settings.read_idle = settings
-        .read_idle
-        .max(config.options.limits.model_idle.saturating_mul(2))
-        .max(config.serve.limits.whole_reply.saturating_mul(2));
-    if let Some(timeout) = config.network.connect_timeout {
-        settings.connect_timeout = timeout;
-    }
-    let proxy = config.network.proxy.as_ref();
-    settings.proxy = proxy.map(|(proxy, _)| proxy.to_string());
-    Transport::new(settings).map_err(|error| unreachable(config, &error))
-}
-
-/// The problem of an invalid network configuration.
-fn unreachable(config: &Config, error: &TransportError) -> ConfigProblem {
-    let proxy = config.network.proxy.as_ref();
-    let place = proxy.map_or_else(|| Origin::Default.into(), |(_, place)| place.clone());
-    let cause = error.source().map(|cause| format!(": {cause}"));
-    ConfigProblem::new(place, format!("{error}{}", cause.unwrap_or_default()))
 }
 
 fn unknown_options(

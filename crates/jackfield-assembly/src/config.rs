@@ -1,6 +1,6 @@
 //! The effective configuration, from files, environment and flags.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
 use crate::approvals::ApprovalsConfig;
+use crate::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
 use crate::journal::JournalConfig;
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::presets::PRESETS;
@@ -33,6 +34,8 @@ use jackfield_engine::near::did_you_mean;
 pub struct Config {
     /// Model aliases.
     pub aliases: BTreeMap<Arc<str>, ModelRef>,
+    /// The assistants that files configure, by name. [`Config::assistant`] has the default one, too.
+    pub assistants: BTreeMap<Arc<str>, ConfiguredAssistant>,
     /// The approver.
     pub approvals: ApprovalsConfig,
     /// Whether the built-in tools are enabled.
@@ -159,6 +162,7 @@ impl Default for Config {
         Self {
             aliases: BTreeMap::new(),
             approvals: ApprovalsConfig::default(),
+            assistants: BTreeMap::new(),
             builtins: true,
             cache: None,
             cost_place: None,
@@ -207,6 +211,11 @@ impl Config {
         if let Some(model) = self.aliases.get(name) {
             return Ok(model.clone());
         }
+        if self.assistants.contains_key(name) {
+            let message = format!("`{name}` is an assistant, not a model");
+            let help = "`jackfield ask` and `jackfield chat` take it with `--model`, and clients of the gateway by name";
+            return Err(ConfigProblem::new(place.clone(), message).with_help(help));
+        }
         let Some(model) = parse_model(name) else {
             // A file is also read where other models are known.
             if !matches!(place.origin, Origin::File(_))
@@ -214,8 +223,9 @@ impl Config {
             {
                 return Ok(model);
             }
-            let aliases: Vec<&Arc<str>> = self.aliases.keys().collect();
-            let hint = did_you_mean(name, &aliases);
+            let known = self.aliases.keys().chain(self.assistants.keys());
+            let known: Vec<&Arc<str>> = known.collect();
+            let hint = did_you_mean(name, &known);
             let problem =
                 format!("`{name}` is neither an alias nor of the form `provider/model`{hint}");
             let suggested = self.suggested_model(name);
@@ -227,6 +237,66 @@ impl Config {
         };
         self.provider(&model, place)?;
         Ok(model)
+    }
+
+    /// The assistant of this name, unless the name is an alias. The default assistant is there without any
+    /// configuration.
+    #[must_use]
+    pub fn assistant(&self, name: &str) -> Option<ConfiguredAssistant> {
+        if let Some(assistant) = self.assistants.get(name) {
+            return Some(assistant.clone());
+        }
+        let is_default = name == DEFAULT_ASSISTANT && !self.aliases.contains_key(name);
+        is_default.then(|| {
+            let mut assistant = self.plain_assistant();
+            assistant.options.assistant = Some(DEFAULT_ASSISTANT.into());
+            assistant
+        })
+    }
+
+    /// The names of all assistants.
+    #[must_use]
+    pub fn assistant_names(&self) -> BTreeSet<Arc<str>> {
+        let default = Arc::from(DEFAULT_ASSISTANT);
+        let is_alias = self.aliases.contains_key(&default);
+        let default = (!is_alias).then_some(default);
+        self.assistants.keys().cloned().chain(default).collect()
+    }
+
+    /// An assistant for which everything is as it is for other turns.
+    pub(crate) fn plain_assistant(&self) -> ConfiguredAssistant {
+        ConfiguredAssistant {
+            approvals: self.serve.approvals,
+            extensions: self.extensions.clone(),
+            kept: true,
+            options: self.options.clone(),
+            place: Origin::Default.into(),
+        }
+    }
+
+    /// Resolves the models of assistants, and checks their names.
+    pub(crate) fn resolve_assistants(
+        &mut self,
+        models: &BTreeMap<Arc<str>, (Arc<str>, ValueSource)>,
+    ) -> Vec<ConfigProblem> {
+        let mut problems = Vec::new();
+        let mut assistants = std::mem::take(&mut self.assistants);
+        for (name, assistant) in &mut assistants {
+            if self.aliases.contains_key(name) {
+                let message = format!("`{name}` is an alias, too");
+                let help = "both are names of models: rename the assistant or the alias";
+                let problem = ConfigProblem::new(assistant.place.clone(), message);
+                problems.push(problem.with_help(help));
+            }
+            let model = models.get(name);
+            match model.map(|(model, place)| self.model(model, place)) {
+                None => assistant.options.model = self.options.model.clone(),
+                Some(Ok(model)) => assistant.options.model = model,
+                Some(Err(problem)) => problems.push(problem),
+            }
+        }
+        self.assistants = assistants;
+        problems
     }
 
     /// The known model prices: those of files, over the built-in list prices of the vendors.

@@ -1,5 +1,6 @@
 //! Reads one configuration file over the previous ones.
 
+mod assistants;
 mod extensions;
 mod providers;
 mod response_format;
@@ -7,10 +8,11 @@ mod sections;
 mod serve;
 mod web;
 
+pub(crate) use self::assistants::Assistants;
 pub(crate) use self::web::KEYWORDS;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jackfield_domain::request::ModelRef;
@@ -28,6 +30,8 @@ use crate::values::{self, parse_model};
 pub(crate) struct Draft {
     /// The place of each alias.
     pub(crate) aliases: BTreeMap<Arc<str>, ValueSource>,
+    /// The files that configure assistants. They are [read](assistants) again when everything else is known.
+    pub(crate) assistant_files: Vec<AssistantFile>,
     pub(crate) config: Config,
     /// The file of MCP servers that the current file names.
     pub(crate) mcp_config: Option<Arc<str>>,
@@ -36,6 +40,14 @@ pub(crate) struct Draft {
     pub(crate) trusted_projects: Vec<Arc<str>>,
     /// Whether files of MCP servers are not read.
     pub(crate) without_servers: bool,
+}
+
+/// A file that configures assistants.
+#[derive(Debug)]
+pub(crate) struct AssistantFile {
+    shown: PathBuf,
+    text: String,
+    trust: Trust,
 }
 
 /// How far a file is trusted.
@@ -75,6 +87,13 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
         problems,
         said,
     } = DocumentReader::new(shown, text).read(|root| top(draft, root, trust));
+    if text.contains("assistants") {
+        draft.assistant_files.push(AssistantFile {
+            shown: shown.to_owned(),
+            text: text.to_owned(),
+            trust,
+        });
+    }
     draft.problems.extend(problems);
     let said = web::whole(&mut draft.config, said, trust);
     for (value, place) in said {
@@ -89,6 +108,21 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
     asked
 }
 
+/// The assistants of these files over the rest of the configuration, which is complete. Problems were reported when
+/// the files were read first.
+pub(crate) fn assistants(files: &[AssistantFile], config: &Config) -> Assistants {
+    let mut assistants = Assistants::default();
+    let others = config.plain_assistant();
+    for file in files {
+        let reader = DocumentReader::new(&file.shown, &file.text);
+        let _known = reader.read(|mut root| {
+            let section = root.section("assistants");
+            assistants::read(&mut assistants, &others, section, file.trust);
+        });
+    }
+    assistants
+}
+
 /// Every key that a file may have, with `NAME` for free names.
 #[must_use]
 pub fn keys() -> Vec<String> {
@@ -100,7 +134,7 @@ pub fn keys() -> Vec<String> {
 
 /// Every key that the readers know, in their order, with `NAME` for free names.
 pub(crate) fn known() -> Vec<AskedKey> {
-    let sample = "[aliases]\nNAME = \"a/b\"\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
+    let sample = "[aliases]\nNAME = \"a/b\"\n[assistants.NAME]\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
                   [policy.unknown_of]\nNAME = \"ask\"\n[serve.tokens.NAME]\n\
                   [web.tools.NAME.headers]\nNAME = \"\"\n[web.tools.NAME.parameters.NAME]\n";
     read(
@@ -151,9 +185,13 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::network(&mut config.network, root.section("network"), trust);
     sections::policy(&mut config.options, root.section("policy"), trust);
     sections::session(config, root.section("session"));
-    sections::settings(config, root.section("settings"), trust);
+    let settings = root.section("settings");
+    sections::settings(&mut config.options, &mut config.extensions, settings, trust);
     serve::read(&mut config.serve, root.section("serve"), trust);
     web::read(&mut config.web, root.section("web"), trust);
+    let others = config.plain_assistant();
+    let section = root.section("assistants");
+    assistants::read(&mut Assistants::default(), &others, section, trust);
     root.finish();
 }
 

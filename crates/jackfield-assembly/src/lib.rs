@@ -15,6 +15,7 @@
 
 mod approvals;
 mod assemble;
+mod assistants;
 mod bounded_file;
 mod claude;
 mod condition;
@@ -55,6 +56,7 @@ mod web;
 
 pub use self::approvals::ApprovalsConfig;
 pub use self::assemble::{Assembly, Prepared};
+pub use self::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
 pub use self::bounded_file::read_at_most;
 pub use self::condition::{Condition, Damage, damage_help, restored_help};
 pub use self::config::{Config, KeySource, Network, ProviderConfig, ProviderPassthrough};

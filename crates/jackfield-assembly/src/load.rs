@@ -9,15 +9,17 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::price::Money;
 use jackfield_domain::system_prompt::PartOrigin;
-use jackfield_engine::ServerTools;
+use jackfield_engine::{ServerTools, TurnOptions};
 
 use serde_json::Value;
 
+use crate::assistants::DEFAULT_ASSISTANT;
 use crate::bounded_file::read_at_most;
 use crate::config::{Config, system_prompt};
 use crate::document::quoted;
 use crate::explain::effect_word;
 use crate::file::{self, Draft, Trust};
+use crate::journal::JournalKind;
 use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 use crate::preferred::model_with_key;
 use crate::servers::ServersFile;
@@ -38,8 +40,11 @@ pub struct Flags {
     pub deny: Vec<String>,
     /// The only file of MCP servers to read.
     pub mcp_config: Option<PathBuf>,
-    /// The model: an alias, or `provider/model`.
+    /// The model: an alias, or `provider/model`, or an assistant if the turns of this run can be of one.
     pub model: Option<String>,
+    /// Whether the turns of this run can be of an assistant: the one that `model` names, or else the default one,
+    /// if it is configured and no model is named for this run.
+    pub takes_assistant: bool,
     /// The maximum number of rounds of a turn.
     pub rounds: Option<u32>,
     /// The strictness of the turn, if given; `Some(None)` overrides files with none.
@@ -82,12 +87,16 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     }
     let Draft {
         aliases,
+        assistant_files,
         mut config,
         model,
         mut problems,
         ..
     } = draft;
-    match model {
+    let assistants = file::assistants(&assistant_files, &config);
+    config.assistants = assistants.by_name;
+    let assistant = chosen_assistant(&config, flags, &model);
+    match model.filter(|(name, _)| assistant.as_ref() != Some(name)) {
         Some((name, place)) => match config.model(&name, &place) {
             Ok(model) => (config.options.model, config.model_place) = (model, place),
             Err(problem) => problems.push(problem),
@@ -101,8 +110,12 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
             .map(|model| config.provider(model, &place));
         problems.extend(known.and_then(Result::err));
     }
+    problems.extend(config.resolve_assistants(&assistants.models));
     problems.extend(config.check_currency());
     ConfigError::check(problems)?;
+    if let Some(name) = assistant {
+        use_assistant(&mut config, flags, &name);
+    }
     let idle = config.unused_prices();
     config.remarks.extend(idle);
     let cache = surroundings.cache_directory.as_ref();
@@ -127,6 +140,42 @@ fn use_model_with_key(config: &mut Config, surroundings: &Surroundings) {
         },
     );
     (config.options.model, config.model_place) = (model, place);
+}
+
+/// The assistant that the turns of this run are of, if they are of one.
+fn chosen_assistant(
+    config: &Config,
+    flags: &Flags,
+    model: &Option<(Arc<str>, ValueSource)>,
+) -> Option<Arc<str>> {
+    if !flags.takes_assistant {
+        return None;
+    }
+    match (&flags.model, model) {
+        (Some(name), _) => {
+            let names = config.assistant_names();
+            names.get(name.as_str()).cloned()
+        }
+        (None, Some((_, place))) if matches!(place.origin, Origin::Variable(_)) => None,
+        (None, _) => config
+            .assistants
+            .get_key_value(DEFAULT_ASSISTANT)
+            .map(|(name, _)| Arc::clone(name)),
+    }
+}
+
+/// Makes the options of an assistant those of this run, with the flags over them.
+fn use_assistant(config: &mut Config, flags: &Flags, name: &str) {
+    let Some(assistant) = config.assistant(name) else {
+        return;
+    };
+    config.extensions = assistant.extensions;
+    config.model_place = assistant.place;
+    config.options = assistant.options;
+    apply_to_options(&mut config.options, flags);
+    if !assistant.kept {
+        config.journal.kind = JournalKind::Memory;
+    }
 }
 
 fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Result<(), ConfigError> {
@@ -365,10 +414,28 @@ fn apply(draft: &mut Draft, flags: &Flags) {
         draft.config.options.allowance.cost = Some(cost);
         draft.config.cost_place = None;
     }
-    let options = &mut draft.config.options;
     if let Some(model) = &flags.model {
         draft.model = Some((model.as_str().into(), Origin::Flag("--model").into()));
     }
+    let options = &mut draft.config.options;
+    apply_to_options(options, flags);
+    let rules = [
+        (&flags.allow, RuleVerdict::Allow),
+        (&flags.deny, RuleVerdict::Deny),
+    ];
+    options
+        .policy
+        .rules
+        .extend(rules.into_iter().flat_map(|(patterns, verdict)| {
+            patterns.iter().map(move |pattern| PolicyRule {
+                pattern: Arc::from(pattern.as_str()),
+                verdict,
+            })
+        }));
+}
+
+/// Applies the flags that also override an assistant.
+fn apply_to_options(options: &mut TurnOptions, flags: &Flags) {
     if let Some(system) = &flags.system {
         options.system = system_prompt(PartOrigin::Flag, system);
     }
@@ -385,19 +452,6 @@ fn apply(draft: &mut Draft, flags: &Flags) {
             ServerTools::None
         };
     }
-    let rules = [
-        (&flags.allow, RuleVerdict::Allow),
-        (&flags.deny, RuleVerdict::Deny),
-    ];
-    options
-        .policy
-        .rules
-        .extend(rules.into_iter().flat_map(|(patterns, verdict)| {
-            patterns.iter().map(move |pattern| PolicyRule {
-                pattern: Arc::from(pattern.as_str()),
-                verdict,
-            })
-        }));
 }
 
 /// The maximum size of a file of servers, in bytes: other programs keep more than servers in theirs.

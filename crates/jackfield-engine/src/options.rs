@@ -20,6 +20,8 @@ use jackfield_domain::tool::{ToolChoice, ToolDefinition, ToolOrigin, UnknownPoli
 pub struct TurnOptions {
     /// The turn's budget.
     pub allowance: Allowance,
+    /// The name of the assistant that the options are of, if they are of one; it is recorded.
+    pub assistant: Option<Arc<str>>,
     /// The client of the turn, if the session has to be found again for it.
     pub caller: Option<Arc<Caller>>,
     /// Whether the client can replace text that it has already shown.
@@ -72,6 +74,7 @@ impl TurnOptions {
     pub fn new(model: ModelRef) -> Self {
         Self {
             allowance: Allowance::default(),
+            assistant: None,
             caller: None,
             can_supersede: false,
             choice: ToolChoice::Auto,

@@ -352,6 +352,7 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
     system.parts.extend(offered.instructions);
     Arc::new(Setup {
         allowance: options.allowance,
+        assistant: options.assistant,
         caller: options.caller,
         can_supersede: options.can_supersede,
         catalog: Arc::new(offered.catalog),
@@ -364,7 +365,6 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
         system: Arc::new(system),
         tools_after_first_round: options.tools_after_first_round,
         whole: options.whole_reply_limit,
-        assistant: None,
         fallbacks,
         route: None,
         trace: None,

@@ -116,7 +116,12 @@ impl Gateway {
                 .get(name)
                 .and_then(|value| value.to_str().ok())
         };
-        let selected = tools::select(&client.tools, header(tools::HEADER), body.has_tools())?;
+        let selected = tools::select(
+            &client.tools,
+            &config.offered_tools,
+            header(tools::HEADER),
+            body.has_tools(),
+        )?;
         let upstream = config.passthrough.upstreams.get(&model.provider);
         let upstream = upstream.filter(|upstream| {
             upstream.is_enabled && upstream.upstream.endpoints().contains(&&*request.path)

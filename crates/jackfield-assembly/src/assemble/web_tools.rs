@@ -8,7 +8,7 @@ use jackfield_provider_kit::guarded::{Allowed, GuardedClient, GuardedSettings};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_tools_web::{Header, WebTool, WebTools};
 
-use super::unreachable;
+use super::network::unreachable;
 use crate::config::Config;
 use crate::expand::{expand, expand_with};
 use crate::place::{ConfigProblem, Origin};

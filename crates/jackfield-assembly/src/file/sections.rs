@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jackfield_domain::limits::{Limits, OnLimit};
 use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict, UnknownRule};
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
@@ -317,10 +318,15 @@ fn looser(place: ValueSource) -> ConfigProblem {
 }
 
 /// Reads `[settings]`.
-pub(crate) fn settings(config: &mut Config, mut section: Section<'_>, trust: Trust) {
+pub(crate) fn settings(
+    options: &mut TurnOptions,
+    extensions: &mut Vec<(Extension, ValueSource)>,
+    mut section: Section<'_>,
+    trust: Trust,
+) {
     let about = "Fields that only one dialect knows, by dialect";
     let fields = section.free("extensions", about);
-    extensions::read(&mut config.extensions, fields, trust);
+    extensions::read(extensions, fields, trust);
     let efforts = [
         ("none", Effort::None),
         ("minimal", Effort::Minimal),
@@ -337,7 +343,7 @@ pub(crate) fn settings(config: &mut Config, mut section: Section<'_>, trust: Tru
     ];
     let thinking = form::of(ValueForm::Thinking, thinking);
     let strict = form::of(ValueForm::Strict, strict);
-    form::keys! { section over config.options.settings;
+    form::keys! { section over options.settings;
         effort: form::one_of(&efforts), "How hard the model should think";
         end_user: form::filled("u-17"), "A stable name of the end user; no personal data";
         frequency_penalty: form::between(-2.0, 2.0), "Against repetition in proportion to frequency";
@@ -355,7 +361,7 @@ pub(crate) fn settings(config: &mut Config, mut section: Section<'_>, trust: Tru
         top_p: form::between(0.0, 1.0), "Sampling among the likeliest tokens of this probability together";
         verbosity: form::one_of(&verbosities), "How much the model should say";
     }
-    form::keys! { section over config.options;
+    form::keys! { section over options;
         strict: strict, "Refuses to ask the model where this, or something worse, would get lost";
     }
     section.finish();

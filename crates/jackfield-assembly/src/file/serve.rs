@@ -163,7 +163,7 @@ fn principal(value: &DeValue<'_>) -> Result<Arc<str>, String> {
 }
 
 /// Parses a selection of tools: a word, or patterns.
-fn tools(value: &DeValue<'_>) -> Result<ServerTools, String> {
+pub(crate) fn tools(value: &DeValue<'_>) -> Result<ServerTools, String> {
     if value.as_array().is_some() {
         return texts(value).map(ServerTools::Only);
     }

@@ -10,9 +10,15 @@ const PAGE: &str = include_str!("../../../../docs/configuration.md");
 fn every_key_is_documented() {
     let keys = jackfield_assembly::keys();
     assert!(keys.len() > 40, "{keys:?}");
+    // An assistant's own tables have the keys of the tables of these names.
+    let of_all = |key: &str| {
+        let key = key.strip_prefix("assistants.NAME.");
+        key.filter(|key| key.contains('.')).map(str::to_owned)
+    };
+    let is_named = |key: &str| PAGE.contains(&format!("\n| `{key}` |"));
     let missing: Vec<String> = keys
         .into_iter()
-        .filter(|key| !PAGE.contains(&format!("\n| `{key}` |")))
+        .filter(|key| !is_named(&of_all(key).unwrap_or_else(|| key.clone())))
         .collect();
     assert!(
         missing.is_empty(),

@@ -330,6 +330,7 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
         rounds: Some(2),
         strict: Some(None),
         system: Some("flag".to_owned()),
+        takes_assistant: false,
         tools: Some(false),
         without_servers: false,
     };

@@ -1,6 +1,7 @@
 //! Integration tests of `jackfield-assembly`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod assistants;
 mod documented;
 mod explain;
 mod foreign;

@@ -54,6 +54,7 @@ fn is_list(key: &str) -> bool {
         "deny.NAME",
         "serve.offer.NAME",
         "serve.tools.NAME",
+        "assistants.NAME.tools.NAME",
         "tokens.NAME.tools.NAME",
     ]
     .iter()

@@ -22,7 +22,7 @@ pub struct AskArgs {
     /// PNG, JPEG, GIF or WebP; it may be given several times.
     #[arg(short, long, value_name = "FILE", hide_short_help = true)]
     pub image: Vec<PathBuf>,
-    /// The model: an alias, or provider/model.
+    /// The model: an alias, an assistant, or provider/model.
     #[arg(short, long)]
     pub model: Option<String>,
     /// Answer as JSON of this JSON Schema.

@@ -5,7 +5,7 @@ use super::{ConfigArgs, SessionArgs, TurnLimitArgs};
 /// `jackfield chat`
 #[derive(Clone, Debug, clap::Args)]
 pub struct Chat {
-    /// The model: an alias of the configuration, or provider/model.
+    /// The model: an alias or an assistant of the configuration, or provider/model.
     #[arg(short, long)]
     pub model: Option<String>,
     /// The system prompt, in place of the configured one; "" for none.

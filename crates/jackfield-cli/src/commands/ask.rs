@@ -42,6 +42,7 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
     let question = read_question(&ask.question, !files.is_empty())?;
     let mut flags = flags(&ask.setup);
     (flags.model, flags.system) = (ask.model, ask.system);
+    flags.takes_assistant = true;
     set_limits(&mut flags, &ask.bounds);
     let surroundings = surroundings()?;
     let config = load_config_in(&flags, &surroundings)?;

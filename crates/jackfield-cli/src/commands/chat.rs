@@ -49,6 +49,7 @@ use crate::turn::{self, AskMode, CommandTurnEnd};
 pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&chat.setup);
     (flags.model, flags.system) = (chat.model.clone(), chat.system.clone());
+    flags.takes_assistant = true;
     ask::set_limits(&mut flags, &chat.bounds);
     let surroundings = ask::surroundings()?;
     let config = ask::load_config_in(&flags, &surroundings)?;

@@ -136,10 +136,13 @@ fn help(assembled: &Assembly, name: &Arc<str>, reached: &ReachResult) -> Option<
     }
 }
 
-/// The aliases of a provider's models, with the model of each.
+/// The aliases of a provider's models and its assistants, with the model of each.
 fn aliases(config: &Config, provider: &str) -> Vec<(Arc<str>, Arc<str>)> {
     let aliases = config.aliases.iter();
-    let theirs = aliases.filter(|(_, model)| &*model.provider == provider);
+    let assistants = config.assistants.iter();
+    let assistants = assistants.map(|(name, assistant)| (name, &assistant.options.model));
+    let names = aliases.chain(assistants);
+    let theirs = names.filter(|(_, model)| &*model.provider == provider);
     let theirs = theirs.map(|(alias, model)| (Arc::clone(alias), Arc::clone(&model.model)));
     theirs.collect()
 }

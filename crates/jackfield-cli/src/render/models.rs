@@ -17,7 +17,7 @@ use crate::render::words;
 /// The models of a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderModels {
-    /// Aliases, with the model of each.
+    /// Aliases and assistants, with the model of each.
     pub aliases: Vec<(Arc<str>, Arc<str>)>,
     /// Help if it could not be reached.
     pub help: Option<String>,

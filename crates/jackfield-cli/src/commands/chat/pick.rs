@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jackfield_assembly::{Origin, preferred_models};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::request::ModelRef;
+use jackfield_engine::TurnOptions;
 
 use super::elsewhere::ChatSnapshot;
 use super::{Conversation, missing_key};
@@ -37,7 +38,11 @@ impl Conversation {
     pub(super) fn switch_model(&mut self, name: &str) {
         let place = Origin::Flag("/model").into();
         let by_number = nth(&self.model_choices(), name).map(|(_, model)| model.clone());
-        let model = match self.config.model(name, &place) {
+        let assistant = self.config.assistant(name);
+        let model = assistant
+            .as_ref()
+            .map(|assistant| Ok(assistant.options.model.clone()));
+        let model = match model.unwrap_or_else(|| self.config.model(name, &place)) {
             Ok(model) => model,
             Err(problem) => match by_number {
                 Some(model) => model,
@@ -51,8 +56,26 @@ impl Conversation {
         if let Some(fault) = missing_key(&self.assembled, &model) {
             return self.report(&fault);
         }
-        render::remark(&format!("from now on: {}/{}", model.provider, model.model));
-        self.assembled.switch(&self.config, model);
+        let full_name = format!("{}/{}", model.provider, model.model);
+        match assistant {
+            Some(assistant) => {
+                render::remark(&format!("from now on: {name}, with {full_name}"));
+                let TurnOptions {
+                    can_supersede,
+                    policy,
+                    ..
+                } = &self.assembled.options;
+                self.assembled.options = TurnOptions {
+                    can_supersede: *can_supersede,
+                    policy: policy.clone(),
+                    ..self.assembled.options_of(&assistant)
+                };
+            }
+            None => {
+                render::remark(&format!("from now on: {full_name}"));
+                self.assembled.switch(&self.config, model);
+            }
+        }
     }
 
     /// Lists the models.

@@ -21,6 +21,12 @@ pub(crate) fn chosen(config: &Config, assembled: &Assembly) -> Vec<Arc<str>> {
     let named: BTreeSet<&Arc<str>> = config
         .aliases
         .values()
+        .chain(
+            config
+                .assistants
+                .values()
+                .map(|assistant| &assistant.options.model),
+        )
         .map(|model| &model.provider)
         .collect();
     let others = assembled.providers.iter().filter(|(name, state)| {
