@@ -36,6 +36,7 @@ mod events;
 mod gateway;
 mod gateway_again;
 mod gateway_arguments;
+mod gateway_assistants;
 mod gateway_discreet;
 mod gateway_errors;
 mod gateway_guarded;

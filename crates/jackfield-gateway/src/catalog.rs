@@ -88,8 +88,12 @@ impl ListingCache {
             id: format!("{provider}/{}", model.id).into(),
             ..model.clone()
         };
-        let aliases = config.aliases.iter().map(|(alias, model)| ListedModel {
-            id: Arc::clone(alias),
+        let assistants = config.assistants.iter();
+        let assistants = assistants.filter(|(name, _)| !config.aliases.contains_key(*name));
+        let assistants = assistants.map(|(name, assistant)| (name, &assistant.options.model));
+        let names = assistants.chain(&config.aliases);
+        let names = names.map(|(name, model)| ListedModel {
+            id: Arc::clone(name),
             ..models
                 .find(model)
                 .cloned()
@@ -100,7 +104,7 @@ impl ListingCache {
             .by_provider
             .iter()
             .flat_map(|(provider, models)| models.iter().map(|model| full(provider, model)));
-        models.entries = aliases.chain(chosen).chain(own).collect();
+        models.entries = names.chain(chosen).chain(own).collect();
         let models = Arc::new(models);
         *cached = Some((Instant::now(), Arc::clone(&models)));
         models

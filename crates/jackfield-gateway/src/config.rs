@@ -18,6 +18,8 @@ pub struct GatewayConfig {
     pub access_log: bool,
     /// The models of the names that clients may use.
     pub aliases: BTreeMap<Arc<str>, ModelRef>,
+    /// The assistants, by name. A name that is an alias, too, is the alias.
+    pub assistants: BTreeMap<Arc<str>, AssistantConfig>,
     /// The clients.
     pub api_keys: ApiKeys,
     /// The options of turns, with the default model.
@@ -56,14 +58,18 @@ pub struct GatewayConfig {
 }
 
 impl GatewayConfig {
-    /// The defaults for a gateway whose turns have these options: one client, which is an admin, and no server tools
-    /// without asking.
+    /// The defaults for a gateway whose turns have these options: one client, which is an admin, no server tools
+    /// without asking, and the default assistant.
     #[must_use]
     pub fn new(default_options: TurnOptions) -> Self {
         let provider = Arc::clone(&default_options.model.provider);
         Self {
             access_log: true,
             aliases: BTreeMap::new(),
+            assistants: BTreeMap::from([(
+                DEFAULT_ASSISTANT.into(),
+                AssistantConfig::new(DEFAULT_ASSISTANT, default_options.clone()),
+            )]),
             api_keys: ApiKeys::open(default_options.server_tools.clone()),
             disconnect: Disconnect::Finish,
             extensions: false,
@@ -113,6 +119,30 @@ pub struct PassthroughUpstream {
     pub is_enabled: bool,
     /// The API.
     pub upstream: Arc<dyn Upstream>,
+}
+
+/// An assistant: a model with a prompt, server tools, limits and settings of its own, under a name that clients use as
+/// a model's.
+#[derive(Clone, Debug)]
+pub struct AssistantConfig {
+    /// Whether its turns are durable.
+    pub is_kept: bool,
+    /// The options of its turns. Their server tools are used without asking.
+    pub options: TurnOptions,
+}
+
+impl AssistantConfig {
+    /// An assistant of this name whose turns have these options and are kept.
+    #[must_use]
+    pub fn new(name: &str, options: TurnOptions) -> Self {
+        Self {
+            is_kept: true,
+            options: TurnOptions {
+                assistant: Some(name.into()),
+                ..options
+            },
+        }
+    }
 }
 
 /// The limits of clients.
@@ -226,3 +256,6 @@ pub enum ServerSummaryState {
     /// It was stopped.
     Stopped,
 }
+
+/// The name of the assistant of requests that name no model.
+pub const DEFAULT_ASSISTANT: &str = "jackfield";

@@ -193,7 +193,7 @@ impl Gateway {
         })
     }
 
-    /// The models that clients may name: the aliases first, then the models of each provider with a key. A
+    /// The models that clients may name: the assistants and aliases first, then the models of each provider with a key. A
     /// provider that cannot be reached is left out. The listing is cached for a minute.
     pub async fn model_catalog(&self) -> Arc<ModelCatalog> {
         let shared = &self.shared;

@@ -41,13 +41,15 @@ mod write_probe;
 pub use self::api_keys::{ApiKeys, Principal};
 pub use self::catalog::ModelCatalog;
 pub use self::config::{
-    GatewayConfig, GatewayLimits, KeySummary, PassthroughConfig, PassthroughUpstream,
-    ProviderSummary, ServerDirectory, ServerSummary, ServerSummaryState,
+    AssistantConfig, DEFAULT_ASSISTANT, GatewayConfig, GatewayLimits, KeySummary,
+    PassthroughConfig, PassthroughUpstream, ProviderSummary, ServerDirectory, ServerSummary,
+    ServerSummaryState,
 };
 pub use self::gateway::Gateway;
 pub use self::item_references::resolve_references;
 pub use self::locator::{Destination, SessionLocator};
 pub use self::matcher::{Claim, MatchError, RequestIdentity, RequestMatch, RequestMatcher};
+pub use self::models::RequestedModel;
 pub use self::opening::AnsweringTurn;
 pub use self::parsed_request::ParsedRequest;
 pub use self::passthrough::{

@@ -4,12 +4,49 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::request::ModelRef;
+use jackfield_engine::TurnOptions;
 use jackfield_engine::near::{DID_YOU_MEAN, did_you_mean};
 
+use crate::config::{AssistantConfig, DEFAULT_ASSISTANT};
 use crate::gateway::Gateway;
 
+/// What a client names as a model.
+#[derive(Clone, Debug)]
+pub struct RequestedModel<'a> {
+    /// The assistant, if the name is that of one.
+    pub assistant: Option<&'a AssistantConfig>,
+    /// The model.
+    pub model: ModelRef,
+}
+
 impl Gateway {
-    /// The model of a name: an alias, `provider/model`, or a bare model name of the default provider.
+    /// The assistant of requests that name no model, or their model alone if there is no such assistant.
+    #[must_use]
+    pub fn default_model(&self) -> RequestedModel<'_> {
+        let config = &self.shared.config;
+        let assistant = config.assistants.get(DEFAULT_ASSISTANT);
+        let options = assistant.map_or(&config.default_options, |assistant| &assistant.options);
+        RequestedModel {
+            assistant,
+            model: options.model.clone(),
+        }
+    }
+
+    /// What a name stands for: an alias, an assistant, `provider/model`, or a bare model name of the default
+    /// provider.
+    ///
+    /// # Errors
+    ///
+    /// As for [`model`](Self::model).
+    pub fn requested_model(&self, name: &str) -> Result<RequestedModel<'_>, ServeError> {
+        let config = &self.shared.config;
+        let assistant = config.assistants.get(name);
+        let assistant = assistant.filter(|_| !config.aliases.contains_key(name));
+        let model = self.model(name)?;
+        Ok(RequestedModel { assistant, model })
+    }
+
+    /// The model of a name: an alias, an assistant, `provider/model`, or a bare model name of the default provider.
     ///
     /// # Errors
     ///
@@ -19,6 +56,9 @@ impl Gateway {
         let config = &self.shared.config;
         if let Some(model) = config.aliases.get(name) {
             return Ok(model.clone());
+        }
+        if let Some(assistant) = config.assistants.get(name) {
+            return Ok(assistant.options.model.clone());
         }
         let model = match name.split_once('/') {
             Some((provider, model)) => config
@@ -36,9 +76,10 @@ impl Gateway {
                 provider,
             }),
             Some(_) | None => {
-                let aliases = config.aliases.keys().map(ToString::to_string);
+                let names = config.aliases.keys().chain(config.assistants.keys());
+                let names = names.map(ToString::to_string);
                 let providers = config.options.keys().map(|name| format!("{name}/…"));
-                let known: Vec<String> = aliases.chain(providers).collect();
+                let known: Vec<String> = names.chain(providers).collect();
                 let message = format!("there is no model `{name}`{}", did_you_mean(name, &known));
                 Err(no_such_model(message))
             }
@@ -67,6 +108,19 @@ impl Gateway {
             "there is no model `{name}` at `{default}`, which is asked where no provider is named{hint}"
         );
         Err(no_such_model(message))
+    }
+
+    /// The options of turns with a requested model: those of the assistant, or else of the provider.
+    #[must_use]
+    pub fn options_for(&self, requested: &RequestedModel<'_>) -> Option<TurnOptions> {
+        let of_provider = self.options_of(&requested.model.provider);
+        match requested.assistant {
+            Some(assistant) => Some(assistant.options.clone()),
+            None => of_provider.map(|options| TurnOptions {
+                model: requested.model.clone(),
+                ..options
+            }),
+        }
     }
 }
 

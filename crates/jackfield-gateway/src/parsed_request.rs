@@ -10,7 +10,6 @@ use jackfield_domain::call_order::sort_by_call_order;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, ToolName};
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::ToolChoice;
@@ -18,6 +17,7 @@ use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
 
 use crate::api_keys::Principal;
 use crate::gateway::Gateway;
+use crate::models::RequestedModel;
 use crate::{ids, tools};
 
 /// A parsed request.
@@ -48,7 +48,7 @@ pub struct ParsedRequest {
     pub session: Option<SessionId>,
     /// Whether its client sees the calls of server tools.
     pub shows_tools: bool,
-    /// The server tools that its token may use.
+    /// The server tools that it may use.
     pub tools: ServerTools,
     /// Whether the request itself selects server tools.
     pub selects_tools: bool,
@@ -76,23 +76,27 @@ impl ParsedRequest {
         let owner = |model: &str| gateway.owner_of(dialect.name(), model);
         let mut incoming = dialect.request(header, body, &owner)?;
         sort_by_call_order(&mut incoming.messages);
-        let model = gateway.model(&incoming.model)?;
+        let requested = gateway.requested_model(&incoming.model)?;
+        let RequestedModel { assistant, model } = &requested;
         check_calls(&incoming, dialect.name())?;
         check_tools(&incoming, config.limits.tools)?;
         let strict = strict(
             header("x-jackfield-strict").as_deref(),
-            config.default_options.strict,
+            assistant.map_or(config.default_options.strict, |assistant| {
+                assistant.options.strict
+            }),
         )?;
         if let Some(least) = strict {
             refuse_losses(&incoming, least)?;
         }
         let selection = header(tools::HEADER);
-        let used = tools::select(
-            &client.tools,
-            &config.offered_tools,
-            selection.as_deref(),
-            !incoming.tools.is_empty(),
-        )?;
+        let permitted = tools::permitted(&client.tools, *assistant);
+        // Who names an assistant asks for its tools.
+        let (offered, only_own) = match assistant {
+            Some(_) => (&ServerTools::All, false),
+            None => (&config.offered_tools, !incoming.tools.is_empty()),
+        };
+        let used = tools::select(&permitted, offered, selection.as_deref(), only_own)?;
         let session = header("x-session-id")
             .map(|id| parse_session(&id))
             .transpose()?;
@@ -103,10 +107,9 @@ impl ParsedRequest {
         let wants_storage = incoming.store == Some(true) || incoming.background;
         let offers_server_tools = gateway.offers(&used, &model.provider);
         // Turns that run server tools survive a restart, even if the reply cannot be fetched later.
-        let is_durable = session.is_some()
-            || incoming.previous.is_some()
-            || wants_storage
-            || offers_server_tools;
+        let is_kept = assistant.map_or(offers_server_tools, |assistant| assistant.is_kept);
+        let is_durable =
+            session.is_some() || incoming.previous.is_some() || wants_storage || is_kept;
         // Without a list of tools, those of the session apply. They are looked up later.
         let has_all_tools = !offers_server_tools && (incoming.names_tools || !is_durable);
         if has_all_tools {
@@ -131,11 +134,11 @@ impl ParsedRequest {
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
             is_durable,
             key,
-            options: options(gateway, model, &incoming, used, strict, is_durable),
+            options: options(gateway, &requested, &incoming, used, strict, is_durable),
             principal: client.principal_for(incoming.settings.end_user.as_deref()),
             session,
             shows_tools: config.show_tools && dialect.shows_server_tools(),
-            tools: client.tools.clone(),
+            tools: permitted,
             selects_tools: selection.is_some(),
             incoming,
         })
@@ -258,7 +261,7 @@ fn parse_session(id: &str) -> Result<SessionId, ServeError> {
 
 fn options(
     gateway: &Gateway,
-    model: ModelRef,
+    requested: &RequestedModel<'_>,
     incoming: &Incoming,
     used: ServerTools,
     strict: Option<NoteEffect>,
@@ -266,9 +269,8 @@ fn options(
 ) -> TurnOptions {
     let config = gateway.config();
     let mut options = gateway
-        .options_of(&model.provider)
-        .unwrap_or_else(|| TurnOptions::new(model.clone()));
-    options.model = model;
+        .options_for(requested)
+        .unwrap_or_else(|| TurnOptions::new(requested.model.clone()));
     options.can_supersede = false;
     options.choice = incoming.choice.clone();
     options.settings = merged(&options.settings, incoming.settings.clone());

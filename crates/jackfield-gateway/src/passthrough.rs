@@ -106,9 +106,10 @@ impl Gateway {
         let Some(body) = RequestBody::read(&request.body) else {
             return Ok(None);
         };
-        let Ok(model) = self.model(&body.model) else {
+        let Ok(requested) = self.requested_model(&body.model) else {
             return Ok(None);
         };
+        let (is_assistant, model) = (requested.assistant.is_some(), requested.model);
         let language = Language::of_path(&request.path);
         let header = |name: &str| {
             request
@@ -137,6 +138,7 @@ impl Gateway {
             has_server_tools: self.offers(&selected, &model.provider),
             has_session: request.headers.contains_key("x-session-id"),
             has_upstream: upstream.is_some(),
+            is_assistant,
             is_background: is_response && body.is_true("background"),
             is_enabled: client.passthrough.unwrap_or(config.passthrough.is_enabled),
             is_strict: strict || config.default_options.strict.is_some(),

@@ -5,6 +5,17 @@ use std::sync::Arc;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_engine::ServerTools;
 
+use crate::config::AssistantConfig;
+
+/// The server tools that a request may use: those that its token may use, of the assistant if it names one.
+#[must_use]
+pub fn permitted(token: &ServerTools, assistant: Option<&AssistantConfig>) -> ServerTools {
+    match assistant {
+        Some(assistant) => intersect(token, &assistant.options.server_tools),
+        None => token.clone(),
+    }
+}
+
 /// The server tools that a request uses, out of the permitted ones: those that it asks for, or the offered ones,
 /// unless it brings client tools.
 ///

@@ -9,7 +9,7 @@ use jackfield_dialect_claude::models as claude;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::models as openai;
 use jackfield_domain::listing::ListedModel;
-use jackfield_gateway::Gateway;
+use jackfield_gateway::{Gateway, RequestedModel};
 
 use crate::auth::authenticate;
 use crate::dialects::is_claude;
@@ -40,11 +40,15 @@ pub(crate) async fn one(
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
     authenticate(&gateway, &headers)?;
-    let requested = gateway.model(&name)?;
+    let RequestedModel {
+        assistant,
+        model: requested,
+    } = gateway.requested_model(&name)?;
     let models = gateway.model_catalog().await;
     let is_default = requested == gateway.config().default_options.model;
     let known = models.find(&requested).cloned();
-    if known.is_none() && !is_default && models.lists(&requested.provider) {
+    let is_there = known.is_some() || is_default || assistant.is_some();
+    if !is_there && models.lists(&requested.provider) {
         let message = format!(
             "`{}` lists no model `{}`",
             requested.provider, requested.model

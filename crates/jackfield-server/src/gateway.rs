@@ -12,7 +12,7 @@ use jackfield_assembly::{
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::Disconnect;
 use jackfield_gateway::{
-    ApiKeys, Gateway, GatewayConfig, GatewayLimits, KeySummary, PassthroughConfig,
+    ApiKeys, AssistantConfig, Gateway, GatewayConfig, GatewayLimits, KeySummary, PassthroughConfig,
     PassthroughUpstream, Principal, ProviderSummary, ServerDirectory, ServerSummary,
     ServerSummaryState,
 };
@@ -42,6 +42,16 @@ pub(crate) fn gateway(
         assembled.switch(config, model);
         options.insert(provider, assembled.options.clone());
     }
+    let assistants = config.assistant_names().into_iter().filter_map(|name| {
+        let assistant = config.assistant(&name)?;
+        let mut options = assembled.options_of(&assistant);
+        options.policy.can_ask =
+            assistant.approvals == ApprovalsMode::Wait || assembled.engine.has_approver();
+        let of_name = AssistantConfig::new(&name, options);
+        let is_kept = assistant.kept;
+        Some((name, AssistantConfig { is_kept, ..of_name }))
+    });
+    let assistants: BTreeMap<_, _> = assistants.collect();
     let has_tools = config.builtins
         || config.servers.values().any(|server| server.enabled)
         || !(config.web.tools.is_empty() && config.web.found.is_empty());
@@ -57,6 +67,7 @@ pub(crate) fn gateway(
     let config = GatewayConfig {
         access_log: serve.access_log,
         aliases: config.aliases.clone(),
+        assistants,
         api_keys: api_keys(serve, environment)?,
         disconnect: match serve.disconnect {
             DisconnectSetting::Cancel => Disconnect::Cancel(Duration::ZERO),

@@ -12,6 +12,8 @@ pub(crate) enum RequestPath {
 /// Why a request becomes a turn.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum TurnReason {
+    /// It names an assistant.
+    Assistant,
     /// It asks for a reply in the background.
     Background,
     /// The configuration has a prompt, settings or a budget for it.
@@ -45,6 +47,7 @@ pub(crate) struct PathInput {
     pub(crate) has_session: bool,
     /// Whether its provider serves its endpoint, in the vendor's own language or by setting.
     pub(crate) has_upstream: bool,
+    pub(crate) is_assistant: bool,
     pub(crate) is_background: bool,
     /// Whether pass-through is enabled for its client.
     pub(crate) is_enabled: bool,
@@ -57,6 +60,7 @@ pub(crate) struct PathInput {
 pub(crate) fn decide(input: PathInput) -> RequestPath {
     let reasons = [
         (!input.is_enabled, TurnReason::Disabled),
+        (input.is_assistant, TurnReason::Assistant),
         (!input.has_upstream, TurnReason::Upstream),
         (input.has_session, TurnReason::Session),
         (input.has_previous_reply, TurnReason::PreviousReply),
@@ -87,9 +91,10 @@ mod tests {
             ..PathInput::default()
         };
         assert_eq!(decide(free), RequestPath::Passthrough);
-        let table: [(Change, TurnReason); 10] = [
+        let table: [(Change, TurnReason); 11] = [
             (|input| input.is_enabled = false, TurnReason::Disabled),
             (|input| input.has_upstream = false, TurnReason::Upstream),
+            (|input| input.is_assistant = true, TurnReason::Assistant),
             (|input| input.has_session = true, TurnReason::Session),
             (
                 |input| input.has_previous_reply = true,

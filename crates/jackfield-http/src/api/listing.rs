@@ -13,7 +13,7 @@ use super::wire::listing::{
 use super::wire::words;
 use super::{approver, owner};
 
-/// The tools of the gateway that the token may use, and what policy says of each.
+/// The tools of the default assistant that the token may use, and what policy says of each.
 #[utoipa::path(
     get, path = "/tools", tag = "tools", operation_id = "list_tools",
     responses((status = 200, description = "The tools.", body = ToolList), Problems)
@@ -23,12 +23,11 @@ pub(crate) async fn tools(
     State(gateway): State<Gateway>,
 ) -> Result<Json<ToolList>, ProblemDetails> {
     let config = gateway.config();
-    let provider = &config.default_options.model.provider;
-    let mut options = match config.options.get(provider) {
-        Some(options) => options.clone(),
-        None => config.default_options.clone(),
-    };
-    options.server_tools = owner::server_tools(&client, None, false)?;
+    let requested = gateway.default_model();
+    let options = requested.assistant.map(|assistant| &assistant.options);
+    let mut options = options.unwrap_or(&config.default_options).clone();
+    options.server_tools =
+        owner::server_tools(&gateway, &client, requested.assistant, None, false)?;
     approver::enable_approvals(gateway.engine(), &mut options).await;
     let offered = gateway.engine().tools(&options).await;
     Ok(Json(ToolList {
@@ -71,7 +70,7 @@ pub(crate) async fn providers(
     })
 }
 
-/// The models that can be asked for: aliases, and what the providers with a key say that they have. What a
+/// The models that can be asked for: assistants, aliases, and what the providers with a key say that they have. What a
 /// provider does not list, it may have all the same.
 #[utoipa::path(
     get, path = "/models", tag = "models", operation_id = "list_models",
@@ -84,8 +83,14 @@ pub(crate) async fn models(
     let config = gateway.config();
     let catalog = gateway.model_catalog().await;
     let models = catalog.entries.iter().map(|model| {
-        let alias_of = config.aliases.get(&model.id).map(words::model);
-        ModelView::new(model, alias_of)
+        let alias_of = config.aliases.get(&model.id);
+        let assistant = config.assistants.get(&model.id);
+        let assistant = assistant.filter(|_| alias_of.is_none());
+        let assistant_with = assistant.map(|assistant| words::model(&assistant.options.model));
+        ModelView {
+            assistant_with,
+            ..ModelView::new(model, alias_of.map(words::model))
+        }
     });
     Json(ModelList {
         default: words::model(&config.default_options.model),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_engine::{EngineError, ServerTools, SessionRow};
-use jackfield_gateway::{Gateway, Principal, ids, tools};
+use jackfield_gateway::{AssistantConfig, Gateway, Principal, ids, tools};
 
 use super::problem::{ProblemDetails, ProblemKind};
 
@@ -44,9 +44,12 @@ pub(crate) fn principal(client: &Principal, user: Option<&str>) -> Arc<str> {
     }
 }
 
-/// The server tools that a turn is offered: the requested ones that the token may use.
+/// The server tools that a turn is offered: the requested ones that the token may use, or else those of its
+/// assistant, or those that the gateway offers for plain models.
 pub(crate) fn server_tools(
+    gateway: &Gateway,
     client: &Principal,
+    assistant: Option<&AssistantConfig>,
     requested: Option<&[String]>,
     has_client_tools: bool,
 ) -> Result<ServerTools, ProblemDetails> {
@@ -63,9 +66,13 @@ pub(crate) fn server_tools(
             Some(patterns.join(","))
         }
     };
+    let offered = match assistant {
+        Some(_) => &ServerTools::All,
+        None => &gateway.config().offered_tools,
+    };
     Ok(tools::select(
-        &client.tools,
-        &ServerTools::All,
+        &tools::permitted(&client.tools, assistant),
+        offered,
         requested.as_deref(),
         has_client_tools,
     )?)

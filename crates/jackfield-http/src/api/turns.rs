@@ -236,17 +236,15 @@ async fn options(
     mut request: PostTurn,
     mode: Mode,
 ) -> Result<TurnOptions, ProblemDetails> {
-    let config = gateway.config();
-    let model = match request.model.as_deref() {
-        None => config.default_options.model.clone(),
-        Some(name) => gateway.model(name)?,
+    let requested = match request.model.as_deref() {
+        None => gateway.default_model(),
+        Some(name) => gateway.requested_model(name)?,
     };
-    let known = gateway.options_of(&model.provider);
+    let known = gateway.options_for(&requested);
     let mut options = known.ok_or_else(|| {
-        let detail = format!("there is no provider `{}`", model.provider);
+        let detail = format!("there is no provider `{}`", requested.model.provider);
         ProblemDetails::new(ProblemKind::NoSuchModel, detail).with("pointer", "/model")
     })?;
-    options.model = model;
     options.can_supersede = true;
     options.client_tools = request.take_tools()?;
     options.disconnect = disconnect(gateway, mode);
@@ -255,10 +253,15 @@ async fn options(
         IfBusy::Queue => SecondMessage::Queue,
         IfBusy::Refuse => SecondMessage::Refuse,
     };
+    // Who names an assistant asks for its tools.
+    let only_own = !options.client_tools.is_empty()
+        && (requested.assistant.is_none() || request.model.is_none());
     options.server_tools = owner::server_tools(
+        gateway,
         client,
+        requested.assistant,
         request.server_tools.as_deref(),
-        !options.client_tools.is_empty(),
+        only_own,
     )?;
     if let Some(choice) = request.tool_choice {
         options.choice = choice.choice()?;

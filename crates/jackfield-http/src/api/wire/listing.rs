@@ -132,7 +132,7 @@ pub(crate) struct CapabilitiesView {
 pub(crate) struct ModelList {
     /// The default model.
     pub(crate) default: String,
-    /// The models that can be named: aliases, and what the providers say that they have.
+    /// The models that can be named: assistants, aliases, and what the providers say that they have.
     pub(crate) models: Vec<ModelView>,
 }
 
@@ -140,11 +140,14 @@ pub(crate) struct ModelList {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Model)]
 pub(crate) struct ModelView {
-    /// The name to ask for: an alias, or `provider/model`.
+    /// The name to ask for: an assistant, an alias, or `provider/model`.
     pub(crate) id: String,
     /// What an alias stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) alias_of: Option<String>,
+    /// The model of an assistant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) assistant_with: Option<String>,
     /// Its name in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
@@ -246,6 +249,7 @@ impl ModelView {
         Self {
             id: model.id.to_string(),
             alias_of,
+            assistant_with: None,
             name: model.name.as_deref().map(str::to_owned),
             context_tokens: model.context,
             output_tokens: model.output,

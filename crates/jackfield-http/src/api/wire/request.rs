@@ -28,15 +28,16 @@ pub(crate) struct PostTurn {
     /// How the answer is delivered; default `wait`.
     #[serde(default)]
     pub(crate) mode: Mode,
-    /// The model: an alias, or `provider/model`; default: that of the configuration.
+    /// The model: an assistant, an alias, or `provider/model`; default: the assistant `jackfield`.
     pub(crate) model: Option<String>,
     /// The system prompt, in place of the configured one.
     pub(crate) system: Option<String>,
     /// Client tools: the client gets the calls and posts the results.
     #[serde(default)]
     pub(crate) tools: Vec<ToolGiven>,
-    /// Which of the gateway's tools are offered: patterns over `server/tool`, with `*` for any text. All
-    /// of them by default, unless the client brings tools: then none.
+    /// Which of the gateway's tools are offered: patterns over `server/tool`, with `*` for any text. By default
+    /// all of the assistant, and of a plain model those that the gateway offers; none if the client brings tools
+    /// and names no assistant.
     pub(crate) server_tools: Option<Vec<String>>,
     /// Which tools may or have to be called.
     pub(crate) tool_choice: Option<ToolChoiceGiven>,
