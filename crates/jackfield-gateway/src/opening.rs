@@ -148,7 +148,7 @@ impl TurnOpener<'_> {
             located,
             setup,
         } = place;
-        match located {
+        match self.unless_new(located) {
             Located::Answer {
                 results,
                 session,
@@ -215,6 +215,18 @@ impl TurnOpener<'_> {
                 self.begin(session, opening, None).await
             }
             Located::Refused(refused) => Err(results_error(refused)),
+        }
+    }
+
+    /// A request for a new session continues no other one, except with results that a turn there waits for, or with
+    /// the id of an earlier reply.
+    fn unless_new(&self, located: Located) -> Located {
+        let is_new = self.request.begins_session && self.request.incoming.previous.is_none();
+        let continues = matches!(located, Located::Continue { .. } | Located::Fork { .. });
+        if is_new && continues {
+            Located::New
+        } else {
+            located
         }
     }
 

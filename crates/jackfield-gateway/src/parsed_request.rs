@@ -26,6 +26,8 @@ pub struct ParsedRequest {
     pub may_adopt: bool,
     /// The metadata of its reply, except for the id.
     pub about: ReplyInfo,
+    /// Whether it asks for a session of its own, which is kept.
+    pub begins_session: bool,
     /// The digest of its body, which identifies a repeat.
     pub body: Digest,
     /// Whether its client sees calls of client tools while the model still writes them.
@@ -97,9 +99,10 @@ impl ParsedRequest {
             None => (&config.offered_tools, !incoming.tools.is_empty()),
         };
         let used = tools::select(&permitted, offered, selection.as_deref(), only_own)?;
-        let session = header("x-session-id")
-            .map(|id| parse_session(&id))
-            .transpose()?;
+        let session = header("x-session-id");
+        let begins_session = session.as_ref().is_some_and(|id| id.trim() == NEW_SESSION);
+        let session = session.filter(|_| !begins_session);
+        let session = session.map(|id| parse_session(&id)).transpose()?;
         // A session that `/api/v1` created for this token is known by its id, before anything has happened in it.
         let is_made_for = |session: &SessionId| ids::is_issued_to(session, &client.principal);
         let may_adopt = client.admin || session.as_ref().is_some_and(is_made_for);
@@ -108,8 +111,11 @@ impl ParsedRequest {
         let offers_server_tools = gateway.offers(&used, &model.provider);
         // Turns that run server tools survive a restart, even if the reply cannot be fetched later.
         let is_kept = assistant.map_or(offers_server_tools, |assistant| assistant.is_kept);
-        let is_durable =
-            session.is_some() || incoming.previous.is_some() || wants_storage || is_kept;
+        let is_durable = session.is_some()
+            || begins_session
+            || incoming.previous.is_some()
+            || wants_storage
+            || is_kept;
         // Without a list of tools, those of the session apply. They are looked up later.
         let has_all_tools = !offers_server_tools && (incoming.names_tools || !is_durable);
         if has_all_tools {
@@ -127,6 +133,7 @@ impl ParsedRequest {
         };
         Ok(Self {
             about,
+            begins_session,
             may_adopt,
             body: Digest::of(body),
             calls_as_written: incoming.stream && config.stream_arguments,
@@ -341,3 +348,6 @@ fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_secs()
 }
+
+/// What the header `x-session-id` has in place of an id to begin a session.
+const NEW_SESSION: &str = "new";
