@@ -10,4 +10,5 @@ mod collecting;
 mod ephemeral;
 mod finding;
 mod harness;
+mod tools;
 mod unheard;
