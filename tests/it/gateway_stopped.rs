@@ -12,6 +12,8 @@ use crate::harness::{Gateway, Kept, kept};
 const CHAT: &str = "/v1/chat/completions";
 const MESSAGES: &str = "/v1/messages";
 const MODEL: &str = "claude-sonnet-5";
+/// A client that breaks off a request that is passed through breaks off the provider's.
+const TURNS: &str = "serve.passthrough = \"never\"\n";
 
 async fn gateway(claude: &ScriptedClaude, sessions: &Kept, more: &str) -> Gateway {
     let serve = sessions.gateway().at_with(&claude.base_url(), more);
@@ -55,7 +57,7 @@ async fn whoever_breaks_off_the_reply_to_results_goes_on_behind_them_with_other_
         ])
         .await;
         let sessions = Kept::new();
-        let gateway = gateway(&claude, &sessions, "").await;
+        let gateway = gateway(&claude, &sessions, TURNS).await;
         let tools = ("x-jackfield-tools", tools);
         let question = json!({ "role": "user", "content": "How do I get to Porto?" });
         let mut body = asks(&json!([question]));
@@ -124,7 +126,7 @@ async fn words_beside_results_may_be_edited_and_the_conversation_parts_there() {
         ])
         .await;
         let sessions = Kept::new();
-        let gateway = gateway(&claude, &sessions, "").await;
+        let gateway = gateway(&claude, &sessions, TURNS).await;
         let question = json!({ "role": "user", "content": "How do I get to Porto?" });
         let post = async |messages: Value| {
             let mut body = asks(&messages);

@@ -240,6 +240,28 @@ async fn raw(address: &str, path: &str, body: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
+async fn a_provider_that_falls_silent_is_left() {
+    let (kept, server) = (Kept::new(), TestServer::start().await);
+    let more = "passthrough = \"auto\"\n[limits]\nmodel_idle = \"200ms\"\n[serve.limits]\nwhole_reply = \"200ms\"";
+    let gateway = gateway(&kept, &server, more).await;
+    for stream in [false, true] {
+        server.answer(Response::raw().stall());
+        let body = format!("{{\"model\":\"gpt\",\"stream\":{stream},\"messages\":[]}}");
+        let answer = request(&gateway, CHAT, &body).answered().await;
+        assert_eq!(answer.status, 504, "{answer:?}");
+    }
+    server.answer(Response::event_stream("data: {\"x\":1}\n\n").stall());
+    let body = "{\"model\":\"gpt\",\"stream\":true,\"messages\":[]}";
+    let bytes = raw(gateway.address(), CHAT, body).await;
+    let text = String::from_utf8(bytes).expect("text");
+    assert!(
+        text.contains("data: {\"x\":1}") && !text.ends_with("0\r\n\r\n"),
+        "{text}"
+    );
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_ends_the_request_of_the_provider() {
     let (kept, server) = (Kept::new(), TestServer::start().await);
     let gateway = gateway(&kept, &server, "").await;

@@ -13,6 +13,7 @@ mod request;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
@@ -25,6 +26,7 @@ use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_engine::TurnOptions;
 use jackfield_ports::upstream::{RawBody, RawRequest, Upstream};
+use tokio::time::timeout;
 
 use self::decision::{PathInput, RequestPath};
 use self::language::Language;
@@ -55,6 +57,8 @@ pub struct ReceivedRequest {
 /// A request that is passed through.
 pub struct Passthrough {
     draft: SpendingDraft,
+    /// The longest silence of the provider.
+    idle: Duration,
     request: RawRequest,
     rules: ReplyRules,
     upstream: Arc<dyn Upstream>,
@@ -81,6 +85,7 @@ pub struct PassthroughReply {
 pub struct PassthroughBody {
     draft: SpendingDraft,
     filter: ReplyFilter,
+    idle: Duration,
     is_ended: bool,
     raw: Box<dyn RawBody>,
 }
@@ -210,7 +215,14 @@ impl Gateway {
             path: request.path.clone(),
             query: request.query.clone(),
         };
+        // A whole reply is silent until the model has written all of it.
+        let idle = if body.is_true("stream") {
+            self.config().default_options.limits.model_idle
+        } else {
+            self.config().limits.whole_reply
+        };
         Passthrough {
+            idle,
             draft: SpendingDraft::new(self, client, &request.path, model, raw.body.len()),
             request: raw,
             rules: ReplyRules {
@@ -230,7 +242,9 @@ impl Passthrough {
     ///
     /// The provider cannot be reached, or refuses the gateway's own key.
     pub async fn send(mut self) -> Result<PassthroughReply, ServeError> {
-        let sent = self.upstream.send(self.request).await;
+        let idle = self.idle;
+        let sent = timeout(idle, self.upstream.send(self.request)).await;
+        let sent = sent.unwrap_or_else(|_| Err(silence(idle, Phase::BeforeFirstDelta).into()));
         let reply = sent.map_err(|error| from_turn_end(&TurnEnd::Failed(error.failure)))?;
         let status = reply.status;
         self.draft.status(status, &reply.headers);
@@ -248,6 +262,7 @@ impl Passthrough {
             body: PassthroughBody {
                 draft: self.draft,
                 filter,
+                idle,
                 is_ended: false,
                 raw: reply.body,
             },
@@ -265,7 +280,8 @@ impl PassthroughBody {
     /// The provider's reply broke off. The client's reply has to break off, too.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ServeError> {
         while !self.is_ended {
-            let piece = self.raw.next().await;
+            let piece = timeout(self.idle, self.raw.next()).await;
+            let piece = piece.unwrap_or_else(|_| Err(silence(self.idle, Phase::MidReply).into()));
             let piece = piece.map_err(|error| {
                 self.is_ended = true;
                 from_turn_end(&TurnEnd::Failed(error.failure))
@@ -347,6 +363,12 @@ fn body_form(headers: &HeaderMap) -> BodyForm {
         Some("text/event-stream") => BodyForm::Events,
         Some(_) | None => BodyForm::Opaque,
     }
+}
+
+/// The failure of a provider that is silent for too long.
+fn silence(idle: Duration, phase: Phase) -> ModelFailure {
+    let message = format!("the provider sent nothing for {idle:?}");
+    ModelFailure::new(ModelFailureKind::Timeout, phase, message)
 }
 
 /// The failure if the provider refuses the gateway's own key, which is not the client's.
