@@ -30,7 +30,7 @@ use crate::values::{self, parse_model};
 pub(crate) struct Draft {
     /// The place of each alias.
     pub(crate) aliases: BTreeMap<Arc<str>, ValueSource>,
-    /// The files that configure assistants. They are [read](assistants) again when everything else is known.
+    /// The files that configure assistants. They are [read](self::assistants()) again when everything else is known.
     pub(crate) assistant_files: Vec<AssistantFile>,
     pub(crate) config: Config,
     /// The file of MCP servers that the current file names.
