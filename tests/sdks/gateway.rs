@@ -19,8 +19,17 @@ impl Gateway {
         Self::start_with(wire, upstream, "").await
     }
 
+    /// Starts one that passes requests in the vendor's own language through.
+    pub(crate) async fn start_passing(wire: Wire, upstream: &Upstream) -> Self {
+        Self::configured(wire, upstream, PASSING).await
+    }
+
     /// The same, with more in its configuration.
     pub(crate) async fn start_with(wire: Wire, upstream: &Upstream, more: &str) -> Self {
+        Self::configured(wire, upstream, &format!("{more}{TURNS}")).await
+    }
+
+    async fn configured(wire: Wire, upstream: &Upstream, more: &str) -> Self {
         let text = format!(
             "model = \"fast\"\n{}{more}{CONFIGURATION}",
             wire.configuration(&upstream.base_url())
@@ -41,11 +50,12 @@ impl Gateway {
         }
     }
 
-    /// Asks it to end, which it does in order.
-    pub(crate) async fn end(self) {
+    /// Asks it to end, which it does in order. Returns its log.
+    pub(crate) async fn end(self) -> String {
         self.running.terminate();
         let ran = self.running.end().await;
         assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.err
     }
 }
 
@@ -53,6 +63,16 @@ impl Gateway {
 const CONFIGURATION: &str = "
 limits.model_retries = 0
 serve.limits.drain = \"5s\"
-serve.offer = \"all\"
 serve.tokens.sdk.env = \"GATEWAY_TOKEN\"
+";
+
+/// Every request is a turn, with server tools.
+const TURNS: &str = "
+serve.offer = \"all\"
+serve.passthrough = \"never\"
+";
+
+/// Requests in the vendor's own language are passed through, whatever the vendor is.
+const PASSING: &str = "
+serve.passthrough = \"auto\"
 ";

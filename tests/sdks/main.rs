@@ -22,6 +22,7 @@ mod chat;
 mod cline;
 mod gateway;
 mod messages;
+mod passthrough;
 mod responses;
 mod script;
 mod upstream;

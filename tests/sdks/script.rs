@@ -16,6 +16,26 @@ use crate::upstream::{Upstream, Wire};
 pub(crate) async fn check(script: &str, wire: Wire, cases: &[&str]) {
     let upstream = Upstream::start(wire).await;
     let gateway = Gateway::start(wire, &upstream).await;
+    run(script, wire, cases, upstream, gateway).await;
+}
+
+/// The same, with requests that are passed through.
+pub(crate) async fn check_passed_through(script: &str, wire: Wire, cases: &[&str]) {
+    let upstream = Upstream::start(wire).await;
+    let gateway = Gateway::start_passing(wire, &upstream).await;
+    let log = run(script, wire, cases, upstream, gateway).await;
+    let passed = log.matches("passthrough=true").count();
+    assert!(passed >= cases.len(), "{passed} of {}: {log}", cases.len());
+}
+
+/// Returns the gateway's log.
+async fn run(
+    script: &str,
+    wire: Wire,
+    cases: &[&str],
+    upstream: Upstream,
+    gateway: Gateway,
+) -> String {
     let early = Breaking::to(&gateway.address, 0, &Gate::new()).await;
     let late = Breaking::to(&gateway.address, HEAD, &upstream.gate).await;
     let mut command = Command::new(interpreter(script));
@@ -86,7 +106,7 @@ pub(crate) async fn check(script: &str, wire: Wire, cases: &[&str]) {
         .filter(|case| crate::cases::NAMES.contains(case))
         .collect();
     upstream.kept(&asked);
-    gateway.end().await;
+    gateway.end().await
 }
 
 fn interpreter(script: &str) -> PathBuf {

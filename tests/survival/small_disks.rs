@@ -49,7 +49,7 @@ async fn a_journal_on_a_disk_that_cannot_be_written_is_read_by_every_command_tha
             ("sessions export finished --facts", "turn_opened"),
             ("sessions watch finished --until-done", "It is 42."),
             ("audit finished", "calculator"),
-            ("usage finished", "tokens"),
+            ("usage finished", "replies"),
             ("replay finished", "come out the same"),
             ("approvals list", "calculator"),
             ("sessions prune --over 1B --dry-run", "finished"),

@@ -1,14 +1,11 @@
 //! Sessions: create, list, get, fork, delete and export.
 
-use std::borrow::Cow;
-
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, StatusCode};
-use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::turn_log::SessionLog;
@@ -20,9 +17,8 @@ use super::extract::{OptionalJsonBody, OwnedSession, Parameters, Requester};
 use super::owner;
 use super::problem::{ProblemDetails, Problems};
 use super::story;
-use super::wire::blocks::MessageView;
 use super::wire::request::{CreateSession, Fork};
-use super::wire::session::{ExportView, ForkedView, SessionPage, SessionView, TurnPage};
+use super::wire::session::{ForkedView, SessionPage, SessionView, TurnPage};
 use super::wire::turn::TurnView;
 
 /// Which sessions are listed.
@@ -246,8 +242,9 @@ pub(crate) async fn turns(
     get, path = "/sessions/{session}/export", tag = "sessions", operation_id = "export_session",
     params(("session" = String, Path), ExportQuery),
     responses(
-        (status = 200, description = "The session.",
-            content((ExportView = "application/json"), (String = "text/markdown"))),
+        (status = 200, description = "The session: as JSON the document `jackfield.session`, whose turns have the \
+            fields of `Turn` and more.",
+            content((serde_json::Value = "application/json"), (String = "text/markdown"))),
         Problems
     )
 )]
@@ -257,15 +254,12 @@ pub(crate) async fn export(
     Parameters(ExportQuery { format, redact }): Parameters<ExportQuery>,
 ) -> Result<Response, ProblemDetails> {
     let loaded = gateway.engine().load(&own.session).await?;
-    let (body, media_type, ending) = match format {
-        ExportQueryFormat::Json => (json(&own, &loaded.steps, redact), JSON, "json"),
-        ExportQueryFormat::Markdown => {
-            let format = jackfield_export::Format::Markdown;
-            let (session, steps, late) = (&own.session, &loaded.steps, &loaded.deliveries);
-            let text = jackfield_export::document(session, steps, late, format, redact);
-            (text.into_bytes(), MARKDOWN, "md")
-        }
+    let (format, media_type, ending) = match format {
+        ExportQueryFormat::Json => (jackfield_export::Format::Json, JSON, "json"),
+        ExportQueryFormat::Markdown => (jackfield_export::Format::Markdown, MARKDOWN, "md"),
     };
+    let (session, steps, late) = (&own.session, &loaded.steps, &loaded.deliveries);
+    let body = jackfield_export::document(session, steps, late, format, redact);
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -275,42 +269,6 @@ pub(crate) async fn export(
         headers.insert(CONTENT_DISPOSITION, name);
     }
     Ok(response)
-}
-
-/// The export in JSON.
-fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
-    let steps = if redacted {
-        Cow::Owned(jackfield_export::without_private(steps))
-    } else {
-        Cow::Borrowed(steps)
-    };
-    let SessionLog { forked, turns } = SessionLog::from_steps(&steps, &[]);
-    let document = ExportView {
-        format: "jackfield.session.api",
-        version: 1,
-        redacted,
-        session: own.session.to_string(),
-        forked_from: forked.as_ref().map(ForkedView::from),
-        before: forked
-            .iter()
-            .flat_map(|forked| forked.messages.iter())
-            .map(|message| MessageView::from_message(message))
-            .collect(),
-        turns: turns
-            .iter()
-            .map(|turn| story::view(turn, &own.session))
-            .collect(),
-    };
-    let written = if redacted {
-        serde_json::to_value(&document).and_then(|mut document| {
-            jackfield_export::without_secrets_in(&mut document);
-            serde_json::to_vec(&document)
-        })
-    } else {
-        serde_json::to_vec(&document)
-    };
-    // Serialization cannot fail: all keys are strings.
-    written.unwrap_or_default()
 }
 
 /// The response for a session that was just created.

@@ -5,7 +5,6 @@ use jackfield_engine::SessionRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::blocks::MessageView;
 use super::turn::TurnView;
 
 /// A session: a conversation that is kept.
@@ -77,26 +76,6 @@ pub(crate) struct TurnPage {
     pub(crate) turns: Vec<TurnView>,
     /// What to give as `after` for the next ones; null if there are none.
     pub(crate) next: Option<u32>,
-}
-
-/// A whole session in one document.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Export)]
-pub(crate) struct ExportView {
-    /// `jackfield.session.api`.
-    pub(crate) format: &'static str,
-    /// The version of the format: 1.
-    pub(crate) version: u32,
-    /// Whether what may be private is left out of it.
-    pub(crate) redacted: bool,
-    /// The session.
-    pub(crate) session: String,
-    /// What it is a fork of, if it is one.
-    pub(crate) forked_from: Option<ForkedView>,
-    /// What was said before it was forked.
-    pub(crate) before: Vec<MessageView>,
-    /// Its turns, in order.
-    pub(crate) turns: Vec<TurnView>,
 }
 
 impl From<&SessionRow> for SessionView {
