@@ -80,6 +80,7 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
         let path = surroundings.directory.join(path);
         name_journal(&mut draft, path, Origin::Flag("--db"));
     }
+    let configured_model = draft.model.clone();
     apply(&mut draft, flags);
     if flags.without_servers {
         draft.config.approvals.tool = None;
@@ -96,6 +97,9 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     let assistants = file::assistants(&assistant_files, &config);
     config.assistants = assistants.by_name;
     let assistant = chosen_assistant(&config, flags, &model);
+    // An assistant that a flag names has the configured model, unless it has one of its own.
+    let is_named = flags.model.is_some() && assistant.is_some();
+    let model = if is_named { configured_model } else { model };
     match model.filter(|(name, _)| assistant.as_ref() != Some(name)) {
         Some((name, place)) => match config.model(&name, &place) {
             Ok(model) => (config.options.model, config.model_place) = (model, place),

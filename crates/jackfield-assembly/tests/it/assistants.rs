@@ -211,3 +211,18 @@ fn a_run_takes_the_assistant_that_it_names_and_its_flags_are_over_it() {
     assert_eq!(config.options.assistant, None);
     assert_eq!(&*config.options.model.provider, "openai");
 }
+
+#[test]
+fn an_assistant_that_a_flag_names_has_the_configured_model() {
+    let world = World::new().with_user("model = 'openai/gpt-6-sol'\n[assistants.terse]\n");
+    for name in ["jackfield", "terse"] {
+        let flags = Flags {
+            model: Some(name.to_owned()),
+            takes_assistant: true,
+            ..Flags::default()
+        };
+        let config = world.load_with(&flags).expect("a configuration");
+        assert_eq!(config.options.assistant.as_deref(), Some(name));
+        assert_eq!(&*config.options.model.provider, "openai", "{name}");
+    }
+}

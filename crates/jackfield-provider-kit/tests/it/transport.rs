@@ -222,7 +222,6 @@ async fn a_kept_connection_that_the_server_closes_is_replaced_at_once() {
         server.answer(Response::json(200, "{}"));
         let incoming = ask(&transport, &server.base_url()).await.unwrap();
         incoming.into_body().await.unwrap();
-        server.closed_by_client(nth).await;
         assert_eq!(server.connections(), nth + 1);
     }
     // A fresh connection that is closed is an error of the server.
