@@ -21,20 +21,6 @@ async fn a_connection_is_used_again_for_the_next_round() {
 }
 
 #[tokio::test]
-async fn a_plain_connection_is_for_one_call() {
-    for api in BOTH {
-        let server = TestServer::start().await;
-        let model = connect(config(&server.base_url(), api));
-        for nth in 0..2 {
-            server.answer(Response::event_stream(reply(api).pieces.concat()));
-            ask(&model, MODEL).await.1.unwrap();
-            server.closed_by_client(nth).await;
-        }
-        assert_eq!(server.connections(), 2);
-    }
-}
-
-#[tokio::test]
 async fn a_connection_is_kept_whose_reply_ends_later_than_its_last_event() {
     for api in BOTH {
         let (server, gate) = (TestServer::start().await, Gate::new());
