@@ -310,26 +310,12 @@ pub fn reply(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Result<R
 
 /// Whether part of the reply that this fact ends may have been sent. For a lost reply this is unknown.
 fn may_have_streamed(fact: &Fact) -> bool {
-    match fact {
-        Fact::ModelCallEnded { why, .. } => match why {
-            ModelCallEnd::Cancelled | ModelCallEnd::Lost => true,
-            ModelCallEnd::Failed(failure) => failure.phase == Phase::MidReply,
-        },
-        Fact::BackendSession { .. }
-        | Fact::Compacted(_)
-        | Fact::CallAccepted { .. }
-        | Fact::CallClosed { .. }
-        | Fact::CallLost { .. }
-        | Fact::CallStarted { .. }
-        | Fact::Late(_)
-        | Fact::ModelCallStarted { .. }
-        | Fact::ReplyReceived { .. }
-        | Fact::SessionForked { .. }
-        | Fact::TurnEnded { .. }
-        | Fact::TurnOpened { .. }
-        | Fact::TurnResumed { .. }
-        | Fact::WaitClosed { .. }
-        | Fact::WaitOpened { .. } => false,
+    let Fact::ModelCallEnded { why, .. } = fact else {
+        return false;
+    };
+    match why {
+        ModelCallEnd::Cancelled | ModelCallEnd::Lost => true,
+        ModelCallEnd::Failed(failure) => failure.phase == Phase::MidReply,
     }
 }
 

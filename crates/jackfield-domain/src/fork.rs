@@ -49,26 +49,12 @@ impl<'a, I: Iterator<Item = &'a Fact>> Iterator for ForkPlaces<I> {
         loop {
             let fact = self.facts.next()?;
             self.session.apply(fact);
-            let round = match fact {
-                Fact::CallClosed { .. } | Fact::ReplyReceived { .. } => self
-                    .session
-                    .open_turn()
-                    .filter(|turn| turn.is_between_rounds())
-                    .map(|turn| Some(turn.rounds())),
-                Fact::TurnEnded { .. } => Some(None),
-                Fact::BackendSession { .. }
-                | Fact::Compacted(_)
-                | Fact::CallAccepted { .. }
-                | Fact::CallLost { .. }
-                | Fact::CallStarted { .. }
-                | Fact::Late(_)
-                | Fact::ModelCallEnded { .. }
-                | Fact::ModelCallStarted { .. }
-                | Fact::SessionForked { .. }
-                | Fact::TurnOpened { .. }
-                | Fact::TurnResumed { .. }
-                | Fact::WaitClosed { .. }
-                | Fact::WaitOpened { .. } => None,
+            let round = if matches!(fact, Fact::CallClosed { .. } | Fact::ReplyReceived { .. }) {
+                let turn = self.session.open_turn();
+                turn.filter(|turn| turn.is_between_rounds())
+                    .map(|turn| Some(turn.rounds()))
+            } else {
+                matches!(fact, Fact::TurnEnded { .. }).then_some(None)
             };
             if let (Some(round), Some(turn)) = (round, self.session.last_turn()) {
                 let place = ForkPlace {

@@ -65,33 +65,23 @@ impl FactEvent {
     /// The event for this fact.
     #[must_use]
     pub const fn from_fact(fact: &Fact) -> Self {
-        match fact {
-            Fact::ModelCallEnded {
-                attempt,
-                retry_at,
-                why,
-                ..
-            } => match (why, retry_at) {
-                (ModelCallEnd::Lost, _) | (ModelCallEnd::Failed(_), Some(_)) => {
-                    Self::Superseded(*attempt)
-                }
-                (ModelCallEnd::Cancelled, _) | (ModelCallEnd::Failed(_), None) => Self::Fact,
-            },
-            Fact::Late(_) => Self::Nothing,
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::ModelCallStarted { .. }
-            | Fact::ReplyReceived { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => Self::Fact,
+        if matches!(fact, Fact::Late(_)) {
+            return Self::Nothing;
+        }
+        let Fact::ModelCallEnded {
+            attempt,
+            retry_at,
+            why,
+            ..
+        } = fact
+        else {
+            return Self::Fact;
+        };
+        match (why, retry_at) {
+            (ModelCallEnd::Lost, _) | (ModelCallEnd::Failed(_), Some(_)) => {
+                Self::Superseded(*attempt)
+            }
+            (ModelCallEnd::Cancelled, _) | (ModelCallEnd::Failed(_), None) => Self::Fact,
         }
     }
 }
@@ -166,23 +156,10 @@ impl EventStream {
         for (place, fact) in step.facts.into_iter().enumerate() {
             let facts = self.facts;
             self.facts += 1;
-            match fact {
-                Fact::TurnOpened { .. } => self.is_open = true,
-                Fact::TurnEnded { .. } => self.is_open = false,
-                Fact::BackendSession { .. }
-                | Fact::Compacted(_)
-                | Fact::CallAccepted { .. }
-                | Fact::CallClosed { .. }
-                | Fact::CallLost { .. }
-                | Fact::CallStarted { .. }
-                | Fact::Late(_)
-                | Fact::ModelCallEnded { .. }
-                | Fact::ModelCallStarted { .. }
-                | Fact::ReplyReceived { .. }
-                | Fact::SessionForked { .. }
-                | Fact::TurnResumed { .. }
-                | Fact::WaitClosed { .. }
-                | Fact::WaitOpened { .. } => {}
+            if matches!(fact, Fact::TurnOpened { .. }) {
+                self.is_open = true;
+            } else if matches!(fact, Fact::TurnEnded { .. }) {
+                self.is_open = false;
             }
             if facts >= self.cursor.facts() {
                 self.pending.push_back(PendingFact {
@@ -305,26 +282,13 @@ impl EventStream {
 impl OpenTurnText {
     /// The reply attempt that a fact opens, if it opens one.
     const fn from_fact(fact: &Fact) -> Option<Self> {
-        match fact {
-            Fact::ModelCallStarted { attempt, .. } => Some(Self {
-                attempt: *attempt,
+        if let Fact::ModelCallStarted { attempt, .. } = fact {
+            let attempt = *attempt;
+            return Some(Self {
+                attempt,
                 place: None,
-            }),
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::ReplyReceived { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => None,
+            });
         }
+        None
     }
 }

@@ -126,26 +126,15 @@ impl FeedWriter {
 impl Feed {
     /// Applies a committed fact; `facts` is the number of facts including it.
     fn apply(&mut self, fact: &Fact, facts: u64, turn: &TurnId) {
-        match fact {
-            Fact::ModelCallStarted { attempt, .. } => {
-                self.facts = facts;
-                self.reply = Some(ReplyAccumulator::new(turn.clone(), *attempt));
-            }
+        if let Fact::ModelCallStarted { attempt, .. } = fact {
+            self.facts = facts;
+            self.reply = Some(ReplyAccumulator::new(turn.clone(), *attempt));
+        } else if matches!(
+            fact,
+            Fact::ModelCallEnded { .. } | Fact::ReplyReceived { .. }
+        ) {
             // From here on the reply is in a step, or discarded.
-            Fact::ModelCallEnded { .. } | Fact::ReplyReceived { .. } => self.reply = None,
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => {}
+            self.reply = None;
         }
     }
 }

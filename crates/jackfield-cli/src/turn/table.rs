@@ -97,53 +97,40 @@ impl<'a> QuestionTable<'a> {
 
     /// Records a fact; returns whether it is about a question.
     pub(super) fn record_fact(&mut self, fact: &Fact) -> bool {
-        match fact {
-            Fact::ReplyReceived { reply, .. } => {
-                self.calls.extend(reply.message.calls().map(Arc::clone));
-                return false;
-            }
-            Fact::CallStarted {
-                attempt,
-                edited: Some(input),
-                ..
-            } => {
-                let mut calls = self.calls.iter_mut().rev();
-                if let Some(call) = calls.find(|call| call.id == attempt.call) {
-                    // A later question is about what would run.
-                    *call = Arc::new(ToolCall {
-                        input: ToolInput::clone(input),
-                        ..ToolCall::clone(call)
-                    });
-                }
-                return false;
-            }
-            Fact::TurnOpened { setup, turn, .. } => {
-                self.setup = Some(Arc::clone(setup));
-                self.turn = Some(turn.clone());
-                return false;
-            }
+        if let Fact::WaitOpened { wait } = fact {
             // The approver decides first, and may leave the question to a person.
-            Fact::WaitOpened { wait }
-                if self.engine.has_approver() && matches!(wait.kind, WaitKind::Approval { .. }) =>
-            {
+            if self.engine.has_approver() && matches!(wait.kind, WaitKind::Approval { .. }) {
                 self.undecided.push(wait.clone());
+            } else {
+                self.open.push_back(wait.clone());
             }
-            Fact::WaitOpened { wait } => self.open.push_back(wait.clone()),
-            Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::ModelCallStarted { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnResumed { .. } => return false,
+            return true;
         }
-        true
+        if let Fact::WaitClosed { end, wait, .. } = fact {
+            self.close(wait, end);
+            return true;
+        }
+        if let Fact::ReplyReceived { reply, .. } = fact {
+            self.calls.extend(reply.message.calls().map(Arc::clone));
+        } else if let Fact::TurnOpened { setup, turn, .. } = fact {
+            self.setup = Some(Arc::clone(setup));
+            self.turn = Some(turn.clone());
+        } else if let Fact::CallStarted {
+            attempt,
+            edited: Some(input),
+            ..
+        } = fact
+        {
+            let mut calls = self.calls.iter_mut().rev();
+            if let Some(call) = calls.find(|call| call.id == attempt.call) {
+                // A later question is about what would run.
+                *call = Arc::new(ToolCall {
+                    input: ToolInput::clone(input),
+                    ..ToolCall::clone(call)
+                });
+            }
+        }
+        false
     }
 
     /// Whether the event closes the current question: it was answered elsewhere.

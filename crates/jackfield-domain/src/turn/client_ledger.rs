@@ -59,36 +59,28 @@ impl ClientLedger {
         round: u32,
         waits_for_client: bool,
     ) {
-        self.is_cancelling = match fact {
-            // A cancel closes everything in one step, so the turn does not wait in between.
+        // A cancel closes everything in one step, so the turn does not wait in between.
+        let is_cancelled = matches!(
+            fact,
             Fact::CallClosed {
                 end: CallEnd::Cancelled,
                 ..
-            }
-            | Fact::CallLost {
+            } | Fact::CallLost {
                 kind: ToolFailureKind::Cancelled,
                 ..
-            }
-            | Fact::WaitClosed {
+            } | Fact::WaitClosed {
                 end: WaitEnd::Cancelled | WaitEnd::Superseded,
                 ..
-            } => true,
-            Fact::ModelCallStarted { .. } | Fact::ReplyReceived { .. } => false,
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => self.is_cancelling,
-        };
+            }
+        );
+        if is_cancelled {
+            self.is_cancelling = true;
+        } else if matches!(
+            fact,
+            Fact::ModelCallStarted { .. } | Fact::ReplyReceived { .. }
+        ) {
+            self.is_cancelling = false;
+        }
         if !self.is_cancelling && waits_for_client {
             self.last_delivered_round = round;
         }

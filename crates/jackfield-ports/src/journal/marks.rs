@@ -111,32 +111,17 @@ struct MarkFold {
 
 impl MarkFold {
     fn apply(&mut self, fact: &Fact) {
-        match fact {
-            Fact::TurnEnded { view, .. } => {
-                if let Some(view) = view {
-                    self.mark(Mark::View(*view));
-                }
-                self.turn = None;
+        if let Fact::TurnOpened { setup, turn, .. } = fact {
+            self.open(setup, turn);
+        } else if let Fact::TurnEnded { view, .. } = fact {
+            if let Some(view) = view {
+                self.mark(Mark::View(*view));
             }
-            Fact::TurnOpened { setup, turn, .. } => self.open(setup, turn),
-            Fact::WaitOpened { wait } => {
-                if wait.kind == WaitKind::ClientResult {
-                    self.mark(Mark::Call(wait.call.clone()));
-                }
-            }
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::ModelCallStarted { .. }
-            | Fact::ReplyReceived { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. } => {}
+            self.turn = None;
+        } else if let Fact::WaitOpened { wait } = fact
+            && wait.kind == WaitKind::ClientResult
+        {
+            self.mark(Mark::Call(wait.call.clone()));
         }
     }
 

@@ -141,22 +141,13 @@ pub enum WaitChange<'a> {
 /// All changes of waits by a step, in order.
 pub fn changes(step: &Envelope) -> impl Iterator<Item = WaitChange<'_>> {
     let at = step.now.wall;
-    step.facts.iter().filter_map(move |fact| match fact {
-        Fact::WaitOpened { wait } => Some(WaitChange::Opened(wait)),
-        Fact::WaitClosed { end, wait, .. } => Some(WaitChange::Closed { at, end, wait }),
-        Fact::BackendSession { .. }
-        | Fact::Compacted(_)
-        | Fact::CallAccepted { .. }
-        | Fact::CallClosed { .. }
-        | Fact::CallLost { .. }
-        | Fact::CallStarted { .. }
-        | Fact::Late(_)
-        | Fact::ModelCallEnded { .. }
-        | Fact::ModelCallStarted { .. }
-        | Fact::ReplyReceived { .. }
-        | Fact::SessionForked { .. }
-        | Fact::TurnEnded { .. }
-        | Fact::TurnOpened { .. }
-        | Fact::TurnResumed { .. } => None,
+    step.facts.iter().filter_map(move |fact| {
+        if let Fact::WaitOpened { wait } = fact {
+            Some(WaitChange::Opened(wait))
+        } else if let Fact::WaitClosed { end, wait, .. } = fact {
+            Some(WaitChange::Closed { at, end, wait })
+        } else {
+            None
+        }
     })
 }

@@ -117,33 +117,28 @@ impl WatchOutput {
 
 /// The line of a fact that the sender of the message does not need.
 fn extra_line(fact: &Fact) -> Option<Value> {
-    match fact {
-        Fact::CallAccepted { attempt, .. } => Some(json!({
+    let line = if let Fact::CallAccepted { attempt, .. } = fact {
+        json!({
             "event": "tool_accepted",
             "id": attempt.call.as_str(), "attempt": attempt.attempt,
-        })),
-        Fact::CallLost {
-            attempt, message, ..
-        } => Some(json!({
+        })
+    } else if let Fact::CallLost {
+        attempt, message, ..
+    } = fact
+    {
+        json!({
             "event": "tool_lost",
             "id": attempt.call.as_str(), "attempt": attempt.attempt, "message": message,
-        })),
-        Fact::SessionForked { at, from, .. } => Some(json!({
+        })
+    } else if let Fact::SessionForked { at, from, .. } = fact {
+        json!({
             "event": "forked",
             "from": from.as_str(), "turn": at.ordinal, "round": at.round,
-        })),
-        Fact::TurnResumed { nth, .. } => Some(json!({ "event": "turn_resumed", "nth": nth })),
-        Fact::BackendSession { .. }
-        | Fact::Compacted(_)
-        | Fact::CallClosed { .. }
-        | Fact::CallStarted { .. }
-        | Fact::Late(_)
-        | Fact::ModelCallEnded { .. }
-        | Fact::ModelCallStarted { .. }
-        | Fact::ReplyReceived { .. }
-        | Fact::TurnEnded { .. }
-        | Fact::TurnOpened { .. }
-        | Fact::WaitClosed { .. }
-        | Fact::WaitOpened { .. } => None,
-    }
+        })
+    } else if let Fact::TurnResumed { nth, .. } = fact {
+        json!({ "event": "turn_resumed", "nth": nth })
+    } else {
+        return None;
+    };
+    Some(line)
 }
