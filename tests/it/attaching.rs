@@ -173,6 +173,31 @@ async fn files_of_results_are_saved_for_programs() {
 }
 
 #[tokio::test]
+async fn files_of_a_call_by_hand_are_saved_beside_those_of_earlier_calls() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let content = json!([{ "type": "image", "data": "QUJD", "mimeType": "image/png" }]);
+    for (nth, flags) in [(1, &["--json"][..]), (2, &[])] {
+        let server = McpServer::new(json!({
+            "tools": [tool("draw")], "calls": { "draw": [{ "reply": { "content": content, "isError": false } }] },
+        }));
+        let call = jackfield(["tools", "call", "s__draw", "--save-files"]);
+        let call = call.more(&[&out.display().to_string()]).more(flags);
+        let ran = call.servers([("s", server.entry())]).run().await;
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let path = out.join(format!("s__draw-{nth}.png"));
+        assert_eq!(std::fs::read(&path).expect("a file"), b"ABC");
+        if flags.is_empty() {
+            ran.says(&format!("saved {}", path.display()));
+        } else {
+            let told: Value = serde_json::from_str(&ran.out).expect("JSON");
+            let saved = json!([{ "path": path, "media_type": "image/png", "title": null }]);
+            assert_eq!(told["saved"], saved);
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_sent_stops_before_anything_is() {
     let claude = ScriptedClaude::start([]).await;
     for (arguments, cause, help) in [

@@ -79,7 +79,7 @@ async fn s2_06_results_that_look_wrong_are_seen_without_a_model() {
     let servers = [("everything", world.everything())];
     let ran = picture.servers(servers).run().await;
     assert!(ran.out.contains("The image above"), "{}", ran.out);
-    ran.says("the outcome has 1 file, which models see");
+    ran.says("the result has 1 file, which models see");
     world.is_left().await;
 }
 

@@ -42,7 +42,7 @@ pub use self::hidden::revealed;
 pub use self::models::{ProviderModels, ProviderStatus, models, providers};
 pub use self::saved_files::SavedFiles;
 pub use self::servers::{list as list_servers, logs, tested};
-pub use self::tools::{called, list, show};
+pub use self::tools::{called, called_json, list, show};
 
 use crate::exit::Exit;
 use crate::fault::CommandError;

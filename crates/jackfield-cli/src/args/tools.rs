@@ -1,5 +1,7 @@
 //! The arguments of `jackfield tools`.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
 
 use super::ConfigArgs;
@@ -40,6 +42,9 @@ pub enum Tools {
         /// Where the configuration is, and what it says about tools.
         #[command(flatten)]
         setup: ConfigArgs,
+        /// Save images, audio and documents of the result in this folder.
+        #[arg(long, value_name = "DIR")]
+        save_files: Option<PathBuf>,
         /// Print JSON.
         #[arg(long)]
         json: bool,

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -208,11 +209,15 @@ fn saved_files(output: &Output) -> Result<Option<SavedFiles>, CommandError> {
         let message = "--save-files is for programs, and needs --json or --output json";
         return Err(CommandError::new(Exit::Usage, message));
     }
-    let files = SavedFiles::new(folder.clone()).map_err(|error| {
+    create_files(folder).map(Some)
+}
+
+/// Creates the folder for files of results.
+pub(crate) fn create_files(folder: &Path) -> Result<SavedFiles, CommandError> {
+    SavedFiles::new(folder.to_path_buf()).map_err(|error| {
         let message = format!("the folder `{}` cannot be created", folder.display());
         CommandError::new(Exit::Usage, message).with_cause(&error)
-    })?;
-    Ok(Some(files))
+    })
 }
 
 /// Reports that a turn waits for an answer from elsewhere.

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _};
 
 use jackfield_assembly::{Assembly, Registry, ServerToolbox};
+use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::InputFormat;
 use jackfield_engine::{DirectCall, EngineError, ToolOffer};
 use serde_json::{Map, Value};
@@ -72,8 +73,10 @@ async fn perform(
             arguments,
             json,
             name,
+            save_files,
             ..
         } => {
+            let files = save_files.as_deref().map(ask::create_files).transpose()?;
             let tool = offered
                 .catalog
                 .tool(&name)
@@ -86,12 +89,22 @@ async fn perform(
             } else {
                 Exit::Answered
             };
-            if let Some(files) = words::files(&result).filter(|_| !json) {
-                render::remark(&format!("the outcome has {files}, which models see"));
+            let saved = files.map(|files| files.save_as(&name, &result));
+            let saved = saved.transpose().map_err(|error| {
+                let message = "a file of the result cannot be saved";
+                CommandError::new(Exit::Internal, message).with_cause(&error)
+            })?;
+            if !json {
+                report_files(&result, saved.as_ref());
             }
             // Tool output is not styled; a file gets it unchanged.
             let (mut out, terminal) = (io::stdout(), io::stdout().is_terminal());
-            (exit, render::called(&mut out, &result, json, terminal))
+            let printed = if json {
+                render::called_json(&mut out, &result, saved)
+            } else {
+                render::called(&mut out, &result, terminal)
+            };
+            (exit, printed)
         }
     };
     match printed {
@@ -102,6 +115,20 @@ async fn perform(
         .with_cause(&error)),
         // A closed pipe is no error: the reader has what it wants.
         Ok(()) | Err(_) => Ok(exit),
+    }
+}
+
+/// Says where the files of a result are, or that it has some.
+fn report_files(result: &ToolResult, saved: Option<&Value>) {
+    let places = saved.and_then(Value::as_array).into_iter().flatten();
+    let paths = places.filter_map(|file| file["path"].as_str());
+    for path in paths {
+        render::remark(&format!("saved {path}"));
+    }
+    if let (Some(files), None) = (words::files(result), saved) {
+        render::remark(&format!(
+            "the result has {files}, which models see; --save-files DIR saves them"
+        ));
     }
 }
 

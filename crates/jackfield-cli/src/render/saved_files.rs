@@ -1,9 +1,9 @@
 //! Saves the parts of results that are not text as files, for programs.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -43,6 +43,17 @@ impl SavedFiles {
         if let Some(saved) = self.saved.get(call) {
             return Ok(saved.clone());
         }
+        let saved = self.save_as(call.as_str(), result)?;
+        self.saved.insert(call.clone(), saved.clone());
+        Ok(saved)
+    }
+
+    /// Saves the files of a result under this name, and returns what programs get to know of them.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    pub fn save_as(&self, name: &str, result: &ToolResult) -> io::Result<Value> {
         let mut files = Vec::new();
         for part in &result.content {
             let (source, title) = match part {
@@ -51,16 +62,14 @@ impl SavedFiles {
                 OutcomePart::Image(image) => (&image.source, None),
                 _ => continue,
             };
-            files.push(self.file(call, files.len() + 1, source, title)?);
+            files.push(self.file(name, files.len() + 1, source, title)?);
         }
-        let saved = Value::from(files);
-        self.saved.insert(call.clone(), saved.clone());
-        Ok(saved)
+        Ok(Value::from(files))
     }
 
     fn file(
         &self,
-        call: &ToolCallId,
+        name: &str,
         nth: usize,
         source: &MediaSource,
         title: Option<&str>,
@@ -76,14 +85,33 @@ impl SavedFiles {
         };
         // The name is made here, so that no server chooses where to write.
         let fits = |c: &char| c.is_ascii_alphanumeric() || "_-".contains(*c);
-        let call: String = call.as_str().chars().filter(fits).collect();
-        let path = self
-            .folder
-            .join(format!("{call}-{nth}.{}", extension(media_type)));
-        fs::write(&path, bytes)?;
+        let name: String = name.chars().filter(fits).collect();
+        let path = write_new(&self.folder, &name, nth, extension(media_type), &bytes)?;
         Ok(json!({ "path": path, "media_type": media_type, "title": title }))
     }
 }
+
+/// Writes the nth file of this name, or a later one if there is such a file: nothing is overwritten.
+fn write_new(
+    folder: &Path,
+    name: &str,
+    nth: usize,
+    extension: &str,
+    bytes: &[u8],
+) -> io::Result<PathBuf> {
+    for nth in nth..MAX_FILES {
+        let path = folder.join(format!("{name}-{nth}.{extension}"));
+        match File::create_new(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(mut file) => return file.write_all(bytes).map(|()| path),
+        }
+    }
+    let message = format!("the folder has {MAX_FILES} files of this name");
+    Err(io::Error::other(message))
+}
+
+const MAX_FILES: usize = 10_000;
 
 fn extension(media_type: &str) -> &'static str {
     let known = EXTENSIONS.iter().find(|(known, _)| *known == media_type);

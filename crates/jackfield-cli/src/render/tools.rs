@@ -124,15 +124,7 @@ fn one_line(name: &str) -> String {
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn called(
-    out: &mut impl Write,
-    result: &ToolResult,
-    as_json: bool,
-    terminal: bool,
-) -> io::Result<()> {
-    if as_json {
-        return document(out, &outcome(result));
-    }
+pub fn called(out: &mut impl Write, result: &ToolResult, terminal: bool) -> io::Result<()> {
     let text = result.to_text();
     match &result.structured {
         Some(structured) if text.trim().is_empty() => writeln!(out, "{}", pretty(structured)?)?,
@@ -140,6 +132,23 @@ pub fn called(
         Some(_) | None => writeln!(out, "{}", text.trim_end())?,
     }
     out.flush()
+}
+
+/// Prints the result of a tool as a JSON document, with its files that were saved.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn called_json(
+    out: &mut impl Write,
+    result: &ToolResult,
+    saved: Option<Value>,
+) -> io::Result<()> {
+    let mut value = outcome(result);
+    if let Some(saved) = saved {
+        value["saved"] = saved;
+    }
+    document(out, &value)
 }
 
 pub(super) fn document(out: &mut impl Write, value: &Value) -> io::Result<()> {

@@ -372,7 +372,7 @@ fn what_a_tool_says_is_kept_for_a_file_and_obeyed_by_no_terminal() {
         (true, "\u{fffd}[31mred\u{fffd}[0m\n"),
     ] {
         let mut out = Vec::new();
-        called(&mut out, &result, false, terminal).unwrap();
+        called(&mut out, &result, terminal).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }
