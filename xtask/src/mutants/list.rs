@@ -299,8 +299,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "facts-counted-per-turn",
         file: "crates/jackfield-domain/src/session_events.rs",
-        from: "Fact::TurnOpened { .. } => self.is_open = true,",
-        to: "Fact::TurnOpened { .. } => (self.is_open, self.facts) = (true, 1),",
+        from: "self.is_open = true;",
+        to: "(self.is_open, self.facts) = (true, 1);",
         package: "jackfield-domain",
         test: "telling::cursors_grow_over_turns",
     },
