@@ -371,7 +371,7 @@ async fn s3_06_only_what_was_offered_is_called_and_the_policy_holds() {
     let requests = claude.requests();
     let outcome = |n: usize| requests[n]["messages"][2]["content"].to_string();
     assert!(outcome(1).contains("no tool"), "{}", outcome(1));
-    // What policy denies is not offered, and nothing is said of the rule.
+    // The gateway does not offer a denied tool, and does not show the rule.
     assert!(outcome(3).contains("no tool"), "{}", outcome(3));
     assert!(!outcome(3).contains("denied"), "{}", outcome(3));
     gateway.end().await;

@@ -1,4 +1,4 @@
-//! Assistants behind the gateway: named as models are, with tools that nobody has to ask for.
+//! Assistants behind the gateway: clients name them as models, and request none of their tools.
 
 use jackfield_domain::fact::Fact;
 use jackfield_ports::journal::Journal as _;
@@ -75,7 +75,7 @@ async fn an_assistant_is_named_as_a_model_in_each_language_and_has_its_tools() {
             asked["system"].to_string().contains("You review."),
             "{path}"
         );
-        // What needs a word that nobody can give is not offered.
+        // A tool that needs an approval is not offered where no client can give one.
         assert_eq!(offered(&asked), ["calculator"], "{path}");
         // Its turns are kept, and say of which assistant they are.
         answer.header("x-session-id");
@@ -86,7 +86,7 @@ async fn an_assistant_is_named_as_a_model_in_each_language_and_has_its_tools() {
         assert_eq!(offered(&last(&claude)), [""; 0], "{path}");
         assert_eq!(answer.headers.get("x-session-id"), None, "{path}");
     }
-    // Where somebody can give it, it is.
+    // Where a client can, it is offered.
     for (path, body) in bodies("patient") {
         gateway.post(path, &body).answered().await.is(200);
         let both = ["calculator", "current_datetime"];

@@ -142,7 +142,7 @@ async fn each_new_session_is_one_of_its_own() {
         let session = answer.header("x-session-id").to_owned();
         assert!(!seen.contains(&session), "{session} again");
         seen.push(session);
-        // The model is told the whole conversation.
+        // The model gets the whole conversation.
         let requests = claude.requests();
         let last = requests.last().expect("a request");
         let messages = body["messages"].as_array().map(Vec::len);

@@ -94,7 +94,7 @@ async fn what_is_offered_without_asking_is_a_setting_below_what_the_token_allows
     }
 }
 
-/// What policy denies, and what needs a person where nobody is, is as if it were not there.
+/// The gateway hides denied tools, and tools that need an approval where no client can give one.
 #[tokio::test]
 async fn the_model_of_a_client_sees_only_tools_that_may_run() {
     let claude = ScriptedClaude::start([

@@ -68,7 +68,7 @@ impl Jackfield {
         self.file(&file, text).env("ANTHROPIC_API_KEY", KEY)
     }
 
-    /// Offers plain models no tools that nobody asked for, as a gateway does by default.
+    /// Offers plain models no tools that the request does not name, as a gateway does by default.
     pub(crate) fn plain(mut self) -> Self {
         self.offers_all = false;
         self

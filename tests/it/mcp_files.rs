@@ -57,7 +57,7 @@ async fn the_files_of_other_programs_are_used_as_they_are() {
         let ask = ask.at(&claude.base_url()).in_project(name, text.clone());
         let ran = ask.run().await;
         ran.answers("Read.\n");
-        // Only what the person can change is said each time.
+        // Each run prints only what the user can change.
         let can_be_mended = name == "vscode.json";
         assert_eq!(ran.err.contains("left out"), can_be_mended, "{}", ran.err);
         let test = jackfield(["mcp", "test", "--mcp-config", name]);

@@ -109,7 +109,7 @@ impl Engine {
         if !options.policy.can_ask {
             catalog::apply_session_grants(&mut offered.catalog, folded.grants(), &options.policy);
         }
-        // A remote client can change no policy, and its model is told of no tool that could never run.
+        // A remote client cannot change the policy, so its model gets no tool that could never run.
         if options.caller.is_some() {
             offered.remove_denied();
         }

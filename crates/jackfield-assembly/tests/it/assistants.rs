@@ -66,7 +66,7 @@ fn what_an_assistant_does_not_say_is_as_for_other_turns() {
     assert_eq!(plain.options.settings, config.options.settings);
     assert_eq!(plain.approvals, config.serve.approvals);
     assert!(plain.kept);
-    // Nothing of it is said of other turns.
+    // Other turns do not have it.
     assert_eq!(config.options.limits.rounds, 7);
     assert_eq!(config.options.settings.seed, Some(1));
     assert!(config.extensions.is_empty());
@@ -193,7 +193,7 @@ fn a_run_takes_the_assistant_that_it_names_and_its_flags_are_over_it() {
             "--model: `revewer` is neither an alias nor of the form `provider/model`; did you mean `reviewer`?"
         ]
     );
-    // Without a name it is the default one, if something is said of it.
+    // Without a name, a run takes the default assistant if the file configures it.
     flags.model = None;
     let config = world.load_with(&flags).expect("a configuration");
     assert_eq!(config.options.assistant, None);

@@ -350,7 +350,7 @@ pub fn surroundings() -> Result<Surroundings, CommandError> {
 /// [`CommandError`] with file, line and key of each problem.
 pub fn load_config_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, CommandError> {
     let config = load(surroundings, flags)?;
-    // The others are said where servers are tested: nobody can do anything about them.
+    // The user cannot mend the others; the commands that test servers print them.
     for remark in &config.remarks {
         if let Some(help) = &remark.help {
             render::remark(&format!("{remark}; {help}"));

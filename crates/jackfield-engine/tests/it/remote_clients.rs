@@ -1,4 +1,4 @@
-//! What the model of a remote client is told of tools that policy denies: nothing that is meant for the operator.
+//! The model of a remote client gets no remark about denied tools: those are for the operator.
 
 use std::sync::Arc;
 

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::process::Stdio;
-use std::time::Duration;
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::json::parse;
@@ -90,9 +89,7 @@ async fn a_message_survives_a_crash_and_has_one_answer_when_it_comes_again() {
     .await;
     let mut bot = Running::start(&home);
     bot.send("m1 ann Hello").await;
-    while model.requests().is_empty() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    model.server().request(0).await;
     bot.child.kill().await.expect("it ends");
     let mut bot = Running::start(&home);
     bot.send("m1 ann Hello").await;
