@@ -217,7 +217,8 @@ async fn ctrl_c_in_a_call_reaches_the_server_and_leaves_nothing_of_it() {
     assert_eq!(ran.code, Some(130), "{}", ran.err);
     slow.kept_and_gone().await;
     // The thread of its call may not get to log that before the server ends.
-    assert_eq!(slow.count("said notifications/cancelled"), 1);
+    let cancelled = slow.count("said notifications/cancelled");
+    assert_eq!(cancelled, 1, "{:?} {}", slow.log(), ran.err);
 }
 
 #[tokio::test]

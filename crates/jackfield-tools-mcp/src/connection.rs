@@ -208,7 +208,8 @@ impl RunningServer {
         ended
     }
 
-    /// Closes the server's input, gives it time to exit, and then terminates it. The time is bounded.
+    /// Sends the last cancellations, closes the server's input, gives it time to exit, and then terminates it. The time
+    /// is bounded.
     pub(crate) async fn shutdown(self) {
         let Self {
             child,
@@ -221,6 +222,9 @@ impl RunningServer {
             listener.abort();
         }
         connection.set_exit_reason("it was stopped");
+        let cancellations = connection.abandoned.cancellations();
+        cancellations.close();
+        let _late = timeout(CLOSING, cancellations.wait()).await;
         let _closed = service.close_with_timeout(CLOSING).await;
         child.shutdown().await;
         // Another process may have inherited standard error; do not wait for it.
@@ -399,7 +403,7 @@ impl ClientHandler for DecliningHandler {
     }
 }
 
-/// The time limit for closing the connection.
+/// The time limit for sending the last cancellations, and for closing the connection.
 const CLOSING: Duration = Duration::from_millis(500);
 /// How long to wait for the exit status after the output has ended.
 const EXIT_WAIT: Duration = Duration::from_millis(500);

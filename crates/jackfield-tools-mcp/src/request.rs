@@ -108,7 +108,8 @@ impl Drop for PendingRequest {
         }
         // The receiver is moved to the task, so another one takes its place.
         let answer = std::mem::replace(&mut self.answer, oneshot::channel().1);
-        runtime.spawn(async move {
+        let cancellations = abandoned.cancellations().clone();
+        let cancellation = async move {
             let params =
                 CancelledNotificationParam::new(Some(id.clone()), Some(CANCEL_REASON.to_owned()));
             let note = ClientNotification::from(CancelledNotification::new(params));
@@ -120,7 +121,8 @@ impl Drop for PendingRequest {
             {
                 afterlife.handle(into_answer(answer));
             }
-        });
+        };
+        cancellations.spawn_on(cancellation, &runtime);
     }
 }
 

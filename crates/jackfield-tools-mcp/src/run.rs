@@ -13,6 +13,7 @@ use rmcp::model::{
 };
 use serde_json::Value;
 use tokio::time::sleep;
+use tokio_util::task::TaskTracker;
 
 use crate::answer::{RequestError, RpcAnswer};
 use crate::call::{CallLimits, CallReply, ServerCall};
@@ -152,8 +153,9 @@ impl CallRun<'_> {
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let mut cancel_guard = TaskCancel {
-            task: Some(task.id.clone()),
+            cancellations: self.connection.abandoned.cancellations().clone(),
             peer: self.connection.peer.clone(),
+            task: Some(task.id.clone()),
         };
         let mut last_message: Option<String> = None;
         let mut polls = 0.0;
@@ -226,6 +228,7 @@ impl CallRun<'_> {
 
 /// Requests the cancellation of a task when dropped.
 struct TaskCancel {
+    cancellations: TaskTracker,
     peer: Peer<rmcp::RoleClient>,
     task: Option<String>,
 }
@@ -237,12 +240,13 @@ impl Drop for TaskCancel {
         };
         let peer = self.peer.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
+            let cancellation = async move {
                 let request = CancelTaskRequest::new(CancelTaskParams::new(task));
                 let request = ClientRequest::CancelTaskRequest(request);
                 let asked = peer.send_request(request);
                 let _late = tokio::time::timeout(CANCELLING, asked).await;
-            });
+            };
+            self.cancellations.spawn_on(cancellation, &runtime);
         }
     }
 }

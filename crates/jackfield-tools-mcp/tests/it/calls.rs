@@ -155,6 +155,23 @@ async fn a_call_whose_caller_went_away_is_taken_back_in_both_eras() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_stopped_still_gets_the_cancellation_of_its_call() {
+    let last = script("last", &json!([{ "wait": true }]));
+    // Without an order of the two, the stop overtakes the cancellation in some of the rounds.
+    for _ in 0..16 {
+        let server = Scripted::new(last.clone());
+        let (run, mut events) = (run("last", json!({})), ());
+        tokio::select! {
+            _ = server.toolbox.call(&run, &mut events) => panic!("the call does not end"),
+            () = server.until("call last", 1) => {}
+        }
+        soon(server.toolbox.stop()).await;
+        assert_eq!(server.count("said notifications/cancelled"), 1);
+        server.kept();
+    }
+}
+
+#[tokio::test]
 async fn sixty_four_calls_run_at_once() {
     // None of them is answered before all of them are there.
     let server = Scripted::new(script("hold", &json!([{ "hold": 64 }])));
