@@ -79,12 +79,10 @@ impl Prompt {
         }
     }
 
-    /// Waits for a listing in the background. Returns whether there was one.
-    pub(crate) async fn wait_for_listing(&self) -> bool {
+    /// Waits for the end of a listing in the background.
+    pub(crate) async fn wait_for_listing(&self) {
         let mut late = self.late.subscribe();
-        let was_late = *late.borrow();
         let _over = late.wait_for(|late| !late).await;
-        was_late
     }
 
     fn lock_waits(&self) -> MutexGuard<'_, StartWaits> {

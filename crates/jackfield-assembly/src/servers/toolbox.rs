@@ -267,11 +267,10 @@ impl ServerToolbox {
         })
     }
 
-    /// Waits until a start and listing that a turn did not wait for have ended. Returns whether there was one.
-    pub async fn wait_for_listing(&self) -> bool {
-        match &self.kind {
-            ServerSource::Off | ServerSource::Broken(..) => false,
-            ServerSource::Usable(prompt) => prompt.wait_for_listing().await,
+    /// Waits until a start and listing that a turn did not wait for have ended.
+    pub async fn wait_for_listing(&self) {
+        if let ServerSource::Usable(prompt) = &self.kind {
+            prompt.wait_for_listing().await;
         }
     }
 

@@ -33,14 +33,11 @@ pub(crate) fn start_notice(servers: &[ServerToolbox]) -> StartNotice {
     }))
 }
 
-/// Waits for the servers that a list did not wait for. Returns whether there was one.
-pub(crate) async fn wait_for_listings(servers: &[ServerToolbox]) -> bool {
-    let mut late = JoinSet::new();
+/// Waits for the servers that a list did not wait for.
+pub(crate) async fn wait_for_listings(servers: &[ServerToolbox]) {
     for server in servers {
-        let server = server.clone();
-        late.spawn(async move { server.wait_for_listing().await });
+        server.wait_for_listing().await;
     }
-    late.join_all().await.contains(&true)
 }
 
 /// Stops all servers concurrently. Slow ones are left to their guards.

@@ -48,8 +48,9 @@ async fn perform(
     let mut offered = engine.tools(&options).await;
     if let Tools::Call { name, .. } | Tools::Show { name, .. } = &tools
         && offered.catalog.tool(name).is_none()
-        && servers::wait_for_listings(all).await
     {
+        // A server may have ended its start since the list, so the tools are listed again in any case.
+        servers::wait_for_listings(all).await;
         offered = engine.tools(&options).await;
     }
     for problem in &offered.problems {
