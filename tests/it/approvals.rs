@@ -238,7 +238,7 @@ async fn an_answer_after_the_deadline_is_told_that_it_expired() {
     if let [asked] = &asked[..] {
         let late = approvals(folder.path(), ["allow", id(asked)]).await;
         assert_eq!(late.code, Some(10), "{late:?}");
-        assert!(late.out.contains("nobody answered in time"), "{late:?}");
+        assert!(late.out.contains("no answer came in time"), "{late:?}");
     }
     kept(&claude);
 }
@@ -270,7 +270,7 @@ async fn what_expires_while_no_process_lives_is_told_as_expired() {
     assert!(told.contains("nobody approved it in time"), "{told}");
     let late = approvals(folder.path(), ["deny", id(asked)]).await;
     assert_eq!(late.code, Some(10), "{late:?}");
-    assert!(late.out.contains("nobody answered in time"), "{late:?}");
+    assert!(late.out.contains("no answer came in time"), "{late:?}");
     let expired = audited(folder.path(), ["--outcome", "expired"]).await;
     let [expired] = &expired[..] else {
         panic!("{expired:?}");

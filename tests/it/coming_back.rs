@@ -185,7 +185,7 @@ async fn all_turns_that_were_left_go_on_and_one_that_waits_is_left() {
     assert_eq!(resumed.out, "One again.\nTwo again.\n", "{}", resumed.err);
     resumed.says("session a\n");
     resumed.says("session b\n");
-    resumed.says("waits for 1 answer of somebody");
+    resumed.says("waits for 1 answer; ");
     let states: Vec<String> = shared
         .states()
         .await

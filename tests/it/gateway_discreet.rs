@@ -83,7 +83,7 @@ async fn a_key_that_is_missing_is_told_without_its_place() {
                 let answer = by(gateway.post(path, body), WEB).answered().await;
                 is_discreet(&answer);
                 let told = format!(
-                    "the gateway's own key for the provider is missing or not accepted, whoever asks: the \
+                    "the gateway's own key for the provider is missing or not accepted, for every client: the \
                      provider `{provider}` has no key, and the log says why"
                 );
                 assert!(answer.text().contains(&told), "{path}: {}", answer.text());

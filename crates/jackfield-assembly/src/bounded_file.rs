@@ -35,7 +35,7 @@ fn open(path: &Path) -> io::Result<File> {
     std::thread::Builder::new().spawn(move || opened.send(File::open(own)))?;
     opens.recv_timeout(TIME_LIMIT).unwrap_or_else(|_| {
         let seconds = TIME_LIMIT.as_secs();
-        let message = format!("it is a pipe that nobody wrote to within {seconds} s");
+        let message = format!("it is a pipe, and nothing was written to it within {seconds} s");
         Err(io::Error::new(io::ErrorKind::TimedOut, message))
     })
 }

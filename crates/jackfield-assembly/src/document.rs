@@ -122,7 +122,7 @@ impl LineEnds {
 }
 
 /// A table of the file, which may be absent.
-#[must_use = "call `finish`, which finds the keys that nobody asked for"]
+#[must_use = "call `finish`, which finds the unknown keys"]
 pub(crate) struct Section<'a> {
     asked: Vec<&'static str>,
     path: String,

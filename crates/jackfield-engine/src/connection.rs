@@ -197,7 +197,7 @@ impl Engine {
             Ok(_) => self.shared.notices.notify_delivered(session),
             Err(error) => {
                 let error = chain(&error);
-                tracing::warn!(%turn, %error, "a turn that nobody listens to could not be cancelled");
+                tracing::warn!(%turn, %error, "a turn without a listener could not be cancelled");
             }
         }
     }

@@ -48,7 +48,7 @@ pub enum EngineError {
     },
     /// The turn made no such client tool calls.
     #[error(
-        "nobody asked for results of {}: no such call was made in turn {turn} for you to run",
+        "results of {} were not requested: turn {turn} made no such call for you to run",
         list(calls)
     )]
     NoSuchCall {
@@ -200,7 +200,7 @@ const fn ended(how: WaitEndKind) -> &'static str {
 pub enum ParkReason {
     /// It was resumed this often without progress.
     #[error(
-        "it was taken up {times} times without coming any further; it waits for somebody to have it tried once more, or to cancel it"
+        "it was taken up {times} times without coming any further; it waits for an answer: try once more, or cancel"
     )]
     NoProgress {
         /// The number of attempts.

@@ -180,7 +180,7 @@ impl MarkdownPage {
             }
             if let Some(lost) = &attempt.lost {
                 let then = match lost.then {
-                    AfterLoss::Ask => "somebody was asked what to do",
+                    AfterLoss::Ask => "a person was asked what to do",
                     AfterLoss::Repeat => "it was made again",
                     AfterLoss::Report => "the model was told so",
                 };
@@ -218,7 +218,9 @@ impl MarkdownPage {
             WaitKind::Elicitation { question, .. } => {
                 format!("The tool asked: {}", code(&question.message))
             }
-            WaitKind::UnknownOutcome => "Nobody knew whether it took effect: what now?".to_owned(),
+            WaitKind::UnknownOutcome => {
+                "It was unknown whether it took effect: what now?".to_owned()
+            }
         };
         let Some((at, end)) = &log.closed else {
             return self.line(&format!("{prompt} *Not answered yet.*"));

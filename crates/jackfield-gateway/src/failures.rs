@@ -137,7 +137,7 @@ fn provider_message(failure: &ModelFailure) -> String {
             format!("the provider refuses this to the gateway's own key for it: {message}")
         }
         ModelFailureKind::Unauthenticated => format!(
-            "the gateway's own key for the provider is missing or not accepted, whoever asks: {message}"
+            "the gateway's own key for the provider is missing or not accepted, for every client: {message}"
         ),
         ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::Interrupted

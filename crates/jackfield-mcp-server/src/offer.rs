@@ -83,7 +83,7 @@ fn reason(tool: &CatalogEntry) -> Option<String> {
         (Permission::Deny(why), _) => Some(why.to_string()),
         // Grants belong to sessions, and calls over MCP have none.
         (Permission::Ask | Permission::Granted { .. }, _) => {
-            Some("it needs approval, and nobody can be asked".to_owned())
+            Some("it needs approval, and there is no one to ask".to_owned())
         }
         (Permission::Allow, InputFormat::Json(schema)) if schema.is_object() => None,
         (Permission::Allow, _) => Some("it takes something else than a JSON object".to_owned()),

@@ -310,7 +310,7 @@ pub enum AppendRefusal {
     #[error("the journal does not end there")]
     Position,
     /// Another owner has taken the session.
-    #[error("somebody else owns the session")]
+    #[error("another process owns the session")]
     StaleEpoch,
     /// The journal is full, or cannot be written for another permanent reason.
     #[error("the journal cannot be written: {why}")]

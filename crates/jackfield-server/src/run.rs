@@ -230,7 +230,7 @@ fn spawn_keeper(gateway: &Gateway, recovered_turns: usize) -> Keeper {
             Err(EngineError::Draining) => {}
             // Another driver was faster, such as the turn's own client. The turn continues all the same.
             Err(error @ EngineError::Busy { .. }) => {
-                tracing::debug!(%error, "a turn was taken up by somebody else");
+                tracing::debug!(%error, "another process took up the turn");
             }
             Err(error) => {
                 tracing::warn!(%session, error = %chain(&error), "a turn cannot be taken up");

@@ -233,7 +233,7 @@ impl WriteFile {
         match wiped {
             Ok(false) => self.log_pages.store(0, Ordering::Relaxed),
             Ok(true) => {
-                tracing::debug!("somebody reads what was deleted; the log is emptied later");
+                tracing::debug!("a reader still uses deleted rows; the log is emptied later");
             }
             Err(error) => tracing::warn!(%error, "the log cannot be emptied"),
         }

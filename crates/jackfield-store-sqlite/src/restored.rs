@@ -106,7 +106,7 @@ pub(crate) fn compare(
         let steps = match rows::session(connection, &last.session) {
             Ok(row) => row.map_or(0, |row| row.steps),
             Err(error) => {
-                tracing::warn!(%error, "nobody knows whether the journal is the newest one");
+                tracing::warn!(%error, "it is unknown whether the journal is the newest one");
                 return Ok(());
             }
         };

@@ -127,4 +127,4 @@ impl Drop for PendingRequest {
 }
 
 /// The reason sent with a cancellation.
-const CANCEL_REASON: &str = "nobody waits for it any more";
+const CANCEL_REASON: &str = "its result is no longer needed";

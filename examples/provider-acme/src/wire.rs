@@ -38,7 +38,7 @@ pub(crate) struct Call {
     pub(crate) tool: String,
 }
 
-/// One event of a reply. Fields that nobody knows are ignored.
+/// One event of a reply. Unknown fields are ignored.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Event {
     pub(crate) args: Option<String>,

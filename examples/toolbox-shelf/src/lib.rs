@@ -92,7 +92,7 @@ impl Toolbox for Shelf {
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
         let find = "Finds books by a word of their title. Use it before a title is needed.";
-        let lend = "Lends a book to whoever asks, by its exact title.";
+        let lend = "Lends a book, by its exact title.";
         Ok(vec![
             spec("find", find, "word", Safety::ReadOnly),
             spec("lend", lend, "title", Safety::Idempotent),

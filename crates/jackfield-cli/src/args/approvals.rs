@@ -86,13 +86,13 @@ Examples:
   jackfield approvals allow 3f2a --session
   jackfield approvals allow 3f2a --edit '{\"path\": \"draft.txt\"}'
 
-Of a call whose outcome nobody knows, this says to run it again.
-The exit code is 10 if somebody else answered first, or it has expired.";
+For a call whose outcome is unknown, this means: run it again.
+The exit code is 10 if another answer came first, or it has expired.";
 
 const DENY_EXAMPLES: &str = "\
 Examples:
   jackfield approvals deny 3f2a
   jackfield approvals deny 3f2a --reason \"ask me on Monday\"
 
-Of a call whose outcome nobody knows, this says not to run it again.
-The exit code is 10 if somebody else answered first, or it has expired.";
+For a call whose outcome is unknown, this means: do not run it again.
+The exit code is 10 if another answer came first, or it has expired.";

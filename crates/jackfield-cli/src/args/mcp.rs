@@ -222,7 +222,7 @@ Claude Desktop and most other clients start it by an entry such as this one:
     }
   }
 
-Nobody can be asked here, so a tool that needs approval is not offered.
+There is no terminal to ask at, so a tool that needs approval is not offered.
 It ends when its input ends, or with Ctrl-C.";
 
 const TEST_EXAMPLES: &str = "\

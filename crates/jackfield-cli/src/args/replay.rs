@@ -34,6 +34,6 @@ Examples:
   jackfield replay last --step 3
   jackfield replay --facts bug.jsonl --json | jq '.steps[] | select(.verdict != \"same\")'
 
-Nobody is asked and nothing is run: what was recorded is decided again. The exit code is 11 if a \
+Nothing is asked and nothing is run: the recorded inputs are decided again. The exit code is 11 if a \
 step does not come out the same under the same rules, or its input cannot be rebuilt; a step that \
 other rules decided may come out otherwise, and that is told as `decided differently since`.";

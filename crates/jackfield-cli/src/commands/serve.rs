@@ -52,7 +52,7 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
 /// What clients are given as their base URL, a line each.
 fn bases(address: SocketAddr) -> [String; 3] {
     let port = address.port();
-    // Nobody can connect to all addresses at once.
+    // No client can connect to all addresses at once.
     let host = match address.ip() {
         ip if ip.is_unspecified() => format!("localhost:{port}"),
         _ => address.to_string(),

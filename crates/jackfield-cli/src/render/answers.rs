@@ -42,7 +42,7 @@ pub fn wait_end(end: &WaitEnd) -> String {
 }
 
 const CANCELLED: &str = "the turn was cancelled";
-const EXPIRED: &str = "nobody answered in time";
+const EXPIRED: &str = "no answer came in time";
 const SUPERSEDED: &str = "a new message took its place";
 
 /// The maximum length of a reason, in characters.

@@ -150,7 +150,7 @@ fn decisions(call: &AuditedCall, now: WallTime) -> Vec<String> {
             lines.push(if question.wait.deadline < now {
                 format!("{kind}: {IN_TIME}")
             } else {
-                format!("{kind}: nobody has answered yet")
+                format!("{kind}: no answer yet")
             });
             continue;
         };
@@ -359,6 +359,6 @@ fn raw(input: &ToolInput) -> &str {
 }
 
 /// The text for an expired question.
-const IN_TIME: &str = "nobody answered in time";
+const IN_TIME: &str = "no answer came in time";
 /// The maximum length of a foreign text, in characters.
 const LINE: usize = 200;

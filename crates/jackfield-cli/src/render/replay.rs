@@ -232,7 +232,7 @@ fn action(action: &Action) -> String {
         Action::Finish(end) => format!("finish: {}", values::end(end)),
         Action::OpenWait(wait) => {
             let kind = values::wait_kind(&wait.kind);
-            format!("let somebody know of {}: {kind}", wait.id)
+            format!("notify of {}: {kind}", wait.id)
         }
         Action::ResumeTool { attempt, tool, .. } => {
             let (call, attempt) = (&attempt.call, attempt.attempt);

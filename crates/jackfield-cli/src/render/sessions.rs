@@ -52,7 +52,7 @@ pub fn list(
     }
     if rows.is_empty() {
         let none = match search {
-            Some(text) => format!("nobody said `{}`", words::one_line(text)),
+            Some(text) => format!("no message contains `{}`", words::one_line(text)),
             None => "there are no sessions yet".to_owned(),
         };
         return writeln!(out, "{none}");

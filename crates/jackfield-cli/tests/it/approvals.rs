@@ -29,7 +29,7 @@ fn whoever_comes_second_is_told_how_it_was_answered_and_by_whom() {
         "that comes too late: it was answered by ma<U+200B>ria x"
     );
     let told = too_late(WaitEndKind::Expired, None);
-    assert_eq!(told, "that comes too late: nobody answered in time");
+    assert_eq!(told, "that comes too late: no answer came in time");
 }
 
 #[test]

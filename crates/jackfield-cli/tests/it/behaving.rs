@@ -148,7 +148,7 @@ fn a_pipe_that_nobody_writes_to_is_given_up_and_one_that_somebody_does_is_read()
         let err = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(code), "{command:?}: {err}");
         assert!(
-            err.contains("a pipe that nobody wrote to"),
+            err.contains("a pipe, and nothing was written to it"),
             "{command:?}: {err}"
         );
     }

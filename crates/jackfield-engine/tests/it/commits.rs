@@ -91,7 +91,7 @@ async fn whether_writes_fail_is_what_the_last_one_said() {
     }
     assert!(was_kept, "the faults are over");
     assert!(!engine.is_journal_failing());
-    // That somebody else owns the session is no fault of the journal's.
+    // That another process owns the session is no fault of the journal's.
     journal.push_fault(FakeFault::ChangeHands);
     let _stale = send().await;
     assert!(!engine.is_journal_failing());

@@ -241,7 +241,7 @@ pub(crate) enum Fault {
     NeverAnswer,
     /// Works.
     None,
-    /// Refuses: somebody else owns the session.
+    /// Refuses: another process owns the session.
     Stale,
 }
 

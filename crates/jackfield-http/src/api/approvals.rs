@@ -216,7 +216,7 @@ fn closed_problem(how: WaitEndKind, by: Option<&str>, at: &str) -> ProblemDetail
         (WaitEndKind::Answered, Some(by)) => format!("{by} answered it at {at}"),
         (WaitEndKind::Answered, None) => format!("it was answered at {at}"),
         (WaitEndKind::Cancelled, _) => format!("the turn was cancelled at {at}"),
-        (WaitEndKind::Expired, _) => format!("nobody answered until {at}"),
+        (WaitEndKind::Expired, _) => format!("no answer came until {at}"),
         (WaitEndKind::Superseded, _) => format!("a new message took its place at {at}"),
     };
     let problem = ProblemDetails::new(ProblemKind::Closed, detail);

@@ -36,7 +36,7 @@ use crate::ids;
 
 /// Posts a message, and gets it answered: as `mode` says when the turn has ended, as events, or later.
 ///
-/// A turn that needs somebody outside is answered with the status `waiting` and what it waits for. With an
+/// A turn that needs an answer from outside is answered with the status `waiting` and what it waits for. With an
 /// `Idempotency-Key` the same request is answered by the same turn, however often it is sent.
 #[utoipa::path(
     post, path = "/sessions/{session}/turns", tag = "turns", operation_id = "post_turn",

@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let config = load(&here, &Flags::default())?;
     let registry = Registry::default().toolbox(Arc::new(Shelf::new()?));
     let mut app = registry.assemble(&config, &here.environment)?;
-    // Nobody can be asked here. What only looks runs all the same; what acts has to be allowed.
+    // There is no one to ask. Tools that only read run all the same; tools that act need a rule.
     app.options.policy.rules.push(PolicyRule {
         pattern: "shelf/*".into(),
         verdict: RuleVerdict::Allow,

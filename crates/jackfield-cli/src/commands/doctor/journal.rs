@@ -248,8 +248,8 @@ fn check_sessions(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
         ),
         (
             waits.count() as u64,
-            "waits for an answer of somebody",
-            "wait for answers of somebody",
+            "waits for an answer",
+            "wait for answers",
             "`jackfield chat --session ID` asks again; `jackfield sessions list` shows them",
         ),
     ];

@@ -148,7 +148,7 @@ fn turn_with_origin(
             }
             LogEntry::CallLost { call, loss, .. } => {
                 let then = match loss.then {
-                    AfterLoss::Ask => "somebody was asked what to do",
+                    AfterLoss::Ask => "a person was asked what to do",
                     AfterLoss::Repeat => "it was called again",
                     // The result of the call reports it.
                     AfterLoss::Report => continue,
@@ -300,7 +300,7 @@ fn wait_text(turn: &TurnLog, wait: &Wait) -> String {
             format!("{name} asks: {}", words::one_line(&question.message))
         }
         WaitKind::UnknownOutcome => format!(
-            "nobody knows whether {name} took effect: `jackfield approvals allow {id}` runs it again, `deny` does not"
+            "it is unknown whether {name} took effect: `jackfield approvals allow {id}` runs it again, `deny` does not"
         ),
     }
 }

@@ -1,4 +1,4 @@
-// Shows the document of the API, and sends requests by hand. It asks nobody but the server that it is from.
+// Shows the document of the API, and sends requests by hand. It sends requests only to the server that it is from.
 'use strict';
 
 const element = (name, fields = {}, ...children) => {

@@ -15,7 +15,7 @@ use super::words;
 pub(crate) struct ApprovalView {
     /// Its id.
     pub(crate) id: String,
-    /// What is asked: `approval` (may it run?) or `unknown_outcome` (may it run again, although nobody knows
+    /// What is asked: `approval` (may it run?) or `unknown_outcome` (may it run again, although it is unknown
     /// whether it took effect?).
     pub(crate) kind: String,
     /// The session.
