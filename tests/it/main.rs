@@ -51,6 +51,7 @@ mod gateway_stopped;
 mod gateway_tools;
 mod harness;
 mod interrupting;
+mod keys;
 mod languages;
 mod lates;
 mod left_open;

@@ -17,6 +17,7 @@ use jackfield_tools_builtin::Builtins;
 use crate::assistants::ConfiguredAssistant;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderPassthrough};
 use crate::factory::{ProviderFactory, ProviderSettings};
+use crate::keyring::Keyring;
 use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 use crate::preferred::is_vendor;
 use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
@@ -297,7 +298,7 @@ impl Registry {
             vec![ConfigProblem::new(place.clone(), message)]
         })?;
         unknown_options(&**factory, provider)?;
-        let (key, state) = find_key(&**factory, provider, environment);
+        let (key, state) = find_key(&**factory, name, provider, environment);
         let missing_key = match &state {
             // Clients of a gateway cannot fix a missing key, and must not learn where keys are stored.
             KeyState::Missing(_) if self.redact_details => Some(format!(
@@ -396,6 +397,7 @@ fn unknown_options(
 /// Looks up the key, and returns its state.
 fn find_key(
     factory: &dyn ProviderFactory,
+    name: &str,
     provider: &ProviderConfig,
     environment: &Environment,
 ) -> (Option<Secret>, KeyState) {
@@ -407,6 +409,7 @@ fn find_key(
     let found = match &source {
         KeySource::None => String::new(),
         KeySource::File(path) => format!("the file `{}`", path.display()),
+        KeySource::Keyring => "the keyring".to_owned(),
         KeySource::Variable(name) => name.to_string(),
     };
     let (text, variable, none) = match source {
@@ -421,6 +424,21 @@ fn find_key(
                     (String::new(), None, why)
                 }
             }
+        }
+        KeySource::Keyring => {
+            let key = Keyring::find(environment).and_then(|keyring| keyring.key(name));
+            let (text, why) = match key {
+                Ok(Some(key)) => (key, String::new()),
+                Ok(None) => {
+                    let why = format!("the keyring has no key: `jackfield keys set {name}`");
+                    (String::new(), why)
+                }
+                Err(error) => (
+                    String::new(),
+                    format!("the keyring cannot be read: {error}"),
+                ),
+            };
+            (text, None, why)
         }
         KeySource::Variable(name) => {
             let (text, why) = match environment.get(&name) {
@@ -437,7 +455,7 @@ fn find_key(
         _ if text.trim().is_empty() => Some(none),
         (Ok(_), _) => None,
         (Err(error), Some(name)) => Some(format!("{name} is set, but {error}")),
-        (Err(error), None) => Some(format!("its file is there, but {error}")),
+        (Err(error), None) => Some(format!("{found} has a key, but {error}")),
     };
     if let Some(why) = why {
         let page = factory.key_page().map(str::to_owned);
@@ -465,6 +483,7 @@ const DIALECTS: &[&str] = &["claude", "openai-chat", "openai-responses"];
 const COMMON: &[&str] = &[
     "api_key_env",
     "api_key_file",
+    "api_key_keyring",
     "base_url",
     "kind",
     "passthrough",

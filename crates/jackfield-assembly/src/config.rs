@@ -141,6 +141,8 @@ pub enum KeySource {
     None,
     /// A file that contains only the key.
     File(PathBuf),
+    /// The keyring of the operating system.
+    Keyring,
     /// An environment variable.
     Variable(Arc<str>),
 }

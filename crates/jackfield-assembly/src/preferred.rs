@@ -80,7 +80,8 @@ fn key_place(
             let key = read_small(path).ok()?;
             (!key.trim_ascii().is_empty()).then_some(configured)
         }
-        Some(KeySource::None) => Some(configured),
+        // A lookup may ask the person to unlock the keyring.
+        Some(KeySource::Keyring | KeySource::None) => Some(configured),
         Some(KeySource::Variable(variable)) => is_set(variable).then_some(configured),
     }
 }

@@ -25,7 +25,7 @@ pub struct ProviderState {
 /// The state of a provider's key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum KeyState {
-    /// Present and valid: the environment variable or the file that holds it.
+    /// Present and valid: the environment variable, the file or the keyring that holds it.
     Found(String),
     /// Required, but missing or not valid as a header value.
     Missing(MissingKey),

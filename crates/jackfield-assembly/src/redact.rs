@@ -80,7 +80,12 @@ fn redact_unless_variable(text: &str) -> &str {
 /// secret is.
 fn is_about_secrets(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name).to_lowercase();
-    let ours = ["api_key_env", "api_key_file", "key_header"];
+    let ours = [
+        "api_key_env",
+        "api_key_file",
+        "api_key_keyring",
+        "key_header",
+    ];
     let last = last.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let plural = last.ends_with("tokens");
     let part = last.rsplit(['-', '_']).next().unwrap_or(last);

@@ -9,6 +9,7 @@ pub mod config;
 mod demo;
 mod doctor;
 mod export;
+mod keys;
 mod man;
 mod mcp;
 mod models;
@@ -16,6 +17,7 @@ mod replay;
 #[cfg(feature = "serve")]
 mod serve;
 pub mod sessions;
+mod setup;
 mod tools;
 mod usage;
 mod watch;
@@ -35,6 +37,7 @@ pub use self::config::ConfigCommand;
 pub use self::demo::Demo;
 pub use self::doctor::Doctor;
 pub use self::export::{Export, ExportFormat};
+pub use self::keys::Keys;
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpAdd, McpImport, McpServe};
 pub use self::models::{ModelsArgs, Providers};
@@ -42,6 +45,7 @@ pub use self::replay::ReplayArgs;
 #[cfg(feature = "serve")]
 pub use self::serve::Serve;
 pub use self::sessions::SessionsCommand;
+pub use self::setup::SetupArgs;
 pub use self::tools::Tools;
 pub use self::usage::{UsageArgs, UsageGrouping};
 pub use self::watch::WatchArgs;
@@ -94,6 +98,9 @@ pub enum Command {
     /// Check the set-up and name the fix for each problem.
     #[command(after_help = with_exit_codes(doctor::EXAMPLES))]
     Doctor(Doctor),
+    /// Keep API keys in the keyring of the operating system.
+    #[command(subcommand, after_help = keys::EXAMPLES)]
+    Keys(Keys),
     /// Print the manual pages.
     #[command(after_help = man::EXAMPLES)]
     Man(Man),
@@ -116,6 +123,9 @@ pub enum Command {
     /// List, show, continue, fork and export sessions.
     #[command(subcommand, after_help = sessions::EXAMPLES)]
     Sessions(SessionsCommand),
+    /// Answer a few questions, and get a configuration that works.
+    #[command(after_help = setup::EXAMPLES)]
+    Setup(SetupArgs),
     /// List the tools, and call them by hand.
     #[command(subcommand, after_help = tools::EXAMPLES)]
     Tools(Tools),

@@ -10,6 +10,8 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 mod init;
+mod key_store;
+pub mod keys;
 pub mod man;
 pub mod mcp;
 pub mod models;
@@ -21,6 +23,7 @@ pub mod serve;
 mod servers;
 pub(crate) mod session_journal;
 pub mod sessions;
+pub mod setup;
 mod too_long;
 pub mod tools;
 pub mod usage;
@@ -59,6 +62,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Config(config) => config::run(&config, registry).await,
         Command::Demo(demo) => demo::run(demo).await,
         Command::Doctor(doctor) => doctor::run(doctor, registry).await,
+        Command::Keys(keys) => keys::run(&keys, registry),
         Command::Man(man) => man::run(&man),
         Command::Mcp(mcp) => mcp::run(mcp, registry).await,
         Command::Models(asked) => models::list(asked, registry).await,
@@ -67,6 +71,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         #[cfg(feature = "serve")]
         Command::Serve(serve) => serve::run(serve, registry).await,
         Command::Sessions(sessions) => sessions::run(sessions, registry).await,
+        Command::Setup(setup) => setup::run(&setup, registry).await,
         Command::Tools(tools) => tools::run(tools, registry).await,
         Command::Usage(usage) => usage::run(usage, registry).await,
         Command::Version => version(),

@@ -18,6 +18,7 @@ mod prompt;
 pub mod question;
 mod reach;
 pub mod render;
+mod secret_line;
 mod signals;
 mod since;
 pub mod standing_rules;

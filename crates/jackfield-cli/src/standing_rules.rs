@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use jackfield_assembly::{RuleFile, ServerToolbox};
+use jackfield_assembly::{ConfigFile, ServerToolbox};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::tool::{CatalogEntry, Safety};
@@ -16,7 +16,7 @@ use jackfield_domain::tool::{CatalogEntry, Safety};
 #[derive(Clone, Default)]
 pub struct StandingRules {
     added: Vec<PolicyRule>,
-    file: Option<RuleFile>,
+    file: Option<ConfigFile>,
     reading: BTreeSet<ToolboxId>,
     servers: Vec<ServerToolbox>,
 }
@@ -24,7 +24,7 @@ pub struct StandingRules {
 impl StandingRules {
     /// No rules yet. New ones are written to this file, and these servers say which tools only read.
     #[must_use]
-    pub const fn new(file: Option<RuleFile>, servers: Vec<ServerToolbox>) -> Self {
+    pub const fn new(file: Option<ConfigFile>, servers: Vec<ServerToolbox>) -> Self {
         Self {
             added: Vec::new(),
             file,

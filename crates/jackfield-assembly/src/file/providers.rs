@@ -47,6 +47,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
         kind: kinds, "Its kind; default: the provider's own name";
         api_key_env: variable, "The environment variable that holds its key; empty if it needs none";
         api_key_file: form::filled("key"), "The file that holds its key and nothing else";
+        api_key_keyring: form::flag(), "Whether the keyring of the operating system holds its key";
     }
     if let Some(kind) = kind {
         provider.kind = Some(kind);
@@ -67,8 +68,17 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
         );
         table.problem(problem.with_help(
             "put it into an environment variable and name that with `api_key_env`, \
-             or into a file of its own and name that with `api_key_file`; then change the key, if anybody saw it",
+             into a file of its own and name that with `api_key_file`, \
+             or into the keyring with `jackfield keys set`; then change the key, if anybody saw it",
         ));
+    }
+    let keyring = api_key_keyring.filter(|(is_used, _)| *is_used);
+    if let Some((_, place)) = keyring {
+        if api_key_env.is_some() || api_key_file.is_some() {
+            let message = "there is another source already: a key has one place";
+            table.problem(ConfigProblem::new(place, message));
+        }
+        provider.key = Some(KeySource::Keyring);
     }
     match (api_key_env, api_key_file) {
         (Some(_), Some((_, place))) => {

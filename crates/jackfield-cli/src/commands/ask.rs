@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_assembly::{
-    Assembly, Config, Environment, Flags, MissingKey, OpenJournal, Registry, RuleFile,
+    Assembly, Config, ConfigFile, Environment, Flags, MissingKey, OpenJournal, Registry,
     Surroundings, load,
 };
 use jackfield_domain::fact::TurnEnd;
@@ -47,7 +47,7 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
     set_limits(&mut flags, &ask.bounds);
     let surroundings = surroundings()?;
     let config = load_config_in(&flags, &surroundings)?;
-    let rule_file = RuleFile::of(&surroundings, &flags)?;
+    let config_file = ConfigFile::of(&surroundings, &flags)?;
     let is_one_off = ask.session.session().is_none();
     let is_kept = config.keep_asks || !is_one_off;
     let opening = is_kept.then(|| session_journal::open_in_background(&config, registry));
@@ -86,7 +86,7 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         &ask.output,
         ask.yes,
         is_persistent,
-        rule_file,
+        config_file,
     )
     .await;
     if let Some(session) = one_off.filter(|_| ended.is_err()) {
@@ -130,7 +130,7 @@ fn read_question(words: &[String], has_files: bool) -> Result<String, CommandErr
 }
 
 /// Sends the message, shows the turn, and returns the exit code. `is_persistent` says that other processes can answer
-/// its questions; `rule_file` takes the rules that a person adds.
+/// its questions; `config_file` takes the rules that a person adds.
 ///
 /// # Errors
 ///
@@ -142,7 +142,7 @@ pub async fn converse(
     output: &Output,
     yes: bool,
     is_persistent: bool,
-    rule_file: Option<RuleFile>,
+    config_file: Option<ConfigFile>,
 ) -> Result<Exit, CommandError> {
     let files = saved_files(output)?;
     let Assembly {
@@ -152,7 +152,7 @@ pub async fn converse(
         ..
     } = assembled;
     let mut person = None;
-    let rules = StandingRules::new(rule_file, servers.clone());
+    let rules = StandingRules::new(config_file, servers.clone());
     let ask_mode = choose_ask_mode(output, yes, rules, &mut person);
     // An approver may allow a call even where no person can be asked.
     options.policy.can_ask = !matches!(ask_mode, AskMode::Nobody) || engine.has_approver();
@@ -225,7 +225,7 @@ pub(crate) fn report_waiting(waiting: &WaitingTurn) -> Exit {
     let session = &waiting.session;
     let what = words::counted(waiting.waits.len() as u64, "answer");
     render::remark(&format!(
-        "session {session} waits for {what} of somebody; `jackfield sessions show {session}` says for what"
+        "session {session} waits for {what}; `jackfield sessions show {session}` shows the question"
     ));
     Exit::Answered
 }

@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jackfield_assembly::{Assembly, Config, Registry, RuleFile, Surroundings};
+use jackfield_assembly::{Assembly, Config, ConfigFile, Registry, Surroundings};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::price::Cost;
@@ -93,7 +93,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
             resolve: Box::new(move |path| paths.resolve(path, &paths.directory)),
         };
         let rules = StandingRules::new(
-            RuleFile::of(&surroundings, &flags)?,
+            ConfigFile::of(&surroundings, &flags)?,
             assembled.servers.clone(),
         );
         person(file, completions, chat.verbose)?.with_rules(rules)

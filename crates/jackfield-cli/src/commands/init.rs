@@ -44,7 +44,7 @@ pub(crate) async fn run(
     {
         return Err(already_exists(file));
     }
-    let found = detect(init, surroundings, registry).await?;
+    let found = detect(!init.no_probe, surroundings, registry).await?;
     let text = found.file(surroundings.home.as_deref());
     for line in render::found(&found) {
         render::remark(&line);
@@ -61,15 +61,15 @@ pub(crate) async fn run(
     })?;
     write(&file, &text, init.force)?;
     render::remark(&format!("written: {}", file.display()));
-    take_over(init, surroundings, &found)?;
+    take_over(init.import, surroundings, &found)?;
     render::remark("next: jackfield doctor");
     Ok(Exit::Answered)
 }
 
 /// Copies the MCP servers of other programs into a file of our own, if the person wants it. Those of a project, which
-/// may be a stranger's, are left to `mcp import`.
-fn take_over(
-    init: &Init,
+/// may be a stranger's, are left to `mcp import`. A person is asked unless it `is_wanted`.
+pub(super) fn take_over(
+    is_wanted: bool,
     surroundings: &Surroundings,
     found: &LocalFindings,
 ) -> Result<(), CommandError> {
@@ -85,7 +85,7 @@ fn take_over(
             }
         }
     }
-    if servers.is_empty() || !(init.import || is_wanted(&servers)) {
+    if servers.is_empty() || !(is_wanted || wants(&servers)) {
         return Ok(());
     }
     let file = manage::file(surroundings, &Flags::default())?;
@@ -95,7 +95,7 @@ fn take_over(
 }
 
 /// Asks whether to take over these servers; no without a terminal.
-fn is_wanted(servers: &[(ToolboxId, Value)]) -> bool {
+fn wants(servers: &[(ToolboxId, Value)]) -> bool {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return false;
     }
@@ -113,8 +113,8 @@ fn is_wanted(servers: &[(ToolboxId, Value)]) -> bool {
 }
 
 /// Detects keys in the environment, local model servers, and files of MCP servers.
-async fn detect(
-    init: &Init,
+pub(super) async fn detect(
+    probe: bool,
     surroundings: &Surroundings,
     registry: &Registry,
 ) -> Result<LocalFindings, CommandError> {
@@ -135,7 +135,7 @@ async fn detect(
         KeyState::Missing(_) | KeyState::NotNeeded => None,
     });
     let keys = keys.collect();
-    if init.no_probe {
+    if !probe {
         candidates.clear();
     }
     let mut probing = JoinSet::new();
@@ -219,7 +219,7 @@ fn loopback(host: &str) -> Option<String> {
 }
 
 /// Writes a file atomically. Replaces an existing one only with `force`.
-fn write(file: &Path, text: &str, force: bool) -> Result<(), CommandError> {
+pub(super) fn write(file: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let new = temporary_path(file);
     let written = || -> io::Result<()> {
         if let Some(folder) = file.parent() {

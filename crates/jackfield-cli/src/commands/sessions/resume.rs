@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use jackfield_assembly::{Registry, RuleFile};
+use jackfield_assembly::{ConfigFile, Registry};
 use jackfield_domain::ids::SessionId;
 use jackfield_engine::{Engine, EngineError, ResumeSession, SessionRow, TurnOptions};
 
@@ -21,13 +21,13 @@ use crate::turn::{self, AskMode, CommandTurnEnd};
 pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, CommandError> {
     let (flags, surroundings) = (ask::flags(&resume.setup), ask::surroundings()?);
     let config = ask::load_config_in(&flags, &surroundings)?;
-    let rule_file = RuleFile::of(&surroundings, &flags)?;
+    let config_file = ConfigFile::of(&surroundings, &flags)?;
     session_journal::check_exists(&config)?;
     let opening = session_journal::open_in_background(&config, registry);
     let prepared = registry.prepare(&config, &surroundings.environment)?;
     let journal = opening.wait_and_warn().await?;
     let assembled = prepared.with_journal(Arc::clone(&journal.journal));
-    let rules = StandingRules::new(rule_file, assembled.servers.clone());
+    let rules = StandingRules::new(config_file, assembled.servers.clone());
     let ended = resume_all(&assembled.engine, assembled.options, &resume, rules).await;
     servers::stop(assembled.servers).await;
     session_journal::close(&journal).await;
