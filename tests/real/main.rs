@@ -12,6 +12,7 @@
 mod asking;
 mod carried;
 mod clients;
+mod first_hour;
 mod guide;
 mod leaving;
 mod servers;
