@@ -31,6 +31,8 @@ pub struct ToolOffer {
     pub instructions: Vec<SystemPart>,
     /// The toolboxes whose tools are unavailable. The other toolboxes are offered all the same.
     pub problems: Vec<ToolboxProblem>,
+    /// The tools that are left out for a reason that only their toolbox can remove. Turns do not report them.
+    pub skipped: Vec<ToolboxProblem>,
 }
 
 impl ToolOffer {
@@ -202,15 +204,15 @@ pub(crate) async fn build_offer(
         }
     }
     let mut entries: BTreeMap<ToolName, CatalogEntry> = BTreeMap::new();
-    let (mut instructions, mut problems) = (Vec::new(), Vec::new());
+    let (mut instructions, mut problems, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for (registered, tools) in toolboxes.iter().zip(listed) {
         let toolbox = registered.toolbox.id();
-        let mut problem = |message| {
-            problems.push(ToolboxProblem {
-                message,
-                toolbox: toolbox.clone(),
-            });
+        let of_toolbox = |message| ToolboxProblem {
+            message,
+            toolbox: toolbox.clone(),
         };
+        let mut problem = |message| problems.push(of_toolbox(message));
+        let mut skip = |message| skipped.push(of_toolbox(message));
         let tools = match tools {
             Ok(tools) => tools,
             Err(message) => {
@@ -236,13 +238,18 @@ pub(crate) async fn build_offer(
             .problems()
             .into_iter()
             .for_each(&mut problem);
+        registered
+            .toolbox
+            .skipped_tools()
+            .into_iter()
+            .for_each(&mut skip);
         let text = registered.toolbox.instructions();
         if let Some(text) = text.filter(|said| !tools.is_empty() && !said.trim().is_empty()) {
             instructions.push(instructions_part(toolbox, text.trim()));
         }
         for (mut tool, check) in tools {
             if let Some(why) = check.unusable {
-                problem(why.to_string());
+                skip(why.to_string());
                 continue;
             }
             if let Some(repaired) = check.repaired {
@@ -268,6 +275,7 @@ pub(crate) async fn build_offer(
         catalog: entries.into_values().collect(),
         instructions,
         problems,
+        skipped,
     }
 }
 

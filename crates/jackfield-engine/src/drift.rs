@@ -123,7 +123,7 @@ fn unavailable_toolbox(needed: &BTreeSet<&ToolboxId>, offered: &ToolOffer) -> Op
         let mut tools = offered.catalog.iter();
         !tools.any(|tool| tool.origin.toolbox == *id)
     };
-    let mut problems = offered.problems.iter();
+    let mut problems = offered.problems.iter().chain(&offered.skipped);
     let problem = problems
         .find(|problem| needed.contains(&problem.toolbox) && is_silent(&problem.toolbox))?;
     Some(ParkReason::ToolboxDown {

@@ -14,6 +14,8 @@ pub struct Offer {
     pub idle: Vec<Arc<str>>,
     /// The toolboxes whose tools are unavailable.
     pub problems: Vec<ToolboxProblem>,
+    /// The tools that are left out for a reason that only their toolbox can remove.
+    pub skipped: Vec<ToolboxProblem>,
     /// The offered tools, by name.
     pub tools: Vec<CatalogEntry>,
     /// The requested tools that are not offered.
@@ -33,6 +35,7 @@ impl Offer {
     pub(crate) fn from_tools(offered: ToolOffer, patterns: &[Arc<str>]) -> Self {
         let mut offer = Self {
             problems: offered.problems,
+            skipped: offered.skipped,
             ..Self::default()
         };
         let tools: Vec<&CatalogEntry> = offered.catalog.iter().collect();

@@ -50,9 +50,15 @@ pub trait Toolbox: Send + Sync {
         None
     }
 
-    /// The problems of the last list, each in a sentence: a tool that was left out, or a server that is down
-    /// although its tools are offered. For people; none by default.
+    /// The problems of the last list that a person can do something about, each in a sentence: a changed tool that
+    /// was left out, or a server that is down although its tools are offered. Turns report them. None by default.
     fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The tools that the last list left out, and other problems that only the server can solve, each in a sentence.
+    /// Turns do not report them; tests and lists of tools do. None by default.
+    fn skipped_tools(&self) -> Vec<String> {
         Vec::new()
     }
 

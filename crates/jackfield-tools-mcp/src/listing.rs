@@ -51,11 +51,9 @@ impl Listing {
         self
     }
 
-    /// All problems, in sentences.
-    pub(crate) fn problems(&self) -> Vec<String> {
-        // Problems that a person can decide come before those that only the server can solve.
-        let problems = self.review.problems.iter().chain(&self.problems);
-        problems.cloned().collect()
+    /// The problems that only the server can solve, in sentences.
+    pub(crate) fn skipped_tools(&self) -> Vec<String> {
+        self.problems.clone()
     }
 
     /// The tools that may be used.

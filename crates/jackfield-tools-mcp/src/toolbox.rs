@@ -43,6 +43,7 @@ pub struct McpToolbox {
     offered: Mutex<Option<OfferedTools>>,
     listing_count: AtomicU64,
     problems: Mutex<Vec<String>>,
+    skipped: Mutex<Vec<String>>,
     shared: Arc<ServerHandle>,
 }
 
@@ -72,6 +73,7 @@ impl McpToolbox {
             offered: Mutex::default(),
             listing_count: AtomicU64::new(0),
             problems: Mutex::default(),
+            skipped: Mutex::default(),
             shared: Arc::new(shared),
         }
     }
@@ -234,7 +236,8 @@ impl McpToolbox {
         let listing = Arc::new(listing.reviewed(self.gate.as_ref()).await);
         *slot = Some(Arc::clone(&listing));
         drop(slot);
-        *lock(&self.problems) = listing.problems();
+        *lock(&self.problems) = listing.review.problems.clone();
+        *lock(&self.skipped) = listing.skipped_tools();
         *lock(&self.offered) = Some(OfferedTools {
             defined: Arc::clone(&listing.defined),
             era: connection.era,
@@ -261,7 +264,7 @@ impl McpToolbox {
             .is_some_and(|slot| Arc::ptr_eq(slot, &listing))
         {
             *slot = Some(Arc::clone(&again));
-            *lock(&self.problems) = again.problems();
+            *lock(&self.problems) = again.review.problems.clone();
         }
         again
     }
@@ -363,6 +366,10 @@ impl Toolbox for McpToolbox {
 
     fn problems(&self) -> Vec<String> {
         lock(&self.problems).clone()
+    }
+
+    fn skipped_tools(&self) -> Vec<String> {
+        lock(&self.skipped).clone()
     }
 
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {

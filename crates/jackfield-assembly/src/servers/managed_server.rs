@@ -163,6 +163,10 @@ impl Toolbox for ManagedServer {
         problems.chain(self.mcp.problems()).collect()
     }
 
+    fn skipped_tools(&self) -> Vec<String> {
+        self.mcp.skipped_tools()
+    }
+
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
         self.mcp.hints()
     }

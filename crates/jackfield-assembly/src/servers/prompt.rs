@@ -160,6 +160,10 @@ impl Toolbox for Prompt {
         stale.into_iter().chain(problems).collect()
     }
 
+    fn skipped_tools(&self) -> Vec<String> {
+        self.running.skipped_tools()
+    }
+
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
         self.running.hints()
     }

@@ -229,6 +229,7 @@ impl ServerToolbox {
                 Err(error) => tested.problems.push(error.to_string()),
             }
             tested.problems.extend(running.problems());
+            tested.problems.extend(running.skipped_tools());
             let unusable = tested
                 .tools
                 .iter()

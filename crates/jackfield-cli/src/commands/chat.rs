@@ -412,7 +412,7 @@ impl Conversation {
     async fn show_tools(&mut self, name: Option<&str>) {
         let _patience = servers::start_notice(&self.assembled.servers);
         let offered = self.assembled.engine.tools(&self.assembled.options).await;
-        for problem in &offered.problems {
+        for problem in offered.problems.iter().chain(&offered.skipped) {
             render::remark(&format!("warning: {}", render::words::problem(problem)));
         }
         let Some(name) = name else {

@@ -11,7 +11,8 @@ use crate::render;
 ///
 /// Prints nothing if no tools are offered, or if a failed toolbox may have them.
 pub(crate) fn warn(setup: &ConfigArgs, offered: &ToolOffer) {
-    if offered.problems.is_empty() && offered.catalog.iter().next().is_some() {
+    let is_whole = offered.problems.is_empty() && offered.skipped.is_empty();
+    if is_whole && offered.catalog.iter().next().is_some() {
         for warning in idle(setup, &offered.catalog) {
             render::remark(&warning);
         }

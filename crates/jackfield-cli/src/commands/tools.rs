@@ -53,7 +53,7 @@ async fn perform(
         servers::wait_for_listings(all).await;
         offered = engine.tools(&options).await;
     }
-    for problem in &offered.problems {
+    for problem in offered.problems.iter().chain(&offered.skipped) {
         render::remark(&format!("warning: {}", words::problem(problem)));
     }
     patterns::warn(setup, &offered);

@@ -53,7 +53,7 @@ async fn a_tool_that_no_call_could_reach_is_not_offered_and_the_others_are() {
         let (engine, _) = tool(schema.clone(), None, ToolResult::text("it ran"));
         let offered = engine.tools(&options()).await;
         assert_eq!(offered.catalog.iter().len(), 0, "{schema}");
-        let told: Vec<&str> = offered.problems.iter().map(|one| &*one.message).collect();
+        let told: Vec<&str> = offered.skipped.iter().map(|one| &*one.message).collect();
         let expected = format!("skipped tool `act`: its input schema cannot be used: {why}");
         assert_eq!(told, [expected], "{schema}");
     }
@@ -68,14 +68,14 @@ proptest! {
         let (engine, _) = tool(schema.clone(), None, ToolResult::text("it ran"));
         let (offered, said) = runtime.block_on(async {
             let offered = engine.tools(&options()).await;
-            let said = if offered.problems.is_empty() {
+            let said = if offered.skipped.is_empty() {
                 call(&engine, Map::new()).await.to_text()
             } else {
                 String::new()
             };
             (offered, said)
         });
-        prop_assert_eq!(offered.catalog.iter().len() + offered.problems.len(), 1);
+        prop_assert_eq!(offered.catalog.iter().len() + offered.skipped.len(), 1);
         prop_assert!(!said.contains("cannot be used"), "{schema}: {said}");
         for tool in offered.catalog.iter() {
             let InputFormat::Json(kept) = &tool.definition.input else {

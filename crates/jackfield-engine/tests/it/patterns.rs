@@ -55,7 +55,7 @@ async fn said(schema: Value, arguments: Value) -> String {
     let toolbox = toolbox("box", vec![schema], (5000, 1));
     let engine = engine(&[&toolbox]);
     // A tool that no call could ever reach is not offered.
-    if let [problem] = engine.tools(&options()).await.problems.as_slice() {
+    if let [problem] = engine.tools(&options()).await.skipped.as_slice() {
         return problem.message.clone();
     }
     let begun = Instant::now();

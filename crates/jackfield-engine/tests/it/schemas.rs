@@ -56,7 +56,7 @@ async fn called_within(limit: Duration, input: Value, arguments: Value) -> (Stri
     };
     let begun = Instant::now();
     let offered = engine.tools(&options()).await;
-    if let [problem] = offered.problems.as_slice() {
+    if let [problem] = offered.skipped.as_slice() {
         // A tool that no call could ever reach is not offered.
         assert!(offered.catalog.is_empty(), "{problem:?}");
         return (problem.message.clone(), false);
@@ -145,7 +145,7 @@ async fn what_is_out_of_bounds_is_left_out_whatever_toolbox_it_is_of() {
             };
             let (engine, _) = tool(input, output, ToolResult::text("it ran"));
             let offered = engine.tools(&options()).await;
-            let told: Vec<&str> = offered.problems.iter().map(|one| &*one.message).collect();
+            let told: Vec<&str> = offered.skipped.iter().map(|one| &*one.message).collect();
             assert_eq!(
                 offered.catalog.iter().len(),
                 usize::from(refused.is_none()),

@@ -32,7 +32,12 @@ pub(crate) async fn tools(
     let offered = gateway.engine().tools(&options).await;
     Ok(Json(ToolList {
         tools: offered.catalog.iter().map(ToolView::from_entry).collect(),
-        problems: offered.problems.iter().map(MissingView::from).collect(),
+        problems: offered
+            .problems
+            .iter()
+            .chain(&offered.skipped)
+            .map(MissingView::from)
+            .collect(),
     }))
 }
 

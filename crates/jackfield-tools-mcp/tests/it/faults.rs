@@ -320,7 +320,7 @@ async fn a_server_that_is_down_keeps_its_tools_and_it_is_said() {
     let before = server.list().await;
     server.failure("die").await;
     assert_eq!(server.list().await, before);
-    let problems = server.toolbox.problems();
+    let problems = server.problems();
     assert!(problems[0].contains("is not available"), "{problems:?}");
     // A call is told at once, and was not sent.
     let failure = server.failure("die").await;

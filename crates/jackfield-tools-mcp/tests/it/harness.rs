@@ -119,6 +119,12 @@ impl Scripted {
         soon(self.toolbox.list()).await.unwrap()
     }
 
+    /// All problems of the last list.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let problems = self.toolbox.problems().into_iter();
+        problems.chain(self.toolbox.skipped_tools()).collect()
+    }
+
     pub(crate) async fn names(&self) -> Vec<String> {
         let tools = self.list().await;
         tools.iter().map(|tool| tool.name.to_string()).collect()

@@ -13,7 +13,7 @@ use crate::harness::{Scripted, soon, tool};
 async fn offered(tools: Value) -> (Vec<ToolSpec>, Vec<String>) {
     let server = Scripted::new(json!({ "tools": tools }));
     let listed = server.list().await;
-    (listed, server.toolbox.problems())
+    (listed, server.problems())
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn a_definition_says_what_the_server_says() {
         title: Some("The weather".into()),
     };
     assert_eq!(server.list().await, [expected]);
-    assert_eq!(server.toolbox.problems(), [""; 0]);
+    assert_eq!(server.problems(), [""; 0]);
     server.kept();
 }
 
@@ -128,7 +128,7 @@ async fn many_who_ask_at_once_are_answered_together() {
 async fn a_cursor_that_goes_round_ends_the_list_and_is_reported() {
     let server = Scripted::new(json!({ "tools": [tool("one")], "loop_cursor": true }));
     assert_eq!(server.names().await, ["one"]);
-    let problems = server.toolbox.problems();
+    let problems = server.problems();
     assert!(
         problems.iter().any(|problem| problem.contains("circle")),
         "{problems:?}"
@@ -141,7 +141,7 @@ async fn of_ten_thousand_tools_so_many_are_offered_and_it_is_said() {
     for page in [10_000, 1000] {
         let server = Scripted::new(json!({ "many": 10_000, "page": page }));
         assert_eq!(server.names().await.len(), 4096, "pages of {page}");
-        let problems = server.toolbox.problems();
+        let problems = server.problems();
         assert!(problems[0].contains("more than 4096"), "{problems:?}");
     }
 }
@@ -151,7 +151,7 @@ async fn pages_without_end_are_not_all_read() {
     let script = json!({ "many": 100, "page": 1 });
     let server = Scripted::with(script, |_, settings| settings.most_pages = 10);
     assert_eq!(server.names().await.len(), 10);
-    assert!(server.toolbox.problems()[0].contains("10 pages"));
+    assert!(server.problems()[0].contains("10 pages"));
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn names_of_any_kind_are_kept() {
     let tools: Vec<_> = names.iter().map(|name| tool(name)).collect();
     let server = Scripted::new(json!({ "tools": tools }));
     assert_eq!(server.names().await, names);
-    assert_eq!(server.toolbox.problems(), [""; 0]);
+    assert_eq!(server.problems(), [""; 0]);
     for name in names {
         server.result(name, json!({})).await;
         assert_eq!(server.count(&format!("call {name}")), 1);
@@ -265,7 +265,7 @@ async fn a_schema_deeper_than_any_parser_goes_leaves_the_other_tools_alone() {
         config.arguments = vec!["-c".to_owned(), line.to_owned(), "sh".to_owned(), file];
     });
     assert_eq!(server.names().await, ["flat"]);
-    let problems = server.toolbox.problems();
+    let problems = server.problems();
     assert!(problems[0].contains("skipped tool `deep`"), "{problems:?}");
 }
 
@@ -399,7 +399,7 @@ async fn a_changed_definition_has_another_digest() {
 async fn a_server_without_tools_offers_none() {
     let server = Scripted::new(json!({ "no_tools": true }));
     assert_eq!(server.names().await, [""; 0]);
-    assert_eq!(server.toolbox.problems(), [""; 0]);
+    assert_eq!(server.problems(), [""; 0]);
 }
 
 #[tokio::test]

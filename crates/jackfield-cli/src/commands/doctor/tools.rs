@@ -113,11 +113,17 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
             DoctorCheck::warning(Area::Tools, says, help).with_page(TroubleshootingSection::Tools),
         );
     }
-    checks.extend(offered.problems.iter().map(|problem| {
-        let help = "see what is left: jackfield tools list";
-        DoctorCheck::warning(Area::Tools, words::problem(problem), help)
-            .with_page(TroubleshootingSection::Tools)
-    }));
+    checks.extend(
+        offered
+            .problems
+            .iter()
+            .chain(&offered.skipped)
+            .map(|problem| {
+                let help = "see what is left: jackfield tools list";
+                DoctorCheck::warning(Area::Tools, words::problem(problem), help)
+                    .with_page(TroubleshootingSection::Tools)
+            }),
+    );
     checks
 }
 

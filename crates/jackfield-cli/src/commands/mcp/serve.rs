@@ -63,7 +63,7 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, C
 
 /// Warns of tools that are not offered, with the reason.
 fn warn(offer: &Offer) {
-    for problem in &offer.problems {
+    for problem in offer.problems.iter().chain(&offer.skipped) {
         render::remark(&format!("warning: {}", words::problem(problem)));
     }
     for withheld in &offer.withheld {
@@ -71,7 +71,7 @@ fn warn(offer: &Offer) {
         render::remark(&format!("warning: `{name}` is not offered: {why}"));
     }
     // A failed toolbox may have the tools.
-    if offer.problems.is_empty() {
+    if offer.problems.is_empty() && offer.skipped.is_empty() {
         for pattern in &offer.idle {
             render::remark(&format!("warning: --tools '{pattern}' fits no tool"));
         }
