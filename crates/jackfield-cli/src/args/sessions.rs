@@ -42,7 +42,7 @@ pub enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// List the sessions, the one that was changed last first.
+    /// List the sessions, the newest change first.
     #[command(after_help = LIST_EXAMPLES)]
     List {
         /// Only those with this text, case-insensitive.

@@ -29,7 +29,7 @@ pub(crate) struct ApprovalQuery {
     session: Option<String>,
 }
 
-/// The open questions, oldest first.
+/// Lists the open questions, oldest first.
 #[utoipa::path(
     get, path = "/approvals", tag = "approvals", operation_id = "list_approvals", params(ApprovalQuery),
     responses((status = 200, description = "The questions.", body = ApprovalList), Problems)
@@ -80,8 +80,7 @@ pub(crate) async fn get(
     Ok(Json(ApprovalView::from_question(&question)))
 }
 
-/// Says yes: the call runs, once, as it is or with other arguments; or all calls of its tool in the
-/// session.
+/// Allows a call: once, as it is or with other arguments, or all calls of its tool in the session.
 #[utoipa::path(
     post, path = "/approvals/{approval}/allow", tag = "approvals", operation_id = "allow_call", params(("approval" = String, Path)),
     request_body = Option<Allow>,

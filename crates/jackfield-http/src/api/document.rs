@@ -18,8 +18,8 @@ use super::{approvals, events, health, listing, sessions, turns, usage};
 #[openapi(
     info(
         title = "Jackfield API",
-        description = "Sessions and turns of Jackfield: conversations that are kept, server tools and client tools, \
-                       events that miss nothing.",
+        description = "Durable sessions and turns: server tools and client tools, approvals, and events that can be \
+                       resumed from any cursor.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
     modifiers(&ApiKeyScheme),

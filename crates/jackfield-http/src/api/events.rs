@@ -45,8 +45,8 @@ pub(crate) enum StreamLimit {
     Rest,
 }
 
-/// The events of a session, from any cursor on, in whichever process its turn runs. Ends only with the connection, unless
-/// `until` says otherwise.
+/// Streams the events of a session from a cursor on, whichever process runs its turn. Ends only with the connection,
+/// unless `until` names another end.
 #[utoipa::path(
     get, path = "/sessions/{session}/events", tag = "events", operation_id = "watch_session",
     params(("session" = String, Path), EventQuery,

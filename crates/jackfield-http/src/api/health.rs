@@ -23,7 +23,7 @@ pub(crate) struct HealthView {
     version: &'static str,
 }
 
-/// Says that the process answers; nothing else is looked at.
+/// Checks that the process answers, and nothing else.
 #[utoipa::path(
     get, path = "/healthz", tag = "health", operation_id = "healthz", security(()),
     responses((status = 200, description = "The process answers.", body = HealthView))
@@ -32,7 +32,7 @@ pub(crate) async fn alive() -> Response {
     ok()
 }
 
-/// Says whether requests can be taken: the journal can be written, and the gateway is not ending.
+/// Checks whether the gateway takes requests: the journal can be written, and the gateway is not shutting down.
 #[utoipa::path(
     get, path = "/readyz", tag = "health", operation_id = "readyz", security(()),
     responses((status = 200, description = "Requests are taken.", body = HealthView), Problems)

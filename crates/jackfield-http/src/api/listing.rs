@@ -13,7 +13,7 @@ use super::wire::listing::{
 use super::wire::words;
 use super::{approver, owner};
 
-/// The tools of the default assistant that the token may use, and what policy says of each.
+/// Lists the tools of the default assistant that the token may use, with the policy for each.
 #[utoipa::path(
     get, path = "/tools", tag = "tools", operation_id = "list_tools",
     responses((status = 200, description = "The tools.", body = ToolList), Problems)
@@ -41,7 +41,7 @@ pub(crate) async fn tools(
     }))
 }
 
-/// The MCP servers, and how they are; why one cannot be used, an admin is told.
+/// Lists the MCP servers and their states. Only an admin gets the reason why one is unusable.
 #[utoipa::path(
     get, path = "/servers", tag = "tools", operation_id = "list_servers",
     responses((status = 200, description = "The servers.", body = ServerList), Problems)
@@ -57,7 +57,7 @@ pub(crate) async fn servers(
     })
 }
 
-/// The providers of models, and how they stand. None is asked.
+/// Lists the providers and their states, without a request to any of them.
 #[utoipa::path(
     get, path = "/providers", tag = "models", operation_id = "list_providers",
     responses((status = 200, description = "The providers.", body = ProviderList), Problems)
@@ -75,8 +75,8 @@ pub(crate) async fn providers(
     })
 }
 
-/// The models that can be asked for: assistants, aliases, and what the providers with a key say that they have. What a
-/// provider does not list, it may have all the same.
+/// Lists the models: assistants, aliases, and the models that the providers with a key list. A provider may have
+/// models that it does not list.
 #[utoipa::path(
     get, path = "/models", tag = "models", operation_id = "list_models",
     responses((status = 200, description = "The models.", body = ModelList), Problems)

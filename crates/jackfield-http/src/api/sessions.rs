@@ -70,7 +70,7 @@ pub(crate) enum ExportQueryFormat {
     Markdown,
 }
 
-/// Lists the sessions of the token, the one that was changed last first; an admin's lists all.
+/// Lists the sessions of the token, the newest change first; an admin's token lists all.
 #[utoipa::path(
     get, path = "/sessions", tag = "sessions", operation_id = "list_sessions", params(SessionsFilter),
     responses((status = 200, description = "A page of them.", body = SessionPage), Problems)
@@ -122,7 +122,7 @@ pub(crate) async fn list(
     }))
 }
 
-/// Makes a session in which nothing was said yet.
+/// Creates an empty session.
 #[utoipa::path(
     post, path = "/sessions", tag = "sessions", operation_id = "create_session", request_body = Option<CreateSession>,
     responses((status = 201, description = "The session.", body = SessionView), Problems)
@@ -149,8 +149,8 @@ pub(crate) async fn get(
     view(&gateway, &own.session).await.map(Json)
 }
 
-/// Deletes a session with everything of it, for good. One that is at work is busy: cancel its turn first. So
-/// is one that is open in a `jackfield chat`.
+/// Deletes a session for good. A session with a running turn is busy: cancel the turn first. So is one that is open
+/// in `jackfield chat`.
 #[utoipa::path(
     delete, path = "/sessions/{session}", tag = "sessions", operation_id = "delete_session", params(("session" = String, Path)),
     responses((status = 204, description = "It is deleted."), Problems)
@@ -176,7 +176,7 @@ pub(crate) async fn delete(
     }
 }
 
-/// Begins a session with what was said in this one up to a place. This one stays as it is.
+/// Creates a session with the messages of this one up to a place. This one stays as it is.
 #[utoipa::path(
     post, path = "/sessions/{session}/fork", tag = "sessions", operation_id = "fork_session", params(("session" = String, Path)),
     request_body = Option<Fork>,
@@ -237,7 +237,7 @@ pub(crate) async fn turns(
     Ok(Json(TurnPage { turns, next }))
 }
 
-/// A whole session in one document.
+/// Exports a whole session as one document.
 #[utoipa::path(
     get, path = "/sessions/{session}/export", tag = "sessions", operation_id = "export_session",
     params(("session" = String, Path), ExportQuery),

@@ -36,8 +36,8 @@ use crate::ids;
 
 /// Posts a message, and gets it answered: as `mode` says when the turn has ended, as events, or later.
 ///
-/// A turn that needs an answer from outside is answered with the status `waiting` and what it waits for. With an
-/// `Idempotency-Key` the same request is answered by the same turn, however often it is sent.
+/// A turn that needs an answer from outside has the status `waiting` and names its open questions. With an
+/// `Idempotency-Key` the same request gets the same turn, however often it is sent.
 #[utoipa::path(
     post, path = "/sessions/{session}/turns", tag = "turns", operation_id = "post_turn",
     params(("session" = String, Path),
@@ -103,7 +103,7 @@ pub(crate) async fn post(
         .await
 }
 
-/// Posts the results of the client's own tools; the turn goes on when all of them are there.
+/// Takes results of client tools. The turn continues when all of them are there.
 ///
 /// The same results again get the same answer.
 #[utoipa::path(
@@ -178,8 +178,7 @@ pub(crate) async fn get(
     Ok(Json(found))
 }
 
-/// Ends a turn now, in one step and with an outcome for each of its calls. One that is over stays as it
-/// ended.
+/// Cancels a turn. Each of its calls gets an outcome. A turn that is over stays as it is.
 #[utoipa::path(
     post, path = "/sessions/{session}/turns/{turn}/cancel", tag = "turns", operation_id = "cancel_turn",
     params(("session" = String, Path), ("turn" = String, Path)),

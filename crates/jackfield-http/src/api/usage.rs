@@ -100,7 +100,7 @@ pub(crate) struct ToolLineView {
     duration_ms: u64,
 }
 
-/// What was used, and what it cost.
+/// Reports usage and cost.
 #[utoipa::path(
     get, path = "/usage", tag = "usage", operation_id = "get_usage", params(UsageQuery),
     responses((status = 200, description = "What was used.", body = UsageReport), Problems)
