@@ -314,3 +314,34 @@ async fn edited_arguments_that_the_tool_does_not_take_do_not_run() {
     );
     kept(&claude);
 }
+
+#[tokio::test]
+async fn an_edit_of_several_lines_is_shown_once_as_a_diff() {
+    let files = McpServer::new(json!({
+        "tools": [{ "name": "edit", "inputSchema": { "type": "object" } }],
+    }));
+    let edit = json!({ "path": "a.txt", "old_string": "one\ntwo", "new_string": "one\n2" });
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("files__edit", &edit),
+        ScriptTurn::text("Not changed."),
+    ])
+    .await;
+    let chat = jackfield(["chat"]).at(&claude.base_url());
+    let chat = chat.servers([("files", files.entry())]);
+    let mut terminal = chat.at_terminal(Size(60, 80));
+    terminal.prompts().await;
+    terminal.line("change it").await;
+    terminal
+        .shows("? Run ⚙ files__edit?\n    path: \"a.txt\"\n")
+        .await;
+    terminal.shows("│  one\n    │- two\n    │+ 2\n").await;
+    terminal.shows("answer:").await;
+    terminal.line("n").await;
+    terminal.shows("Not changed.").await;
+    assert!(
+        !terminal.screen().contains("one\\ntwo"),
+        "{}",
+        terminal.screen()
+    );
+    kept(&claude);
+}

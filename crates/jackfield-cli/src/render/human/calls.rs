@@ -1,5 +1,6 @@
 //! Renders calls: the call line, the result, and the approval question.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use jackfield_domain::fact::CallEnd;
@@ -16,13 +17,26 @@ use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::words::{self, Status};
 use crate::render::{PromptPlace, QuestionPrompt};
 
+/// The name of a call: its tool, and its arguments on one line.
+#[derive(Clone, Debug)]
+pub(super) struct CallLabel {
+    arguments: String,
+    tool: String,
+}
+
+impl fmt::Display for CallLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.tool, self.arguments)
+    }
+}
+
 /// A call that was shown.
 #[derive(Debug)]
 pub(super) struct PrintedCall {
     input: ToolInput,
     /// Whether the label was printed.
     is_printed: bool,
-    pub(super) label: String,
+    pub(super) label: CallLabel,
     pub(super) name: String,
     pub(super) started: Option<MonoTime>,
     pub(super) status: Status,
@@ -82,7 +96,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         }
     }
 
-    fn label(&self, name: &str, input: &ToolInput) -> String {
+    fn label(&self, name: &str, input: &ToolInput) -> CallLabel {
         let tool = self
             .setup
             .as_ref()
@@ -92,7 +106,10 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             .unwrap_or_else(|| ICON.to_owned());
         let name = words::shortened(name, NAME_WIDTH);
         let arguments = words::arguments(input);
-        format!("{icon} {NAME}{name}{NAME:#}({arguments})")
+        CallLabel {
+            arguments: format!("({arguments})"),
+            tool: format!("{icon} {NAME}{name}{NAME:#}"),
+        }
     }
 
     /// Replaces the arguments of a call: a later question is about what would run.
@@ -183,7 +200,15 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             shown.is_printed = true;
         }
         let printed = self.calls.get(&wait.call);
-        let label = printed.map_or("a call", |shown| &shown.label);
+        let full_input = printed
+            .map(|shown| in_full(&shown.input))
+            .unwrap_or_default();
+        let label = match printed {
+            None => "a call".to_owned(),
+            Some(shown) if full_input.is_empty() => shown.label.to_string(),
+            // The lines below have the arguments.
+            Some(shown) => shown.label.tool.clone(),
+        };
         let (question, choices) = match wait.kind {
             WaitKind::UnknownOutcome => (
                 format!("{WARM}?{WARM:#} It is not known whether {label} took effect."),
@@ -193,9 +218,6 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                 (format!("{WARM}?{WARM:#} Run {label}?"), choices(prompt))
             }
         };
-        let full_input = printed
-            .map(|shown| in_full(&shown.input))
-            .unwrap_or_default();
         match (prompt.place, full_input.is_empty()) {
             (PromptPlace::Inline, true) => {
                 return self.screen.question(format_args!("{question} {choices} "));
