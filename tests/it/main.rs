@@ -33,6 +33,7 @@ mod containers;
 mod counting;
 mod doctor;
 mod events;
+mod further_endpoints;
 mod gateway;
 mod gateway_again;
 mod gateway_arguments;

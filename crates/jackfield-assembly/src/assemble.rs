@@ -16,6 +16,7 @@ use jackfield_tools_builtin::Builtins;
 
 use crate::assistants::ConfiguredAssistant;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderPassthrough};
+use crate::endpoints;
 use crate::factory::{ProviderFactory, ProviderSettings};
 use crate::keyring::Keyring;
 use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
@@ -183,7 +184,7 @@ impl Registry {
                 // A custom registry need not know the default providers.
                 continue;
             }
-            match self.build_provider(name, provider, environment, &transport) {
+            match self.build_provider(config, (name, provider), environment, &transport) {
                 Ok(built) => {
                     let owner = built.model.state_owner(&options.model.model);
                     dialects.insert(Arc::clone(name), Arc::clone(&owner.dialect));
@@ -215,6 +216,8 @@ impl Registry {
             }
         }
         problems.extend(unknown_dialects(config, &dialects));
+        let known: Vec<&str> = config.providers.keys().map(|name| &**name).collect();
+        problems.extend(endpoints::problems(config.serve.token_endpoints(), &known));
         problems.extend(self.journal_factory(config).err().unwrap_or_default());
         let (joined, taken) = self.join(config, builder);
         builder = joined;
@@ -276,8 +279,8 @@ impl Registry {
 
     fn build_provider(
         &self,
-        name: &Arc<str>,
-        provider: &ProviderConfig,
+        config: &Config,
+        (name, provider): (&Arc<str>, &ProviderConfig),
         environment: &Environment,
         transport: &Transport,
     ) -> Result<BuiltProvider, Vec<ConfigProblem>> {
@@ -313,6 +316,7 @@ impl Registry {
             .map(|(name, (value, _))| (Arc::clone(name), value.clone()));
         let settings = ProviderSettings {
             base_url: provider.base_url.clone(),
+            endpoints: config.serve.endpoints_of(name),
             key,
             missing_key,
             name: Arc::clone(name),

@@ -53,6 +53,7 @@ fn configure(settings: &ProviderSettings) -> Result<ClaudeConfig, BoxError> {
             .as_deref()
             .unwrap_or(ClaudeConfig::BASE_URL),
     )?;
+    config.endpoints.clone_from(&settings.endpoints.by_name);
     config.key.clone_from(&settings.key);
     config.missing_key.clone_from(&settings.missing_key);
     for (name, value) in &settings.options {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::config::{BUILTINS, Config, DEFAULT_PROMPT};
 use crate::document::quoted;
+use crate::endpoints;
 use crate::place::{Origin, ValueSource};
 use crate::prices::CURRENCY;
 use crate::redact;
@@ -151,6 +152,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("serve.approvals", json!(approvals)),
         ("serve.bind", json!(config.serve.bind.to_string())),
         ("serve.disconnect", json!(disconnect)),
+        ("serve.endpoints", json!(endpoints::DEFAULT)),
         ("serve.extensions", json!(config.serve.extensions)),
         ("serve.keep_alive", time(config.serve.keep_alive)),
         ("serve.limits.body", size(serve.body)),

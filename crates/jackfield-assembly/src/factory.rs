@@ -63,6 +63,8 @@ pub trait ProviderFactory: Send + Sync {
 pub struct ProviderSettings {
     /// The address, if it differs from that of the kind.
     pub base_url: Option<Arc<str>>,
+    /// The endpoints beside those for messages that are open to clients.
+    pub endpoints: EndpointSettings,
     /// The key, if there is one.
     pub key: Option<Secret>,
     /// Why a required key is missing, in one sentence for the sender of a request.
@@ -73,6 +75,17 @@ pub struct ProviderSettings {
     pub options: BTreeMap<Arc<str>, Value>,
     /// The HTTP transport, shared by all providers.
     pub transport: Transport,
+}
+
+/// The endpoints of a provider's own API, beside those for messages, that are open to clients: paths such as
+/// `/v1/embeddings`. With `/*` at its end, a path stands for all below it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct EndpointSettings {
+    /// Those whose requests name a model, for each provider whose vendor has such endpoints.
+    pub by_model: Vec<Arc<str>>,
+    /// Those that a token opens at this provider.
+    pub by_name: Vec<Arc<str>>,
 }
 
 /// Opens journals of one kind.

@@ -135,7 +135,7 @@ pub fn keys() -> Vec<String> {
 /// Every key that the readers know, in their order, with `NAME` for free names.
 pub(crate) fn known() -> Vec<AskedKey> {
     let sample = "[aliases]\nNAME = \"a/b\"\n[assistants.NAME]\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
-                  [policy.unknown_of]\nNAME = \"ask\"\n[serve.tokens.NAME]\n\
+                  [policy.unknown_of]\nNAME = \"ask\"\n[serve.tokens.NAME.endpoints]\nNAME = \"a\"\n\
                   [web.tools.NAME.headers]\nNAME = \"\"\n[web.tools.NAME.parameters.NAME]\n";
     read(
         &mut Draft::default(),

@@ -22,6 +22,7 @@ mod condition;
 mod config;
 mod config_file;
 mod document;
+mod endpoints;
 mod expand;
 mod explain;
 mod factory;
@@ -62,8 +63,11 @@ pub use self::bounded_file::read_at_most;
 pub use self::condition::{Condition, Damage, damage_help, restored_help};
 pub use self::config::{Config, KeySource, Network, ProviderConfig, ProviderPassthrough};
 pub use self::config_file::ConfigFile;
+pub use self::endpoints::TokenEndpoint;
 pub use self::explain::Explanation;
-pub use self::factory::{JournalFactory, JournalSettings, ProviderFactory, ProviderSettings};
+pub use self::factory::{
+    EndpointSettings, JournalFactory, JournalSettings, ProviderFactory, ProviderSettings,
+};
 pub use self::file::keys;
 pub use self::imported_servers::ImportedServers;
 pub use self::init::{LocalFindings, LocalServer};

@@ -10,7 +10,7 @@ use jackfield_provider_openai::config::{Api, Endpoint, OpenAiConfig};
 use jackfield_provider_openai::profile::Profile;
 use jackfield_provider_openai::upstream::upstream;
 
-use crate::factory::{ProviderFactory, ProviderSettings};
+use crate::factory::{EndpointSettings, ProviderFactory, ProviderSettings};
 use crate::presets::Preset;
 use crate::quirks;
 use jackfield_engine::near::did_you_mean;
@@ -87,6 +87,8 @@ fn configure(preset: &Preset, settings: &ProviderSettings) -> Result<OpenAiConfi
     config.project = text("project")?;
     let profile = profile(text("profile")?.as_deref().unwrap_or(preset.profile))?;
     config.endpoints = profile.endpoints.to_vec();
+    let EndpointSettings { by_model, by_name } = &settings.endpoints;
+    config.further = by_model.iter().chain(by_name).cloned().collect();
     config.profile = ByModel::new(profile.of);
     if let Some(table) = settings.options.get("quirks") {
         config.profile = quirks::over(config.profile, table)?;
@@ -138,7 +140,7 @@ const PROFILES: &[ServerProfile] = &[
         of: |_| Profile::LLAMA_CPP,
     },
     ServerProfile {
-        endpoints: &[Endpoint::ChatCompletions, Endpoint::Embeddings],
+        endpoints: &[Endpoint::ChatCompletions],
         name: "mistral",
         of: |_| Profile::MISTRAL,
     },
@@ -160,8 +162,4 @@ const PROFILES: &[ServerProfile] = &[
 ];
 
 /// The endpoints of servers that serve Responses, too.
-const COMMON: &[Endpoint] = &[
-    Endpoint::ChatCompletions,
-    Endpoint::Embeddings,
-    Endpoint::Responses,
-];
+const COMMON: &[Endpoint] = &[Endpoint::ChatCompletions, Endpoint::Responses];

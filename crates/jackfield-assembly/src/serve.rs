@@ -9,6 +9,8 @@ use std::time::Duration;
 use jackfield_domain::digest::Digest;
 use jackfield_engine::ServerTools;
 
+use crate::endpoints::{self, TokenEndpoint};
+use crate::factory::EndpointSettings;
 use crate::place::{ConfigProblem, ValueSource};
 use crate::surroundings::{Environment, read_small};
 
@@ -26,6 +28,8 @@ pub struct ServeConfig {
     pub bind_place: Option<ValueSource>,
     /// The effect of a client disconnect on a turn.
     pub disconnect: DisconnectSetting,
+    /// The endpoints, beside those for messages, whose requests go to the provider of the model that they name.
+    pub endpoints: Vec<Arc<str>>,
     /// Whether Chat Completions includes Jackfield's extension fields.
     pub extensions: bool,
     /// The keep-alive interval of streams.
@@ -129,6 +133,8 @@ pub enum LogFormat {
 pub struct TokenConfig {
     /// Whether it sees the sessions of all principals.
     pub admin: bool,
+    /// The endpoints that it opens, each at one provider.
+    pub endpoints: Vec<TokenEndpoint>,
     /// Where it is configured.
     pub place: ValueSource,
     /// Whether its requests are passed through; by default, as the gateway's setting says.
@@ -160,6 +166,7 @@ impl Default for ServeConfig {
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
             bind_place: None,
             disconnect: DisconnectSetting::default(),
+            endpoints: endpoints::DEFAULT.map(Arc::from).to_vec(),
             extensions: false,
             keep_alive: Duration::from_secs(10),
             limits: ServeLimits::default(),
@@ -217,6 +224,21 @@ impl ServeConfig {
             (name, had)
         });
         had.collect()
+    }
+
+    /// The endpoints of a provider that are open to clients.
+    pub(crate) fn endpoints_of(&self, provider: &str) -> EndpointSettings {
+        let named = self.token_endpoints();
+        let named = named.filter(|endpoint| *endpoint.provider == *provider);
+        EndpointSettings {
+            by_model: self.endpoints.clone(),
+            by_name: named.map(|endpoint| Arc::clone(&endpoint.path)).collect(),
+        }
+    }
+
+    /// The endpoints that tokens open.
+    pub(crate) fn token_endpoints(&self) -> impl Iterator<Item = &TokenEndpoint> {
+        self.tokens.values().flat_map(|token| &token.endpoints)
     }
 
     /// Makes the paths of the token files absolute.

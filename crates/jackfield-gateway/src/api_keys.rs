@@ -11,6 +11,8 @@ use subtle::{Choice, ConstantTimeEq as _};
 pub struct Principal {
     /// Whether it sees the sessions of all principals.
     pub admin: bool,
+    /// The endpoints that are open to it, each at one provider.
+    pub endpoints: Vec<OpenEndpoint>,
     /// The name of the token.
     pub name: Arc<str>,
     /// Whether its requests are passed through; `None` for the gateway's setting.
@@ -19,6 +21,15 @@ pub struct Principal {
     pub principal: Arc<str>,
     /// The server tools that it may use.
     pub tools: ServerTools,
+}
+
+/// An endpoint of one provider that is open to a client.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct OpenEndpoint {
+    /// Its path; with `/*` at its end, all below it.
+    pub path: Arc<str>,
+    /// The provider.
+    pub provider: Arc<str>,
 }
 
 impl Principal {
@@ -48,6 +59,7 @@ impl ApiKeys {
         Self {
             anonymous: Some(Arc::new(Principal {
                 admin: true,
+                endpoints: Vec::new(),
                 name: LOCAL_CLIENT.into(),
                 passthrough: None,
                 principal: LOCAL_CLIENT.into(),
@@ -73,6 +85,12 @@ impl ApiKeys {
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.anonymous.is_some()
+    }
+
+    /// All clients.
+    pub(crate) fn clients(&self) -> impl Iterator<Item = &Principal> {
+        let tokens = self.tokens.iter().map(|(_, client)| client);
+        self.anonymous.iter().chain(tokens).map(|client| &**client)
     }
 
     /// The principal of this token. Runs in constant time, regardless of which token matches and whether one

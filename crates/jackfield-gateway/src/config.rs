@@ -104,6 +104,8 @@ impl fmt::Debug for GatewayConfig {
 /// How requests are passed through.
 #[derive(Clone, Debug, Default)]
 pub struct PassthroughConfig {
+    /// The endpoints, beside those for messages, whose requests go to the provider of the model that they name.
+    pub endpoints: Vec<Arc<str>>,
     /// Whether requests are passed through where nothing speaks for a turn.
     pub is_enabled: bool,
     /// Whether the gateway keeps the responses of the Responses API itself, unless a request says `store: false`.

@@ -38,7 +38,7 @@ mod stored_response;
 pub mod tools;
 mod write_probe;
 
-pub use self::api_keys::{ApiKeys, Principal};
+pub use self::api_keys::{ApiKeys, OpenEndpoint, Principal};
 pub use self::catalog::ModelCatalog;
 pub use self::config::{
     AssistantConfig, DEFAULT_ASSISTANT, GatewayConfig, GatewayLimits, KeySummary,
@@ -53,7 +53,7 @@ pub use self::models::RequestedModel;
 pub use self::opening::AnsweringTurn;
 pub use self::parsed_request::ParsedRequest;
 pub use self::passthrough::{
-    PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest,
+    PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest, is_multipart,
 };
 pub use self::previous::not_found;
 pub use self::stored_response::StoredResponse;

@@ -5,8 +5,10 @@
 //! no turn, so there is no journal and no answer that can be fetched later. What it used is a spending record.
 
 mod decision;
+mod endpoint;
 mod json;
 mod language;
+mod multipart;
 mod record;
 mod reply;
 mod request;
@@ -18,7 +20,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::request::ModelRef;
@@ -28,11 +30,13 @@ use jackfield_engine::TurnOptions;
 use jackfield_ports::upstream::{RawBody, RawRequest, Upstream};
 use tokio::time::timeout;
 
+pub use self::endpoint::is_multipart;
+
 use self::decision::{PathInput, RequestPath};
 use self::language::Language;
 use self::record::SpendingDraft;
-use self::reply::{BodyForm, ModelNames, ReplyFilter, ReplyRules};
-use self::request::RequestBody;
+use self::reply::{BodyForm, ReplyFilter, ReplyRules};
+use self::request::{RequestBody, UpstreamBody};
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
 use crate::failures::from_turn_end;
@@ -56,7 +60,8 @@ pub struct ReceivedRequest {
 
 /// A request that is passed through.
 pub struct Passthrough {
-    draft: SpendingDraft,
+    /// `None` if the request names no model: then nothing says what it used.
+    draft: Option<SpendingDraft>,
     /// The longest silence of the provider.
     idle: Duration,
     request: RawRequest,
@@ -83,7 +88,7 @@ pub struct PassthroughReply {
 
 /// The body of a reply that is passed through. What it used is recorded when it is dropped.
 pub struct PassthroughBody {
-    draft: SpendingDraft,
+    draft: Option<SpendingDraft>,
     filter: ReplyFilter,
     idle: Duration,
     is_ended: bool,
@@ -129,9 +134,8 @@ impl Gateway {
             body.has_tools(),
         )?;
         let upstream = config.passthrough.upstreams.get(&model.provider);
-        let upstream = upstream.filter(|upstream| {
-            upstream.is_enabled && upstream.upstream.endpoints().contains(&&*request.path)
-        });
+        let upstream = upstream
+            .filter(|upstream| upstream.is_enabled && upstream.upstream.serves(&request.path));
         let is_response = language == Language::Responses;
         let strict = header("x-jackfield-strict").is_some_and(|strict| strict.trim() != "false");
         let input = PathInput {
@@ -156,79 +160,52 @@ impl Gateway {
         let (RequestPath::Passthrough, Some(upstream)) = (path, upstream) else {
             return Ok(None);
         };
+        let adds_usage = language == Language::Chat
+            && request.path == CHAT
+            && body.is_true("stream")
+            && !body.includes_usage();
+        let body = body.for_upstream(&request.body, &model.model, adds_usage);
         Ok(Some(self.prepare(
-            client, request, &body, model, language, upstream,
+            client,
+            request,
+            body,
+            Some(model),
+            language,
+            upstream,
         )))
-    }
-
-    /// The request to an endpoint that is only passed through.
-    ///
-    /// # Errors
-    ///
-    /// The body names no model, or its provider does not serve the endpoint, or pass-through is disabled.
-    pub fn passthrough_only(
-        &self,
-        client: &Principal,
-        request: &ReceivedRequest,
-    ) -> Result<Passthrough, ServeError> {
-        let config = self.config();
-        let body = RequestBody::read(&request.body).ok_or_else(|| {
-            let message = "the body has to be a JSON object with one `model`";
-            ServeError::new(ServeErrorKind::Invalid, message).at("model")
-        })?;
-        let model = self.model(&body.model)?;
-        let upstream = config.passthrough.upstreams.get(&model.provider);
-        let upstream = upstream.filter(|upstream| {
-            client.passthrough.unwrap_or(config.passthrough.is_enabled)
-                && upstream.upstream.endpoints().contains(&&*request.path)
-        });
-        let upstream = upstream.ok_or_else(|| {
-            let (path, provider) = (&request.path, &model.provider);
-            let message = format!("{path} is not passed through to the provider `{provider}`");
-            ServeError::new(ServeErrorKind::NoSuchAddress, message)
-        })?;
-        let language = Language::of_path(&request.path);
-        Ok(self.prepare(client, request, &body, model, language, upstream))
     }
 
     fn prepare(
         &self,
         client: &Principal,
         request: &ReceivedRequest,
-        body: &RequestBody<'_>,
-        model: ModelRef,
+        body: UpstreamBody,
+        model: Option<ModelRef>,
         language: Language,
         upstream: &PassthroughUpstream,
     ) -> Passthrough {
-        let removes_usage = language == Language::Chat
-            && request.path == CHAT
-            && body.is_true("stream")
-            && !body.includes_usage();
-        let rename = (*body.model != *model.model).then(|| ModelNames {
-            client: serde_json::Value::from(&*body.model).to_string(),
-            upstream: serde_json::Value::from(&*model.model).to_string(),
-        });
         let raw = RawRequest {
-            body: body.for_upstream(&request.body, &model.model, removes_usage),
+            body: body.body,
             headers: headers_for_upstream(&request.headers),
             method: request.method.clone(),
             path: request.path.clone(),
             query: request.query.clone(),
         };
         // A whole reply is silent until the model has written all of it.
-        let idle = if body.is_true("stream") {
+        let idle = if body.is_stream {
             self.config().default_options.limits.model_idle
         } else {
             self.config().limits.whole_reply
         };
         Passthrough {
             idle,
-            draft: SpendingDraft::new(self, client, &request.path, model, raw.body.len()),
+            draft: model
+                .map(|model| SpendingDraft::new(self, client, request, model, raw.body.len())),
             request: raw,
             rules: ReplyRules {
                 language,
-                rename,
-                removes_usage,
+                rename: body.change,
+                removes_usage: body.removes_usage,
             },
             upstream: Arc::clone(&upstream.upstream),
         }
@@ -247,7 +224,9 @@ impl Passthrough {
         let sent = sent.unwrap_or_else(|_| Err(silence(idle, Phase::BeforeFirstDelta).into()));
         let reply = sent.map_err(|error| from_turn_end(&TurnEnd::Failed(error.failure)))?;
         let status = reply.status;
-        self.draft.status(status, &reply.headers);
+        if let Some(draft) = &mut self.draft {
+            draft.status(status, &reply.headers);
+        }
         if let Some(failure) = key_failure(status) {
             return Err(from_turn_end(&TurnEnd::Failed(failure)));
         }
@@ -288,7 +267,9 @@ impl PassthroughBody {
             })?;
             let piece = match piece {
                 Some(piece) => {
-                    self.draft.piece(piece.len());
+                    if let Some(draft) = &mut self.draft {
+                        draft.piece(piece.len());
+                    }
                     self.filter.push(piece)
                 }
                 None => {
@@ -310,7 +291,9 @@ impl Drop for PassthroughBody {
             // A body of known length is not read beyond its last byte.
             let _unsent = self.filter.finish();
         }
-        self.draft.usage = self.filter.usage();
+        if let Some(draft) = &mut self.draft {
+            draft.usage = self.filter.usage();
+        }
     }
 }
 

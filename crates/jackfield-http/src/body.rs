@@ -10,13 +10,31 @@ use jackfield_dialect_kit::encoding::Encoding;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_gateway::GatewayLimits;
 
-/// Reads a body, and decompresses it by its `content-encoding` (`gzip`, `deflate` or `zstd`). The size limit
-/// applies before and after decompression.
+/// Reads a body of JSON, and decompresses it, as [`read_any`].
 ///
 /// # Errors
 ///
-/// The body is too large, too slow, truncated, in an unsupported encoding, or holds too many JSON values.
+/// As [`read_any`], or the body holds too many JSON values.
 pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &GatewayLimits,
+) -> Result<Bytes, ServeError> {
+    let bytes = read_any(headers, body, limits).await?;
+    if has_too_many_values(&bytes) {
+        let message = format!("the body holds more than {MAX_VALUES} JSON values");
+        return Err(ServeError::new(ServeErrorKind::TooLarge, message));
+    }
+    Ok(bytes)
+}
+
+/// Reads a body of any kind, and decompresses it by its `content-encoding` (`gzip`, `deflate` or `zstd`). The size
+/// limit applies before and after decompression.
+///
+/// # Errors
+///
+/// The body is too large, too slow, truncated, or in an unsupported encoding.
+pub(crate) async fn read_any(
     headers: &HeaderMap,
     body: Body,
     limits: &GatewayLimits,
@@ -40,15 +58,10 @@ pub(crate) async fn read(
             return Err(ServeError::new(ServeErrorKind::TooSlow, message));
         }
     };
-    let bytes = match encoding {
-        None => bytes,
-        Some(encoding) => decoded(encoding, &bytes, limits)?,
-    };
-    if has_too_many_values(&bytes) {
-        let message = format!("the body holds more than {MAX_VALUES} JSON values");
-        return Err(ServeError::new(ServeErrorKind::TooLarge, message));
+    match encoding {
+        None => Ok(bytes),
+        Some(encoding) => decoded(encoding, &bytes, limits),
     }
-    Ok(bytes)
 }
 
 fn too_large(limits: &GatewayLimits) -> ServeError {

@@ -1,17 +1,18 @@
 //! Requests that go to their provider byte for byte.
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use http::Request;
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_gateway::{
     Gateway, Passthrough, PassthroughBody, PassthroughReply, Principal, ReceivedRequest,
+    is_multipart,
 };
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -40,13 +41,20 @@ pub(crate) fn passthrough(
 
 /// Answers a request to an endpoint that is only passed through.
 pub(crate) async fn answer(
-    State(gateway): State<Gateway>,
+    gateway: &Gateway,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, request.headers())?;
+    let client = authenticate(gateway, request.headers())?;
     let slot = gateway.acquire_slot()?;
     let (head, body) = request.into_parts();
-    let body = body::read(&head.headers, body, &gateway.config().limits).await?;
+    let content_type = head.headers.get(CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let limits = &gateway.config().limits;
+    let body = if content_type.is_some_and(is_multipart) {
+        body::read_any(&head.headers, body, limits).await?
+    } else {
+        body::read(&head.headers, body, limits).await?
+    };
     let access = head.extensions.get::<Access>().cloned();
     let passthrough = gateway.passthrough_only(&client, &received(&head, &body))?;
     drop(body);

@@ -22,14 +22,10 @@ pub fn router(gateway: &Gateway) -> Router {
         // Claude clients probe for a server before their first request.
         .route("/api/hello", get(hello))
         .route("/v1/chat/completions", post(chat))
-        .route("/v1/audio/speech", post(passthrough::answer))
-        .route("/v1/embeddings", post(passthrough::answer))
-        .route("/v1/images/generations", post(passthrough::answer))
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(counting::answer))
         .route("/v1/models", get(listing::all))
         .route("/v1/models/{*id}", get(listing::one))
-        .route("/v1/moderations", post(passthrough::answer))
         .route("/v1/responses", post(responses))
         .route(
             "/v1/responses/{id}",
@@ -37,7 +33,7 @@ pub fn router(gateway: &Gateway) -> Router {
         )
         .route("/v1/responses/{id}/cancel", post(stored::cancel))
         .route("/v1/responses/{id}/input_items", get(stored::input_items))
-        .fallback(no_such_address)
+        .fallback(further)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn(write_refusal))
         .with_state(gateway.clone())
@@ -83,9 +79,17 @@ async fn hello() -> Response {
     json("{}")
 }
 
-async fn no_such_address(uri: Uri) -> HttpRefusal {
-    let message = format!("there is nothing at {}", uri.path());
-    ServeError::new(ServeErrorKind::NoSuchAddress, message).into()
+/// Answers at an address that the gateway passes through, if it is one.
+async fn further(
+    State(gateway): State<Gateway>,
+    request: Request<Body>,
+) -> Result<Response, HttpRefusal> {
+    let path = request.uri().path();
+    if gateway.has_endpoint(path) {
+        return passthrough::answer(&gateway, request).await;
+    }
+    let message = format!("there is nothing at {path}");
+    Err(ServeError::new(ServeErrorKind::NoSuchAddress, message).into())
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> HttpRefusal {

@@ -1,5 +1,6 @@
 //! The port to a server's own API: sends a request unchanged, and receives the response unchanged.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use async_trait::async_trait;
@@ -16,8 +17,8 @@ use crate::chat_model::ModelError;
 ///
 /// - One call MUST make at most one request, and MUST NOT retry or follow a redirect.
 /// - The request MUST go to the configured server, to the resource that belongs to its endpoint. A path that is not
-///   exactly one of [`endpoints`](Self::endpoints), and the methods CONNECT and TRACE, MUST be refused as
-///   `Unsupported` before anything is sent.
+///   [served](Self::serves), and the methods CONNECT and TRACE, MUST be refused as `Unsupported` before anything is
+///   sent.
 /// - Method, query and body MUST be sent unchanged, the body byte for byte. Only characters that a URL does not
 ///   permit may be percent-encoded in the query.
 /// - These request headers MUST NOT be sent:
@@ -46,8 +47,15 @@ use crate::chat_model::ModelError;
 #[async_trait]
 pub trait Upstream: fmt::Debug + Send + Sync {
     /// The paths that the server serves, as clients of its vendor's API name them: below the root of the API, such
-    /// as `/v1/messages`, whatever path the configured base URL has. Each begins with a slash, and occurs once.
-    fn endpoints(&self) -> &[&str];
+    /// as `/v1/messages`, whatever path the configured base URL has. Each begins with a slash, and occurs once. One
+    /// that ends in `/*` stands for all paths below it.
+    fn endpoints(&self) -> &[Cow<'static, str>];
+
+    /// Whether a path is that of an endpoint: whether one [covers](endpoint_covers) it.
+    fn serves(&self, path: &str) -> bool {
+        let mut endpoints = self.endpoints().iter();
+        endpoints.any(|endpoint| endpoint_covers(endpoint, path))
+    }
 
     /// Sends a request, and returns the response as soon as its head has arrived. Dropping the future cancels the
     /// request by closing the connection.
@@ -59,6 +67,27 @@ pub trait Upstream: fmt::Debug + Send + Sync {
     async fn send(&self, request: RawRequest) -> Result<RawReply, ModelError>;
 }
 
+/// Whether an endpoint covers a path: it is the same, or below an endpoint that ends in `/*`.
+///
+/// Below it, a path is only covered if no server can take it for another one: it has no empty segment, none of dots
+/// alone, and no escapes.
+#[must_use]
+pub fn endpoint_covers(endpoint: &str, path: &str) -> bool {
+    let Some(folder) = endpoint
+        .strip_suffix('*')
+        .filter(|name| name.ends_with('/'))
+    else {
+        return endpoint == path;
+    };
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.split('/').all(is_plain_segment))
+}
+
+fn is_plain_segment(segment: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()+,;=".contains(&byte);
+    segment.bytes().all(is_plain) && segment.bytes().any(|byte| byte != b'.')
+}
+
 /// A request as a client sent it.
 #[derive(Clone)]
 pub struct RawRequest {
@@ -68,7 +97,7 @@ pub struct RawRequest {
     pub headers: HeaderMap,
     /// The method.
     pub method: Method,
-    /// The path: one of [`Upstream::endpoints`].
+    /// The path, which is one that is [served](Upstream::serves).
     pub path: String,
     /// The query without the question mark.
     pub query: Option<String>,
@@ -114,4 +143,39 @@ pub trait RawBody: Send {
     /// [`ModelError`] if the body breaks off, is too large, or the server is silent for too long. Every later call
     /// returns the same failure.
     async fn next(&mut self) -> Result<Option<Bytes>, ModelError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::endpoint_covers;
+
+    #[test]
+    fn an_endpoint_covers_itself_or_what_is_plainly_below_it() {
+        assert!(endpoint_covers("/v1/files", "/v1/files"));
+        for path in ["/v1/files/f-1", "/v1/files/f-1/content", "/v1/files/a.b"] {
+            assert!(endpoint_covers("/v1/files/*", path), "{path}");
+            assert!(!endpoint_covers("/v1/files", path), "{path}");
+        }
+        for path in [
+            "",
+            "/",
+            "/v1/files",
+            "/v1/files/",
+            "/v1/files//x",
+            "/v1/files/x/",
+            "/v1/files/.",
+            "/v1/files/../models",
+            "/v1/files/...",
+            "/v1/files/%2e%2e/models",
+            "/v1/files/a%2Fb",
+            "/v1/files/a\\b",
+            "/v1/files/a?b",
+            "/v1/files/a#b",
+            "/v1/files/ä",
+            "/V1/files/x",
+            "//v1/files/x",
+        ] {
+            assert!(!endpoint_covers("/v1/files/*", path), "{path}");
+        }
+    }
 }

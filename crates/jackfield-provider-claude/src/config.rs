@@ -1,5 +1,7 @@
 //! The configuration of Claude.
 
+use std::sync::Arc;
+
 use http::header::{AUTHORIZATION, CONTENT_TYPE, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue};
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
@@ -17,6 +19,9 @@ pub struct ClaudeConfig {
     pub base_url: BaseUrl,
     /// The values of the `anthropic-beta` header.
     pub betas: Vec<String>,
+    /// Further endpoints that requests of clients are sent to unchanged, such as `/v1/files`; with `/*` at its end, a
+    /// path stands for all below it. None by default.
+    pub endpoints: Vec<Arc<str>>,
     /// The key; self-hosted servers need none.
     pub key: Option<Secret>,
     /// The header for the key.
@@ -76,6 +81,7 @@ impl ClaudeConfig {
         Ok(Self {
             base_url: BaseUrl::parse(base_url)?,
             betas: Vec::new(),
+            endpoints: Vec::new(),
             key: None,
             key_header: KeyHeader::default(),
             missing_key: None,

@@ -9,7 +9,8 @@ use crate::config::{BETA, ClaudeConfig, InvalidConfig, VERSION};
 
 /// The upstream of the configured server; sends nothing yet.
 ///
-/// It serves `/v1/messages` and `/v1/messages/count_tokens`. The configured key replaces the client's, and the
+/// It serves `/v1/messages`, `/v1/messages/count_tokens` and the configured further
+/// [endpoints](ClaudeConfig::endpoints). The configured key replaces the client's, and the
 /// configured betas are added to the client's. The version is the client's, else the configured one, else that of a
 /// model with an unknown name.
 ///
@@ -28,7 +29,12 @@ pub fn upstream(
     if let Some(betas) = headers.remove(BETA) {
         lists.insert(BETA, betas);
     }
-    let endpoints = ENDPOINTS.map(|path| Endpoint::new(path, path)).to_vec();
+    let mut endpoints = ENDPOINTS.map(|path| Endpoint::new(path, path)).to_vec();
+    for path in &config.endpoints {
+        if !endpoints.iter().any(|endpoint| endpoint.path == **path) {
+            endpoints.push(Endpoint::new(path.to_string(), path.to_string()));
+        }
+    }
     let mut settings = UpstreamSettings::new(config.base_url.clone(), endpoints);
     settings.defaults.insert(VERSION, version);
     settings.headers = headers;

@@ -3,13 +3,14 @@
 mod body;
 mod headers;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use async_trait::async_trait;
 use http::{HeaderMap, Method, Request};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_ports::chat_model::ModelError;
-use jackfield_ports::upstream::{RawReply, RawRequest, Upstream};
+use jackfield_ports::upstream::{RawReply, RawRequest, Upstream, endpoint_covers};
 
 use self::body::HttpBody;
 use crate::base_url::BaseUrl;
@@ -20,7 +21,7 @@ use crate::transport::{MAX_REPLY, Transport};
 /// Never retries; dropping a future cancels its request.
 pub struct HttpUpstream {
     /// The paths, in the order of the settings' endpoints.
-    paths: Vec<&'static str>,
+    paths: Vec<Cow<'static, str>>,
     settings: UpstreamSettings,
     transport: Transport,
 }
@@ -46,20 +47,36 @@ pub struct UpstreamSettings {
 }
 
 /// A served endpoint.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Endpoint {
-    /// The path by which clients name it, such as `/v1/messages`.
-    pub path: &'static str,
-    /// Its path below the base URL.
-    pub resource: &'static str,
+    /// The path by which clients name it, such as `/v1/messages`; with `/*` at its end, all paths below.
+    pub path: Cow<'static, str>,
+    /// Its path below the base URL, with the same end.
+    pub resource: Cow<'static, str>,
 }
 
 impl Endpoint {
     /// An endpoint with this path, and this path below the base URL; both begin with a slash.
     #[must_use]
-    pub const fn new(path: &'static str, resource: &'static str) -> Self {
-        Self { path, resource }
+    pub fn new(path: impl Into<Cow<'static, str>>, resource: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            path: path.into(),
+            resource: resource.into(),
+        }
+    }
+
+    /// The resource of a path that it covers.
+    fn resource_of(&self, path: &str) -> Option<String> {
+        if !endpoint_covers(&self.path, path) {
+            return None;
+        }
+        match (self.path.strip_suffix('*'), self.resource.strip_suffix('*')) {
+            (Some(folder), Some(resource)) => {
+                Some(format!("{resource}{}", path.strip_prefix(folder)?))
+            }
+            (_, _) => Some(self.resource.to_string()),
+        }
     }
 }
 
@@ -93,7 +110,8 @@ impl HttpUpstream {
     /// Creates the upstream; sends nothing.
     #[must_use]
     pub fn new(settings: UpstreamSettings, transport: Transport) -> Self {
-        let paths = settings.endpoints.iter().map(|endpoint| endpoint.path);
+        let paths = settings.endpoints.iter();
+        let paths = paths.map(|endpoint| endpoint.path.clone());
         Self {
             paths: paths.collect(),
             settings,
@@ -104,8 +122,8 @@ impl HttpUpstream {
     /// The request on the wire.
     fn prepare(&self, request: RawRequest) -> Result<Request<bytes::Bytes>, ModelFailure> {
         let mut endpoints = self.settings.endpoints.iter();
-        let endpoint = endpoints.find(|endpoint| endpoint.path == request.path);
-        let Some(endpoint) = endpoint else {
+        let resource = endpoints.find_map(|endpoint| endpoint.resource_of(&request.path));
+        let Some(resource) = resource else {
             // The path is the client's, and may contain anything.
             let message = "this provider does not serve the requested path";
             return Err(before_send(ModelFailureKind::Unsupported, message));
@@ -117,7 +135,7 @@ impl HttpUpstream {
         if let (None, Some(why)) = (&self.settings.key, &self.settings.missing_key) {
             return Err(before_send(ModelFailureKind::Unauthenticated, why));
         }
-        let mut url = self.settings.base_url.join(endpoint.resource);
+        let mut url = self.settings.base_url.join(&resource);
         if let Some(query) = &request.query {
             // The rest would be taken for a fragment, and lost.
             if query.contains('#') {
@@ -143,7 +161,7 @@ impl HttpUpstream {
 
 #[async_trait]
 impl Upstream for HttpUpstream {
-    fn endpoints(&self) -> &[&str] {
+    fn endpoints(&self) -> &[Cow<'static, str>] {
         &self.paths
     }
 

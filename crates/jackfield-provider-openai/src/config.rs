@@ -1,6 +1,7 @@
 //! The configuration of OpenAI, or of a compatible server.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue};
@@ -22,6 +23,9 @@ pub struct OpenAiConfig {
     /// The endpoints of the server that requests of clients are sent to unchanged, beside that of
     /// [`api`](Self::api); all by default.
     pub endpoints: Vec<Endpoint>,
+    /// Further endpoints that requests of clients are sent to unchanged, by the paths of OpenAI's API, such as
+    /// `/v1/embeddings`; with `/*` at its end, a path stands for all below it. None by default.
+    pub further: Vec<Arc<str>>,
     /// The key; self-hosted servers need none.
     pub key: Option<Secret>,
     /// The reason why a required key is missing, in a sentence; requests fail with it.
@@ -48,22 +52,14 @@ pub enum Api {
     Responses,
 }
 
-/// An endpoint of OpenAI's, which compatible servers need not have.
+/// An endpoint of OpenAI's for messages, which compatible servers need not have.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Endpoint {
     /// `/v1/chat/completions`.
     ChatCompletions,
-    /// `/v1/embeddings`.
-    Embeddings,
-    /// `/v1/images/generations`.
-    Images,
-    /// `/v1/moderations`.
-    Moderations,
     /// `/v1/responses`.
     Responses,
-    /// `/v1/audio/speech`.
-    Speech,
 }
 
 /// Invalid settings.
@@ -99,14 +95,7 @@ impl Api {
 
 impl Endpoint {
     /// All endpoints.
-    pub const ALL: &'static [Self] = &[
-        Self::ChatCompletions,
-        Self::Embeddings,
-        Self::Images,
-        Self::Moderations,
-        Self::Responses,
-        Self::Speech,
-    ];
+    pub const ALL: &'static [Self] = &[Self::ChatCompletions, Self::Responses];
 
     /// The endpoint of an API.
     #[must_use]
@@ -122,11 +111,7 @@ impl Endpoint {
     pub const fn path(self) -> &'static str {
         match self {
             Self::ChatCompletions => "/v1/chat/completions",
-            Self::Embeddings => "/v1/embeddings",
-            Self::Images => "/v1/images/generations",
-            Self::Moderations => "/v1/moderations",
             Self::Responses => "/v1/responses",
-            Self::Speech => "/v1/audio/speech",
         }
     }
 
@@ -134,11 +119,7 @@ impl Endpoint {
     pub(crate) const fn resource(self) -> &'static str {
         match self {
             Self::ChatCompletions => "/chat/completions",
-            Self::Embeddings => "/embeddings",
-            Self::Images => "/images/generations",
-            Self::Moderations => "/moderations",
             Self::Responses => "/responses",
-            Self::Speech => "/audio/speech",
         }
     }
 }
@@ -179,6 +160,7 @@ impl OpenAiConfig {
             api: Api::default(),
             base_url,
             endpoints: Endpoint::ALL.to_vec(),
+            further: Vec::new(),
             key: None,
             missing_key: None,
             organization: None,

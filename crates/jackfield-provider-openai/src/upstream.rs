@@ -8,8 +8,8 @@ use crate::config::{Endpoint, InvalidConfig, OpenAiConfig};
 
 /// The upstream of the configured server; sends nothing yet.
 ///
-/// It serves the [endpoints](OpenAiConfig::endpoints) of the configuration, and that of its
-/// [API](OpenAiConfig::api). The configured key, organization and project replace the client's.
+/// It serves the [endpoints](OpenAiConfig::endpoints) of the configuration, that of its [API](OpenAiConfig::api), and
+/// the configured [further ones](OpenAiConfig::further). The configured key, organization and project replace the client's.
 ///
 /// # Errors
 ///
@@ -22,9 +22,21 @@ pub fn upstream(
         config.endpoints.contains(endpoint) || *endpoint == Endpoint::of(config.api)
     };
     let endpoints = Endpoint::ALL.iter().filter(|endpoint| served(endpoint));
-    let endpoints = endpoints
-        .map(|endpoint| upstream::Endpoint::new(endpoint.path(), endpoint.resource()))
-        .collect();
+    let endpoints =
+        endpoints.map(|endpoint| upstream::Endpoint::new(endpoint.path(), endpoint.resource()));
+    let mut endpoints: Vec<upstream::Endpoint> = endpoints.collect();
+    for path in &config.further {
+        // The base URL has a path of its own in place of the version.
+        let Some(resource) = path.strip_prefix("/v1") else {
+            continue;
+        };
+        if !endpoints.iter().any(|endpoint| endpoint.path == **path) {
+            endpoints.push(upstream::Endpoint::new(
+                path.to_string(),
+                resource.to_owned(),
+            ));
+        }
+    }
     let mut settings = UpstreamSettings::new(config.base_url.clone(), endpoints);
     settings.headers = config.headers()?;
     settings.headers.remove(CONTENT_TYPE);

@@ -7,14 +7,14 @@ use std::time::Duration;
 use jackfield_assembly::{
     ApprovalsMode, Assembly, Config, ConfigError, DisconnectSetting, Environment, KeyState,
     OpenJournal, ProviderState, ResponsesSetting, ServeConfig, ServeLimits, ServerStatus,
-    ServerToolbox,
+    ServerToolbox, TokenEndpoint,
 };
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::Disconnect;
 use jackfield_gateway::{
-    ApiKeys, AssistantConfig, Gateway, GatewayConfig, GatewayLimits, KeySummary, PassthroughConfig,
-    PassthroughUpstream, Principal, ProviderSummary, ServerDirectory, ServerSummary,
-    ServerSummaryState,
+    ApiKeys, AssistantConfig, Gateway, GatewayConfig, GatewayLimits, KeySummary, OpenEndpoint,
+    PassthroughConfig, PassthroughUpstream, Principal, ProviderSummary, ServerDirectory,
+    ServerSummary, ServerSummaryState,
 };
 
 /// Makes the gateway.
@@ -84,6 +84,7 @@ pub(crate) fn gateway(
         offered_tools: serve.offer.clone(),
         options,
         passthrough: PassthroughConfig {
+            endpoints: serve.endpoints.clone(),
             is_enabled: serve.passthrough,
             keeps_responses: serve.responses == ResponsesSetting::Kept,
             upstreams: upstreams.collect(),
@@ -111,6 +112,7 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
     for ((name, token), (_, digest)) in serve.tokens.iter().zip(digests) {
         let client = Principal {
             admin: token.admin,
+            endpoints: token.endpoints.iter().map(endpoint).collect(),
             name: Arc::clone(name),
             passthrough: token.passthrough,
             principal: Arc::clone(token.principal.as_ref().unwrap_or(name)),
@@ -119,6 +121,13 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
         clients.push((digest?, client));
     }
     Ok(ApiKeys::new(clients))
+}
+
+fn endpoint(endpoint: &TokenEndpoint) -> OpenEndpoint {
+    OpenEndpoint {
+        path: Arc::clone(&endpoint.path),
+        provider: Arc::clone(&endpoint.provider),
+    }
 }
 
 const fn limits(limits: &ServeLimits) -> GatewayLimits {

@@ -11,6 +11,7 @@ use jackfield_engine::ServerTools;
 use toml::de::DeValue;
 
 use crate::document::Section;
+use crate::endpoints::{self, TokenEndpoint};
 use crate::file::{Trust, trust_help};
 use crate::form::{self, ValueForm};
 use crate::place::ConfigProblem;
@@ -51,6 +52,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         access_log: form::flag(), "Whether each request is a line of the log";
         approvals: form::one_of(&approvals), "What becomes of a call that needs a word";
         disconnect: form::one_of(&disconnect), "What becomes of a turn whose client goes away";
+        endpoints: form::of(ValueForm::Texts("/v1/images/*"), endpoints::for_all), "The endpoints, beside those for messages, that go to the provider of the model that a request names";
         extensions: form::flag(), "Whether Chat Completions says what its vendor has no field for";
         keep_alive: keep_alive, "How long a stream says nothing at most";
         log: form::one_of(&logs), "The form of the log";
@@ -99,6 +101,7 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
         let mut section = Section::of(&names, &entry);
         let mut token = TokenConfig {
             admin: false,
+            endpoints: Vec::new(),
             passthrough: None,
             place: entry.place,
             principal: None,
@@ -111,6 +114,7 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
             sha256: form::of(ValueForm::Text(DIGEST), digest), "The SHA-256 digest of the token";
             passthrough: form::one_of(&PASSTHROUGH), "Whether its requests go to their provider byte for byte";
         }
+        token.endpoints = token_endpoints(section.section("endpoints"));
         token.passthrough = passthrough.map(|(passthrough, _)| passthrough);
         let sources = [
             env.map(|(name, _)| TokenSource::Variable(name)),
@@ -133,6 +137,27 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
         section.finish();
         serve.tokens.insert(entry.name, token);
     }
+}
+
+/// Reads the endpoints of a token.
+fn token_endpoints(section: Section<'_>) -> Vec<TokenEndpoint> {
+    let table = section.again();
+    let mut read = Vec::new();
+    for entry in section.entries() {
+        let form = form::of(ValueForm::Text("openai"), endpoints::provider);
+        let about = "The provider that requests of the token to this endpoint go to";
+        let provider = table.value(&entry, form, about);
+        if let Err(message) = endpoints::check(&entry.name) {
+            table.problem(ConfigProblem::new(entry.place, message));
+        } else if let Some(provider) = provider {
+            read.push(TokenEndpoint {
+                path: entry.name,
+                place: entry.place,
+                provider,
+            });
+        }
+    }
+    read
 }
 
 /// Parses an address with its port.

@@ -52,6 +52,7 @@ fn is_list(key: &str) -> bool {
         "args.NAME",
         "allow.NAME",
         "deny.NAME",
+        "serve.endpoints.NAME",
         "serve.offer.NAME",
         "serve.tools.NAME",
         "assistants.NAME.tools.NAME",
@@ -124,7 +125,9 @@ fn what_the_schema_takes_the_reader_takes_and_the_other_way_round() {
         let kinds = kinds(&schema);
         let is_table = kinds.contains("object") && kinds.len() == 1;
         // A web API is taken whole, and a keyword of its parameters is whatever JSON Schema says.
-        let is_part = key.starts_with("web.tools.") || is_list(&key);
+        // The path of a token's endpoint is no free name.
+        let is_endpoint = key == "serve.tokens.NAME.endpoints.NAME";
+        let is_part = key.starts_with("web.tools.") || is_list(&key) || is_endpoint;
         if is_table || is_part || is_of_a_kind(&key, &known) {
             continue;
         }

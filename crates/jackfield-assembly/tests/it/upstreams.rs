@@ -38,19 +38,18 @@ fn each_provider_serves_what_its_server_has() {
     let own = |provider: &str| assembled.upstreams[provider].is_passthrough;
     assert!(own("claude") && own("openai"), "a vendor's own API");
     assert!(!own("any") && !own("deepseek") && !own("likely"));
-    let all = "/v1/chat/completions /v1/embeddings /v1/responses";
+    let open = "/v1/audio/speech /v1/audio/transcriptions /v1/audio/translations /v1/embeddings /v1/images/* \
+                /v1/moderations";
+    let chat = format!("/v1/chat/completions {open}");
+    let all = format!("/v1/chat/completions /v1/responses {open}");
     for (provider, expected) in [
-        ("any", "/v1/chat/completions"),
+        ("any", &*chat),
         ("claude", "/v1/messages /v1/messages/count_tokens"),
-        ("deepseek", "/v1/chat/completions"),
-        ("likely", all),
-        ("mistral", "/v1/chat/completions /v1/embeddings"),
-        (
-            "openai",
-            "/v1/chat/completions /v1/embeddings /v1/images/generations /v1/moderations \
-             /v1/responses /v1/audio/speech",
-        ),
-        ("other", "/v1/responses"),
+        ("deepseek", &chat),
+        ("likely", &all),
+        ("mistral", &chat),
+        ("openai", &all),
+        ("other", &format!("/v1/responses {open}")),
     ] {
         let upstream = &assembled.upstreams[provider];
         assert_eq!(
@@ -60,6 +59,38 @@ fn each_provider_serves_what_its_server_has() {
         );
     }
     assert!(!format!("{assembled:?}").contains("of-openai"));
+}
+
+#[test]
+fn an_endpoint_is_open_where_the_configuration_names_it() {
+    let text = "[serve]\nendpoints = ['/v1/rerank']\n\
+                [serve.tokens.a]\nenv = 'A'\n[serve.tokens.a.endpoints]\n'/v1/files/*' = 'claude'\n\
+                [serve.tokens.b]\nenv = 'B'\n[serve.tokens.b.endpoints]\n'/v1/files/*' = 'claude'\n\
+                '/v1/batches' = 'openai'\n[providers.openai]\n";
+    let assembled = assembled(&Registry::default(), text);
+    for (provider, expected) in [
+        (
+            "claude",
+            "/v1/messages /v1/messages/count_tokens /v1/files/*",
+        ),
+        (
+            "openai",
+            "/v1/chat/completions /v1/responses /v1/rerank /v1/batches",
+        ),
+    ] {
+        let upstream = &assembled.upstreams[provider].upstream;
+        assert_eq!(upstream.endpoints().join(" "), expected);
+    }
+    let world = World::new().with_user(
+        "[serve.tokens.a]\nenv = 'A'\nendpoints.'/v1/files' = 'opneai'\n[providers.openai]\n",
+    );
+    let environment = Environment::from_iter([("A", "a-0123456789abcdef")]);
+    let assembled = Registry::default().assemble(&world.load().unwrap(), &environment);
+    let message = assembled.unwrap_err().to_string();
+    assert!(
+        message.contains("there is no provider `opneai`; did you mean `openai`?"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -284,3 +284,45 @@ fn a_wrong_flag_and_a_wrong_variable_are_told_by_their_names() {
              there are: claude, deepseek, llama-cpp, mistral, ollama, openai, vllm"
     );
 }
+
+#[test]
+fn an_endpoint_that_must_not_be_open_is_told() {
+    for (endpoint, expected) in [
+        (
+            "embeddings",
+            "`embeddings` is no endpoint: one is `/v1/` and names, such as `/v1/embeddings`, or all below a name, \
+             such as `/v1/images/*`",
+        ),
+        (
+            "/v1/chat/completions",
+            "`/v1/chat/completions` is an endpoint of the gateway itself",
+        ),
+        (
+            "/v1/responses/*",
+            "`/v1/responses/*` is an endpoint of the gateway itself",
+        ),
+        (
+            "/v1/files/x/*",
+            "data of the account lie at `/v1/files`, which all clients would share: name `/v1/files/x/*` in \
+             `endpoints` of a token",
+        ),
+        (
+            "/v1/audio/*",
+            "data of the account lie at `/v1/audio/voice_consents`, which all clients would share: name \
+             `/v1/audio/*` in `endpoints` of a token",
+        ),
+    ] {
+        check(
+            &format!("[serve]\nendpoints = ['{endpoint}']"),
+            &[&format!("2: key `serve.endpoints`: {expected}")],
+        );
+    }
+    for endpoint in [
+        "", "/v1", "/v1/", "/v1/*/x", "/v1/../x", "/v2/x", "/v1/x/", "/v1/a b", "/v1/x*",
+    ] {
+        let text = format!("[serve.tokens.a]\nenv = 'A'\nendpoints.'{endpoint}' = 'openai'");
+        let problems = World::new().with_user(&text).problems();
+        assert_eq!(problems.len(), 1, "{endpoint}: {problems:?}");
+        assert!(problems[0].contains("is no endpoint"), "{problems:?}");
+    }
+}

@@ -11,6 +11,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::Engine;
 
+use super::ReceivedRequest;
 use crate::api_keys::Principal;
 use crate::gateway::Gateway;
 use crate::ids;
@@ -30,7 +31,7 @@ impl SpendingDraft {
     pub(super) fn new(
         gateway: &Gateway,
         client: &Principal,
-        endpoint: &str,
+        request: &ReceivedRequest,
         model: ModelRef,
         request_bytes: usize,
     ) -> Self {
@@ -41,7 +42,7 @@ impl SpendingDraft {
             engine: gateway.engine().clone(),
             record: SpendingRecord {
                 at: WallTime::from_millis(0).after(now.unwrap_or_default()),
-                endpoint: endpoint.into(),
+                endpoint: endpoint(&request.path),
                 first_token: None,
                 id: ids::random().into(),
                 model,
@@ -95,5 +96,24 @@ impl Drop for SpendingDraft {
     }
 }
 
+/// The endpoint of a path, which is as long as a client likes.
+fn endpoint(path: &str) -> Arc<str> {
+    let end = path.floor_char_boundary(MAX_ENDPOINT);
+    path.get(..end).unwrap_or_default().into()
+}
+
+/// The maximum length of a recorded endpoint, in bytes.
+const MAX_ENDPOINT: usize = 200;
 /// The endpoints whose usage is estimated if the provider reports none.
 const GENERATING: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recorded_endpoint_is_bounded() {
+        assert_eq!(&*endpoint("/v1/embeddings"), "/v1/embeddings");
+        assert_eq!(endpoint(&"ä".repeat(200)).len(), MAX_ENDPOINT);
+    }
+}

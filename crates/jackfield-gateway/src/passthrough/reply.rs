@@ -25,6 +25,16 @@ pub(super) struct ModelNames {
     pub(super) upstream: String,
 }
 
+impl ModelNames {
+    /// These names of a model.
+    pub(super) fn new(client: &str, upstream: &str) -> Self {
+        Self {
+            client: serde_json::Value::from(client).to_string(),
+            upstream: serde_json::Value::from(upstream).to_string(),
+        }
+    }
+}
+
 /// The form of a reply's body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum BodyForm {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::json::{self, Member};
+use super::reply::ModelNames;
 
 /// The members of a request's body that matter here.
 #[derive(Debug)]
@@ -62,9 +63,18 @@ impl<'a> RequestBody<'a> {
         options.is_some_and(|options| json::is_true(&options, "include_usage"))
     }
 
-    /// The body for the provider: with this name of the model, and, if `adds_usage` is set, with a demand for usage
-    /// in the stream. `body` is the body that was read.
-    pub(super) fn for_upstream(&self, body: &Bytes, model: &str, adds_usage: bool) -> Bytes {
+    /// What the provider gets: the body with this name of the model, and, if `adds_usage` is set, with a demand for
+    /// usage in the stream. `body` is the body that was read.
+    pub(super) fn for_upstream(&self, body: &Bytes, model: &str, adds_usage: bool) -> UpstreamBody {
+        UpstreamBody {
+            body: self.edited(body, model, adds_usage),
+            is_stream: self.is_true("stream"),
+            change: (*self.model != *model).then(|| ModelNames::new(&self.model, model)),
+            removes_usage: adds_usage,
+        }
+    }
+
+    fn edited(&self, body: &Bytes, model: &str, adds_usage: bool) -> Bytes {
         let mut edits = Vec::new();
         let model_json = serde_json::Value::from(model).to_string();
         let mut model_edit = String::new();
@@ -93,6 +103,18 @@ impl<'a> RequestBody<'a> {
     }
 }
 
+/// A body for a provider, and what it means for the reply.
+#[derive(Debug)]
+pub(super) struct UpstreamBody {
+    pub(super) body: Bytes,
+    /// The model's names, if they differ.
+    pub(super) change: Option<ModelNames>,
+    /// Whether it asks for a stream.
+    pub(super) is_stream: bool,
+    /// Whether it asks for usage that the client did not ask for.
+    pub(super) removes_usage: bool,
+}
+
 /// The change of `stream_options` that asks for usage.
 fn usage_edit(options: &Member<'_>) -> (Range<usize>, String) {
     let Some(members) = json::members(options.value) else {
@@ -118,7 +140,7 @@ mod tests {
         let bytes = Bytes::from(body.to_owned());
         let request = RequestBody::read(&bytes).unwrap();
         let sent = request.for_upstream(&bytes, model, adds_usage);
-        String::from_utf8(sent.to_vec()).unwrap()
+        String::from_utf8(sent.body.to_vec()).unwrap()
     }
 
     #[test]

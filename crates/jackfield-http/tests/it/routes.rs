@@ -145,6 +145,7 @@ async fn a_turn_of_the_own_api_ends_with_its_answer() {
 #[tokio::test]
 async fn a_client_needs_one_of_the_keys() {
     let client = Principal {
+        endpoints: Vec::new(),
         admin: false,
         name: "ann".into(),
         passthrough: None,

@@ -33,6 +33,7 @@ impl UpstreamHarness for OpenAiUpstream {
                 config.endpoints = Vec::new();
             }
             Self::OpenAi => {
+                config.further = vec!["/v1/embeddings".into(), "/v1/files/*".into()];
                 config.organization = Some("org-1".to_owned());
                 config.project = Some("proj-1".to_owned());
             }
@@ -45,11 +46,9 @@ impl UpstreamHarness for OpenAiUpstream {
             Self::Compatible => &[("/v1/chat/completions", "/chat/completions")],
             Self::OpenAi => &[
                 ("/v1/chat/completions", "/v1/chat/completions"),
-                ("/v1/embeddings", "/v1/embeddings"),
-                ("/v1/images/generations", "/v1/images/generations"),
-                ("/v1/moderations", "/v1/moderations"),
                 ("/v1/responses", "/v1/responses"),
-                ("/v1/audio/speech", "/v1/audio/speech"),
+                ("/v1/embeddings", "/v1/embeddings"),
+                ("/v1/files/*", "/v1/files/*"),
             ],
         }
     }
@@ -84,9 +83,9 @@ fn the_endpoints_are_those_of_the_server_and_that_of_its_api() {
     assert_eq!(
         served(
             Api::ChatCompletions,
-            &[Endpoint::Embeddings, Endpoint::Embeddings]
+            &[Endpoint::Responses, Endpoint::Responses]
         ),
-        "/v1/chat/completions /v1/embeddings"
+        "/v1/chat/completions /v1/responses"
     );
 }
 

@@ -14,7 +14,7 @@ pub trait UpstreamHarness: Sync {
     fn connect(&self, base_url: &str, key: &str) -> Self::Upstream;
 
     /// The endpoints in the adapter's documentation: for each, the path by which clients name it, and the path that
-    /// the server sees.
+    /// the server sees. Both end in `/*` if the endpoint stands for all paths below.
     fn endpoints(&self) -> &[(&str, &str)];
 
     /// The headers that the adapter adds with this key, except for `accept` and `user-agent`.

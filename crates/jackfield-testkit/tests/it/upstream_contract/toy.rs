@@ -1,5 +1,6 @@
 //! The upstream of a toy vendor, with a switch for every mistake that an adapter can make.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use async_trait::async_trait;
@@ -98,11 +99,16 @@ impl fmt::Debug for Toy {
 
 #[async_trait]
 impl Upstream for Toy {
-    fn endpoints(&self) -> &[&str] {
+    fn endpoints(&self) -> &[Cow<'static, str>] {
+        const ALL: [Cow<'static, str>; 3] = [
+            Cow::Borrowed("/v1/talk"),
+            Cow::Borrowed("/v1/count"),
+            Cow::Borrowed("/v1/sing"),
+        ];
         if self.has(Fault::ListsMore) {
-            &["/v1/talk", "/v1/count", "/v1/sing"]
+            &ALL
         } else {
-            &["/v1/talk", "/v1/count"]
+            &ALL[..2]
         }
     }
 

@@ -1,0 +1,189 @@
+//! Requests to endpoints that are only passed through, beside those for messages.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Method;
+use http::header::CONTENT_TYPE;
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::request::ModelRef;
+use jackfield_ports::upstream::endpoint_covers;
+
+use super::language::Language;
+use super::reply::ModelNames;
+use super::request::{RequestBody, UpstreamBody};
+use super::{Passthrough, ReceivedRequest, multipart};
+use crate::api_keys::Principal;
+use crate::config::PassthroughUpstream;
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// Whether a path is that of an endpoint which is only passed through, for any client.
+    #[must_use]
+    pub fn has_endpoint(&self, path: &str) -> bool {
+        let config = self.config();
+        let mut open = config.passthrough.endpoints.iter();
+        open.any(|endpoint| endpoint_covers(endpoint, path))
+            || config.api_keys.clients().any(|client| {
+                let mut own = client.endpoints.iter();
+                own.any(|endpoint| endpoint_covers(&endpoint.path, path))
+            })
+    }
+
+    /// The request to an endpoint that is only passed through.
+    ///
+    /// A token can open an endpoint at one provider: then any method is passed through, with any body. At other
+    /// endpoints the body names a model, as JSON or as a field of a form, and the model has the provider.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint is not open to the client, the body names no model, or pass-through is disabled.
+    pub fn passthrough_only(
+        &self,
+        client: &Principal,
+        request: &ReceivedRequest,
+    ) -> Result<Passthrough, ServeError> {
+        let named = NamedModel::read(request);
+        let mut own = client.endpoints.iter();
+        if let Some(endpoint) = own.find(|own| endpoint_covers(&own.path, &request.path)) {
+            let upstream = self.endpoint_upstream(client, request, &endpoint.provider)?;
+            // A model that is none of this provider is not the gateway's affair here.
+            let model = named.as_ref().map(|named| match self.model(&named.name) {
+                Ok(model) if model.provider == endpoint.provider => model,
+                Ok(_) | Err(_) => ModelRef {
+                    model: named.name.as_ref().into(),
+                    provider: Arc::clone(&endpoint.provider),
+                },
+            });
+            return Ok(self.prepare_endpoint(client, request, named, model, upstream));
+        }
+        let mut open = self.config().passthrough.endpoints.iter();
+        if !open.any(|endpoint| endpoint_covers(endpoint, &request.path)) {
+            let message = format!("{} is not open to this client", request.path);
+            return Err(ServeError::new(ServeErrorKind::NoSuchAddress, message));
+        }
+        if request.method != Method::POST {
+            let message = format!("{} is not for {}", request.method, request.path);
+            return Err(ServeError::new(ServeErrorKind::NoSuchAddress, message));
+        }
+        let named = named.ok_or_else(|| {
+            let message = "the body has to name one `model`, as a JSON object or as a form (`multipart/form-data`)";
+            ServeError::new(ServeErrorKind::Invalid, message).at("model")
+        })?;
+        let model = self.model(&named.name)?;
+        let upstream = self.endpoint_upstream(client, request, &model.provider)?;
+        Ok(self.prepare_endpoint(client, request, Some(named), Some(model), upstream))
+    }
+
+    /// The upstream of a provider that serves the path of this request.
+    fn endpoint_upstream(
+        &self,
+        client: &Principal,
+        request: &ReceivedRequest,
+        provider: &str,
+    ) -> Result<&PassthroughUpstream, ServeError> {
+        let config = &self.config().passthrough;
+        let upstream = config.upstreams.get(provider).filter(|upstream| {
+            client.passthrough.unwrap_or(config.is_enabled)
+                && upstream.is_enabled
+                && upstream.upstream.serves(&request.path)
+        });
+        upstream.ok_or_else(|| {
+            let path = &request.path;
+            let message = format!("{path} is not passed through to the provider `{provider}`");
+            ServeError::new(ServeErrorKind::NoSuchAddress, message)
+        })
+    }
+
+    fn prepare_endpoint(
+        &self,
+        client: &Principal,
+        request: &ReceivedRequest,
+        named: Option<NamedModel<'_>>,
+        model: Option<ModelRef>,
+        upstream: &PassthroughUpstream,
+    ) -> Passthrough {
+        let body = match (&named, &model) {
+            (Some(named), Some(model)) => named.for_upstream(&request.body, &model.model),
+            (_, _) => UpstreamBody {
+                body: request.body.clone(),
+                is_stream: false,
+                change: None,
+                removes_usage: false,
+            },
+        };
+        let language = Language::of_path(&request.path);
+        self.prepare(client, request, body, model, language, upstream)
+    }
+}
+
+/// Whether a content type is that of a body of several parts, which is not JSON.
+#[must_use]
+pub fn is_multipart(content_type: &str) -> bool {
+    let kind = content_type.trim_start().get(..MULTIPART.len());
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case(MULTIPART))
+}
+
+/// The model that a body names.
+struct NamedModel<'a> {
+    form: NamedForm<'a>,
+    name: Cow<'a, str>,
+}
+
+/// Where a model's name stands.
+enum NamedForm<'a> {
+    /// In a form, at this place.
+    Field(Range<usize>),
+    /// In a JSON object.
+    Json(RequestBody<'a>),
+}
+
+impl<'a> NamedModel<'a> {
+    /// The model of this request; `None` unless its body names one.
+    fn read(request: &'a ReceivedRequest) -> Option<Self> {
+        let content_type = request.headers.get(CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok());
+        if let Some(kind) = content_type.filter(|kind| is_multipart(kind)) {
+            let range = multipart::field(kind, &request.body, "model")?;
+            let name = std::str::from_utf8(request.body.get(range.clone())?).ok()?;
+            let name = Cow::Borrowed(name);
+            let form = NamedForm::Field(range);
+            return Some(Self { form, name });
+        }
+        let body = RequestBody::read(&request.body)?;
+        let name = body.model.clone();
+        let form = NamedForm::Json(body);
+        Some(Self { form, name })
+    }
+
+    /// The body for the provider, which was read, with this name of the model.
+    fn for_upstream(&self, body: &Bytes, model: &str) -> UpstreamBody {
+        let range = match &self.form {
+            NamedForm::Json(json) => return json.for_upstream(body, model, false),
+            NamedForm::Field(range) => range,
+        };
+        let is_same = *self.name == *model;
+        let (before, behind) = (body.get(..range.start), body.get(range.end..));
+        let parts = [before, Some(model.as_bytes()), behind];
+        UpstreamBody {
+            body: if is_same {
+                body.clone()
+            } else {
+                parts
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .concat()
+                    .into()
+            },
+            // What a form says about streams is not read. The longer time of silence applies.
+            is_stream: false,
+            change: (!is_same).then(|| ModelNames::new(&self.name, model)),
+            removes_usage: false,
+        }
+    }
+}
+
+const MULTIPART: &str = "multipart/";

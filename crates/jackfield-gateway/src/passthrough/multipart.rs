@@ -1,0 +1,160 @@
+//! Places in a body of several parts (`multipart/form-data`), so that a field can be read or replaced.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+/// The place of the only text field of this name; `None` if there is none or several, or if the body is not whole.
+pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Range<usize>> {
+    let delimiter = format!("\r\n--{}", boundary(content_type)?);
+    let finder = memmem::Finder::new(&delimiter);
+    // The first delimiter may stand at the very beginning, without its line break.
+    let first = delimiter.as_bytes().get(2..)?;
+    let mut at = if body.starts_with(first) {
+        first.len()
+    } else {
+        finder.find(body)? + delimiter.len()
+    };
+    let mut found = None;
+    for _ in 0..MAX_PARTS {
+        let rest = body.get(at..)?;
+        if rest.starts_with(b"--") {
+            return found;
+        }
+        // Blanks may stand behind a delimiter.
+        let blanks = rest.iter().take_while(|byte| b" \t".contains(byte)).count();
+        let part = at + blanks;
+        if !body.get(part..)?.starts_with(b"\r\n") {
+            return None;
+        }
+        let length = finder.find(body.get(part..)?)?;
+        let content = part..part + length;
+        if let Some(text) = text_of(body, content.clone(), name)
+            && found.replace(text).is_some()
+        {
+            return None;
+        }
+        at = content.end + delimiter.len();
+    }
+    None
+}
+
+/// The boundary in a content type of several parts.
+fn boundary(content_type: &str) -> Option<&str> {
+    let (kind, parameters) = content_type.split_once(';')?;
+    if !kind.trim().eq_ignore_ascii_case("multipart/form-data") {
+        return None;
+    }
+    let boundary = parameter(parameters, "boundary")?;
+    ((1..=70).contains(&boundary.len()) && !boundary.contains(['\r', '\n'])).then_some(boundary)
+}
+
+/// The text of a part, if it is the text field of this name. The part begins with the line break behind its
+/// delimiter.
+fn text_of(body: &[u8], part: Range<usize>, name: &str) -> Option<Range<usize>> {
+    let bytes = body.get(part.clone())?;
+    let head_length = memmem::find(bytes.get(..bytes.len().min(MAX_HEAD))?, b"\r\n\r\n")?;
+    let head = std::str::from_utf8(bytes.get(..head_length)?).ok()?;
+    let disposition = head.split("\r\n").find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        let is_it = key.trim().eq_ignore_ascii_case("content-disposition");
+        is_it.then_some(value)
+    })?;
+    let (_, parameters) = disposition.split_once(';')?;
+    let is_text = parameter(parameters, "filename").is_none();
+    let start = part.start + head_length + 4;
+    (is_text && parameter(parameters, "name")? == name).then_some(start..part.end)
+}
+
+/// The value of a parameter, without its quotes. One with escapes is none.
+fn parameter<'a>(parameters: &'a str, name: &str) -> Option<&'a str> {
+    let mut rest = parameters;
+    loop {
+        let (key, after) = rest.split_once('=')?;
+        let after = after.trim_start();
+        let (value, next) = match after.strip_prefix('"') {
+            Some(quoted) => {
+                let (value, next) = quoted.split_once('"')?;
+                if value.contains('\\') {
+                    return None;
+                }
+                (value, next.split_once(';').map_or("", |(_, next)| next))
+            }
+            None => {
+                let (value, next) = after.split_once(';').unwrap_or((after, ""));
+                (value.trim_end(), next)
+            }
+        };
+        if key.trim().eq_ignore_ascii_case(name) {
+            return Some(value);
+        }
+        rest = next;
+    }
+}
+
+/// The maximum number of parts that are looked at.
+const MAX_PARTS: usize = 1000;
+/// The maximum length of a part's head, in bytes.
+const MAX_HEAD: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: &str = "multipart/form-data; boundary=x-1";
+    const FILE: &str = "--x-1\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\nContent-Type: audio/wav\r\n\r\n\0\r\n--x-\r\n\r\nRIFF\r\n";
+    const MODEL: &str =
+        "--x-1\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\nopenai/whisper-1\r\n";
+
+    fn found(content_type: &str, body: &str) -> Option<String> {
+        let range = field(content_type, body.as_bytes(), "model")?;
+        Some(body[range].to_owned())
+    }
+
+    #[test]
+    fn a_field_is_found_among_files() {
+        let name = Some("openai/whisper-1".to_owned());
+        for body in [
+            format!("{FILE}{MODEL}--x-1--\r\n"),
+            format!("{MODEL}{FILE}--x-1--"),
+            format!("a preamble\r\n{MODEL}--x-1--\r\nan epilogue"),
+            format!("{}--x-1--", MODEL.replace("--x-1\r\n", "--x-1 \t\r\n")),
+            format!("{}--x-1--", MODEL.replace("\"model\"", "model")),
+        ] {
+            assert_eq!(found(FORM, &body), name, "{body}");
+            let quoted = "Multipart/Form-Data; charset=utf-8; Boundary=\"x-1\"; a=b";
+            assert_eq!(found(quoted, &body), name, "{body}");
+        }
+        let empty = MODEL.replace("openai/whisper-1", "");
+        assert_eq!(found(FORM, &format!("{empty}--x-1--")), Some(String::new()));
+    }
+
+    #[test]
+    fn a_broken_body_has_no_fields() {
+        let whole = format!("{FILE}{MODEL}--x-1--");
+        for cut in 0..whole.len() {
+            assert_eq!(found(FORM, &whole[..cut]), None, "cut at {cut}");
+        }
+        for (content_type, body) in [
+            (FORM, format!("{MODEL}{MODEL}--x-1--")),
+            (FORM, format!("{FILE}--x-1--")),
+            (
+                FORM,
+                format!(
+                    "{}--x-1--",
+                    MODEL.replace("\"model\"", "\"model\"; filename=\"m\"")
+                ),
+            ),
+            (FORM, whole.replace("\r\n", "\n")),
+            (FORM, format!("{}--x-1--", FILE.repeat(MAX_PARTS))),
+            ("multipart/mixed; boundary=x-1", whole.clone()),
+            ("multipart/form-data", whole.clone()),
+            ("multipart/form-data; boundary=", whole.clone()),
+            ("multipart/form-data; boundary=\"x-1", whole.clone()),
+            ("application/json", whole.clone()),
+            ("", whole),
+        ] {
+            assert_eq!(found(content_type, &body), None, "{content_type} {body}");
+        }
+    }
+}
