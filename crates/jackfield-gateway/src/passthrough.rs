@@ -164,7 +164,10 @@ impl Gateway {
             && request.path == CHAT
             && body.is_true("stream")
             && !body.includes_usage();
-        let body = body.for_upstream(&request.body, &model.model, adds_usage);
+        let end_user = body.end_user(language);
+        let end_user = end_user.filter(|user| user.len() <= MAX_END_USER);
+        let mut body = body.for_upstream(&request.body, &model.model, adds_usage);
+        body.end_user = end_user.map(Into::into);
         Ok(Some(self.prepare(
             client,
             request,
@@ -199,8 +202,10 @@ impl Gateway {
         };
         Passthrough {
             idle,
-            draft: model
-                .map(|model| SpendingDraft::new(self, client, request, model, raw.body.len())),
+            draft: model.map(|model| {
+                let principal = client.principal_for(body.end_user.as_deref());
+                SpendingDraft::new(self, principal, request, model, raw.body.len())
+            }),
             request: raw,
             rules: ReplyRules {
                 language,
@@ -367,4 +372,6 @@ fn key_failure(status: StatusCode) -> Option<ModelFailure> {
 
 /// The header that names the path of a request.
 pub const PATH: HeaderName = HeaderName::from_static("x-jackfield-path");
+/// The maximum length of a recorded end user, in bytes.
+const MAX_END_USER: usize = 512;
 const CHAT: &str = "/v1/chat/completions";

@@ -109,6 +109,7 @@ impl Gateway {
             (Some(named), Some(model)) => named.for_upstream(&request.body, &model.model),
             (_, _) => UpstreamBody {
                 body: request.body.clone(),
+                end_user: None,
                 is_stream: false,
                 change: None,
                 removes_usage: false,
@@ -178,6 +179,7 @@ impl<'a> NamedModel<'a> {
                     .concat()
                     .into()
             },
+            end_user: None,
             // What a form says about streams is not read. The longer time of silence applies.
             is_stream: false,
             change: (!is_same).then(|| ModelNames::new(&self.name, model)),

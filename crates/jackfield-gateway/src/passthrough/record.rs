@@ -13,7 +13,6 @@ use jackfield_domain::usage::Usage;
 use jackfield_engine::Engine;
 
 use super::ReceivedRequest;
-use crate::api_keys::Principal;
 use crate::gateway::Gateway;
 use crate::ids;
 
@@ -31,7 +30,7 @@ pub(super) struct SpendingDraft {
 impl SpendingDraft {
     pub(super) fn new(
         gateway: &Gateway,
-        client: &Principal,
+        principal: Arc<str>,
         request: &ReceivedRequest,
         model: ModelRef,
         request_bytes: usize,
@@ -48,7 +47,7 @@ impl SpendingDraft {
                 id: ids::random().into(),
                 model,
                 price,
-                principal: Arc::clone(&client.principal),
+                principal,
                 request_id: None,
                 route: None,
                 settled: Vec::new(),

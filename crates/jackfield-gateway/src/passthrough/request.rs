@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::json::{self, Member};
+use super::language::Language;
 use super::reply::ModelNames;
 
 /// The members of a request's body that matter here.
@@ -56,6 +58,21 @@ impl<'a> RequestBody<'a> {
         members.any(|member| member.key == "tools" && !["null", "[]"].contains(&member.value))
     }
 
+    /// The end user that it names, as turns in this language read it.
+    pub(super) fn end_user(&self, language: Language) -> Option<Cow<'a, str>> {
+        let text =
+            |members: &[Member<'a>], key: &str| json::string(json::only(members, key)?.value);
+        match language {
+            Language::Chat | Language::Responses => {
+                text(&self.members, "safety_identifier").or_else(|| text(&self.members, "user"))
+            }
+            Language::Claude => {
+                let metadata = json::only(&self.members, "metadata")?;
+                text(&json::members(metadata.value)?, "user_id")
+            }
+        }
+    }
+
     /// Whether a chat stream reports its usage.
     pub(super) fn includes_usage(&self) -> bool {
         let options = json::only(&self.members, "stream_options");
@@ -68,6 +85,7 @@ impl<'a> RequestBody<'a> {
     pub(super) fn for_upstream(&self, body: &Bytes, model: &str, adds_usage: bool) -> UpstreamBody {
         UpstreamBody {
             body: self.edited(body, model, adds_usage),
+            end_user: None,
             is_stream: self.is_true("stream"),
             change: (*self.model != *model).then(|| ModelNames::new(&self.model, model)),
             removes_usage: adds_usage,
@@ -109,6 +127,8 @@ pub(super) struct UpstreamBody {
     pub(super) body: Bytes,
     /// The model's names, if they differ.
     pub(super) change: Option<ModelNames>,
+    /// The end user, if the request names one.
+    pub(super) end_user: Option<Arc<str>>,
     /// Whether it asks for a stream.
     pub(super) is_stream: bool,
     /// Whether it asks for usage that the client did not ask for.
@@ -162,6 +182,23 @@ mod tests {
             let body = |options: &str| format!(r#"{{"stream_options":{options},"model":"m"}}"#);
             assert_eq!(sent(&body(options), "m", true), body(changed));
         }
+    }
+
+    #[test]
+    fn the_end_user_is_read_as_in_a_turn() {
+        let user = |body: &str, language| {
+            let request = RequestBody::read(body.as_bytes()).unwrap();
+            request.end_user(language).map(Cow::into_owned)
+        };
+        let both =
+            r#"{"model":"m","user":"u\u0031","safety_identifier":"s","metadata":{"user_id":"c"}}"#;
+        assert_eq!(user(both, Language::Chat).unwrap(), "s");
+        assert_eq!(user(both, Language::Responses).unwrap(), "s");
+        assert_eq!(user(both, Language::Claude).unwrap(), "c");
+        let plain = r#"{"model":"m","user":"u\u0031","metadata":1}"#;
+        assert_eq!(user(plain, Language::Chat).unwrap(), "u1");
+        assert_eq!(user(plain, Language::Claude), None);
+        assert_eq!(user(r#"{"model":"m","user":1}"#, Language::Chat), None);
     }
 
     #[test]
