@@ -86,5 +86,6 @@ mod spending;
 mod streams;
 mod strict;
 mod switching;
+mod vendor_turns;
 mod watching;
 mod web_apis;

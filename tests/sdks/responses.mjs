@@ -249,7 +249,7 @@ const cases = {
     await is(OpenAI.AuthenticationError, "invalid_api_key", null, {}, { by: stranger });
     await is(OpenAI.NotFoundError, "model_not_found", "model", { model: "nobody/nothing" });
     await is(OpenAI.BadRequestError, "invalid_request", "input", { input: 7 });
-    await is(OpenAI.BadRequestError, "unsupported_parameter", "tools.0", { tools: [{ type: "web_search" }] });
+    await is(OpenAI.BadRequestError, "unsupported_parameter", "tools.0", { tools: [{ type: "local_shell" }] });
     await is(OpenAI.BadRequestError, "unsupported_parameter", "conversation", { conversation: "conv_1" });
     await is(OpenAI.NotFoundError, "session_not_found", null, {}, { headers: { "X-Session-ID": "nobodys" } });
     const lone = [{ type: "function_call_output", call_id: "call_nobodys", output: "1" }];

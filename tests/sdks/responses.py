@@ -284,7 +284,7 @@ def errors() -> None:
     refused(openai.NotFoundError, "model_not_found", "model", model="nobody/nothing")
     refused(openai.BadRequestError, "invalid_request", "input", input=7)
     refused(openai.BadRequestError, "invalid_request", "input.0.role", input=[{"role": "bot", "content": "hi"}])
-    refused(openai.BadRequestError, "unsupported_parameter", "tools.0", tools=[{"type": "web_search"}])
+    refused(openai.BadRequestError, "unsupported_parameter", "tools.0", tools=[{"type": "local_shell"}])
     mcp = {"type": "mcp", "server_label": "a", "server_url": "https://mcp.example"}
     refused(openai.BadRequestError, "unsupported_parameter", "tools.0", tools=[mcp])
     refused(openai.BadRequestError, "unsupported_parameter", "conversation", conversation="conv_1")

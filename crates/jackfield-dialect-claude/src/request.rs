@@ -19,6 +19,7 @@ use crate::{DIALECT, wire};
 
 pub(crate) use conversation::names;
 pub(crate) use extensions::BETAS;
+pub(crate) use incoming::is_set_of_tools;
 pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;

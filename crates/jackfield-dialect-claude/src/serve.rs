@@ -1,7 +1,7 @@
 //! Serving: Claude Messages as a server's API, for any provider behind it.
 //!
-//! Features that a client may request of its server and that Jackfield does not offer are refused by name: a beta,
-//! a field, a tool that the vendor runs, a file by its id. Server tool calls are sent as `mcp_tool_use` and
+//! Features that a client may request of its server and that a turn cannot carry are refused by name: a beta, a
+//! field, a file by its id; for a provider of another dialect also a tool that the vendor runs. Server tool calls are sent as `mcp_tool_use` and
 //! `mcp_tool_result`, and recognized when a client sends its history back.
 
 mod betas;
@@ -88,11 +88,15 @@ fn incoming(
     mut body: crate::wire::Request,
     owner: &dyn Fn(&str) -> StateOwner,
 ) -> Result<Incoming, ServeError> {
-    let mut notes = gateway_fields::leave_out_hosted(&mut body);
-    gateway_fields::check(&mut body)?;
     let owner = owner(&body.model);
     // Without a provider of this dialect the owner has no endpoint.
     let is_asked = !owner.endpoint.is_empty();
+    let mut notes = if is_asked {
+        Vec::new()
+    } else {
+        gateway_fields::leave_out_hosted(&mut body)
+    };
+    gateway_fields::check(&mut body, is_asked)?;
     let betas = betas::read(header("anthropic-beta").as_deref(), is_asked)?;
     let mut incoming = request::from_wire(body, &owner)?;
     if incoming.messages.is_empty() {

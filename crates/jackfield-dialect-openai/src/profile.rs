@@ -33,6 +33,8 @@ pub struct Profile {
     pub files: bool,
     /// Accepts `include: ["reasoning.encrypted_content"]` and sends reasoning that can be returned, Responses only.
     pub encrypted_reasoning: bool,
+    /// Runs the vendor's own tools, such as `web_search`.
+    pub hosted_tools: bool,
     /// Accepts image URLs; every server that accepts images accepts inline ones.
     pub image_addresses: bool,
     /// Accepts images.
@@ -215,6 +217,7 @@ impl Profile {
         end_user: EndUser::SafetyIdentifier,
         files: true,
         encrypted_reasoning: true,
+        hosted_tools: true,
         image_addresses: true,
         images: true,
         inline_thinking: InlineThinking::None,
@@ -275,6 +278,7 @@ impl Profile {
         end_user: EndUser::None,
         files: false,
         encrypted_reasoning: false,
+        hosted_tools: false,
         image_addresses: true,
         images: true,
         inline_thinking: InlineThinking::Tagged,

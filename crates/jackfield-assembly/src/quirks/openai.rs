@@ -37,6 +37,7 @@ impl super::Profile for Profile {
             "user" => EndUser::User,
         ),
         flag!(files),
+        flag!(hosted_tools),
         flag!(image_addresses),
         flag!(images),
         word!(

@@ -11,6 +11,8 @@ use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 
+pub(crate) use tools::is_set_of_tools;
+
 use super::conversation::plain;
 use super::extensions::SYSTEM;
 use crate::wire;
@@ -38,7 +40,7 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
     let (system, cached) = system(body.system)?;
     let messages = messages::from_wire(body.messages, owner, &mut notes)?;
     let names_tools = body.tools.is_some();
-    let tools = tools::from_wire(body.tools.unwrap_or_default(), &mut notes)?;
+    let tools = tools::from_wire(body.tools.unwrap_or_default(), owner, &mut notes)?;
     let (choice, parallel_calls) = tools::choice(body.tool_choice)?;
     let wire_settings = settings::WireSettings {
         extra: body.extra,

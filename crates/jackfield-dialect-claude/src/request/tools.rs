@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
-use jackfield_dialect_kit::outgoing::tools::{choice_without_tools, chosen, offered, text_input};
+use jackfield_dialect_kit::outgoing::tools::{
+    choice_without_tools, chosen, offered, text_input, vendor_form,
+};
 use jackfield_dialect_kit::schema::{Change, object};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -26,7 +28,7 @@ pub(super) struct OfferedTools {
 pub(super) fn to_wire(request: &ModelRequest, notes: &mut Notes) -> Vec<wire::Tool> {
     let is_subset = matches!(request.choice, ToolChoice::Only { .. });
     let permitted = chosen(request).filter(|_| is_subset);
-    offered(request, permitted.as_deref(), notes, tool)
+    offered(request, permitted.as_deref(), Some(DIALECT), notes, tool)
 }
 
 /// The offered subset of these tools, and the choice among them.
@@ -150,7 +152,18 @@ fn has(tools: &[wire::Tool], name: &str) -> bool {
     tools.iter().any(|tool| tool.name.as_deref() == Some(name))
 }
 
+/// A tool of the vendor's own, as its client sent it.
+fn own_tool(definition: &ToolDefinition) -> Option<wire::Tool> {
+    let form = vendor_form(definition).filter(|form| *form.dialect == *DIALECT)?;
+    let tool: wire::Tool = serde_json::from_value(form.json.clone()).ok()?;
+    let is_same = tool.name.as_deref() == Some(definition.name.as_str());
+    is_same.then_some(tool)
+}
+
 fn tool(n: usize, definition: &ToolDefinition, notes: &mut Notes) -> wire::Tool {
+    if let Some(own) = own_tool(definition) {
+        return own;
+    }
     let mut strict = definition.strict;
     let mut names = None;
     let input_schema = match &definition.input {

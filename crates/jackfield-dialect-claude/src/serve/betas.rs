@@ -11,9 +11,9 @@ use crate::request::BETAS;
 
 /// Checks the comma-separated betas in the header.
 ///
-/// Betas that would make a server act or store something are refused; those of tools that the vendor runs are left
-/// out with a note, as the tools are. For a provider of this dialect all others pass, as do the body's fields that
-/// need them. Otherwise betas without an effect are dropped silently, and the rest is left out with a note.
+/// Betas that would make a server act or store what a turn cannot carry are refused. For a provider of this dialect
+/// all others pass, as do the body's fields and tools that need them. Otherwise betas without an effect are dropped
+/// silently, and the rest is left out with a note.
 pub(super) fn read(header: Option<&str>, forward_unknown: bool) -> Result<Betas, ServeError> {
     let mut notes = Notes::default();
     let mut sent: Vec<Value> = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn read(header: Option<&str>, forward_unknown: bool) -> Result<Betas,
             // Has no effect by itself: the field `thread` does. SDKs that continue without that field may send it.
             continue;
         }
-        if forward_unknown && !HOSTED.contains(&stem) {
+        if forward_unknown {
             sent.push(beta.into());
         } else if !PASSED.contains(&stem) {
             let path = format_args!("{HEADER}.{beta}");
@@ -111,9 +111,6 @@ const REFUSED: [(&str, &str); 8] = [
     ("server-side-fallback", FALLBACKS),
     ("skills", TOOLS),
 ];
-
-/// Betas of tools that the vendor runs.
-const HOSTED: [&str; 4] = ["advisor-tool", "code-execution", "web-fetch", "web-search"];
 
 const FALLBACKS: &str = "the model that is asked for is the one that answers";
 pub(super) const FILES: &str = "no files are kept; send their bytes or an address";

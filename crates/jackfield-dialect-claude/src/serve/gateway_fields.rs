@@ -4,15 +4,17 @@ use std::collections::HashSet;
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::ids::ToolName;
 use jackfield_domain::note::{Note, NoteEffect};
 use serde_json::{Value, json};
 
 use super::betas::{FILES, TOOLS};
+use crate::request::is_set_of_tools;
 use crate::wire::{Block, Content, InputMessage, Request, Source, Tool};
 
-/// Refuses fields that would make a server act or store something, and fields that no vendor accepts; removes
-/// fields without an effect.
-pub(super) fn check(body: &mut Request) -> Result<(), ServeError> {
+/// Refuses fields that would make a server act or store something that a turn cannot carry, and fields that no vendor
+/// accepts; removes fields without an effect. `is_own` says whether the provider is of this dialect.
+pub(super) fn check(body: &mut Request, is_own: bool) -> Result<(), ServeError> {
     body.extra.retain(|_, json| !is_empty_value(json));
     if body.extra.contains_key("thread") {
         let message = format!("`thread` is not served: {THREAD}");
@@ -27,7 +29,7 @@ pub(super) fn check(body: &mut Request) -> Result<(), ServeError> {
         }
     }
     for (n, tool) in body.tools.iter().flatten().enumerate() {
-        check_tool(tool, n)?;
+        check_tool(tool, n, is_own)?;
     }
     let mut called = HashSet::new();
     for (n, message) in body.messages.iter().enumerate() {
@@ -63,8 +65,20 @@ fn is_hosted(tool: &Tool) -> bool {
     })
 }
 
-fn check_tool(tool: &Tool, n: usize) -> Result<(), ServeError> {
+fn check_tool(tool: &Tool, n: usize, is_own: bool) -> Result<(), ServeError> {
     if let Some(kind) = tool.kind.as_deref().filter(|kind| *kind != "custom") {
+        let name = tool.name.as_deref().unwrap_or_default();
+        let is_carried = !is_set_of_tools(kind) && ToolName::parse(name).is_ok();
+        if is_own && is_carried {
+            return Ok(());
+        }
+        if is_own {
+            let kind: String = kind.chars().take(60).collect();
+            let message = format!(
+                "the vendor's tool `{kind}` is not served in a turn: the calls of a set of tools have other names"
+            );
+            return Err(unsupported(&format!("tools.{n}.type"), &message));
+        }
         let kind: String = kind.chars().take(60).collect();
         let message = format!(
             "the vendor's tool `{kind}` is not served: {TOOLS}; a tool that the client runs needs a name and a schema of its own"

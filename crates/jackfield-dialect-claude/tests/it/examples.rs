@@ -427,7 +427,7 @@ fn a_client_is_refused_what_would_make_the_provider_act() {
         "model": "claude-opus-5-5",
         "max_tokens": 10,
         "mcp_servers": [{ "type": "url", "url": "https://mcp.example" }],
-        "tools": [{ "type": "web_search_20260318", "name": "web_search" }, { "name": "clock", "input_schema": { "type": "object" } }],
+        "tools": [{ "type": "mcp_toolset", "mcp_server_name": "mcp" }, { "name": "clock", "input_schema": { "type": "object" } }],
         "messages": [{ "role": "user", "content": "hi" }],
     });
     let body = request::parse(body.to_string().as_bytes()).expect("a body");

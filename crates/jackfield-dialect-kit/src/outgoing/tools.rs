@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 use std::fmt::Display;
+use std::sync::Arc;
 
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::tool::{Grammar, ToolChoice, ToolDefinition};
+use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Value, json};
 
 use crate::notes::Notes;
@@ -33,11 +35,39 @@ pub fn text_input(grammar: Option<&Grammar>) -> Value {
     })
 }
 
+/// The definition of a vendor's own tool, which only models of this dialect are offered, in this form.
+#[must_use]
+pub fn vendor_tool(dialect: &str, name: ToolName, json: Value) -> ToolDefinition {
+    ToolDefinition {
+        description: "".into(),
+        extensions: vec![Extension {
+            dialect: dialect.into(),
+            path: String::new(),
+            json,
+        }],
+        input: InputFormat::Json(Arc::new(json!({ "type": "object" }))),
+        name,
+        output: None,
+        strict: None,
+    }
+}
+
+/// The dialect and the form of a vendor's own tool; `None` for any other tool.
+#[must_use]
+pub fn vendor_form(definition: &ToolDefinition) -> Option<&Extension> {
+    let mut extensions = definition.extensions.iter();
+    extensions.find(|extension| {
+        extension.path.is_empty() && extension.json.get("type").is_some_and(Value::is_string)
+    })
+}
+
 /// The offered tools, each made from its index and definition; notes those that are left out: a second one with the
-/// same name, and those that are not `permitted`, if only some are.
+/// same name, those that are not `permitted`, if only some are, and the own tools of other vendors than that of
+/// `dialect`; `None` leaves out all of those.
 pub fn offered<T>(
     request: &ModelRequest,
     permitted: Option<&[&str]>,
+    dialect: Option<&str>,
     notes: &mut Notes,
     mut tool: impl FnMut(usize, &ToolDefinition, &mut Notes) -> T,
 ) -> Vec<T> {
@@ -50,6 +80,8 @@ pub fn offered<T>(
             notes.dropped(NoteEffect::Meaning, "tool_name_twice", path);
         } else if permitted.is_some_and(|permitted| !permitted.contains(&name)) {
             notes.dropped(NoteEffect::Cost, "tool_not_chosen", path);
+        } else if vendor_form(definition).is_some_and(|form| dialect != Some(&*form.dialect)) {
+            notes.dropped(NoteEffect::Quality, "hosted_tool_left_out", path);
         } else {
             names.insert(name);
             if definition.output.is_some() {

@@ -24,6 +24,7 @@ use serde_json::Map;
 use super::wire;
 use crate::profile::Profile;
 
+pub(crate) use incoming::is_carried;
 pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
@@ -70,7 +71,8 @@ pub(crate) const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 ///
 /// # Errors
 ///
-/// [`Unsupported`] if a user or system message contains media that the server does not take.
+/// [`Unsupported`] if a user or system message contains media that the server does not take, or if all tools are the
+/// vendor's own, and the server does not run those.
 pub fn to_wire(
     request: &ModelRequest,
     owner: &StateOwner,
@@ -85,7 +87,7 @@ pub fn to_wire(
     if matches!(format, Some(wire::TextFormat::JsonObject {})) {
         instructions::ask_for_json(&mut conversation, profile, &mut notes);
     }
-    let offered = tools::to_wire(request, profile, &mut notes);
+    let offered = tools::to_wire(request, profile, &mut notes)?;
     let include = profile
         .encrypted_reasoning
         .then(|| vec![ENCRYPTED_REASONING.to_owned()]);

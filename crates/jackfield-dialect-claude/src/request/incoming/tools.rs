@@ -4,21 +4,34 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::incoming::tool_name;
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::tools::vendor_tool;
+use jackfield_domain::ids::ToolName;
+use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Value, json};
 
 use super::Invalid;
 use super::settings::extension;
-use crate::wire;
+use crate::{DIALECT, wire};
 
-/// Maps the tools. Tools that the vendor runs, or has trained its models on, are refused with a note.
+/// Maps the tools. Tools that the vendor runs, or has trained its models on, keep their form for a provider of this
+/// dialect, if a turn can carry what becomes of them; otherwise they are refused with a note.
 pub(super) fn from_wire(
     tools: Vec<wire::Tool>,
+    owner: &StateOwner,
     notes: &mut Notes,
 ) -> Result<Vec<Arc<ToolDefinition>>, Invalid> {
     let mut definitions = Vec::with_capacity(tools.len());
     for (n, tool) in tools.iter().enumerate() {
-        if tool.kind.as_deref().is_some_and(|kind| kind != "custom") {
+        if let Some(kind) = tool.kind.as_deref().filter(|kind| *kind != "custom") {
+            let name = ToolName::parse(tool.name.as_deref().unwrap_or_default());
+            if let (Ok(name), false) = (name, owner.endpoint.is_empty())
+                && !is_set_of_tools(kind)
+            {
+                let json = serde_json::to_value(tool).unwrap_or_default();
+                definitions.push(Arc::new(vendor_tool(DIALECT, name, json)));
+                continue;
+            }
             notes.refused("vendor_tool", format_args!("tools.{n}"));
             continue;
         }
@@ -30,6 +43,11 @@ pub(super) fn from_wire(
         }
     }
     Ok(definitions)
+}
+
+/// Whether a type of tool stands for several, which are called by names that the request does not have.
+pub(crate) fn is_set_of_tools(kind: &str) -> bool {
+    kind.contains("toolset")
 }
 
 /// The definition of the `n`th tool of a request.

@@ -43,7 +43,11 @@ fn what_a_server_would_do_is_refused_and_named() {
         (body(json!({ "fallbacks": ["default"] })), "fallbacks"),
         (body(json!({ "compaction": { "type": "a" } })), "compaction"),
         (
-            body(json!({ "tools": [{ "type": "web_search_20260318", "name": "web_search" }] })),
+            body(json!({ "tools": [{ "type": "web_search_20260318" }] })),
+            "tools.0.type",
+        ),
+        (
+            body(json!({ "tools": [{ "type": "computer_toolset_20260801", "name": "computer" }] })),
             "tools.0.type",
         ),
         (
@@ -199,6 +203,36 @@ fn numbers_and_media_types_are_read_however_they_are_written() {
 }
 
 #[test]
+fn the_vendors_tools_go_to_the_vendor_as_they_are() {
+    let own = json!({ "name": "clock", "input_schema": { "type": "object" } });
+    let tools = json!([
+        { "type": "web_search_20990101", "name": "web_search", "max_uses": 3, "new": { "b": 1, "a": 2 } },
+        own,
+        { "type": "tool_search_tool_regex_20251119", "name": "tool_search" },
+        { "type": "bash_20250124", "name": "bash", "cache_control": { "type": "ephemeral" } },
+    ]);
+    let betas = "web-fetch-2025-09-10,code-execution-2025-08-25";
+    let asked =
+        body(json!({ "tools": tools, "tool_choice": { "type": "tool", "name": "web_search" } }));
+    let incoming = with_header(&asked, "anthropic-beta", betas).expect("a request");
+    assert_eq!(incoming.notes, []);
+    let request = as_request(incoming);
+    let sent = jackfield_dialect_claude::request::betas(&request);
+    assert_eq!(sent.join(","), betas);
+    let profile = Profile::of("claude-opus-4-6");
+    let (body, notes) =
+        jackfield_dialect_claude::request::to_wire(&request, &owner(), &profile, true)
+            .expect("a body");
+    assert_eq!(notes, []);
+    let body = serde_json::to_value(&body).expect("JSON");
+    assert_eq!(body["tools"], tools);
+    assert_eq!(
+        body["tool_choice"],
+        json!({ "type": "tool", "name": "web_search" })
+    );
+}
+
+#[test]
 fn tools_that_the_vendor_runs_are_left_out_beside_others() {
     let own = json!({ "name": "clock", "input_schema": { "type": "object" } });
     let asked = body(json!({ "tools": [
@@ -207,7 +241,11 @@ fn tools_that_the_vendor_runs_are_left_out_beside_others() {
         { "type": "tool_search_tool_regex_20251119", "name": "tool_search" },
     ] }));
     let betas = "web-fetch-2025-09-10,code-execution-2025-08-25";
-    let incoming = with_header(&asked, "anthropic-beta", betas).expect("a request");
+    let elsewhere = |body: &Value| {
+        let header = |name: &str| (name == "anthropic-beta").then(|| betas.to_owned());
+        ClaudeServer.request(&header, body.to_string().as_bytes(), &|_| nobody())
+    };
+    let incoming = elsewhere(&asked).expect("a request");
     let names: Vec<&str> = incoming
         .tools
         .iter()
@@ -235,8 +273,11 @@ fn tools_that_the_vendor_runs_are_left_out_beside_others() {
 
     // A tool of the vendor's that the client runs has no schema to offer it by.
     let bash = body(json!({ "tools": [own, { "type": "bash_20250124", "name": "bash" }] }));
-    let refused = read(&bash).expect_err("a tool without a schema");
+    let refused = elsewhere(&bash).expect_err("a tool without a schema");
     assert_eq!(refused.param.as_deref(), Some("tools.1.type"));
+    let only = body(json!({ "tools": [{ "type": "web_search_20260318", "name": "web_search" }] }));
+    let refused = elsewhere(&only).expect_err("nothing else to do it with");
+    assert_eq!(refused.param.as_deref(), Some("tools.0.type"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use jackfield_domain::tool::{Grammar, ToolChoice, ToolDefinition};
 use serde_json::Map;
 
 use super::extensions;
-use crate::chat::wire;
+use crate::chat::{DIALECT, wire};
 use crate::profile::Profile;
 use crate::tools::{Choice, Input, MissingTools, choice, input, permitted};
 
@@ -29,6 +29,7 @@ pub(super) fn to_wire(
     let tools = offered(
         request,
         permitted.as_deref(),
+        Some(DIALECT),
         notes,
         |n, definition, notes| tool(n, definition, profile, notes),
     );

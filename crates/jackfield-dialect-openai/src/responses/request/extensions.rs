@@ -58,6 +58,9 @@ pub(super) fn apply(
         |tokens, extension| {
             let first = tokens.first().map_or("", String::as_str);
             let json = &extension.json;
+            if extension.path == INCLUDE {
+                return (profile.hosted_tools && include(body, json)).into();
+            }
             if ACTING.contains(&first) || offers_tools(first, json) {
                 return Placement::Refused;
             }
@@ -66,6 +69,25 @@ pub(super) fn apply(
         },
     );
 }
+
+/// Adds to what the reply has to include; returns whether there is anything.
+fn include(body: &mut wire::Request, json: &Value) -> bool {
+    let Some(wanted) = json.as_array() else {
+        return false;
+    };
+    let included = body.include.get_or_insert_default();
+    let wanted = wanted.iter();
+    let wanted = wanted.filter_map(Value::as_str).map(str::to_owned);
+    for wanted in wanted {
+        if !included.contains(&wanted) {
+            included.push(wanted);
+        }
+    }
+    true
+}
+
+/// The path of an extension: what replies have to include of the vendor's own tools.
+pub(crate) const INCLUDE: &str = "/include";
 
 /// Sets the extensions of a tool.
 pub(super) fn apply_to_tool(

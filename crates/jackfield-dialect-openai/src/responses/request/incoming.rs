@@ -13,6 +13,8 @@ use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 
 use crate::responses::wire;
 
+pub(crate) use tools::is_carried;
+
 /// Reads a body.
 ///
 /// # Errors
@@ -43,8 +45,8 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
     });
     let messages = items::from_wire(body.input, owner, &mut notes)?;
     let names_tools = body.tools.is_some();
-    let tools = tools::from_wire(body.tools.unwrap_or_default(), &mut notes)?;
-    let choice = tools::choice(body.tool_choice, &mut notes)?;
+    let tools = tools::from_wire(body.tools.unwrap_or_default(), owner, &mut notes)?;
+    let choice = tools::choice(body.tool_choice, &tools, &mut notes)?;
     if body.store == Some(true) {
         notes.refused("provider_would_act", "store");
     }
@@ -61,7 +63,7 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
         top_k: body.top_k,
         top_p: body.top_p,
     };
-    let settings = settings::from_wire(wire_settings, &mut notes)?;
+    let settings = settings::from_wire(wire_settings, owner, &mut notes)?;
     Ok(Incoming {
         background: false,
         choice,

@@ -1,15 +1,15 @@
 //! Maps tools and tool choice.
 
 use jackfield_dialect_kit::notes::Notes;
-use jackfield_dialect_kit::outgoing::tools::{choice_without_tools, offered};
+use jackfield_dialect_kit::outgoing::tools::{choice_without_tools, offered, vendor_form};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::{ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
-use super::extensions;
+use super::{Unsupported, extensions};
 use crate::profile::Profile;
-use crate::responses::wire;
+use crate::responses::{DIALECT, wire};
 use crate::tools::{Choice, Input, MissingTools, choice, input, permitted};
 
 /// The tools offered to the model.
@@ -24,13 +24,27 @@ pub(super) fn to_wire(
     request: &ModelRequest,
     profile: &Profile,
     notes: &mut Notes,
-) -> OfferedTools {
+) -> Result<OfferedTools, Unsupported> {
+    if !profile.hosted_tools && !request.tools.is_empty() {
+        let mut tools = request.tools.iter();
+        if tools.all(|definition| vendor_form(definition).is_some()) {
+            return Err(Unsupported {
+                path: "tools".to_owned(),
+                reason: "this server does not run the vendor's own tools",
+            });
+        }
+    }
     let permitted = permitted(request, profile.tool_choice);
     let tools = offered(
         request,
         permitted.as_deref(),
+        profile.hosted_tools.then_some(DIALECT),
         notes,
-        |n, definition, notes| tool(n, definition, profile, notes),
+        |n, definition, notes| {
+            // The vendor's own tools have no names.
+            let name = definition.name.as_str().to_owned();
+            (name, tool(n, definition, profile, notes))
+        },
     );
     let choice = if tools.is_empty() {
         choice_without_tools(request, &ToolChoice::Auto, notes);
@@ -38,7 +52,7 @@ pub(super) fn to_wire(
     } else {
         let named = |name: &str| {
             let mut tools = tools.iter();
-            tools.find(|tool| tool.name.as_deref() == Some(name))
+            tools.find(|(known, _)| known == name).map(|(_, tool)| tool)
         };
         choice(request, profile.tool_choice, MISSING, named, notes).map(chosen)
     };
@@ -55,11 +69,11 @@ pub(super) fn to_wire(
         }
         None => None,
     };
-    OfferedTools {
+    Ok(OfferedTools {
         choice,
         parallel_calls,
-        tools,
-    }
+        tools: tools.into_iter().map(|(_, tool)| tool).collect(),
+    })
 }
 
 const MISSING: MissingTools = MissingTools {
@@ -75,10 +89,10 @@ fn chosen(choice: Choice<&wire::Tool>) -> wire::ToolChoice {
         },
         Choice::Tool(tool) => {
             let name = tool.name.clone().unwrap_or_default();
-            if tool.kind == CUSTOM {
-                wire::Chosen::Custom { name }
-            } else {
-                wire::Chosen::Function { name }
+            match tool.kind.as_str() {
+                CUSTOM => wire::Chosen::Custom { name },
+                FUNCTION => wire::Chosen::Function { name },
+                _ => wire::Chosen::Other(reference(tool)),
             }
         }
         Choice::Word(word) => return wire::ToolChoice::Word(word.to_owned()),
@@ -86,10 +100,16 @@ fn chosen(choice: Choice<&wire::Tool>) -> wire::ToolChoice {
 }
 
 fn reference(tool: &wire::Tool) -> Map<String, Value> {
-    Map::from_iter([
-        ("type".to_owned(), json!(tool.kind)),
-        ("name".to_owned(), json!(tool.name)),
-    ])
+    let name = tool.name.iter();
+    let name = name.map(|name| ("name".to_owned(), json!(name)));
+    let kind = ("type".to_owned(), json!(tool.kind));
+    std::iter::once(kind).chain(name).collect()
+}
+
+/// A tool of the vendor's own, as its client sent it.
+fn own_tool(definition: &ToolDefinition) -> Option<wire::Tool> {
+    let form = vendor_form(definition).filter(|form| *form.dialect == *DIALECT)?;
+    serde_json::from_value(form.json.clone()).ok()
 }
 
 /// The vendor's type of a tool with JSON arguments.
@@ -98,6 +118,9 @@ pub(crate) const FUNCTION: &str = "function";
 pub(crate) const CUSTOM: &str = "custom";
 
 fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut Notes) -> wire::Tool {
+    if let Some(own) = own_tool(definition) {
+        return own;
+    }
     let description = &*definition.description;
     let mut tool = wire::Tool {
         kind: FUNCTION.to_owned(),

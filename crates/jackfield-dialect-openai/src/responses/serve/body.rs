@@ -25,8 +25,12 @@ pub(super) fn read(
     if !table.is_empty() {
         echo.insert(namespaces::TABLE.to_owned(), Value::Object(table));
     }
-    let left_out = refusals::leave_out_hosted(&mut fields);
-    refusals::fields(&fields)?;
+    let model = fields.get("model").and_then(Value::as_str);
+    let owner = owner(model.unwrap_or_default());
+    // Without a provider of this dialect the owner has no endpoint.
+    let is_own = !owner.endpoint.is_empty();
+    let left_out = refusals::leave_out_hosted(&mut fields, is_own);
+    refusals::fields(&fields, is_own)?;
     metadata(fields.get("metadata"))?;
     include(fields.get("include"))?;
     let background = flag(&fields, "background")?.unwrap_or(false);
@@ -35,9 +39,8 @@ pub(super) fn read(
         return Err(invalid("store", reason));
     }
     let previous = previous(&fields)?;
-    let limits_calls = fields
-        .get("max_tool_calls")
-        .is_some_and(|most| !most.is_null());
+    let limits_calls = fields.get(MOST_CALLS).is_some_and(|most| !most.is_null());
+    let has_hosted = is_own && refusals::has_hosted(&fields);
     let request: Result<wire::Request, _> = serde_json::from_value(Value::Object(fields));
     let mut request = match request {
         Ok(request) => request,
@@ -55,8 +58,10 @@ pub(super) fn read(
     for key in TAKEN {
         request.extra.remove(*key);
     }
+    if !has_hosted {
+        request.extra.remove(MOST_CALLS);
+    }
     request.extra.retain(|_, json| !json.is_null());
-    let owner = owner(&request.model);
     let mut incoming = from_wire(request, &owner)?;
     if let Some(note) = incoming
         .notes
@@ -72,12 +77,12 @@ pub(super) fn read(
         return Err(invalid("input", reason));
     }
     incoming.notes.extend(left_out);
-    if limits_calls {
+    if limits_calls && !has_hosted {
         incoming.notes.push(Note {
             code: "calls_not_limited".into(),
             effect: NoteEffect::Cost,
             kind: NoteKind::Dropped,
-            path: "max_tool_calls".to_owned(),
+            path: MOST_CALLS.to_owned(),
         });
     }
     Ok(Incoming {
@@ -89,6 +94,9 @@ pub(super) fn read(
     })
 }
 
+/// The limit on calls of the vendor's own tools.
+const MOST_CALLS: &str = "max_tool_calls";
+
 /// Fields that the server itself handles and that are not sent to a provider.
 const TAKEN: &[&str] = &[
     "background",
@@ -96,7 +104,6 @@ const TAKEN: &[&str] = &[
     // A coding agent's description of itself, meant for this server.
     "client_metadata",
     "conversation",
-    "max_tool_calls",
     "metadata",
     "previous_response_id",
     "prompt",

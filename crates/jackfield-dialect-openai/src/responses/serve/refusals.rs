@@ -4,7 +4,7 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use serde_json::{Map, Value};
 
-use crate::responses::request::{CUSTOM, FUNCTION};
+use crate::responses::request::{CUSTOM, FUNCTION, is_carried};
 
 /// Refuses an unsupported beta.
 pub(super) fn betas(header: &dyn Fn(&str) -> Option<String>) -> Result<(), ServeError> {
@@ -21,10 +21,16 @@ pub(super) fn betas(header: &dyn Fn(&str) -> Option<String>) -> Result<(), Serve
 }
 
 /// Removes those of the vendor's tools that agents offer with every request and can do without, with a note for
-/// each. If the client offers no other tools, they are essential to the request, and [`fields`] refuses it.
-pub(super) fn leave_out_hosted(body: &mut Map<String, Value>) -> Vec<Note> {
+/// each; if `is_own`, the provider is of this dialect, and is sent those that a turn can carry. If the client offers no
+/// other tools, they are essential to the request, and [`fields`] refuses it.
+pub(super) fn leave_out_hosted(body: &mut Map<String, Value>, is_own: bool) -> Vec<Note> {
     let Some(Value::Array(tools)) = body.get_mut("tools") else {
         return Vec::new();
+    };
+    let is_optional = |tool: &Value| {
+        let kind = kind_of(tool);
+        let is_known = OPTIONAL.contains(&kind) || kind.starts_with("web_search_preview_");
+        is_known && !(is_own && is_carried(kind))
     };
     if tools.iter().all(is_optional) {
         return Vec::new();
@@ -41,11 +47,6 @@ pub(super) fn leave_out_hosted(body: &mut Map<String, Value>) -> Vec<Note> {
     notes
 }
 
-fn is_optional(tool: &Value) -> bool {
-    let kind = kind_of(tool);
-    OPTIONAL.contains(&kind) || kind.starts_with("web_search_preview_")
-}
-
 /// The vendor's tools that need no configuration in a request.
 const OPTIONAL: [&str; 8] = [
     "apply_patch",
@@ -58,8 +59,15 @@ const OPTIONAL: [&str; 8] = [
     "web_search_preview",
 ];
 
-/// Refuses fields and tools by which a body asks the vendor to act.
-pub(super) fn fields(body: &Map<String, Value>) -> Result<(), ServeError> {
+/// Whether a body has tools of the vendor's own.
+pub(super) fn has_hosted(body: &Map<String, Value>) -> bool {
+    let tools = body.get("tools").and_then(Value::as_array);
+    let mut tools = tools.into_iter().flatten();
+    tools.any(|tool| !matches!(kind_of(tool), "" | CUSTOM | FUNCTION))
+}
+
+/// Refuses fields and tools by which a body asks the vendor to act, unless a turn can carry what becomes of it.
+pub(super) fn fields(body: &Map<String, Value>, is_own: bool) -> Result<(), ServeError> {
     for (field, instead) in REFUSED {
         if body.get(*field).is_some_and(|json| !json.is_null()) {
             let reason = format!("`{field}` is not served: {instead}");
@@ -69,25 +77,30 @@ pub(super) fn fields(body: &Map<String, Value>) -> Result<(), ServeError> {
     let tools = body.get("tools").and_then(Value::as_array);
     for (n, tool) in tools.into_iter().flatten().enumerate() {
         let kind = kind_of(tool);
-        if !matches!(kind, "" | CUSTOM | FUNCTION) {
+        if !is_served(kind, is_own) {
             return Err(hosted(kind).at(format!("tools.{n}")));
         }
     }
-    choice(body.get("tool_choice"))
+    choice(body.get("tool_choice"), is_own)
 }
 
-fn choice(choice: Option<&Value>) -> Result<(), ServeError> {
+/// Whether a type of tool is served.
+fn is_served(kind: &str, is_own: bool) -> bool {
+    matches!(kind, "" | CUSTOM | FUNCTION) || is_own && is_carried(kind)
+}
+
+fn choice(choice: Option<&Value>, is_own: bool) -> Result<(), ServeError> {
     let Some(choice) = choice.filter(|choice| choice.is_object()) else {
         return Ok(());
     };
     let kind = kind_of(choice);
-    if !matches!(kind, "" | "allowed_tools" | CUSTOM | FUNCTION) {
+    if kind != "allowed_tools" && !is_served(kind, is_own) {
         return Err(hosted(kind).at("tool_choice"));
     }
     let tools = choice.get("tools").and_then(Value::as_array);
     for (n, tool) in tools.into_iter().flatten().enumerate() {
         let kind = kind_of(tool);
-        if !matches!(kind, "" | CUSTOM | FUNCTION) {
+        if !is_served(kind, is_own) {
             return Err(hosted(kind).at(format!("tool_choice.tools.{n}")));
         }
     }

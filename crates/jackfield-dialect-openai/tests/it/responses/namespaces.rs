@@ -44,7 +44,7 @@ fn request() -> Value {
                 { "type": "function", "name": "sleep", "description": "Wait.", "parameters": { "type": "object" } },
                 { "type": "function", "name": "now", "parameters": { "type": "object" } },
             ] },
-            { "type": "web_search", "external_web_access": true },
+            { "type": "tool_search", "execution": "client" },
         ],
     })
 }
@@ -82,7 +82,7 @@ fn tools_of_namespaces_are_plain_tools_with_names_of_their_own() {
         notes,
         [(
             "hosted_tool_left_out",
-            "tools.web_search",
+            "tools.tool_search",
             NoteEffect::Quality
         )]
     );

@@ -1,12 +1,18 @@
 //! What a client asks of Jackfield as a server, and how it is refused.
 
+use std::sync::Arc;
+
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
+use jackfield_dialect_openai::profile::Profile;
+use jackfield_dialect_openai::responses::request::to_wire;
 use jackfield_dialect_openai::responses::serve::{
     InputItemsQuery, Responses, deletion_body, input_items, reply_id, response_of_item,
 };
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::message::Message;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::server_tool::ServerTool;
 use jackfield_testkit::arb as kit;
 use proptest::prelude::*;
@@ -16,6 +22,15 @@ use super::owner;
 
 fn asked(body: &Value) -> Result<Incoming, ServeError> {
     Responses.request(&|_| None, body.to_string().as_bytes(), &|_| owner())
+}
+
+/// The same of a provider of another dialect.
+fn asked_elsewhere(body: &Value) -> Result<Incoming, ServeError> {
+    let nobody = StateOwner {
+        endpoint: "".into(),
+        ..owner()
+    };
+    Responses.request(&|_| None, body.to_string().as_bytes(), &|_| nobody.clone())
 }
 
 /// A body with these fields besides what every one has.
@@ -84,6 +99,101 @@ fn what_the_server_answers_to_itself_is_taken_out() {
 }
 
 #[test]
+fn the_vendors_tools_go_to_the_vendor_as_they_are() {
+    let tools = json!([
+        { "type": "web_search", "z": 1.5, "a": [] },
+        { "type": "file_search", "vector_store_ids": ["vs_1"] },
+        { "type": "file_search", "vector_store_ids": ["vs_2"] },
+        { "type": "function", "name": "file_search_2", "parameters": { "type": "object", "properties": {} }, "strict": null },
+        { "type": "tool_of_tomorrow" },
+    ]);
+    let include = json!([
+        "web_search_call.action.sources",
+        "reasoning.encrypted_content"
+    ]);
+    let read = |choice: Value| {
+        let fields = json!({ "tools": tools, "tool_choice": choice, "include": include, "max_tool_calls": 3 });
+        asked(&with(fields)).expect("a request")
+    };
+    let chosen = json!({ "type": "file_search" });
+    let incoming = read(chosen.clone());
+    assert_eq!(incoming.notes, []);
+    let names: Vec<&str> = incoming
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    let expected = [
+        "web_search",
+        "file_search",
+        "file_search_3",
+        "file_search_2",
+        "tool_of_tomorrow",
+    ];
+    assert_eq!(names, expected);
+    let sent = |incoming: Incoming, profile: &Profile| {
+        let request = ModelRequest {
+            choice: incoming.choice,
+            messages: incoming.messages.into_iter().collect(),
+            model: ModelRef {
+                model: "gpt-6-astra".into(),
+                provider: "openai".into(),
+            },
+            settings: Arc::new(incoming.settings),
+            strict: None,
+            system: Arc::new(incoming.system),
+            tools: Arc::new(incoming.tools),
+            whole: false,
+        };
+        let sent = to_wire(&request, &owner(), profile, true);
+        sent.map(|(body, notes)| (serde_json::to_value(body).expect("JSON"), notes))
+    };
+    let (body, notes) = sent(incoming, &Profile::OPENAI).expect("a body");
+    assert_eq!(notes, []);
+    assert_eq!(body["tools"], tools);
+    assert_eq!(body["tool_choice"], chosen);
+    assert_eq!(body["max_tool_calls"], 3);
+    assert_eq!(
+        body["include"],
+        json!([
+            "reasoning.encrypted_content",
+            "web_search_call.action.sources"
+        ])
+    );
+    let allowed = json!({ "type": "allowed_tools", "mode": "auto", "tools": [{ "type": "web_search" }, { "type": "function", "name": "file_search_2" }] });
+    let (body, notes) = sent(read(allowed.clone()), &Profile::OPENAI).expect("a body");
+    assert_eq!(notes, []);
+    assert_eq!(body["tool_choice"], allowed);
+    // A server that is only compatible does not run them.
+    let (body, notes) = sent(read(json!("auto")), &Profile::COMPATIBLE).expect("a body");
+    assert_eq!(body["tools"].as_array().map(Vec::len), Some(1));
+    let left_out = notes
+        .iter()
+        .filter(|note| *note.code == *"hosted_tool_left_out");
+    assert_eq!(left_out.count(), 4);
+    let only = asked(&with(json!({ "tools": [{ "type": "web_search" }] }))).expect("a request");
+    let refused = sent(only, &Profile::COMPATIBLE).expect_err("nothing to do it with");
+    assert_eq!(refused.path, "tools");
+}
+
+#[test]
+fn tools_whose_calls_a_turn_cannot_answer_are_left_out_or_refused() {
+    let function = json!({ "type": "function", "name": "f" });
+    for kind in ["apply_patch", "local_shell", "shell", "tool_search"] {
+        let incoming = asked(&with(json!({ "tools": [function, { "type": kind }] })));
+        let notes = incoming.expect("a request").notes;
+        assert_eq!(notes[0].path, format!("tools.{kind}"));
+        let alone = asked(&with(json!({ "tools": [{ "type": kind }] })));
+        let refused = alone.expect_err("nothing else to do it with");
+        assert_eq!(refused.param.as_deref(), Some("tools.0"));
+    }
+    for kind in ["computer", "mcp"] {
+        let refused = asked(&with(json!({ "tools": [function, { "type": kind }] })));
+        assert_eq!(refused.expect_err(kind).param.as_deref(), Some("tools.1"));
+    }
+}
+
+#[test]
 fn what_is_not_served_is_refused_by_name() {
     let hosted =
         |kind: &str| json!({ "tools": [{ "type": "function", "name": "f" }, { "type": kind }] });
@@ -132,7 +242,7 @@ fn what_is_not_served_is_refused_by_name() {
         ),
     ];
     for (fields, param, says) in cases {
-        let error = asked(&with(fields.clone())).expect_err(param);
+        let error = asked_elsewhere(&with(fields.clone())).expect_err(param);
         assert_eq!(error.kind, ServeErrorKind::Unsupported, "{fields}");
         assert_eq!(error.param.as_deref(), Some(param), "{fields}");
         assert!(error.message.contains(says), "{}", error.message);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackfield_dialect_kit::incoming::{self, within};
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::opaque::Extension;
+use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::settings::{ResponseFormat, Settings};
 use serde_json::{Map, Value};
 
@@ -33,6 +33,7 @@ pub(super) struct WireSettings {
 
 pub(super) fn from_wire(
     wire_settings: WireSettings,
+    owner: &StateOwner,
     notes: &mut Notes,
 ) -> Result<Settings, Invalid> {
     let mut extensions = Vec::new();
@@ -51,11 +52,21 @@ pub(super) fn from_wire(
             extensions.push(extension("", &key, json));
         }
     }
-    for (n, wanted) in wire_settings.include.iter().enumerate() {
-        if wanted != ENCRYPTED_REASONING {
+    let mut included = Vec::new();
+    for (n, wanted) in wire_settings.include.into_iter().enumerate() {
+        if wanted == ENCRYPTED_REASONING {
+            continue;
+        }
+        // It is a part of an item that only the vendor reads.
+        if wanted.contains("_call.") && !owner.endpoint.is_empty() {
+            included.push(Value::from(wanted));
+        } else {
             let path = format_args!("include.{n}");
             notes.dropped(NoteEffect::Quality, "include_not_kept", path);
         }
+    }
+    if !included.is_empty() {
+        extensions.push(extension("", "include", Value::Array(included)));
     }
     let more = wire_settings.reasoning.extra.into_iter();
     extensions.extend(more.map(|(key, json)| extension("/reasoning", &key, json)));
