@@ -113,6 +113,25 @@ impl Gateway {
         request: &ReceivedRequest,
     ) -> Result<Option<Passthrough>, ServeError> {
         let config = self.config();
+        let header = |name: &str| {
+            request
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+        };
+        let strict = header("x-jackfield-strict").is_some_and(|strict| strict.trim() != "false");
+        let by_headers = PathInput {
+            has_idempotency_key: request.headers.contains_key("idempotency-key"),
+            has_session: request.headers.contains_key("x-session-id"),
+            has_upstream: true,
+            is_enabled: client.passthrough.unwrap_or(config.passthrough.is_enabled),
+            is_strict: strict || config.default_options.strict.is_some(),
+            ..PathInput::default()
+        };
+        // The body, which may be long, is read only if it matters.
+        if decision::decide(by_headers) != RequestPath::Passthrough {
+            return Ok(None);
+        }
         let Some(body) = RequestBody::read(&request.body) else {
             return Ok(None);
         };
@@ -121,12 +140,6 @@ impl Gateway {
         };
         let (is_assistant, model) = (requested.assistant.is_some(), requested.model);
         let language = Language::of_path(&request.path);
-        let header = |name: &str| {
-            request
-                .headers
-                .get(name)
-                .and_then(|value| value.to_str().ok())
-        };
         let selected = tools::select(
             &client.tools,
             &config.offered_tools,
@@ -137,23 +150,19 @@ impl Gateway {
         let upstream = upstream
             .filter(|upstream| upstream.is_enabled && upstream.upstream.serves(&request.path));
         let is_response = language == Language::Responses;
-        let strict = header("x-jackfield-strict").is_some_and(|strict| strict.trim() != "false");
         let input = PathInput {
-            has_idempotency_key: request.headers.contains_key("idempotency-key"),
             has_configured_options: self
                 .options_of(&model.provider)
                 .is_some_and(|options| has_configured_options(&options)),
             has_previous_reply: is_response && body.is_set("previous_response_id"),
             has_server_tools: self.offers(&selected, &model.provider),
-            has_session: request.headers.contains_key("x-session-id"),
             has_upstream: upstream.is_some(),
             is_assistant,
             is_background: is_response && body.is_true("background"),
-            is_enabled: client.passthrough.unwrap_or(config.passthrough.is_enabled),
-            is_strict: strict || config.default_options.strict.is_some(),
             keeps_response: is_response
                 && config.passthrough.keeps_responses
                 && !body.is_false("store"),
+            ..by_headers
         };
         let path = decision::decide(input);
         tracing::debug!(?path, "the path of a request");
