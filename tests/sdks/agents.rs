@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::gateway::{Gateway, TOKEN};
+use crate::recorder::Recorder;
 use crate::upstream::{Upstream, Wire};
 
 const WIRES: [Wire; 3] = [Wire::Claude, Wire::Chat, Wire::Responses];
@@ -54,6 +55,81 @@ pub(crate) async fn check(
     gateway.end().await;
     upstream
 }
+
+/// Runs an agent in front of its own language, whose requests are passed through, and checks that they arrive as the
+/// agent sent them, byte for byte but for what [`docs/http.md`](../../docs/http.md) lists.
+pub(crate) async fn check_passed_through(
+    wire: Wire,
+    name: &str,
+    call: ScriptPart,
+    agent: impl FnOnce(&str, &Path) -> Command,
+) {
+    let upstream = Upstream::scripted(wire, script(call)).await;
+    let alias = format!("aliases.\"{name}\" = \"{}\"\n", wire.model());
+    let gateway = Gateway::start_passing_with(wire, &upstream, &alias).await;
+    let recorder = Recorder::start(&gateway.address).await;
+    let what = format!("{name} passed through to {wire:?}");
+    check_run(&what, &recorder.address, &upstream, agent).await;
+    gateway.end().await;
+    let path = wire.path();
+    let sent = recorder.requests().into_iter();
+    let sent: Vec<_> = sent.filter(|sent| sent.path.starts_with(path)).collect();
+    let arrived = upstream.server().requests().into_iter();
+    let arrived: Vec<_> = arrived
+        .filter(|arrived| arrived.path.starts_with(path))
+        .collect();
+    assert_eq!(sent.len(), arrived.len(), "{what}");
+    let (_, model) = wire.model().split_once('/').expect("a provider");
+    for (sent, arrived) in sent.iter().zip(&arrived) {
+        assert_eq!(sent.path, arrived.path, "{what}");
+        let asked = String::from_utf8_lossy(&sent.body);
+        let mut asked = asked.replacen(
+            &format!("\"model\":\"{name}\""),
+            &format!("\"model\":\"{model}\""),
+            1,
+        );
+        let options = "\"stream_options\":{\"include_usage\":true}";
+        if wire == Wire::Chat && asked.contains("\"stream\":true") && !asked.contains(options) {
+            let model = format!("\"model\":\"{model}\"");
+            asked = asked.replacen(&model, &format!("{model},{options}"), 1);
+        }
+        assert_eq!(arrived.text(), asked, "{what}");
+        for (header, value) in &sent.headers {
+            let changes = CHANGED_HEADERS.contains(&&**header) || header.starts_with("x-jackfield");
+            if !changes {
+                let all = arrived.headers.iter();
+                let mut values = all.filter(|(known, _)| known == header);
+                let arrived = values.any(|(_, arrived)| arrived == value);
+                assert!(arrived, "{what}: {header}: {value}");
+            }
+        }
+        assert_eq!(
+            sent.header("authorization")
+                .or(sent.header("x-api-key"))
+                .map(|key| key.contains(TOKEN)),
+            Some(true)
+        );
+        let keys = arrived
+            .headers
+            .iter()
+            .filter(|(_, value)| value.contains(TOKEN));
+        assert_eq!(keys.count(), 0, "{what}");
+    }
+}
+
+/// The headers that change on the way.
+const CHANGED_HEADERS: [&str; 10] = [
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "te",
+    "x-api-key",
+];
 
 /// Runs an agent in front of the server at this address, behind which `upstream` answers.
 async fn check_run(
@@ -128,6 +204,20 @@ async fn codex_runs_its_tool_with_a_model_that_it_does_not_know() {
     }
 }
 
+/// With a model of either kind, Codex' requests arrive at OpenAI as it sends them.
+#[tokio::test]
+async fn codex_is_passed_through_unchanged() {
+    let call = ScriptPart::Call {
+        arguments: json!({ "cmd": COMMAND }).to_string(),
+        id: None,
+        name: "exec_command".to_owned(),
+    };
+    check_passed_through(Wire::Responses, "some-model", call, |address, home| {
+        codex("some-model", address, home)
+    })
+    .await;
+}
+
 /// A model that Codex knows gets all its tools in namespaces, and writes programs that call them.
 #[tokio::test]
 async fn codex_runs_its_tool_with_a_model_that_it_knows() {
@@ -200,6 +290,11 @@ async fn claude_code_runs_its_tool() {
     for wire in WIRES {
         check(wire, CLAUDE_MODEL, bash(), claude_code).await;
     }
+}
+
+#[tokio::test]
+async fn claude_code_is_passed_through_unchanged() {
+    check_passed_through(Wire::Claude, CLAUDE_MODEL, bash(), claude_code).await;
 }
 
 /// What Claude Code sends without a gateway arrives behind one: its betas, its fields, and its cache marks.

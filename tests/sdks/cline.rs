@@ -9,7 +9,7 @@ use jackfield_testservers::script::ScriptPart;
 use serde_json::json;
 use tokio::process::Command;
 
-use crate::agents::{CLAUDE_MODEL, COMMAND, check, marks, program_in};
+use crate::agents::{CLAUDE_MODEL, COMMAND, check, check_passed_through, marks, program_in};
 use crate::gateway::TOKEN;
 use crate::upstream::Wire;
 
@@ -85,6 +85,26 @@ async fn check_cline(provider: ClineProvider) {
         assert!(first.contains(&question), "{first:?}");
         assert!(second.contains(&outcome), "{second:?}");
     }
+}
+
+/// Its requests arrive at Anthropic and at OpenAI as it sends them. Those in Chat Completions are for compatible
+/// servers: OpenAI itself refuses their effort beside tools.
+#[tokio::test]
+async fn cline_is_passed_through_unchanged() {
+    let ask = |wire, provider| {
+        let call = ScriptPart::Call {
+            arguments: json!({ "commands": [COMMAND] }).to_string(),
+            id: None,
+            name: "run_commands".to_owned(),
+        };
+        check_passed_through(wire, CLAUDE_MODEL, call, move |address, home| {
+            cline(provider, CLAUDE_MODEL, address, home)
+        })
+    };
+    tokio::join!(
+        ask(Wire::Claude, ClineProvider::Anthropic),
+        ask(Wire::Responses, ClineProvider::OpenAi)
+    );
 }
 
 /// It offers a search that the vendor would run, and marks its last message.

@@ -24,7 +24,17 @@ impl Gateway {
         Self::configured(wire, upstream, PASSING).await
     }
 
-    /// The same, with more in its configuration.
+    /// The same, with more in its configuration; the vendor keeps its own responses.
+    pub(crate) async fn start_passing_with(wire: Wire, upstream: &Upstream, more: &str) -> Self {
+        Self::configured(
+            wire,
+            upstream,
+            &format!("{more}{PASSING}serve.responses = \"upstream\"\n"),
+        )
+        .await
+    }
+
+    /// Starts one for turns, with more in its configuration.
     pub(crate) async fn start_with(wire: Wire, upstream: &Upstream, more: &str) -> Self {
         Self::configured(wire, upstream, &format!("{more}{TURNS}")).await
     }

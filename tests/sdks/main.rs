@@ -23,6 +23,7 @@ mod cline;
 mod gateway;
 mod messages;
 mod passthrough;
+mod recorder;
 mod responses;
 mod script;
 mod upstream;

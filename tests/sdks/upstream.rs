@@ -37,6 +37,15 @@ impl Wire {
         }
     }
 
+    /// The endpoint of its language.
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/v1/chat/completions",
+            Self::Claude => "/v1/messages",
+            Self::Responses => "/v1/responses",
+        }
+    }
+
     /// The gateway's configuration for a server at this address.
     pub(crate) fn configuration(self, base_url: &str) -> String {
         match self {

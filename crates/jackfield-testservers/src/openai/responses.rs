@@ -166,6 +166,8 @@ const FIELDS: &[&str] = &[
     "access_programs",
     "background",
     "background_options",
+    // The vendor's own agent sends it with every request (Codex 0.169, 2026-11).
+    "client_metadata",
     "context_management",
     "conversation",
     "image",

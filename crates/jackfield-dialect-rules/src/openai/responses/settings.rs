@@ -10,10 +10,12 @@ use crate::openai::tools::ANSWER;
 use crate::openai::{Found, Rule};
 
 /// The fields that only this dialect has, without items and tools.
-const OWN: [Field; 22] = [
+const OWN: [Field; 23] = [
     may("access_programs", Is::Object),
     may("background", Is::OrNull(&Is::Bool)),
     may("background_options", Is::Object),
+    // The vendor's own agent sends it with every request (Codex 0.169, 2026-11).
+    may("client_metadata", Is::Object),
     may("context_management", Is::OrNull(&Is::List)),
     may("conversation", Is::Any),
     may("image", Is::Object),
