@@ -184,7 +184,7 @@ async fn a_model_that_cannot_be_is_told_by_the_flag_that_named_it() {
         .await;
     ran.fails(
         3,
-        "--model: there is no provider `nobody`; there are: claude",
+        "--model: there is no provider `nobody`; there are: cerebras, claude",
         "[providers.nobody]",
     );
     let variable = OsStr::from_bytes(b"claude/\xff");

@@ -125,6 +125,11 @@ struct ServerProfile {
 /// The profiles. Which endpoints beside chat a compatible server has was not checked against its documentation.
 const PROFILES: &[ServerProfile] = &[
     ServerProfile {
+        endpoints: &[Endpoint::ChatCompletions],
+        name: "cerebras",
+        of: |_| Profile::CEREBRAS,
+    },
+    ServerProfile {
         endpoints: &[],
         name: "compatible",
         of: |_| Profile::COMPATIBLE,
@@ -136,8 +141,23 @@ const PROFILES: &[ServerProfile] = &[
     },
     ServerProfile {
         endpoints: COMMON,
+        name: "fireworks",
+        of: |_| Profile::FIREWORKS,
+    },
+    ServerProfile {
+        endpoints: COMMON,
+        name: "groq",
+        of: |_| Profile::GROQ,
+    },
+    ServerProfile {
+        endpoints: COMMON,
         name: "llama-cpp",
         of: |_| Profile::LLAMA_CPP,
+    },
+    ServerProfile {
+        endpoints: COMMON,
+        name: "lm-studio",
+        of: |_| Profile::LM_STUDIO,
     },
     ServerProfile {
         endpoints: &[Endpoint::ChatCompletions],
@@ -156,8 +176,28 @@ const PROFILES: &[ServerProfile] = &[
     },
     ServerProfile {
         endpoints: COMMON,
+        name: "openrouter",
+        of: |_| Profile::OPENROUTER,
+    },
+    ServerProfile {
+        endpoints: &[Endpoint::ChatCompletions],
+        name: "sglang",
+        of: |_| Profile::SGLANG,
+    },
+    ServerProfile {
+        endpoints: COMMON,
+        name: "together",
+        of: |_| Profile::TOGETHER,
+    },
+    ServerProfile {
+        endpoints: COMMON,
         name: "vllm",
         of: |_| Profile::VLLM,
+    },
+    ServerProfile {
+        endpoints: COMMON,
+        name: "xai",
+        of: |_| Profile::XAI,
     },
 ];
 

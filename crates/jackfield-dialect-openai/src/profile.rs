@@ -3,6 +3,8 @@
 //! The facts are of 2026-11: from the vendors' documentation, the sources of Ollama and llama.cpp, and reports of
 //! their users; see each field and constant.
 
+mod hosts;
+
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::settings::Effort;

@@ -43,11 +43,19 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 10] {
 }
 
 const PROFILES: &[&str] = &[
+    "cerebras",
     "compatible",
     "deepseek",
+    "fireworks",
+    "groq",
     "llama-cpp",
+    "lm-studio",
     "mistral",
     "ollama",
     "openai",
+    "openrouter",
+    "sglang",
+    "together",
     "vllm",
+    "xai",
 ];

@@ -11,13 +11,21 @@ use serde_json::json;
 
 use crate::world::{World, lines};
 
-const KEYS: [(&str, &str); 6] = [
+const KEYS: [(&str, &str); 14] = [
     ("ANTHROPIC_API_KEY", "of-claude"),
     ("DEEPSEEK_API_KEY", "of-deepseek"),
     ("MISTRAL_API_KEY", "of-mistral"),
     ("OPENAI_API_KEY", "of-openai"),
     ("HOME_KEY", "of-home"),
     ("WORK_KEY", "of-work"),
+    ("AZURE_OPENAI_API_KEY", "of-azure"),
+    ("CEREBRAS_API_KEY", "of-cerebras"),
+    ("FIREWORKS_API_KEY", "of-fireworks"),
+    ("GROQ_API_KEY", "of-groq"),
+    ("HF_TOKEN", "of-huggingface"),
+    ("OPENROUTER_API_KEY", "of-openrouter"),
+    ("TOGETHER_API_KEY", "of-together"),
+    ("XAI_API_KEY", "of-xai"),
 ];
 
 /// The request that a provider sends, with `URL` in this configuration for where it goes.
@@ -51,13 +59,43 @@ async fn ask(server: &TestServer, assembled: &Assembly, provider: &str) -> Recor
 #[tokio::test]
 async fn every_kind_is_asked_where_and_as_it_is_known_to_be() {
     for (kind, path, key) in [
+        ("azure", "/openai/v1/responses", Some("Bearer of-azure")),
+        (
+            "cerebras",
+            "/v1/chat/completions",
+            Some("Bearer of-cerebras"),
+        ),
         ("deepseek", "/chat/completions", Some("Bearer of-deepseek")),
+        (
+            "fireworks",
+            "/v1/chat/completions",
+            Some("Bearer of-fireworks"),
+        ),
+        ("groq", "/v1/chat/completions", Some("Bearer of-groq")),
+        (
+            "huggingface",
+            "/v1/chat/completions",
+            Some("Bearer of-huggingface"),
+        ),
+        ("lm-studio", "/v1/chat/completions", None),
         ("llama-cpp", "/v1/chat/completions", None),
         ("mistral", "/v1/chat/completions", Some("Bearer of-mistral")),
         ("ollama", "/v1/chat/completions", None),
         ("openai", "/v1/responses", Some("Bearer of-openai")),
         ("openai-compatible", "/v1/chat/completions", None),
+        (
+            "openrouter",
+            "/v1/chat/completions",
+            Some("Bearer of-openrouter"),
+        ),
+        ("sglang", "/v1/chat/completions", None),
+        (
+            "together",
+            "/v1/chat/completions",
+            Some("Bearer of-together"),
+        ),
         ("vllm", "/v1/chat/completions", None),
+        ("xai", "/v1/chat/completions", Some("Bearer of-xai")),
     ] {
         let seen = sent(kind, &format!("[providers.{kind}]\nbase_url = 'URL'")).await;
         assert_eq!(seen.path, path, "{kind}");
@@ -141,13 +179,22 @@ fn every_provider_with_an_address_stands_without_being_configured() {
         ..Flags::default()
     };
     for (provider, key) in [
+        ("cerebras", Some("CEREBRAS_API_KEY")),
         ("claude", Some("ANTHROPIC_API_KEY")),
         ("deepseek", Some("DEEPSEEK_API_KEY")),
+        ("fireworks", Some("FIREWORKS_API_KEY")),
+        ("groq", Some("GROQ_API_KEY")),
+        ("huggingface", Some("HF_TOKEN")),
+        ("lm-studio", None),
         ("llama-cpp", None),
         ("mistral", Some("MISTRAL_API_KEY")),
         ("ollama", None),
         ("openai", Some("OPENAI_API_KEY")),
+        ("openrouter", Some("OPENROUTER_API_KEY")),
+        ("sglang", None),
+        ("together", Some("TOGETHER_API_KEY")),
         ("vllm", None),
+        ("xai", Some("XAI_API_KEY")),
     ] {
         let config = World::new()
             .load_with(&flags(&format!("{provider}/x")))

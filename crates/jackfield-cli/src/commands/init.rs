@@ -187,13 +187,9 @@ fn candidates(surroundings: &Surroundings) -> Vec<(&'static str, Address)> {
         usual("ollama", "http://127.0.0.1:11434"),
         usual("llama-cpp", "http://127.0.0.1:8080"),
         usual("vllm", "http://127.0.0.1:8000"),
+        usual("lm-studio", "http://127.0.0.1:1234"),
+        usual("sglang", "http://127.0.0.1:30000"),
     ];
-    let studio = Address {
-        base_url: "http://127.0.0.1:1234".to_owned(),
-        is_usual: false,
-        kind: "openai-compatible",
-    };
-    all.push(("lm-studio", studio));
     // Ollama itself reads its listen address from this variable.
     let moved = surroundings.environment.get("OLLAMA_HOST");
     let moved = moved.and_then(Result::ok).and_then(|host| loopback(&host));

@@ -101,7 +101,7 @@ fn where_nobody_can_be_asked_the_exit_code_says_so() {
     assert_eq!(ran.code, Some(2));
     assert!(
         ran.err
-            .contains("there is no provider `nobody`; there are: claude, "),
+            .contains("there is no provider `nobody`; there are: cerebras, claude, "),
         "{}",
         ran.err
     );

@@ -15,8 +15,9 @@ pub(super) fn of(status: Option<u16>, detail: &ErrorDetail) -> Kind {
     let named = by_name(code).or_else(|| by_name(&detail.kind));
     let status = status.or_else(|| status_in(code));
     let kind = match (named, status) {
-        // A name that says only that the server is at fault.
-        (Some(Kind::ServerError), Some(status)) if status >= 500 => by_status(status),
+        // A name that says only that the server is at fault; some servers send it with every status (Ollama: 400
+        // `api_error`, 2026).
+        (Some(Kind::ServerError), Some(status)) => by_status(status),
         (Some(kind), _) => kind,
         (None, Some(status)) => by_status(status),
         (None, None) if is_about_the_request(&detail.kind) || is_about_the_request(code) => {

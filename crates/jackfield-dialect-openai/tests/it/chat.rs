@@ -7,6 +7,7 @@ mod corpus;
 mod examples;
 mod goldens;
 mod hostile;
+mod hosts;
 mod inline;
 mod parallel;
 mod read;
