@@ -189,6 +189,7 @@ pub fn entries(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
         let mut calls = turn.calls.iter();
         for entry in &turn.entries {
             match entry {
+                LogEntry::Compacted { .. } => {}
                 LogEntry::LateUsage { at, attempt, usage } => entries.push(AuditEntry::LateUsage {
                     at: *at,
                     attempt: *attempt,

@@ -10,6 +10,7 @@ use crate::ids::{ForkPlace, ModelAttempt, SessionId, ToolAttempt, ToolCallId, Tu
 use crate::limits::LimitKind;
 use crate::message::Message;
 use crate::outcome::ToolResult;
+use crate::price::Cost;
 use crate::reply::{FinishReason, Reply};
 use crate::request::ModelRef;
 use crate::restrictions::Restrictions;
@@ -80,7 +81,7 @@ pub enum Fact {
         /// Its time limit.
         time_limit: Duration,
     },
-    /// The beginning of the conversation was replaced by a shorter one.
+    /// The beginning of the conversation was replaced by a shorter one, or the attempt at that failed.
     Compacted(Arc<Compaction>),
     /// A late event of a call that was already closed: counted, but never part of the messages.
     Late(Late),
@@ -256,8 +257,11 @@ pub struct CachedCall {
 /// A replacement of the beginning of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compaction {
-    /// The attempt that its usage is counted under; no other attempt has this number.
+    /// The attempt at the summary: attempt 0 of the round that the compaction precedes, or of the round whose
+    /// request was too long.
     pub attempt: ModelAttempt,
+    /// Why nothing was replaced, if there is no summary.
+    pub failure: Option<ModelCallEnd>,
     /// The messages that stand in its place.
     pub messages: Vec<Arc<Message>>,
     /// The model that wrote them, if one did.
@@ -266,6 +270,23 @@ pub struct Compaction {
     pub replaced: usize,
     /// The usage of the model, if one wrote them.
     pub usage: Option<Usage>,
+}
+
+impl Compaction {
+    /// The cost of the summary, if it used tokens and the price of its model was known when the turn began.
+    #[must_use]
+    pub fn cost(&self, setup: &Setup) -> Option<Cost> {
+        let (model, usage) = (self.model.as_ref()?, self.usage?);
+        let price = if *model == setup.model {
+            setup.price.as_ref()
+        } else {
+            let mut fallbacks = setup.fallbacks.iter();
+            fallbacks
+                .find(|target| target.model == *model)
+                .and_then(|target| target.price.as_ref())
+        };
+        price.map(|price| price.bill(&usage))
+    }
 }
 
 /// The decision about an attempt that ended without an outcome.

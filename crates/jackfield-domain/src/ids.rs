@@ -142,8 +142,22 @@ impl WaitId {
 pub struct ModelAttempt {
     /// The round, from 1.
     pub round: u32,
-    /// The attempt within the round, from 1; the count continues after a crash.
+    /// The attempt within the round, from 1; the count continues after a crash. 0 is the compaction of the round.
     pub attempt: u32,
+}
+
+impl ModelAttempt {
+    /// The attempt at a summary for the compaction of a round. A round has at most one.
+    #[must_use]
+    pub const fn compaction(round: u32) -> Self {
+        Self { round, attempt: 0 }
+    }
+
+    /// Whether it is the attempt at the summary of a compaction, and no reply of the round.
+    #[must_use]
+    pub const fn is_compaction(self) -> bool {
+        self.attempt == 0
+    }
 }
 
 /// An attempt at a tool call.

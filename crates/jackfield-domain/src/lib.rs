@@ -12,6 +12,7 @@ pub mod block;
 pub mod call_order;
 pub mod caller;
 pub mod client_view;
+pub mod compaction;
 mod conversation_key;
 pub mod cursor;
 pub mod delta;

@@ -28,6 +28,7 @@ use crate::tool_loop::{Input, LOOP_VERSION, LiveState, Step, ToolLoop};
 use crate::wait::{Delivery, DeliveryBody, WaitEnd};
 
 mod difference;
+mod ended;
 mod outcome;
 mod pieces;
 mod rebuild;
@@ -172,6 +173,7 @@ impl<'a> Replay<'a> {
         match rebuilt {
             RebuiltInput::Began { opening, setup } => {
                 let base = TurnBase {
+                    counted: self.session.counted(),
                     grants: self.session.grants().clone(),
                     messages: self.session.messages(),
                     ordinal: self.session.turns().saturating_add(1),
@@ -181,8 +183,8 @@ impl<'a> Replay<'a> {
                     SendMessageUseCase::begin(base, opening.clone(), Arc::clone(setup), now);
                 Some(step)
             }
-            RebuiltInput::Forked(fact) => Some(Step {
-                facts: vec![Fact::clone(fact)],
+            RebuiltInput::Forked(facts) => Some(Step {
+                facts: facts.clone(),
                 ..Step::default()
             }),
             RebuiltInput::Recovered {

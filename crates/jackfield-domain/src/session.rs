@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::approval::Grants;
-use crate::fact::Fact;
+use crate::fact::{Compaction, Fact};
 use crate::ids::{ForkPlace, SessionId};
 use crate::message::Message;
+use crate::setup::InputCount;
 use crate::turn::Turn;
 
 /// A conversation, computed from its facts.
@@ -50,22 +51,36 @@ impl Session {
             turn,
         } = fact
         {
+            let counted = self.counted();
             self.before = self.take_messages();
-            let turn = Turn::open(turn.clone(), *ordinal, &self.before, opening, setup);
+            let mut opened = Turn::open(turn.clone(), *ordinal, &self.before, opening, setup);
+            opened.count_before(opening, counted);
             self.grants.revoke_changed(&setup.catalog);
             self.turns = *ordinal;
-            self.turn = Some(turn);
+            self.turn = Some(opened);
         } else if let Fact::SessionForked { at, from, messages } = fact {
             // A fork is the beginning of a session; later ones are ignored.
             if self.turns == 0 {
                 self.forked = Some((from.clone(), at.clone()));
                 self.before = Arc::clone(messages);
             }
+        } else if let (Fact::Compacted(compaction), None) = (fact, &self.turn) {
+            self.apply_compaction(compaction);
         } else if let Some(turn) = &mut self.turn {
             turn.apply(fact);
             if matches!(fact, Fact::WaitClosed { .. }) {
                 self.grants.extend(turn.grants());
             }
+        }
+    }
+
+    /// Replaces the beginning of the history of a fork before its first turn.
+    fn apply_compaction(&mut self, compaction: &Compaction) {
+        if compaction.failure.is_none()
+            && let Some(kept) = self.before.get(compaction.replaced..)
+        {
+            let messages = compaction.messages.iter().chain(kept);
+            self.before = Arc::new(messages.cloned().collect());
         }
     }
 
@@ -94,6 +109,12 @@ impl Session {
             Some(turn) => turn.messages_for_model().join(),
             None => Arc::clone(&self.before),
         }
+    }
+
+    /// What the provider counted for the messages before the next turn, if it did.
+    #[must_use]
+    pub fn counted(&self) -> Option<InputCount> {
+        self.ended_turn().and_then(Turn::counted)
     }
 
     /// Takes the messages for a turn that replaces the last one. Appends the last turn's messages to those

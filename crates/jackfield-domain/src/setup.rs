@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::approval::Grants;
 use crate::caller::Caller;
+use crate::compaction::CompactionPolicy;
 use crate::ids::{ModelAttempt, SessionId};
 use crate::limits::{Allowance, Limits};
 use crate::message::Message;
@@ -35,6 +36,8 @@ pub struct Setup {
     pub catalog: Arc<Catalog>,
     /// Which tools may be called at all, and which must be called in the first round.
     pub choice: ToolChoice,
+    /// When the conversation is compacted; `None` is never.
+    pub compaction: Option<CompactionPolicy>,
     /// The targets after the first one, in the order in which the turn falls back to them.
     pub fallbacks: Vec<Target>,
     /// Limits.
@@ -58,6 +61,8 @@ pub struct Setup {
     pub trace: Option<Arc<TraceContext>>,
     /// The time limit of whole replies; `None` streams replies.
     pub whole: Option<Duration>,
+    /// The context window of the first target's model, in tokens, if it is needed and known.
+    pub window: Option<u64>,
 }
 
 /// The trace context of a request.
@@ -87,6 +92,15 @@ impl Setup {
         match target {
             0 => self.price.as_ref(),
             later => self.fallback(later)?.price.as_ref(),
+        }
+    }
+
+    /// The context window of a target's model, in tokens; `None` if it is not known.
+    #[must_use]
+    pub fn window_of(&self, target: u32) -> Option<u64> {
+        match target {
+            0 => self.window,
+            later => self.fallback(later)?.window,
         }
     }
 
@@ -145,6 +159,8 @@ fn share<T: PartialEq>(own: &mut Arc<T>, other: &Arc<T>) {
 /// The basis of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnBase {
+    /// What the provider counted for messages before the turn, if it did.
+    pub counted: Option<InputCount>,
     /// The grants of the session; they become part of the setup.
     pub grants: Grants,
     /// The messages before it.
@@ -153,6 +169,15 @@ pub struct TurnBase {
     pub ordinal: u32,
     /// The session.
     pub session: SessionId,
+}
+
+/// How many tokens the first messages of a conversation have, as a provider counted them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct InputCount {
+    /// The number of messages.
+    pub messages: usize,
+    /// Their tokens, with those of the system prompt and the tools.
+    pub tokens: u64,
 }
 
 /// The opening of a turn.

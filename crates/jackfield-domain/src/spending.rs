@@ -107,6 +107,9 @@ struct SpendingFold {
 
 impl SpendingFold {
     fn fold(&mut self, fact: &Fact, at: WallTime) {
+        if let Fact::Compacted(compaction) = fact {
+            self.targets.add_compaction(compaction.attempt);
+        }
         if let Some((attempt, usage)) = fact.usage() {
             self.record_usage(attempt, usage, at);
         }

@@ -15,6 +15,8 @@ pub struct Target {
     pub model: ModelRef,
     /// Its price; `None` if unknown.
     pub price: Option<Price>,
+    /// Its context window, in tokens, if it is needed and known.
+    pub window: Option<u64>,
 }
 
 /// The target of each model call of a turn.
@@ -22,14 +24,22 @@ pub struct Target {
 pub struct AttemptTargets {
     /// Those that were not sent to the first target.
     later: BTreeMap<ModelAttempt, u32>,
+    /// The target of the last attempt.
+    last: u32,
 }
 
 impl AttemptTargets {
     /// Adds the index of the target that an attempt was sent to.
     pub fn add(&mut self, attempt: ModelAttempt, target: u32) {
+        self.last = target;
         if target > 0 {
             self.later.insert(attempt, target);
         }
+    }
+
+    /// Adds the attempt at a summary, which is sent to the target of the last attempt.
+    pub fn add_compaction(&mut self, attempt: ModelAttempt) {
+        self.add(attempt, self.last);
     }
 
     /// The index of the target that an attempt was sent to.

@@ -32,6 +32,7 @@ mod action;
 mod approvals;
 mod calls;
 mod cancel;
+mod compaction;
 mod decider;
 mod error_texts;
 mod input;
@@ -82,6 +83,7 @@ impl ToolLoop {
         now: Now,
     ) -> (Self, Step) {
         let TurnBase {
+            counted,
             grants,
             messages,
             ordinal,
@@ -95,7 +97,8 @@ impl ToolLoop {
             None => setup,
         };
         let id = TurnId::derive(&session, ordinal);
-        let turn = Turn::open(id.clone(), ordinal, &messages, &opening, &setup);
+        let mut turn = Turn::open(id.clone(), ordinal, &messages, &opening, &setup);
+        turn.count_before(&opening, counted);
         let mut begun = Self {
             live: LiveState::default(),
             session,
@@ -172,7 +175,8 @@ impl ToolLoop {
     }
 
     fn finish(&mut self, (facts, actions): (Vec<Fact>, Vec<Action>), now: Now) -> Step {
-        self.live.set_busy(live::is_busy(&self.turn), now);
+        let is_busy = self.live.compacting().is_some() || live::is_busy(&self.turn);
+        self.live.set_busy(is_busy, now);
         Step {
             actions,
             facts,
@@ -182,11 +186,15 @@ impl ToolLoop {
 
     /// The earliest of all deadlines.
     fn wake(&self, now: Now) -> Option<MonoTime> {
+        let silent_until = || {
+            let last_activity = self.live.last_activity();
+            last_activity.map(|heard| heard.after(self.turn.setup.model_idle()))
+        };
+        if self.live.compacting().is_some() {
+            return silent_until();
+        }
         match &self.turn.stage {
-            Stage::Calling(_) => self
-                .live
-                .last_activity()
-                .map(|heard| heard.after(self.turn.setup.model_idle())),
+            Stage::Calling(_) => silent_until(),
             Stage::Ended(_) | Stage::Ready => None,
             Stage::Retrying(at) => Some(now.mono_at(*at)),
             Stage::Tools(_) => {

@@ -15,7 +15,7 @@ use crate::message::{Message, Messages};
 use crate::outcome::{ToolOutcome, ToolResult};
 use crate::reply::Reply;
 use crate::restrictions::Restrictions;
-use crate::setup::{Opening, Setup};
+use crate::setup::{InputCount, Opening, Setup};
 use crate::target::AttemptTargets;
 use crate::time::WallTime;
 use crate::tool::ToolDefinition;
@@ -24,6 +24,7 @@ use crate::wait::{Wait, WaitKind};
 
 mod batch;
 mod client_ledger;
+mod compaction;
 mod context;
 mod opening;
 mod spending;
@@ -34,6 +35,7 @@ mod waits;
 pub(crate) use self::batch::{Batch, BatchCall, CallGrant, CallState, RunningCall};
 use self::batch::{call_fingerprint, dedup_calls, drop_blank_blocks};
 use self::client_ledger::ClientLedger;
+use self::compaction::{Compactions, is_too_long};
 use self::opening::{Definitions, definitions, with_client_results};
 
 /// The durable state of a turn. Only [`Turn::apply`] changes it, both live and during recovery.
@@ -47,6 +49,9 @@ pub struct Turn {
     backend_session: Option<Arc<str>>,
     pub(crate) client_expired: bool,
     client_ledger: ClientLedger,
+    compactions: Compactions,
+    /// What the provider counted for messages before the turn, if it did and they are unchanged.
+    counted_before: Option<InputCount>,
     pub(crate) failures: u32,
     /// The number of resumes since its last progress.
     pub(crate) resumes_without_progress: u32,
@@ -131,6 +136,8 @@ impl Turn {
             backend_session: None,
             client_expired: false,
             client_ledger: ClientLedger::default(),
+            compactions: Compactions::default(),
+            counted_before: None,
             failures: 0,
             resumes_without_progress: 0,
             grants: Grants::default(),
@@ -270,6 +277,7 @@ impl Turn {
                 self.active = *active;
                 self.round = attempt.round;
                 self.attempts = attempt.attempt;
+                self.compactions.is_too_long = false;
                 self.tool_use = *tools;
                 self.stage = Stage::Calling(*attempt);
             }
@@ -280,8 +288,14 @@ impl Turn {
                 why,
                 ..
             } => {
+                self.compactions.is_too_long = !at_once
+                    && retry_at.is_some()
+                    && self.setup.compaction.is_some()
+                    && is_too_long(why);
                 match why {
                     ModelCallEnd::Failed(_) if *at_once => self.at_once += 1,
+                    // The compaction that follows is no retry.
+                    ModelCallEnd::Failed(_) if self.compactions.is_too_long => {}
                     ModelCallEnd::Failed(failure) => {
                         self.failures += 1;
                         self.had_unusable_reply |= failure.kind == ModelFailureKind::UnusableReply;

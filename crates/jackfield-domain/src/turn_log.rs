@@ -11,7 +11,7 @@ mod present;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::fact::{Envelope, Fact};
+use crate::fact::{Compaction, Envelope, Fact};
 use crate::ids::{ForkPlace, SessionId, ToolCallId, TurnId, WaitId};
 use crate::late::{self, LateOutcome};
 use crate::message::Message;
@@ -35,6 +35,8 @@ pub struct SessionLog {
 pub struct ForkOrigin {
     /// The place at which it was forked.
     pub at: ForkPlace,
+    /// The compaction of its messages before the first turn, if there was one.
+    pub compaction: Option<Arc<Compaction>>,
     /// The other session.
     pub from: SessionId,
     /// Its messages up to that place.
@@ -88,8 +90,13 @@ impl SessionLog {
             self.forked = Some(ForkOrigin {
                 at: at.clone(),
                 from: from.clone(),
+                compaction: None,
                 messages: Arc::clone(messages),
             });
+        } else if let (Fact::Compacted(compaction), true, Some(forked)) =
+            (fact, self.turns.is_empty(), &mut self.forked)
+        {
+            forked.compaction = Some(Arc::clone(compaction));
         } else if let Some(turn) = self.turns.last_mut() {
             turn.apply(fact, now);
         }

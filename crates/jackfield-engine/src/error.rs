@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::{SessionId, ToolCallId, ToolboxId, TurnId};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::session_events::ForeignCursor;
@@ -63,6 +64,18 @@ pub enum EngineError {
     /// The session cannot be forked at this place.
     #[error("session {session} cannot be forked there")]
     NoSuchPlace {
+        /// The session.
+        session: SessionId,
+    },
+    /// The model wrote no summary; no fork was begun.
+    #[error("the conversation was not compacted: {}", failure.message)]
+    NotCompacted {
+        /// Why.
+        failure: ModelFailure,
+    },
+    /// The conversation is too short to be compacted.
+    #[error("session {session} has nothing that a summary could replace yet")]
+    NothingToCompact {
         /// The session.
         session: SessionId,
     },

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::caller::Caller;
+use jackfield_domain::compaction::{CompactionPolicy, WindowList};
 use jackfield_domain::ids::{SessionId, ToolboxId};
 use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::note::NoteEffect;
@@ -30,6 +31,8 @@ pub struct TurnOptions {
     pub choice: ToolChoice,
     /// The client tools, under their model-facing names. A server tool of the same name is not offered.
     pub client_tools: Vec<Arc<ToolDefinition>>,
+    /// When the conversation is compacted; `None` is never.
+    pub compaction: Option<CompactionPolicy>,
     /// What happens to a background turn when its last client disconnects.
     pub disconnect: Disconnect,
     /// The models after the first one, in the order in which the turn falls back to them. The next one is called
@@ -66,6 +69,8 @@ pub struct TurnOptions {
     /// The time limit for whole replies, which are requested where the reply is not streamed to a client;
     /// `None` always streams.
     pub whole_reply_limit: Option<Duration>,
+    /// The known context windows of models.
+    pub windows: Arc<WindowList>,
 }
 
 impl TurnOptions {
@@ -79,6 +84,7 @@ impl TurnOptions {
             can_supersede: false,
             choice: ToolChoice::Auto,
             client_tools: Vec::new(),
+            compaction: None,
             disconnect: Disconnect::default(),
             fallbacks: Vec::new(),
             limits: Limits::default(),
@@ -94,6 +100,7 @@ impl TurnOptions {
             when_unknown: UnknownPolicy::Report,
             unknown_rules: Vec::new(),
             whole_reply_limit: None,
+            windows: Arc::default(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::policy::Policy;
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Setup, TurnBase};
@@ -114,6 +115,7 @@ impl Engine {
             offered.remove_denied();
         }
         let base = TurnBase {
+            counted: folded.counted(),
             grants: folded.grants().clone(),
             messages: folded.messages(),
             ordinal: folded.turns() + 1,
@@ -343,9 +345,20 @@ struct IdleSession {
 /// The setup of a turn.
 fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
     let price = options.prices.get(&options.model).cloned();
-    let fallbacks = options.fallbacks.into_iter().map(|model| {
+    // A window is recorded only where the turn decides by it.
+    let window = |model: &ModelRef| {
+        options.compaction?;
+        options.windows.get(model)
+    };
+    let first_window = window(&options.model);
+    let fallbacks = options.fallbacks.iter().cloned().map(|model| {
         let price = options.prices.get(&model).cloned();
-        Target { model, price }
+        let window = window(&model);
+        Target {
+            model,
+            price,
+            window,
+        }
     });
     let fallbacks: Vec<Target> = fallbacks.collect();
     let mut system = options.system;
@@ -357,6 +370,7 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
         can_supersede: options.can_supersede,
         catalog: Arc::new(offered.catalog),
         choice: options.choice,
+        compaction: options.compaction,
         limits: options.limits,
         model: options.model,
         price,
@@ -368,6 +382,7 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
         fallbacks,
         route: None,
         trace: None,
+        window: first_window,
     })
 }
 

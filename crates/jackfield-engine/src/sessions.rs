@@ -280,6 +280,21 @@ impl Engine {
             });
         };
         drop(loaded);
+        let forked = Fact::SessionForked {
+            at: at.clone(),
+            from: from.clone(),
+            messages,
+        };
+        self.begin_fork(from, to, vec![forked]).await
+    }
+
+    /// Begins a fork of a session with these facts.
+    pub(crate) async fn begin_fork(
+        &self,
+        from: &SessionId,
+        to: &SessionId,
+        facts: Vec<Fact>,
+    ) -> Result<(), EngineError> {
         if self.durability(from) == Durability::Ephemeral {
             self.create_ephemeral(to)?;
         }
@@ -297,18 +312,13 @@ impl Engine {
             owned.release().await;
             return Err(exists());
         }
-        let forked = Fact::SessionForked {
-            at: at.clone(),
-            from: from.clone(),
-            messages,
-        };
         let append = Append {
             epoch: owned.epoch(),
             position: 0,
             seen: loaded.deliveries.len() as u64,
             session: to.clone(),
             steps: vec![Envelope {
-                facts: vec![forked],
+                facts,
                 input: InputKind::Forked,
                 now: self.shared.clock.now(),
                 step: 0,

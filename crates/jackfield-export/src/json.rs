@@ -2,12 +2,12 @@
 //! same names, and more.
 
 use jackfield_domain::block::{Annotation, Block, Content};
-use jackfield_domain::fact::ModelCallEnd;
+use jackfield_domain::fact::{Compaction, ModelCallEnd};
 use jackfield_domain::ids::{SessionId, ToolCallId};
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
-use jackfield_domain::setup::Opening;
+use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::turn_log::{
     AttemptLog, CallLog, ForkOrigin, LogEntry, SessionLog, TurnLog, WaitLog,
 };
@@ -47,11 +47,15 @@ pub fn session(session: &SessionId, log: &SessionLog, redacted: bool) -> Value {
 }
 
 fn forked(forked: &ForkOrigin) -> Value {
-    json!({
+    let origin = json!({
         "session": forked.from.as_str(),
         "turn": forked.at.ordinal,
         "round": forked.at.round,
-    })
+    });
+    match &forked.compaction {
+        Some(compaction) => merge(origin, json!({ "compaction": compacted(compaction, None) })),
+        None => origin,
+    }
 }
 
 fn turn(session: &SessionId, turn: &TurnLog) -> Value {
@@ -76,6 +80,7 @@ fn turn(session: &SessionId, turn: &TurnLog) -> Value {
         "system": turn.setup.system.render(),
         "tools": tools.collect::<Vec<_>>(),
         "messages": messages(turn),
+        "compactions": turn.entries.iter().filter_map(|entry| compaction(turn, entry)).collect::<Vec<_>>(),
         "calls": turn.calls.iter().map(|known| call(turn, known)).collect::<Vec<_>>(),
         "waits": waits.collect::<Vec<_>>(),
         "usage": values::usage(&turn.usage()),
@@ -141,10 +146,36 @@ fn entry(entry: &LogEntry) -> Option<Value> {
             Some(merge(message(&reply.message), more))
         }
         LogEntry::CallLost { .. }
+        | LogEntry::Compacted { .. }
         | LogEntry::LateUsage { .. }
         | LogEntry::Resumed { .. }
         | LogEntry::TurnEnded { .. } => None,
     }
+}
+
+/// A compaction: how many messages were replaced, and by which.
+fn compaction(turn: &TurnLog, entry: &LogEntry) -> Option<Value> {
+    let LogEntry::Compacted { at, compaction } = entry else {
+        return None;
+    };
+    let when = json!({ "at": at.to_rfc3339(), "round": compaction.attempt.round });
+    Some(merge(when, compacted(compaction, Some(&turn.setup))))
+}
+
+fn compacted(compaction: &Compaction, setup: Option<&Setup>) -> Value {
+    let failure = match &compaction.failure {
+        Some(ModelCallEnd::Failed(failure)) => Some(values::failure(failure)),
+        Some(ModelCallEnd::Cancelled | ModelCallEnd::Lost) | None => None,
+    };
+    let cost = setup.and_then(|setup| compaction.cost(setup));
+    json!({
+        "replaced": compaction.replaced,
+        "messages": compaction.messages.iter().map(|one| message(one)).collect::<Vec<_>>(),
+        "why_not": compaction.failure.as_ref().map(values::model_call_end),
+        "failure": failure,
+        "usage": compaction.usage.as_ref().map(values::usage),
+        "cost": cost.as_ref().map(values::cost),
+    })
 }
 
 fn message(message: &Message) -> Value {

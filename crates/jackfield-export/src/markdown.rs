@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use jackfield_domain::block::{Block, Content};
-use jackfield_domain::fact::{AfterLoss, ModelCallEnd, TurnEnd};
+use jackfield_domain::fact::{AfterLoss, Compaction, ModelCallEnd, TurnEnd};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::message::{Message, Role};
@@ -39,6 +39,9 @@ pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) ->
         ));
         for message in forked.messages.iter() {
             page.message(message, None);
+        }
+        if let Some(compaction) = &forked.compaction {
+            page.compaction(compaction);
         }
     }
     for turn in &log.turns {
@@ -100,6 +103,7 @@ impl MarkdownPage {
                         }
                     });
                 }
+                LogEntry::Compacted { compaction, .. } => self.compaction(compaction),
                 LogEntry::CallClosed { .. }
                 | LogEntry::CallLost { .. }
                 | LogEntry::LateUsage { .. }
@@ -116,6 +120,18 @@ impl MarkdownPage {
             let _infallible = write!(end, " {} tokens in, {} out.", usage.input, usage.output);
         }
         self.line(&end);
+    }
+
+    fn compaction(&mut self, compaction: &Compaction) {
+        let what = words::compaction(compaction);
+        self.line(&match compaction.failure {
+            None => format!("*{what}.*"),
+            // The failure may quote the provider.
+            Some(_) => code(&what),
+        });
+        for message in &compaction.messages {
+            self.message(message, None);
+        }
     }
 
     fn message(&mut self, message: &Message, turn: Option<&TurnLog>) {

@@ -47,6 +47,10 @@ fn fact(original: &Fact) -> Fact {
         Fact::CallStarted { edited, .. } => {
             *edited = edited.as_deref().map(|edited| Arc::new(input(edited)));
         }
+        Fact::Compacted(compaction) => {
+            let messages = &mut Arc::make_mut(compaction).messages;
+            *messages = redact_messages(messages);
+        }
         Fact::ModelCallEnded { partial, .. } => partial.iter_mut().for_each(message),
         Fact::ReplyReceived { reply, .. } => {
             let mut redacted_message = Arc::clone(&reply.message);
@@ -67,7 +71,6 @@ fn fact(original: &Fact) -> Fact {
             }
         }
         Fact::BackendSession { .. }
-        | Fact::Compacted(_)
         | Fact::CallAccepted { .. }
         | Fact::Late(_)
         | Fact::ModelCallStarted { .. }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use jackfield_domain::fact::CallEnd;
+use jackfield_domain::fact::{CallEnd, Compaction, ModelCallEnd};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{NoteEffect, NoteKind};
 use jackfield_domain::reply::FinishReason;
@@ -61,6 +61,24 @@ pub fn escaped(json: String) -> String {
         }
     }
     safe
+}
+
+/// What a compaction came to, in a sentence.
+#[must_use]
+pub fn compaction(compaction: &Compaction) -> String {
+    match &compaction.failure {
+        None => {
+            let replaced = compaction.replaced;
+            let s = if replaced == 1 { "" } else { "s" };
+            format!("compacted: {replaced} message{s} into a summary")
+        }
+        Some(ModelCallEnd::Cancelled) => "the compaction was cancelled".to_owned(),
+        Some(ModelCallEnd::Failed(failure)) => format!(
+            "not compacted, the whole conversation stays: {}",
+            failure.message
+        ),
+        Some(ModelCallEnd::Lost) => "the compaction was lost with its process".to_owned(),
+    }
 }
 
 /// The status of a call.

@@ -60,7 +60,7 @@ macro_rules! kinds {
 }
 
 /// Fields that may be missing, and the record beside the sessions; each has to be there once.
-const FIELDS: [&str; 30] = [
+const FIELDS: [&str; 33] = [
     "field.annotation",
     "field.approval",
     "field.assistant",
@@ -69,7 +69,9 @@ const FIELDS: [&str; 30] = [
     "field.cached",
     "field.caller",
     "field.choice",
+    "field.compaction",
     "field.edited",
+    "field.failure",
     "field.fallbacks",
     "field.first_token",
     "field.opaque_of_message",
@@ -89,6 +91,7 @@ const FIELDS: [&str; 30] = [
     "field.usage",
     "field.view",
     "field.whole",
+    "field.window",
     "field.withdrawn",
     "record.spending",
 ];

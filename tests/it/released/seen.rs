@@ -50,7 +50,10 @@ impl Seen {
     pub(crate) fn fact(&mut self, fact: &Fact) {
         self.kind(fact);
         match fact {
-            Fact::BackendSession { .. } | Fact::CallAccepted { .. } | Fact::Compacted(_) => {}
+            Fact::BackendSession { .. } | Fact::CallAccepted { .. } => {}
+            Fact::Compacted(compaction) => {
+                self.field("field.failure", compaction.failure.is_some());
+            }
             Fact::CallClosed {
                 call: _,
                 end,
@@ -267,11 +270,15 @@ impl Seen {
             fallbacks,
             route,
             trace,
+            compaction,
+            window,
         } = setup;
         self.field("field.assistant", assistant.is_some());
         self.field("field.fallbacks", !fallbacks.is_empty());
+        self.field("field.compaction", compaction.is_some());
         self.field("field.route", route.is_some());
         self.field("field.trace", trace.is_some());
+        self.field("field.window", window.is_some());
         self.kind(choice);
         self.kind(&limits.on_limit);
         self.field("field.price", price.is_some());

@@ -49,6 +49,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "loop_properties::a_call_is_started_only_when_a_slot_is_free",
     },
     Mutant {
+        name: "a-compaction-is-tried-after-a-failed-one",
+        file: "crates/jackfield-domain/src/turn/compaction.rs",
+        from: "&& !done.has_failed",
+        to: "",
+        package: "jackfield-domain",
+        test: "loop_properties::a_compaction_keeps_the_last_message_and_its_rounds",
+    },
+    Mutant {
+        name: "a-compaction-loses-the-message-of-its-turn",
+        file: "crates/jackfield-domain/src/compaction.rs",
+        from: "request: Some(Arc::clone(all[request])),",
+        to: "request: None,",
+        package: "jackfield-domain",
+        test: "loop_properties::a_compaction_keeps_the_last_message_and_its_rounds",
+    },
+    Mutant {
         name: "a-log-keeps-waits-open",
         file: "crates/jackfield-domain/src/turn_log/entries.rs",
         from: "open.closed = Some((at, end.clone()));",

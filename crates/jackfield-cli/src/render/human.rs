@@ -24,7 +24,7 @@ use crate::render::plain::{DIM, WARM};
 use crate::render::screen::Screen;
 use crate::render::spinner::Spinner;
 use crate::render::words;
-use crate::render::{self, PromptPlace, QuestionPrompt, TurnRenderer, answers};
+use crate::render::{self, PromptPlace, QuestionPrompt, TurnRenderer, answers, spent};
 
 /// The options of the renderer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -140,6 +140,14 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                     self.warning(&format!("{}; retrying in {wait}{again}", failure.message))?;
                 }
             }
+            Fact::Compacted(compaction) => {
+                let line = spent::compaction(compaction, self.setup.as_deref());
+                if compaction.failure.is_some() {
+                    self.warning(&line)?;
+                } else {
+                    self.remark(&line)?;
+                }
+            }
             Fact::CallStarted {
                 attempt, edited, ..
             } => {
@@ -162,7 +170,6 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             }
             Fact::WaitOpened { wait } => self.set_waiting(&wait.call, true),
             Fact::BackendSession { .. }
-            | Fact::Compacted(_)
             | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)

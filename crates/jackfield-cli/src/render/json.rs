@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jackfield_domain::block::{Content, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
@@ -9,6 +10,7 @@ use jackfield_domain::fact::{Fact, ModelCallEnd, ToolUse};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
 use jackfield_domain::note::Note;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::setup::Setup;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
 use jackfield_engine::{AnswerFit, CallReport, TurnReport};
@@ -19,8 +21,8 @@ use crate::render::words::{self, Status};
 use crate::render::{PromptPlace, QuestionPrompt, SavedFiles, TurnRenderer, spent};
 
 pub(crate) use jackfield_export::values::{
-    arguments, end, failure, limit_kind, merge, millis, model, model_call_end, note, ran_by,
-    wait_end, wait_kind,
+    arguments, cost as cost_value, end, failure, limit_kind, merge, millis, model, model_call_end,
+    note, ran_by, wait_end, wait_kind,
 };
 
 /// Renders a turn for a program.
@@ -31,6 +33,7 @@ pub struct Json<O> {
     files: Option<SavedFiles>,
     noted: BTreeSet<(String, String)>,
     out: O,
+    setup: Option<Arc<Setup>>,
     started: Vec<(ToolCallId, MonoTime)>,
     thinking: Vec<u32>,
 }
@@ -43,6 +46,7 @@ impl<O: Write + Send> Json<O> {
             files: None,
             noted: BTreeSet::new(),
             out,
+            setup: None,
             started: Vec::new(),
             thinking: Vec::new(),
         }
@@ -110,6 +114,7 @@ impl<O: Write + Send> Json<O> {
     fn fact(&mut self, fact: &Fact, now: Now) -> io::Result<()> {
         match fact {
             Fact::TurnOpened { setup, turn, .. } => {
+                self.setup = Some(Arc::clone(setup));
                 let tools: Vec<&str> = setup
                     .catalog
                     .iter()
@@ -172,6 +177,20 @@ impl<O: Write + Send> Json<O> {
                     "why": why, "failure": failed, "after_ms": wait,
                 }))
             }
+            Fact::Compacted(compaction) => {
+                let failure = match &compaction.failure {
+                    Some(ModelCallEnd::Failed(failed)) => Some(failure(failed)),
+                    Some(ModelCallEnd::Cancelled | ModelCallEnd::Lost) | None => None,
+                };
+                let cost = self.setup.as_ref().and_then(|setup| compaction.cost(setup));
+                self.line(&json!({
+                    "event": "compacted",
+                    "round": compaction.attempt.round, "replaced": compaction.replaced,
+                    "why_not": compaction.failure.as_ref().map(model_call_end), "failure": failure,
+                    "usage": compaction.usage.as_ref().map(spent::of_usage),
+                    "cost": cost.as_ref().map(cost_value),
+                }))
+            }
             Fact::CallStarted { attempt, .. } => {
                 self.started.retain(|(id, _)| *id != attempt.call);
                 self.started.push((attempt.call.clone(), now.mono));
@@ -213,7 +232,6 @@ impl<O: Write + Send> Json<O> {
                 }))
             }
             Fact::BackendSession { .. }
-            | Fact::Compacted(_)
             | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)

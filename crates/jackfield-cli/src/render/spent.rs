@@ -1,8 +1,11 @@
 //! Tokens and costs as text and as JSON, with estimates marked.
 
+use jackfield_domain::fact::Compaction;
 use jackfield_domain::price::{Cost, Money};
+use jackfield_domain::setup::Setup;
 use jackfield_domain::usage::Usage;
 pub use jackfield_export::values::usage as of_usage;
+use jackfield_export::words::compaction as describe_compaction;
 use serde_json::{Value, json};
 
 use crate::render::words;
@@ -18,6 +21,22 @@ pub fn tokens(usage: &Usage) -> String {
         mark(usage.estimated_output),
         usage.output
     )
+}
+
+/// What a compaction came to, with what it used and its cost if that is known.
+#[must_use]
+pub fn compaction(compaction: &Compaction, setup: Option<&Setup>) -> String {
+    let paid = setup.and_then(|setup| compaction.cost(setup));
+    paid_compaction(compaction, paid.as_ref())
+}
+
+/// What a compaction came to, with what it used and this cost.
+#[must_use]
+pub fn paid_compaction(compaction: &Compaction, paid: Option<&Cost>) -> String {
+    let mut parts = vec![words::printable(&describe_compaction(compaction)).into_owned()];
+    parts.extend(compaction.usage.as_ref().map(tokens));
+    parts.extend(paid.map(cost));
+    parts.join(" · ")
 }
 
 /// A cost, for people.

@@ -58,7 +58,9 @@ impl Scene {
             tools_after_first_round: true,
             whole: None,
             assistant: None,
+            compaction: None,
             fallbacks: Vec::new(),
+            window: None,
             route: None,
             trace: None,
         };

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::delta::Delta;
-use crate::fact::{CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, TurnEnd};
-use crate::failure::{ModelFailure, ToolFailure};
-use crate::ids::{DeliveryId, ModelAttempt, ToolAttempt, ToolCallId};
-use crate::message::Message;
-use crate::reply::{FinishReason, ReplyEnd};
+use crate::fact::{CallEnd, Compaction, Envelope, Fact, InputKind, Late, ModelCallEnd, TurnEnd};
+use crate::failure::{ModelFailure, ModelFailureKind, ToolFailure};
+use crate::ids::{DeliveryId, ToolAttempt, ToolCallId};
 use crate::session::Session;
 use crate::setup::{Opening, Setup};
 use crate::tool::{CatalogEntry, Permission};
@@ -17,6 +15,7 @@ use crate::tool_loop::{Input, Restrictions};
 use crate::usage::Usage;
 use crate::wait::{Delivery, DeliveryBody, WaitEnd, WaitKind};
 
+use super::ended::{PartialReply, reply_end, summary_ended, without_reply};
 use super::{outcome, pieces};
 
 /// The input of a step.
@@ -29,8 +28,8 @@ pub enum RebuiltInput {
         /// Its setup, before grants were applied.
         setup: Arc<Setup>,
     },
-    /// The session began as a fork, as recorded by this fact. The loop makes no decision about it.
-    Forked(Box<Fact>),
+    /// The session began as a fork, as recorded by these facts. The loop makes no decision about it.
+    Forked(Vec<Fact>),
     /// A process resumed a turn that another process had left.
     Recovered {
         /// The deliveries in the inbox that had an effect.
@@ -148,7 +147,13 @@ impl Rebuilder<'_> {
             let Fact::SessionForked { .. } = fact else {
                 return None;
             };
-            Some(RebuiltInput::Forked(Box::new(fact.clone())))
+            let compacted = self
+                .facts
+                .iter()
+                .filter(|fact| matches!(fact, Fact::Compacted(_)));
+            Some(RebuiltInput::Forked(
+                std::iter::once(fact).chain(compacted).cloned().collect(),
+            ))
         })
     }
 
@@ -194,9 +199,17 @@ impl Rebuilder<'_> {
         if whole.is_ok() {
             return whole;
         }
+        if let Some(compaction) = self.compaction() {
+            return Ok(vec![summary_ended(compaction)]);
+        }
         if let Some((reply, failure)) = self.failed_reply() {
             let (attempt, end) = (reply.attempt, reply_end(reply.usage));
-            let open = pieces::unended_block(&failure.message);
+            // A summary that cannot be used is as good as an empty one.
+            let open = if failure.kind == ModelFailureKind::UnusableReply {
+                Vec::new()
+            } else {
+                pieces::unended_block(&failure.message)
+            };
             return Ok(reply.after_partial_reply(&Input::ReplyEnded { attempt, end }, &open));
         }
         self.find(|fact| {
@@ -345,11 +358,14 @@ impl Rebuilder<'_> {
     /// The model call that failed in this step, and the failure.
     fn failed_reply(&self) -> Option<(PartialReply<'_>, &ModelFailure)> {
         self.facts.iter().find_map(|fact| {
-            let Fact::ModelCallEnded {
-                why: ModelCallEnd::Failed(failure),
-                ..
-            } = fact
-            else {
+            let why = if let Fact::Compacted(compaction) = fact {
+                compaction.failure.as_ref()
+            } else if let Fact::ModelCallEnded { why, .. } = fact {
+                Some(why)
+            } else {
+                None
+            };
+            let Some(ModelCallEnd::Failed(failure)) = why else {
                 return None;
             };
             Some((PartialReply::from_fact(fact)?, failure))
@@ -367,6 +383,16 @@ impl Rebuilder<'_> {
             call: call.clone(),
             attempt: open.map_or(0, |open| open.attempts),
         }
+    }
+
+    /// The compaction of this step for which a summary was written, if any.
+    fn compaction(&self) -> Option<&Compaction> {
+        self.facts.iter().find_map(|fact| {
+            let Fact::Compacted(compaction) = fact else {
+                return None;
+            };
+            compaction.failure.is_none().then_some(&**compaction)
+        })
     }
 
     fn find(
@@ -417,60 +443,4 @@ const fn is_cancel(fact: &Fact) -> bool {
             ..
         }
     )
-}
-
-/// What is known of an interrupted reply.
-struct PartialReply<'a> {
-    attempt: ModelAttempt,
-    partial: Option<&'a Message>,
-    usage: Option<Usage>,
-}
-
-impl<'a> PartialReply<'a> {
-    fn from_fact(fact: &'a Fact) -> Option<Self> {
-        let Fact::ModelCallEnded {
-            attempt,
-            partial,
-            usage,
-            ..
-        } = fact
-        else {
-            return None;
-        };
-        Some(Self {
-            attempt: *attempt,
-            partial: partial.as_deref(),
-            usage: *usage,
-        })
-    }
-
-    /// The input, after the known part of the reply. A reply without text may have had other visible content,
-    /// such as the beginning of a call, so both cases are possible.
-    fn after_partial_reply(&self, input: &Input, then: &[Delta]) -> Vec<RebuiltInput> {
-        let visibility: &[bool] = match self.partial {
-            Some(_) => &[true],
-            None => &[false, true],
-        };
-        let possible = visibility.iter().map(|seen| RebuiltInput::Handled {
-            input: Box::new(input.clone()),
-            pieces: pieces::partial_reply(self.partial, self.usage, *seen, then),
-            used: self.usage,
-        });
-        possible.collect()
-    }
-}
-
-fn without_reply(input: Input) -> RebuiltInput {
-    RebuiltInput::Handled {
-        input: Box::new(input),
-        pieces: Vec::new(),
-        used: None,
-    }
-}
-
-fn reply_end(usage: Option<Usage>) -> Box<ReplyEnd> {
-    Box::new(ReplyEnd {
-        usage,
-        ..ReplyEnd::new(FinishReason::Stop)
-    })
 }

@@ -13,6 +13,12 @@ use crate::wait::{CancelCause, WaitEnd, WaitKind};
 
 impl Decider<'_> {
     pub(super) fn cancel(&mut self, cause: CancelCause) {
+        if let Some(attempt) = self.live.compacting() {
+            let usage = Some(self.usage_so_far());
+            self.live.take_reply();
+            self.actions.push(Action::Abort(Attempt::Model(attempt)));
+            self.compaction_failed(attempt, ModelCallEnd::Cancelled, usage);
+        }
         match &self.turn.stage {
             Stage::Ended(_) => return,
             Stage::Calling(attempt) => {

@@ -71,7 +71,8 @@ impl<'a> Decider<'a> {
         if matches!(self.turn.stage, Stage::Tools(_)) {
             self.fill_slots();
         }
-        if matches!(self.turn.stage, Stage::Ready) {
+        // While a compaction is in flight, the next round waits for it.
+        if matches!(self.turn.stage, Stage::Ready) && self.live.compacting().is_none() {
             self.next_round();
         }
     }
@@ -110,6 +111,9 @@ impl<'a> Decider<'a> {
     }
 
     fn handle_wake(&mut self) {
+        if let Some(attempt) = self.live.compacting() {
+            return self.check_idle(attempt);
+        }
         match &self.turn.stage {
             Stage::Calling(attempt) => self.check_idle(*attempt),
             Stage::Retrying(at) if *at <= self.now.wall => self.next_attempt(),

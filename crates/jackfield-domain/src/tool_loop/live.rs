@@ -112,6 +112,12 @@ impl LiveState {
         self.reply.take().map(|reply| reply.accumulator)
     }
 
+    /// The attempt at the summary of a compaction that is in flight, if one is.
+    pub(crate) fn compacting(&self) -> Option<ModelAttempt> {
+        let attempt = self.reply.as_ref()?.attempt;
+        attempt.is_compaction().then_some(attempt)
+    }
+
     pub(crate) fn last_activity(&self) -> Option<MonoTime> {
         self.reply.as_ref().map(|reply| reply.last_activity)
     }
@@ -145,15 +151,17 @@ impl LiveState {
     ///
     /// The deltas of a reply are not recorded, so the reply is empty.
     pub(crate) fn sync_to_turn(&mut self, turn: &Turn, now: Now) {
-        match &turn.stage {
-            Stage::Calling(attempt) => {
-                if self.reply.as_ref().map(|reply| reply.attempt) != Some(*attempt) {
-                    self.begin_reply(turn.id.clone(), *attempt, now);
-                }
+        let in_flight = match &turn.stage {
+            Stage::Calling(attempt) => Some(*attempt),
+            Stage::Ready | Stage::Retrying(_) => turn.due_compaction().map(|(attempt, _)| attempt),
+            Stage::Ended(_) | Stage::Tools(_) => None,
+        };
+        match in_flight {
+            Some(attempt) if self.reply.as_ref().map(|reply| reply.attempt) != in_flight => {
+                self.begin_reply(turn.id.clone(), attempt, now);
             }
-            Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) | Stage::Tools(_) => {
-                self.reply = None;
-            }
+            Some(_) => {}
+            None => self.reply = None,
         }
         let runs = |attempt: &ToolAttempt| running(turn).any(|call| call.attempt == *attempt);
         self.deadlines.retain(|attempt, _| runs(attempt));
@@ -163,7 +171,7 @@ impl LiveState {
                 .entry(call.attempt.clone())
                 .or_insert(deadline);
         }
-        self.set_busy(is_busy(turn), now);
+        self.set_busy(self.compacting().is_some() || is_busy(turn), now);
     }
 }
 

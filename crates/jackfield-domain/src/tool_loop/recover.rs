@@ -71,9 +71,14 @@ impl Decider<'_> {
                     self.next_attempt();
                 }
             }
-            Stage::Retrying(at) if *at <= self.now.wall => self.next_attempt(),
+            Stage::Retrying(at) => {
+                let is_time = *at <= self.now.wall;
+                if !self.begin_compaction() && is_time {
+                    self.next_attempt();
+                }
+            }
             Stage::Tools(_) => self.recover_calls(),
-            Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => {}
+            Stage::Ended(_) | Stage::Ready => {}
         }
         self.advance();
     }

@@ -20,7 +20,7 @@ use crate::usage::Usage;
 
 impl Decider<'_> {
     pub(super) fn reply_counted(&mut self, attempt: ModelAttempt, usage: Usage) {
-        if !self.is_calling(attempt) {
+        if !self.is_in_flight(attempt) {
             return;
         }
         let reply = self.live.touch_reply(self.now);
@@ -30,7 +30,7 @@ impl Decider<'_> {
     }
 
     pub(super) fn reply_delta(&mut self, attempt: ModelAttempt, delta: &Delta) {
-        if !self.is_calling(attempt) {
+        if !self.is_in_flight(attempt) {
             return;
         }
         let now = self.now;
@@ -41,7 +41,7 @@ impl Decider<'_> {
     }
 
     pub(super) fn reply_ended(&mut self, attempt: ModelAttempt, end: ReplyEnd) {
-        if !self.is_calling(attempt) {
+        if !self.is_in_flight(attempt) {
             return self.late_usage(attempt, end.usage);
         }
         let Some(open) = self.live.reply().map(ReplyAccumulator::check_ended) else {
@@ -67,6 +67,7 @@ impl Decider<'_> {
             Err(violation) => {
                 self.reply_unusable(attempt, protocol_failure(&violation), Some(usage));
             }
+            Ok(reply) if attempt.is_compaction() => self.compaction_replied(attempt, &reply),
             Ok(reply) => {
                 let finish = reply.end.finish.clone();
                 self.decide(Fact::ReplyReceived {
@@ -85,7 +86,7 @@ impl Decider<'_> {
     }
 
     pub(super) fn reply_failed(&mut self, attempt: ModelAttempt, failure: ModelFailure) {
-        if !self.is_calling(attempt) {
+        if !self.is_in_flight(attempt) {
             return;
         }
         // The provider worked if it sent anything, regardless of how the adapter classified the failure.
@@ -103,11 +104,14 @@ impl Decider<'_> {
         usage: Option<Usage>,
     ) {
         let reply = self.live.take_reply();
+        if attempt.is_compaction() {
+            return self.compaction_failed(attempt, ModelCallEnd::Failed(failure), usage);
+        }
         let visible = reply.as_ref().is_some_and(ReplyAccumulator::is_visible);
         let partial = reply.and_then(|reply| reply.partial());
         let next = self.after_failure(attempt, &failure, visible);
         let retry_at = match next {
-            AfterFailure::AtOnce { .. } => Some(self.now.wall),
+            AfterFailure::AtOnce { .. } | AfterFailure::Compact => Some(self.now.wall),
             AfterFailure::End => None,
             AfterFailure::Retry(pause) => Some(self.now.wall.after(pause)),
         };
@@ -124,6 +128,7 @@ impl Decider<'_> {
         });
         match (next, partial) {
             (AfterFailure::AtOnce { reason, target }, _) => self.attempt_with(target, reason),
+            (AfterFailure::Compact, _) => _ = self.begin_compaction(),
             (AfterFailure::Retry(_), _) => {}
             (AfterFailure::End, Some(_)) => self.end(TurnEnd::Interrupted(failure)),
             (AfterFailure::End, None) => self.end(TurnEnd::Failed(failure)),
@@ -136,6 +141,7 @@ impl Decider<'_> {
         let (mut used, since) = self.live.reported_usage();
         let since = since.max(usize::from(used.total() > 0));
         let input = match used.input {
+            0 if self.live.compacting().is_some() => self.compaction_input(),
             0 => self.turn.next_input(),
             _ => 0,
         };
@@ -204,6 +210,22 @@ impl Decider<'_> {
             return AfterFailure::End;
         }
         let target = self.turn.target;
+        let next = target.saturating_add(1);
+        let fallback = fallback_reason(failure.kind)
+            .filter(|_| setup.model_of(next).is_some())
+            .map(|reason| AfterFailure::AtOnce {
+                reason: Some(reason),
+                target: next,
+            });
+        let is_too_long = matches!(failure.kind, ModelFailureKind::ContextTooLong { .. });
+        if is_too_long && setup.compaction.is_some() {
+            // The same request would be too long again.
+            return match fallback {
+                Some(fallback) => fallback,
+                None if self.may_compact(attempt) => AfterFailure::Compact,
+                None => AfterFailure::End,
+            };
+        }
         if failure.advice == RetryAdvice::AtOnce && self.turn.at_once < MAX_AT_ONCE {
             let reason = None;
             return AfterFailure::AtOnce { reason, target };
@@ -211,14 +233,13 @@ impl Decider<'_> {
         if let Some(pause) = self.retry_after(attempt, failure) {
             return AfterFailure::Retry(pause);
         }
-        let next = target.saturating_add(1);
-        match fallback_reason(failure.kind) {
-            Some(reason) if setup.model_of(next).is_some() => AfterFailure::AtOnce {
-                reason: Some(reason),
-                target: next,
-            },
-            Some(_) | None => AfterFailure::End,
-        }
+        fallback.unwrap_or(AfterFailure::End)
+    }
+
+    /// Whether the conversation can be compacted before the round is tried again.
+    fn may_compact(&self, attempt: ModelAttempt) -> bool {
+        self.turn.compaction_for(attempt.round).is_some()
+            && self.exhausted_budget(self.turn.target).is_none()
     }
 
     /// The pause before a retry; `None` if there is no retry.
@@ -248,8 +269,10 @@ impl Decider<'_> {
         0.5 + f64::from(u32::try_from(hash >> 32).unwrap_or(0)) / f64::from(u32::MAX) / 2.0
     }
 
-    fn is_calling(&self, attempt: ModelAttempt) -> bool {
+    /// Whether this attempt is the model call in flight, or the one for the summary of a compaction.
+    fn is_in_flight(&self, attempt: ModelAttempt) -> bool {
         matches!(self.turn.stage, Stage::Calling(current) if current == attempt)
+            || self.live.compacting() == Some(attempt)
     }
 }
 
@@ -262,6 +285,8 @@ enum AfterFailure {
         target: u32,
     },
     /// The turn ends.
+    /// The conversation is compacted, and the same target is called again.
+    Compact,
     End,
     /// The same target is called again after this pause.
     Retry(Duration),

@@ -38,7 +38,9 @@ impl Decider<'_> {
         if round > limits.rounds.max(1) {
             return self.end_limited(LimitKind::Rounds);
         }
-        let tools = match self.limit_before(round) {
+        let limit = self.limit_before(round);
+        let has_budget = limit.is_none();
+        let tools = match limit {
             Some(Budget::Nothing(limit)) => return self.end_limited(limit),
             Some(Budget::LastRound(limit)) => match limits.on_limit {
                 OnLimit::Answer => ToolUse::LastRound(limit),
@@ -55,6 +57,10 @@ impl Decider<'_> {
             }
             None => ToolUse::Allowed,
         };
+        // A provider that paused needs its reply back, and the last round before a limit has no rest for a summary.
+        if has_budget && self.turn.tool_use == ToolUse::Allowed && self.begin_compaction() {
+            return;
+        }
         let target = self.turn.target;
         self.call_model(ModelAttempt { round, attempt: 1 }, tools, target, None);
     }

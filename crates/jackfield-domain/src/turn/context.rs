@@ -1,10 +1,8 @@
-//! Changes of what a turn sends to models: revealed tools, and compaction.
+//! What a turn sends to models, and to which: revealed tools, the model, a backend's session.
 
 use std::sync::Arc;
 
 use super::{Definitions, Turn};
-use crate::fact::Compaction;
-use crate::message::Messages;
 use crate::request::ModelRef;
 use crate::tool::Catalog;
 
@@ -27,24 +25,6 @@ impl Turn {
         let setup = Arc::make_mut(&mut self.setup);
         let own = setup.catalog.iter();
         setup.catalog = Arc::new(revealed.iter().chain(own).cloned().collect());
-        self.tools = Definitions::default();
-    }
-
-    /// Replaces the beginning of the conversation. A compaction of more messages than there are changes nothing.
-    pub(super) fn apply_compaction(&mut self, compaction: &Compaction) {
-        if compaction.replaced > self.messages.len() {
-            return;
-        }
-        let before = self.messages.history().len();
-        let kept_before = before.saturating_sub(compaction.replaced);
-        let kept = self.messages.iter().skip(compaction.replaced).cloned();
-        let mut history = compaction.messages.clone();
-        history.extend(kept.clone().take(kept_before));
-        let mut messages = Messages::with_history(Arc::new(history));
-        kept.skip(kept_before)
-            .for_each(|message| messages.push(message));
-        self.messages = messages;
-        self.covered_messages = 0;
         self.tools = Definitions::default();
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{AttemptLog, AttemptLoss, CallLog, CallOutcome, WaitLog};
 use crate::block::{Block, Content, RanBy, ToolCall};
-use crate::fact::{Fact, Late, ModelCallEnd, TurnEnd};
+use crate::fact::{Compaction, Fact, Late, ModelCallEnd, TurnEnd};
 use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::message::{Message, Role};
 use crate::outcome::ToolOutcome;
@@ -64,6 +64,13 @@ pub enum LogEntry {
         call: Arc<ToolCall>,
         /// How.
         loss: AttemptLoss,
+    },
+    /// The beginning of the conversation was replaced by a summary, or the attempt at that failed.
+    Compacted {
+        /// When.
+        at: WallTime,
+        /// The replacement.
+        compaction: Arc<Compaction>,
     },
     /// The usage of a model call arrived after the call was over.
     LateUsage {
@@ -246,6 +253,13 @@ impl TurnLog {
                 attempt: *attempt,
                 usage: *usage,
             }),
+            Fact::Compacted(compaction) => {
+                self.targets.add_compaction(compaction.attempt);
+                self.entries.push(LogEntry::Compacted {
+                    at,
+                    compaction: Arc::clone(compaction),
+                });
+            }
             Fact::ModelCallEnded {
                 attempt,
                 partial,
@@ -314,7 +328,6 @@ impl TurnLog {
                 });
             }
             Fact::BackendSession { .. }
-            | Fact::Compacted(_)
             // All late outcomes are added when the whole session is known.
             | Fact::Late(Late::Outcome { .. })
             | Fact::SessionForked { .. }

@@ -33,6 +33,7 @@ impl LogEntry {
             Self::Reply { reply, .. } => Some(&reply.message),
             Self::CallClosed { .. }
             | Self::CallLost { .. }
+            | Self::Compacted { .. }
             | Self::LateUsage { .. }
             | Self::ModelCallEnded { .. }
             | Self::Resumed { .. }

@@ -35,6 +35,7 @@ fn turn(setup: Setup) -> Turn {
 fn compacted(replaced: usize) -> Fact {
     Fact::Compacted(Arc::new(Compaction {
         attempt: ATTEMPT,
+        failure: None,
         messages: vec![Arc::new(Message::user("short"))],
         model: None,
         replaced,

@@ -19,6 +19,7 @@ properties! {
     a_timeout_is_an_unknown_outcome => TimeoutsAreUnknown,
     an_approval_lets_one_call_start => ApprovalsAreUsedOnce,
     an_answer_in_time_beats_the_expiry => AnswersInTimeBeatTheExpiry,
+    a_compaction_keeps_the_last_message_and_its_rounds => CompactionsKeepTheRest,
     cancel_ends_the_turn_in_one_step_from_any_state => CancelEndsInOneStep,
     a_client_is_shown_the_same_live_and_later => ViewsAreTheSame,
     every_call_is_closed_exactly_once_before_the_next_model_call => CallsAreClosedOnce,

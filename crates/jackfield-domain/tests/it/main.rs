@@ -11,6 +11,7 @@ mod audits;
 mod budgets;
 mod call_order;
 mod choices;
+mod compactions;
 mod context;
 mod examples;
 mod limits;

@@ -41,6 +41,7 @@ impl Hand {
             wall: WallTime::from_millis(1_000_000),
         };
         let base = TurnBase {
+            counted: None,
             grants: Grants::default(),
             messages: Arc::default(),
             ordinal: 1,

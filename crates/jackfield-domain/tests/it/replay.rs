@@ -362,6 +362,7 @@ impl Recorder {
         let opening = Opening::UserMessage(Arc::new(Message::user("do it")));
         let setup = Arc::new(setup(Limits::default()));
         let base = TurnBase {
+            counted: None,
             grants: Grants::default(),
             messages: Arc::default(),
             ordinal: 1,

@@ -469,6 +469,7 @@ fn two_targets() -> Setup {
         fallbacks: vec![Target {
             model: second,
             price: None,
+            window: None,
         }],
         ..setup(limits)
     }

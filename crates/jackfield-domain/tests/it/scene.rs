@@ -68,6 +68,7 @@ impl Scene {
             wall: WallTime::from_millis(1_000_000),
         };
         let base = TurnBase {
+            counted: session.counted(),
             grants: session.grants().clone(),
             messages: session.messages(),
             ordinal: session.turns() + 1,

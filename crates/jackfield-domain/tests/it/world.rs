@@ -9,19 +9,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::approval::Grants;
+use jackfield_domain::block::Block;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt};
-use jackfield_domain::message::Message;
+use jackfield_domain::message::{Message, Role};
 use jackfield_domain::request::Attempt;
 use jackfield_domain::send_message::SendMessageUseCase;
-use jackfield_domain::setup::{Opening, Setup, TurnBase};
+use jackfield_domain::setup::{Opening, Setup, Transcript, TurnBase};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Restrictions, Step, ToolLoop};
 use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, Wait};
 
 mod answers;
 mod checks;
+mod compactions;
 mod days;
 mod explore;
 mod forks;
@@ -123,12 +125,21 @@ impl World {
             wall: WallTime::from_millis(1_700_000_000_000),
         };
         let base = TurnBase {
+            counted: None,
             grants: Grants::default(),
             messages: Arc::default(),
             ordinal: 1,
             session: session.clone(),
         };
-        let opening = Opening::UserMessage(Arc::new(Message::user("do it")));
+        let message = Message::user("do it");
+        let opening = if setup.compaction.is_some() {
+            // A beginning that is worth a compaction.
+            let before = Message::new(Role::Assistant, vec![Block::text("long ".repeat(160))]);
+            let messages = vec![Message::user("before"), before, message];
+            Opening::Transcript(Transcript::parse(messages).expect("a transcript"))
+        } else {
+            Opening::UserMessage(Arc::new(message))
+        };
         let (machine, step) = SendMessageUseCase::begin(base, opening, Arc::clone(&setup), now);
         let mut world = Self {
             asked: Vec::new(),

@@ -11,6 +11,7 @@ mod broken_schemas;
 mod calling;
 mod client_tools;
 mod commits;
+mod compacting;
 mod driving;
 mod fixture;
 mod forms;

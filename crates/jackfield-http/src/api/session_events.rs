@@ -2,9 +2,10 @@
 //! each event exactly once.
 
 use jackfield_domain::cursor::Cursor;
-use jackfield_domain::fact::{Envelope, Fact, ModelCallEnd};
+use jackfield_domain::fact::{Compaction, Envelope, Fact, ModelCallEnd};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use jackfield_domain::session_events::SessionEvent;
+use jackfield_domain::setup::Setup;
 use jackfield_domain::text_event::{TextEvent, TextEventKind, TextKind, TextStart};
 use jackfield_domain::time::Now;
 use jackfield_domain::turn_log::TurnLog;
@@ -16,11 +17,11 @@ use jackfield_engine::EngineError;
 use super::story;
 use super::wire::blocks::{BlockView, MessageView};
 use super::wire::events::{
-    BlockEnded, BlockStarted, CallEnded, CallLost, CallMoved, EventView, ReplyBroken, ReplyTold,
-    RoundStarted, TextTold, TurnEnded, TurnResumed, TurnStarted, WaitEnded,
+    BlockEnded, BlockStarted, CallEnded, CallLost, CallMoved, CompactedView, EventView,
+    ReplyBroken, ReplyTold, RoundStarted, TextTold, TurnEnded, TurnResumed, TurnStarted, WaitEnded,
 };
 use super::wire::session::ForkedView;
-use super::wire::turn::{FailureView, NoteView, UsageView, WaitView};
+use super::wire::turn::{CostView, FailureView, NoteView, UsageView, WaitView};
 use super::wire::words;
 
 /// Converts the events of one session. It tracks the current turn, which later events refer to.
@@ -142,7 +143,11 @@ impl SessionEvents {
                 attempt: attempt.attempt,
             }),
             // Neither changes an earlier event: late results, and what only later model calls see.
-            Fact::BackendSession { .. } | Fact::Compacted(_) | Fact::Late(_) => return None,
+            Fact::BackendSession { .. } | Fact::Late(_) => return None,
+            Fact::Compacted(compaction) => {
+                let setup = self.turn.as_ref().map(|turn| &turn.setup);
+                EventView::Compacted(compacted(compaction, setup.map(|setup| &**setup)))
+            }
             Fact::ModelCallEnded { .. } => EventView::ReplyFailed(broken_reply(fact, now)?),
             Fact::ModelCallStarted { attempt, tools, .. } => {
                 let (tools_allowed, why_not) = words::tool_use(*tools);
@@ -199,6 +204,27 @@ impl SessionEvents {
 }
 
 /// A reply that broke off.
+fn compacted(compaction: &Compaction, setup: Option<&Setup>) -> CompactedView {
+    let failure = match &compaction.failure {
+        Some(ModelCallEnd::Failed(failure)) => Some(FailureView::from_failure(failure)),
+        Some(ModelCallEnd::Cancelled | ModelCallEnd::Lost) | None => None,
+    };
+    let messages = compaction.messages.iter();
+    let why_not = compaction.failure.as_ref().map(words::model_call_end);
+    let cost = setup.and_then(|setup| compaction.cost(setup));
+    CompactedView {
+        round: compaction.attempt.round,
+        replaced: compaction.replaced as u64,
+        messages: messages
+            .map(|message| MessageView::from_message(message))
+            .collect(),
+        why_not: why_not.map(str::to_owned),
+        failure,
+        usage: compaction.usage.as_ref().map(UsageView::from),
+        cost: cost.as_ref().map(CostView::from),
+    }
+}
+
 fn broken_reply(fact: &Fact, now: Now) -> Option<ReplyBroken> {
     let Fact::ModelCallEnded {
         attempt,

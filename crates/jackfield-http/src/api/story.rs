@@ -100,6 +100,7 @@ fn messages(turn: &TurnLog) -> Vec<MessageView> {
                 (at, attempt, words::finish(&reply.end.finish))
             }
             LogEntry::CallLost { .. }
+            | LogEntry::Compacted { .. }
             | LogEntry::LateUsage { .. }
             | LogEntry::Resumed { .. }
             | LogEntry::TurnEnded { .. } => return None,

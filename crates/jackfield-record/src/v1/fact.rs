@@ -33,7 +33,7 @@ stored_struct! { Envelope as EnvelopeForm {
 stored_struct! { CachedCall as CachedCallForm { call: ToolCallId, session: SessionId } }
 
 stored_struct! { Compaction as CompactionForm {
-    attempt: ModelAttempt, messages: Vec<Arc<Message>>, replaced: usize; maybe model: ModelRef, usage: Usage
+    attempt: ModelAttempt, messages: Vec<Arc<Message>>, replaced: usize; maybe failure: ModelCallEnd, model: ModelRef, usage: Usage
 } }
 
 stored_enum! { Fact as FactForm {

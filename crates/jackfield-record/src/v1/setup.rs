@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::limits::{Allowance, LimitKind, Limits, OnLimit};
 use jackfield_domain::message::Message;
@@ -26,6 +27,8 @@ stored_struct! { Caller as CallerForm {
     dialect: Arc<str>, display: Display, model: Arc<str>, principal: Arc<str>;
     maybe body: Digest, echo: Arc<str>, key: Arc<str>, view: Digest
 } }
+
+stored_struct! { CompactionPolicy as CompactionPolicyForm { at_percent: u32 } }
 
 stored_struct! { Display as DisplayForm { server_tools: bool; flag calls_as_written } }
 
@@ -77,11 +80,13 @@ stored_struct! { Setup as SetupForm {
     maybe
         assistant: Arc<str>,
         caller: Arc<Caller>,
+        compaction: CompactionPolicy,
         price: Price,
         route: Arc<str>,
         strict: NoteEffect,
         trace: Arc<TraceContext>,
-        whole: Duration;
+        whole: Duration,
+        window: u64;
     many fallbacks: Target
 } }
 

@@ -11,7 +11,7 @@ stored_struct! { BreakerSnapshot as BreakerSnapshotForm { target: u32; maybe ret
 
 stored_struct! { Reservation as ReservationForm { budget: Arc<str>; maybe cost: Money, tokens: u64 } }
 
-stored_struct! { Target as TargetForm { model: ModelRef; maybe price: Price } }
+stored_struct! { Target as TargetForm { model: ModelRef; maybe price: Price, window: u64 } }
 
 stored_struct! { TargetChoice as TargetChoiceForm { reason: TargetReason; many breakers: BreakerSnapshot } }
 

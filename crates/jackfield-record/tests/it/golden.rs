@@ -43,6 +43,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
     vec![
         ("call_closed_cached", samples::call_closed_cached()),
         ("call_started_approved", samples::call_started_approved()),
+        ("compacted_failed", samples::compacted_failed()),
         (
             "model_call_ended_at_once",
             samples::model_call_ended_at_once(),
@@ -63,6 +64,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
         ("turn_ended_cost", samples::turn_ended_cost()),
         ("turn_ended_viewed", samples::turn_ended_viewed()),
         ("turn_opened_called", samples::turn_opened_called()),
+        ("turn_opened_compacting", samples::turn_opened_compacting()),
         ("turn_opened_granted", samples::turn_opened_granted()),
         ("turn_opened_priced", samples::turn_opened_priced()),
         ("turn_opened_routed", samples::turn_opened_routed()),

@@ -123,10 +123,12 @@ fn compacted() -> BoxedStrategy<Fact> {
         option::of(model_ref()),
         0..9_usize,
         option::of(usage()),
+        option::weighted(0.3, model_call_end()),
     )
-        .prop_map(|(attempt, messages, model, replaced, usage)| {
+        .prop_map(|(attempt, messages, model, replaced, usage, failure)| {
             Fact::Compacted(Arc::new(Compaction {
                 attempt,
+                failure,
                 messages,
                 model,
                 replaced,
@@ -232,12 +234,15 @@ fn late() -> BoxedStrategy<Fact> {
     prop_oneof![outcome, used].prop_map(Fact::Late).boxed()
 }
 
-fn model_call_ended() -> BoxedStrategy<Fact> {
-    let why = prop_oneof![
+fn model_call_end() -> impl Strategy<Value = ModelCallEnd> + Clone {
+    prop_oneof![
         Just(ModelCallEnd::Cancelled),
         Just(ModelCallEnd::Lost),
         model_failure().prop_map(ModelCallEnd::Failed),
-    ];
+    ]
+}
+
+fn model_call_ended() -> BoxedStrategy<Fact> {
     let partial = option::of(assistant_message());
     let usage = option::of(prop_oneof![usage(), estimated_usage()]);
     let flags = (any::<bool>(), any::<bool>());
@@ -249,7 +254,7 @@ fn model_call_ended() -> BoxedStrategy<Fact> {
         option::of(wall_time()),
         reservations(),
         usage,
-        why,
+        model_call_end(),
     )
         .prop_map(
             |(flags, attempt, first_token, partial, retry_at, settled, usage, why)| {

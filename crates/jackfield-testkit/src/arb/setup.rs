@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
@@ -178,6 +179,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         prop_oneof![3 => Just(Vec::new()), 1 => vec(target(), 1..3)],
         option::weighted(0.2, text()),
         option::weighted(0.2, trace_context()),
+        option::weighted(0.3, (1..=100_u32, option::of(1..1_000_000_u64))),
     );
     let looked_up = (looked_up, later);
     (
@@ -192,7 +194,9 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
     )
         .prop_map(
             |(allowance, flags, (choice, catalog), limits, model, settings, looked_up, system)| {
-                let ((price, strict, caller), (assistant, fallbacks, route, trace)) = looked_up;
+                let ((price, strict, caller), later) = looked_up;
+                let (assistant, fallbacks, route, trace, compaction) = later;
+                let at_percent = compaction.map(|(at_percent, _)| at_percent);
                 Setup {
                     allowance,
                     assistant,
@@ -200,6 +204,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     can_supersede: flags.0,
                     catalog: Arc::new(catalog),
                     choice,
+                    compaction: at_percent.map(|at_percent| CompactionPolicy { at_percent }),
                     fallbacks,
                     limits,
                     model,
@@ -211,6 +216,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     tools_after_first_round: flags.1,
                     trace: trace.map(Arc::new),
                     whole: None,
+                    window: compaction.and_then(|(_, window)| window),
                 }
             },
         )

@@ -19,7 +19,12 @@ use super::text::text;
 
 /// A target.
 pub fn target() -> impl Strategy<Value = Target> + Clone {
-    (model_ref(), option::of(price())).prop_map(|(model, price)| Target { model, price })
+    let window = option::weighted(0.2, 1..1_000_000_u64);
+    (model_ref(), option::of(price()), window).prop_map(|(model, price, window)| Target {
+        model,
+        price,
+        window,
+    })
 }
 
 /// The reason for a target, with the breakers at that time.

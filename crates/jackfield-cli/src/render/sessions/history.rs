@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use jackfield_domain::block::Content;
-use jackfield_domain::fact::{AfterLoss, ModelCallEnd, TurnEnd};
+use jackfield_domain::fact::{AfterLoss, Compaction, ModelCallEnd, TurnEnd};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
+use jackfield_domain::setup::Setup;
 use jackfield_domain::turn_log::{ForkOrigin, LogEntry, SessionLog, TurnLog, WaitLog};
 use jackfield_domain::wait::{Wait, WaitKind};
 use jackfield_engine::SessionRow;
@@ -15,6 +16,7 @@ use serde_json::json;
 use super::{SessionStatus, age, now, place, size, time, title};
 use crate::render::approvals::short;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::spent;
 use crate::render::tools::document;
 use crate::render::words::{self, Status};
 use crate::render::wrap::wrapped;
@@ -69,7 +71,12 @@ pub(crate) fn forked_history(
     most: usize,
     verbose: bool,
 ) -> io::Result<()> {
-    let ForkOrigin { at, from, messages } = forked;
+    let ForkOrigin {
+        at,
+        compaction,
+        from,
+        messages,
+    } = forked;
     let at = place(at.ordinal, at.round);
     writeln!(out, "{DIM}forked from {from} at {at}; it began with{DIM:#}")?;
     let left_out = messages.len().saturating_sub(most);
@@ -80,7 +87,24 @@ pub(crate) fn forked_history(
     for message in messages.iter().skip(messages.len().saturating_sub(most)) {
         self::message(out, message, verbose)?;
     }
+    if let Some(compaction) = compaction {
+        compacted(out, compaction, None, verbose)?;
+    }
     Ok(())
+}
+
+fn compacted(
+    out: &mut impl Write,
+    compaction: &Compaction,
+    setup: Option<&Setup>,
+    verbose: bool,
+) -> io::Result<()> {
+    let line = spent::compaction(compaction, setup);
+    writeln!(out, "{DIM}── {line}{DIM:#}")?;
+    match compaction.messages.first() {
+        Some(summary) if verbose => message(out, summary, verbose),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Prints the opening of an open turn, which was left or is in progress.
@@ -158,6 +182,9 @@ fn turn_with_origin(
                     words::one_line(&loss.message),
                 );
                 writeln!(out, "  {WARM}!{WARM:#} {name}: {why}; {then}")?;
+            }
+            LogEntry::Compacted { compaction, .. } => {
+                compacted(out, compaction, Some(&turn.setup), verbose)?;
             }
             LogEntry::CallClosed { call, outcome } => {
                 let result = &outcome.result;

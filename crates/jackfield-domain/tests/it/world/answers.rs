@@ -48,7 +48,11 @@ impl World {
     }
 
     fn model_answers(&mut self, attempt: ModelAttempt, blocks: u32, variant: u16) {
-        let (kind, bits) = (variant % 12, variant / 12);
+        let (kind, bits) = match (variant % 12, variant / 12) {
+            // Most summaries are fine.
+            (0..=4, bits) if attempt.is_compaction() => (6, bits),
+            (kind, bits) => (kind, bits),
+        };
         match kind {
             0..=4 => self.calls(attempt, blocks, bits),
             5 => {
@@ -97,6 +101,10 @@ impl World {
                     _ => RetryAdvice::Backoff,
                 };
                 let kind = match bits / 5 % 10 {
+                    0..=2 if self.setup.compaction.is_some() => ModelFailureKind::ContextTooLong {
+                        limit: None,
+                        requested: None,
+                    },
                     0..=7 => ModelFailureKind::UnusableReply,
                     8 => ModelFailureKind::InvalidRequest,
                     _ => ModelFailureKind::Overloaded,

@@ -13,6 +13,7 @@ use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::{Action, Input, Step, ToolLoop};
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitEnd};
 
+use super::compactions::is_compaction;
 use super::oracle::{Oracle, Status};
 use super::{Class, World};
 
@@ -24,6 +25,7 @@ pub(crate) enum Property {
     AnswersInTimeBeatTheExpiry,
     CallsAreClosedOnce,
     CancelEndsInOneStep,
+    CompactionsKeepTheRest,
     EveryTurnEnds,
     FactsFoldIntoTheLiveState,
     ForbiddenIsNotStarted,
@@ -63,11 +65,12 @@ impl World {
         self.check_log(step);
         self.check_paid(step);
         self.check_targets(step);
+        self.check_compactions(step);
         self.check_today(step);
         self.check_tries(step);
         self.check_unusable(step);
         if let Some((before, input)) = context {
-            self.check_growth(before);
+            self.check_growth(before, step);
             self.check_end(before, step);
             self.check_cancel(before, input);
             self.check_timeout(before, input, step);
@@ -277,9 +280,12 @@ impl World {
         }
     }
 
-    fn check_growth(&mut self, before: &ToolLoop) {
+    fn check_growth(&mut self, before: &ToolLoop, step: &Step) {
         let old = before.turn().messages_for_model();
         let new = self.machine.turn().messages_for_model();
+        if step.facts.iter().any(is_compaction) {
+            return self.check_compaction(before, step);
+        }
         if old.len() > new.len() || old.iter().zip(new.iter()).any(|(old, new)| old != new) {
             self.violate(
                 Property::TranscriptOnlyGrows,
@@ -362,6 +368,9 @@ impl World {
     /// Checks an action that is about to be performed.
     pub(crate) fn check_action(&mut self, action: &Action) {
         match action {
+            Action::CallModel { attempt, request } if attempt.is_compaction() => {
+                self.check_summary_request(*attempt, request);
+            }
             Action::CallModel { attempt, request } => {
                 let started = self.committed.iter().any(
                     |f| matches!(f, Fact::ModelCallStarted { attempt: a, .. } if a == attempt),

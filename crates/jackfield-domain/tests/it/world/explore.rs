@@ -19,8 +19,13 @@ pub(crate) enum Class {
     CallNotStarted,
     CallShownAsWritten,
     CallShownInVain,
+    CancelDuringACompaction,
     CancelDuringAReply,
     CancelDuringATool,
+    CompactedAtTheShare,
+    CompactedTooLong,
+    CompactionFailed,
+    CompactionLost,
     CountedInPart,
     CrashInRecovery,
     CrashWithTwoRunning,
@@ -64,14 +69,19 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 47] = [
+    pub(crate) const ALL: [Self; 52] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
         Self::CallShownAsWritten,
         Self::CallShownInVain,
+        Self::CancelDuringACompaction,
         Self::CancelDuringAReply,
         Self::CancelDuringATool,
+        Self::CompactedAtTheShare,
+        Self::CompactedTooLong,
+        Self::CompactionFailed,
+        Self::CompactionLost,
         Self::CountedInPart,
         Self::CrashInRecovery,
         Self::CrashWithTwoRunning,

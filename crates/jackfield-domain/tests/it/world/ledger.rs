@@ -57,6 +57,14 @@ impl World {
         for fact in &self.committed {
             let may_have_used = match fact {
                 Fact::ReplyReceived { attempt, .. } => Some(attempt),
+                Fact::Compacted(compaction) => match &compaction.failure {
+                    Some(ModelCallEnd::Failed(failure)) => {
+                        (failure.phase == Phase::MidReply).then_some(&compaction.attempt)
+                    }
+                    Some(ModelCallEnd::Cancelled | ModelCallEnd::Lost) | None => {
+                        Some(&compaction.attempt)
+                    }
+                },
                 Fact::ModelCallEnded { attempt, why, .. } => match why {
                     ModelCallEnd::Cancelled | ModelCallEnd::Lost => Some(attempt),
                     ModelCallEnd::Failed(failure) => {
@@ -121,6 +129,10 @@ impl World {
         let mut targets: BTreeMap<ModelAttempt, u32> = BTreeMap::new();
         let mut unpaid = None;
         for fact in self.committed.iter().chain(&step.facts) {
+            if let Fact::Compacted(compaction) = fact {
+                let last = targets.values().last().copied().unwrap_or(0);
+                targets.insert(compaction.attempt, last);
+            }
             if let Some((attempt, usage)) = fact.usage() {
                 let known = used.entry(attempt).or_insert(usage);
                 if known.estimated() > 0 {

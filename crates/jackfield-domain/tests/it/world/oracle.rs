@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jackfield_domain::fact::{AfterLoss, Fact, ModelCallEnd, TurnEnd};
-use jackfield_domain::failure::Disposition;
+use jackfield_domain::failure::{Disposition, ModelFailureKind};
 use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId};
 use jackfield_domain::request::Attempt;
 use jackfield_domain::tool_loop::{Action, Step, ToolLoop};
@@ -87,7 +87,9 @@ impl Oracle {
                 self.retrying = retry_at.is_some();
                 self.last_reply_end = Some(why.clone());
                 if matches!(why, ModelCallEnd::Failed(_)) {
-                    self.failures += u32::from(!at_once);
+                    // Nothing else is done about a request that is too long.
+                    let is_too_long = is_too_long(why) && retry_at.is_some();
+                    self.failures += u32::from(!at_once && !is_too_long);
                     self.visible_partial = partial.as_ref().map(|_| *attempt);
                 }
             }
@@ -214,6 +216,11 @@ impl Oracle {
             *known = status;
         }
     }
+}
+
+/// Whether a request was longer than the model's context.
+pub(crate) const fn is_too_long(why: &ModelCallEnd) -> bool {
+    matches!(why, ModelCallEnd::Failed(failure) if matches!(failure.kind, ModelFailureKind::ContextTooLong { .. }))
 }
 
 impl World {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
@@ -59,9 +60,11 @@ pub(crate) fn setup(limits: Limits) -> Setup {
         tools_after_first_round: true,
         whole: None,
         assistant: None,
+        compaction: None,
         fallbacks: Vec::new(),
         route: None,
         trace: None,
+        window: None,
     }
 }
 
@@ -130,10 +133,12 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
         prop::option::weighted(0.1, 100..160_000_u64),
         any::<bool>(),
         prop_oneof![2 => Just(0_u32), 1 => 1..=2_u32],
+        prop::option::weighted(0.3, prop::option::weighted(0.7, 200..700_u64)),
     );
     (limits, rest).prop_map(|(limits, rest)| {
         let (parallel_calls, rounds, model_retries, is_error, small, repeats) = limits;
-        let (can_supersede, tools_after_first_round, tokens, cost, calls_as_written, more) = rest;
+        let (can_supersede, tools_after_first_round, tokens, cost, calls_as_written, more, window) =
+            rest;
         let fallbacks = (1..=more).map(|n| Target {
             model: ModelRef {
                 model: format!("model-{n}").into(),
@@ -141,6 +146,7 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
             },
             // Each is dearer than the one before it.
             price: cost.map(|_| price(u64::from(n) + 1)),
+            window: window.flatten(),
         });
         let on_limit = if is_error {
             OnLimit::Error
@@ -167,17 +173,22 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
             tokens,
             ..Allowance::default()
         };
+        let mut caller = caller(Display {
+            calls_as_written,
+            server_tools: repeats.is_multiple_of(2),
+        });
+        // What a client keeps itself of the turn is not compacted.
+        caller.view = caller.view.filter(|_| window.is_none() || calls_as_written);
         Setup {
             allowance,
-            caller: Some(Arc::new(caller(Display {
-                calls_as_written,
-                server_tools: repeats.is_multiple_of(2),
-            }))),
+            caller: Some(Arc::new(caller)),
             can_supersede,
+            compaction: window.map(|_| CompactionPolicy { at_percent: 80 }),
             fallbacks: fallbacks.collect(),
             price: cost.map(|_| price(1)),
             strict: can_supersede.then_some(NoteEffect::Quality),
             tools_after_first_round,
+            window: window.flatten(),
             ..setup(limits)
         }
     })

@@ -46,6 +46,8 @@ struct View {
 impl World {
     /// Whatever a client looks at, and whenever, it is shown the same; and what it sends next is found.
     pub(super) fn check_views(&mut self) {
+        let caller = self.setup.caller.as_ref();
+        let keeps_it = caller.is_some_and(|caller| caller.view.is_some());
         let mut history = vec![Message::user("do it")];
         let mut used = Usage::default();
         let mut kept = true;
@@ -62,7 +64,7 @@ impl World {
             if segment > 0 {
                 self.classes.insert(Class::SecondSegment);
             }
-            if let Some(results) = bounds.brought {
+            if let Some(results) = bounds.brought.filter(|_| keeps_it) {
                 let tool = |results: &[Arc<ToolOutcome>]| {
                     let blocks = results
                         .iter()
@@ -80,6 +82,9 @@ impl World {
                     self.check_again(&history, segment + 1, is_last);
                 }
             }
+        }
+        if !keeps_it {
+            return;
         }
         let recorded = self.committed.iter().find_map(|fact| match fact {
             Fact::TurnEnded { view, .. } => Some(*view),

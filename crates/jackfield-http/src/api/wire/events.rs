@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::blocks::{BlockView, MessageView};
 use super::session::ForkedView;
-use super::turn::{CallView, FailureView, NoteView, TurnView, UsageView, WaitView};
+use super::turn::{CallView, CostView, FailureView, NoteView, TurnView, UsageView, WaitView};
 
 /// One event. Its kind is the name of the server-sent event, too, and the id of that is the cursor behind
 /// it: a client that reconnects with it gets every later event once.
@@ -25,6 +25,8 @@ pub(crate) enum EventView {
     CallLost(CallLost),
     /// A call runs.
     CallStarted(CallMoved),
+    /// A summary has replaced the beginning of the conversation, or the attempt at that failed.
+    Compacted(CompactedView),
     /// The session began as a fork of another one.
     Forked(ForkedView),
     /// A reply is complete: its whole content once more.
@@ -114,6 +116,26 @@ pub(crate) struct CallLost {
     pub(crate) disposition: String,
     /// What is done about it: `ask` (a person), `repeat`, or `report` (to the model).
     pub(crate) then: String,
+}
+
+/// See the event `compacted`.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Compacted)]
+pub(crate) struct CompactedView {
+    /// The round that follows, from 1.
+    pub(crate) round: u32,
+    /// How many messages were replaced; 0 if there is no summary.
+    pub(crate) replaced: u64,
+    /// The messages in their place: the summary, and the user's message if it was among them.
+    pub(crate) messages: Vec<MessageView>,
+    /// Why there is no summary, if there is none: `cancelled`, `failed` or `lost`.
+    pub(crate) why_not: Option<String>,
+    /// What went wrong.
+    pub(crate) failure: Option<FailureView>,
+    /// What the summary used.
+    pub(crate) usage: Option<UsageView>,
+    /// What the summary cost, if its price is known.
+    pub(crate) cost: Option<CostView>,
 }
 
 /// See the event `reply`.
@@ -227,6 +249,7 @@ impl EventView {
             Self::CallEnded(_) => "call_ended",
             Self::CallLost(_) => "call_lost",
             Self::CallStarted(_) => "call_started",
+            Self::Compacted(_) => "compacted",
             Self::Forked(_) => "forked",
             Self::Reply(_) => "reply",
             Self::ReplyFailed(_) => "reply_failed",

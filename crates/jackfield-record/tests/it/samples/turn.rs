@@ -156,9 +156,11 @@ pub(crate) fn turn_opened() -> Envelope {
         tools_after_first_round: false,
         whole: None,
         assistant: None,
+        compaction: None,
         fallbacks: Vec::new(),
         route: None,
         trace: None,
+        window: None,
     };
     let plain = Setup {
         allowance: Allowance::default(),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::fact::{
     CachedCall, CallEnd, Compaction, Envelope, Fact, InputKind, ModelCallEnd, ToolUse,
 };
-use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::ids::{ModelAttempt, SessionId};
 use jackfield_domain::price::Money;
 use jackfield_domain::request::ModelRef;
@@ -67,6 +68,7 @@ pub(crate) fn compacted() -> Envelope {
                 attempt: 0,
             },
             messages: vec![Arc::new(user())],
+            failure: None,
             model,
             replaced: 40,
             usage: used,
@@ -79,6 +81,47 @@ pub(crate) fn compacted() -> Envelope {
             compaction(None, None),
         ],
     )
+}
+
+/// Attempts at a summary that failed, and that was cancelled.
+pub(crate) fn compacted_failed() -> Envelope {
+    let message = "the summary is empty";
+    let failure = ModelFailure::new(ModelFailureKind::UnusableReply, Phase::MidReply, message);
+    let compaction = |why, used| {
+        Fact::Compacted(Arc::new(Compaction {
+            attempt: ModelAttempt::compaction(2),
+            failure: Some(why),
+            messages: Vec::new(),
+            model: Some(model()),
+            replaced: 0,
+            usage: used,
+        }))
+    };
+    step(
+        InputKind::ReplyEnded,
+        vec![
+            compaction(ModelCallEnd::Failed(failure), Some(usage())),
+            compaction(ModelCallEnd::Cancelled, None),
+        ],
+    )
+}
+
+/// A turn that compacts its conversation, with a fallback.
+pub(crate) fn turn_opened_compacting() -> Envelope {
+    let mut envelope = turn_opened_priced();
+    for fact in &mut envelope.facts {
+        if let Fact::TurnOpened { setup, .. } = fact {
+            let setup = Arc::make_mut(setup);
+            setup.compaction = Some(CompactionPolicy { at_percent: 80 });
+            setup.window = Some(200_000);
+            setup.fallbacks = vec![Target {
+                model: model(),
+                price: None,
+                window: Some(1_000_000),
+            }];
+        }
+    }
+    envelope
 }
 
 /// An outcome that was copied from another call, and one that revealed tools.
@@ -198,10 +241,12 @@ pub(crate) fn turn_opened_routed() -> Envelope {
                 Target {
                     model: model(),
                     price: setup.price.clone(),
+                    window: None,
                 },
                 Target {
                     model: model(),
                     price: None,
+                    window: None,
                 },
             ];
             setup.route = Some("fast".into());
