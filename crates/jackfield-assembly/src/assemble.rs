@@ -86,6 +86,7 @@ impl Assembly {
         let mut options = assistant.options.clone();
         options.policy = self.options.policy.clone();
         options.prices = Arc::clone(&self.options.prices);
+        options.windows = Arc::clone(&self.options.windows);
         let (always, model) = (options.settings.extensions.clone(), options.model.clone());
         switch(
             &mut options,
@@ -177,6 +178,7 @@ impl Registry {
         let (mut missing_keys, mut problems) = (BTreeMap::new(), Vec::new());
         let (mut options, mut dialects) = (config.options.clone(), BTreeMap::new());
         options.prices = Arc::new(config.prices());
+        options.windows = Arc::new(config.windows.clone());
         let (mut keys_found, mut providers) = (BTreeSet::new(), BTreeMap::new());
         let mut upstreams = BTreeMap::new();
         for (name, provider) in &config.providers {

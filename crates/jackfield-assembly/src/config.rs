@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::compaction::{CompactionPolicy, WindowList};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict};
@@ -80,6 +81,8 @@ pub struct Config {
     pub start_wait: Duration,
     /// The web APIs as tools.
     pub web: Web,
+    /// The known context windows of models.
+    pub(crate) windows: WindowList,
 }
 
 /// Raw values by key. Some are secret.
@@ -157,6 +160,7 @@ impl Default for Config {
         let mut options = TurnOptions::new(model);
         options.system = system_prompt(PartOrigin::Default, DEFAULT_PROMPT);
         options.policy.rules = default_rules();
+        options.compaction = CompactionPolicy::at_share(COMPACTION_SHARE);
         // Every kind with an address is available without configuration.
         let kinds = PRESETS.iter().filter(|preset| preset.base_url.is_some());
         let names = kinds.map(|preset| preset.kind).chain([provider]);
@@ -185,6 +189,7 @@ impl Default for Config {
             servers: BTreeMap::new(),
             start_wait: START_WAIT,
             web: Web::default(),
+            windows: WindowList::default(),
         }
     }
 }
@@ -453,6 +458,8 @@ pub(crate) const BUILTINS: &str = "builtin/*";
 /// The default of how long a turn waits for starting MCP servers.
 const START_WAIT: Duration = Duration::from_secs(5);
 
+/// The share of the context window at which conversations are compacted by default.
+pub(crate) const COMPACTION_SHARE: f64 = 0.8;
 /// The default system prompt. The request itself lists the tools.
 pub(crate) const DEFAULT_PROMPT: &str = "\
 You answer the question of a person, and you may call the tools that come with this request.

@@ -9,7 +9,7 @@ use jackfield_engine::SecondMessage;
 use jackfield_provider_kit::transport::TransportSettings;
 use serde_json::{Value, json};
 
-use crate::config::{BUILTINS, Config, DEFAULT_PROMPT};
+use crate::config::{BUILTINS, COMPACTION_SHARE, Config, DEFAULT_PROMPT};
 use crate::document::quoted;
 use crate::endpoints;
 use crate::place::{Origin, ValueSource};
@@ -120,6 +120,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         (&*builtins, json!("allow")),
         ("approvals.timeout", time(config.approvals.timeout)),
         ("budget.currency", json!(CURRENCY)),
+        ("compaction.at", json!(COMPACTION_SHARE)),
         ("journal.kind", json!(config.journal.kind.name())),
         ("limits.approval", time(approval)),
         ("limits.client_tool", time(client_tool)),

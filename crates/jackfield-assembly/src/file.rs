@@ -24,6 +24,7 @@ use crate::document::{AskedKey, DocumentReader, LineEnds, ParsedFile, Section};
 use crate::form::{self, ValueForm};
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::values::{self, parse_model};
+use crate::windows;
 
 /// The merged files, environment and flags, before names are resolved.
 #[derive(Debug, Default)]
@@ -134,7 +135,7 @@ pub fn keys() -> Vec<String> {
 
 /// Every key that the readers know, in their order, with `NAME` for free names.
 pub(crate) fn known() -> Vec<AskedKey> {
-    let sample = "[aliases]\nNAME = \"a/b\"\n[assistants.NAME]\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
+    let sample = "[aliases]\nNAME = \"a/b\"\n[assistants.NAME]\n[models.NAME]\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
                   [policy.unknown_of]\nNAME = \"ask\"\n[serve.tokens.NAME.endpoints]\nNAME = \"a\"\n\
                   [web.tools.NAME.headers]\nNAME = \"\"\n[web.tools.NAME.parameters.NAME]\n";
     read(
@@ -175,11 +176,13 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     aliases(draft, root.section("aliases"), mine);
     mcp(draft, root.section("mcp"), trust);
     let config = &mut draft.config;
+    windows::read(&mut config.windows, root.section("models"));
     sections::prices(&mut config.prices, root.section("prices"), trust);
     providers::read(&mut config.providers, root.section("providers"), trust);
     system(config, root.section("system"));
     sections::approvals(&mut config.approvals, root.section("approvals"), trust);
     sections::budget(config, root.section("budget"));
+    sections::compaction(&mut config.options, root.section("compaction"));
     sections::journal(&mut config.journal, root.section("journal"), trust);
     sections::limits(&mut config.options.limits, root.section("limits"));
     sections::network(&mut config.network, root.section("network"), trust);

@@ -55,6 +55,7 @@ mod servers;
 mod surroundings;
 mod values;
 mod web;
+mod windows;
 
 pub use self::approvals::ApprovalsConfig;
 pub use self::assemble::{Assembly, Prepared};

@@ -298,6 +298,10 @@ impl TurnOpener<'_> {
         self.gateway.check_turn_limit()?;
         let mut options = self.request.options.clone();
         options.caller = Some(Arc::new(self.caller()));
+        // A client that sends its whole history decides itself what is in it.
+        if self.request.session.is_none() && self.request.incoming.previous.is_none() {
+            options.compaction = None;
+        }
         if let Some(setup) = inherited {
             self.inherit_tools(&mut options, &setup);
         }

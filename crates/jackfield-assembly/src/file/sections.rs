@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::limits::{Limits, OnLimit};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -39,6 +40,17 @@ pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
     if let Some(((cost, currency), place)) = cost {
         config.options.allowance.cost = Some(cost);
         config.cost_place = currency.map(|currency| (currency, place));
+    }
+    section.finish();
+}
+
+/// Reads `[compaction]`.
+pub(crate) fn compaction(options: &mut TurnOptions, mut section: Section<'_>) {
+    form::keys! { let section;
+        at: form::between(0.0, 1.0), "The share of the context window at which a summary replaces the beginning; 0 is never";
+    }
+    if let Some((share, _)) = at {
+        options.compaction = CompactionPolicy::at_share(share);
     }
     section.finish();
 }
