@@ -84,6 +84,7 @@ async fn two_tokens_never_meet_and_an_admin_sees_all() {
             ("GET", format!("{session}/export"), &none),
             ("GET", format!("{session}/turns"), &none),
             ("GET", format!("{session}/turns/{turn}"), &none),
+            ("POST", format!("{session}/compact"), &none),
             ("POST", format!("{session}/fork"), &none),
             ("POST", format!("{session}/turns"), &hello),
             ("POST", format!("{session}/turns/{turn}/cancel"), &none),

@@ -6,14 +6,19 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
-use crate::harness::{jackfield, kept};
+use crate::harness::{Kept, jackfield, kept};
 
 #[tokio::test]
 async fn every_line_is_a_documented_event_with_its_documented_fields() {
     let documented = documented();
     assert!(documented.len() > 10, "{documented:?}");
     let mut seen = BTreeSet::new();
-    for ran in [tools().await, retry().await, failure().await] {
+    for ran in [
+        tools().await,
+        retry().await,
+        failure().await,
+        compaction().await,
+    ] {
         for event in ran {
             let name = event["event"].as_str().unwrap_or_default().to_owned();
             let fields = event
@@ -130,6 +135,30 @@ async fn tools() -> Vec<Value> {
         .run()
         .await;
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    kept(&claude);
+    ran.events()
+}
+
+/// A turn whose request is too long, and is made again with a summary.
+async fn compaction() -> Vec<Value> {
+    let too_long = json!({ "type": "error", "error": {
+        "type": "invalid_request_error",
+        "message": "prompt is too long: 250000 tokens > 200000 maximum",
+    } });
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text("Yes."),
+        ScriptTurn::status(400, &too_long),
+        ScriptTurn::text("They said hello."),
+        ScriptTurn::text("No."),
+    ])
+    .await;
+    let files = Kept::new();
+    let ask = |question| {
+        let ask = files.run(&["ask", "--json", "--session", "talk", question]);
+        ask.at(&claude.base_url()).run()
+    };
+    ask("A question that is longer than the next one").await;
+    let ran = ask("Now?").await;
     kept(&claude);
     ran.events()
 }

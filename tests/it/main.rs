@@ -29,6 +29,7 @@ mod chat_held;
 mod chat_leaving;
 mod chat_terminals;
 mod coming_back;
+mod compacting;
 mod containers;
 mod counting;
 mod doctor;

@@ -83,7 +83,9 @@ impl From<EngineError> for CommandError {
             EngineError::UnknownProvider { .. } | EngineError::Unpriced { .. } => {
                 Exit::Configuration
             }
-            EngineError::ForeignCursor(_) | EngineError::UnknownTool { .. } => Exit::Usage,
+            EngineError::ForeignCursor(_)
+            | EngineError::NothingToCompact { .. }
+            | EngineError::UnknownTool { .. } => Exit::Usage,
             EngineError::Busy { .. }
             | EngineError::Journal(JournalError::Held { .. } | JournalError::Owned { .. })
             | EngineError::LeftOpen { .. }

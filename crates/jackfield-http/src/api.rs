@@ -66,6 +66,7 @@ pub(crate) fn router() -> Router<Gateway> {
         )
         .route("/sessions/{session}/events", get(events::watch))
         .route("/sessions/{session}/export", get(sessions::export))
+        .route("/sessions/{session}/compact", post(sessions::compact))
         .route("/sessions/{session}/fork", post(sessions::fork))
         .route(
             "/sessions/{session}/turns",

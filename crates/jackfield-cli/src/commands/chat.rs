@@ -1,6 +1,7 @@
 //! `jackfield chat`: an interactive conversation.
 
 mod back;
+mod compact;
 mod compose;
 mod copy;
 mod elsewhere;
@@ -271,6 +272,7 @@ impl Conversation {
                     "a new conversation: the model sees nothing of the one before{kept}"
                 ));
             }
+            ChatInput::Compact => self.compact().await,
             ChatInput::Copy => self.copy().await,
             ChatInput::Edit(text) => {
                 if let Some(text) = self.compose(text).await {
@@ -380,7 +382,8 @@ impl Conversation {
             for help in &mut fault.help {
                 *help = help
                     .replace("--model", "/model")
-                    .replace(too_long::ANOTHER, "/clear begins another one");
+                    .replace(too_long::ANOTHER, "/clear begins another one")
+                    .replace(too_long::COMPACT, "/compact");
             }
             render::fault(&fault)
         });

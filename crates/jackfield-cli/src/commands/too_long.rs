@@ -35,7 +35,7 @@ pub(crate) async fn remedy(engine: &Engine, report: &TurnReport) -> Option<Strin
     Some(match from {
         None => format!("{stays}: {ANOTHER}"),
         Some((from, at)) => format!(
-            "{stays}: `jackfield sessions fork {from} --at {at}` begins one without it; take an earlier place if that is too long, too"
+            "{stays}: `jackfield sessions fork {from} --at {at}` begins one without it (take an earlier place if that is too long, too), and {COMPACT} one with a summary"
         ),
     })
 }
@@ -47,5 +47,7 @@ fn is_too_long(end: &TurnEnd) -> bool {
     matches!(failure.kind, ModelFailureKind::ContextTooLong { .. })
 }
 
+/// Where a summary is asked for.
+pub(crate) const COMPACT: &str = "`/compact` in `jackfield chat`";
 /// Help where no part of the session fits.
 pub(crate) const ANOTHER: &str = "begin another one";

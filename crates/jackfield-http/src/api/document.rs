@@ -38,7 +38,7 @@ use super::{approvals, events, health, listing, sessions, turns, usage};
         approvals::allow, approvals::deny, approvals::get, approvals::list,
         events::watch,
         listing::models, listing::providers, listing::servers, listing::tools,
-        sessions::create, sessions::delete, sessions::export, sessions::fork, sessions::get,
+        sessions::compact, sessions::create, sessions::delete, sessions::export, sessions::fork, sessions::get,
         sessions::list, sessions::turns,
         turns::cancel, turns::get, turns::post, turns::results,
         usage::usage,

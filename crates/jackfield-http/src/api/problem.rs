@@ -360,6 +360,8 @@ impl From<EngineError> for ProblemDetails {
             EngineError::NotCommitted { .. } | EngineError::OwnershipLost { .. } => {
                 Self::unavailable(&error)
             }
+            EngineError::NotCompacted { .. } => Self::new(ProblemKind::Unavailable, detail),
+            EngineError::NothingToCompact { .. } => Self::new(ProblemKind::Conflict, detail),
             EngineError::NothingOpen { .. } => Self::new(ProblemKind::Closed, detail),
             EngineError::Parked { .. } => Self::new(ProblemKind::Conflict, detail),
             EngineError::UnknownProvider { .. } => {

@@ -9,13 +9,13 @@ use http::{HeaderValue, StatusCode};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::turn_log::SessionLog;
-use jackfield_engine::{EngineError, JournalError, SessionQuery, SessionRow};
-use jackfield_gateway::Gateway;
+use jackfield_engine::{CompactSession, EngineError, JournalError, SessionQuery, SessionRow};
+use jackfield_gateway::{Gateway, RequestedModel};
 use serde::Deserialize;
 
 use super::extract::{OptionalJsonBody, OwnedSession, Parameters, Requester};
 use super::owner;
-use super::problem::{ProblemDetails, Problems};
+use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::story;
 use super::wire::request::{CreateSession, Fork};
 use super::wire::session::{ForkedView, SessionPage, SessionView, TurnPage};
@@ -209,6 +209,45 @@ pub(crate) async fn fork(
     };
     let session = owner::new_session(&own.client)?;
     engine.fork(&own.session, &place, &session).await?;
+    created_response(&gateway, &session).await
+}
+
+/// Begins a session with what was said in this one, in which a summary by the model of the last turn replaces the
+/// beginning. This one stays as it is.
+#[utoipa::path(
+    post, path = "/sessions/{session}/compact", tag = "sessions", operation_id = "compact_session", params(("session" = String, Path)),
+    responses((status = 201, description = "The new session.", body = SessionView), Problems)
+)]
+pub(crate) async fn compact(
+    own: OwnedSession,
+    State(gateway): State<Gateway>,
+) -> Result<Response, ProblemDetails> {
+    gateway.check_turn_limit()?;
+    // It counts as a request that is answered.
+    let _slot = gateway.acquire_slot()?;
+    let engine = gateway.engine();
+    let loaded = engine.load(&own.session).await?;
+    let log = SessionLog::from_steps(&loaded.steps, &[]);
+    drop(loaded);
+    let requested = match log.turns.last() {
+        Some(turn) => RequestedModel {
+            assistant: None,
+            model: turn.setup.model.clone(),
+        },
+        None => gateway.default_model(),
+    };
+    let options = gateway.options_for(&requested).ok_or_else(|| {
+        let detail = format!("there is no provider `{}`", requested.model.provider);
+        ProblemDetails::new(ProblemKind::Unavailable, detail)
+    })?;
+    let session = owner::new_session(&own.client)?;
+    let request = CompactSession {
+        from: own.session,
+        options,
+        principal: owner::principal(&own.client, None),
+        to: session.clone(),
+    };
+    engine.compact(request).await?;
     created_response(&gateway, &session).await
 }
 

@@ -7,6 +7,8 @@ use jackfield_assembly::did_you_mean;
 pub enum ChatInput {
     /// Begin a new session.
     Clear,
+    /// Replace the beginning of the conversation by a summary.
+    Compact,
     /// Copy the last answer.
     Copy,
     /// Write a message in an editor, which begins with this text.
@@ -40,6 +42,11 @@ pub enum ChatInput {
 /// The commands: name, arguments and description.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("/clear", "", "begin a new conversation; this one is kept"),
+    (
+        "/compact",
+        "",
+        "let the model replace the beginning by a summary; all of it is kept",
+    ),
     (
         "/copy",
         "",
@@ -119,6 +126,7 @@ pub fn read(line: &str) -> ChatInput {
     match name.to_lowercase().as_str() {
         "clear" => takes_none(ChatInput::Clear),
         "exit" | "quit" => takes_none(ChatInput::Quit),
+        "compact" => takes_none(ChatInput::Compact),
         "copy" => takes_none(ChatInput::Copy),
         "edit" => ChatInput::Edit(argument()),
         "help" => takes_none(ChatInput::Help),
