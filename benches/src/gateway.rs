@@ -75,22 +75,45 @@ pub struct Turns {
 /// If anything fails.
 pub fn chat(rounds: usize, requests: usize) -> anyhow::Result<Vec<Answers>> {
     let world = World::new()?;
+    let body = load::chat_body(false);
+    answers(&world, &world.kinds(), &body, rounds, requests)
+}
+
+/// Requests with a history of so many messages, which belong to no session, over 16 connections.
+///
+/// # Errors
+///
+/// If anything fails.
+pub fn history(rounds: usize, requests: usize, messages: usize) -> anyhow::Result<Vec<Answers>> {
+    let world = World::new()?;
+    let body = load::history_body(messages);
+    let kinds = [Kind::Proxy, Kind::Gateway, Kind::GatewayInAFile];
+    answers(&world, &kinds, &body, rounds, requests)
+}
+
+/// Rounds of so many requests with this body; these servers turn about.
+fn answers(
+    world: &World,
+    kinds: &[Kind],
+    body: &str,
+    rounds: usize,
+    requests: usize,
+) -> anyhow::Result<Vec<Answers>> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut all = Vec::new();
-        for kind in world.kinds() {
+        for &kind in kinds {
             let answers = Answers {
                 cpu: Series::default(),
                 kind,
                 wall: Series::default(),
             };
-            all.push((Subject::start(&world, kind).await?, answers));
+            all.push((Subject::start(world, kind).await?, answers));
         }
-        let body = load::chat_body(false);
         for nth in 0..=rounds {
             for (subject, answers) in &mut all {
                 let before = subject.cpu()?;
-                let walls = load::requests(&subject.base_url, &body, CONNECTIONS, requests).await?;
+                let walls = load::requests(&subject.base_url, body, CONNECTIONS, requests).await?;
                 let spent = subject.cpu()?.saturating_sub(before);
                 // The first round is not counted: everything is new in it.
                 if nth > 0 {

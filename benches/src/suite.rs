@@ -73,6 +73,7 @@ const CASES: &[(&str, Case)] = &[
     ("slow", slow),
     ("binary", binary),
     ("gateway-chat", served::chat),
+    ("gateway-history", served::history),
     ("gateway-streams", served::streams),
     ("gateway-slow", served::slow),
     ("gateway-turn", served::turn),

@@ -54,8 +54,8 @@ async fn a_form_goes_to_the_provider_of_its_model_with_only_the_name_changed() {
     let (kept, server) = (Kept::new(), TestServer::start().await);
     let gateway = gateway(&kept, &server, "").await;
     let path = "/v1/audio/transcriptions";
-    let mut nth = 0;
-    for name in ["whisper-1", "openai/whisper-1", "listen"] {
+    let names = ["whisper-1", "openai/whisper-1", "listen"];
+    for (nth, name) in names.into_iter().enumerate() {
         let reply = "{\"text\":\"Hello\",\"usage\":{\"type\":\"tokens\",\"input_tokens\":14,\"output_tokens\":2}}";
         server.answer(Response::json(200, reply));
         let asking = gateway.raw("POST", path).header("x-api-key", PLAIN);
@@ -66,7 +66,6 @@ async fn a_form_goes_to_the_provider_of_its_model_with_only_the_name_changed() {
         assert_eq!(seen.path, path);
         assert_eq!(seen.header("content-type"), Some(FORM));
         assert!(seen.body == form("whisper-1"), "only the name differs");
-        nth += 1;
     }
     for (kind, body) in [
         (FORM, form("whisper-1")[..300_000].to_vec()),
@@ -97,15 +96,15 @@ async fn a_form_goes_to_the_provider_of_its_model_with_only_the_name_changed() {
 async fn data_of_the_account_are_open_only_where_a_token_names_them() {
     let (kept, server) = (Kept::new(), TestServer::start().await);
     let gateway = gateway(&kept, &server, "").await;
-    let mut nth = 0;
-    for (method, path, body, key) in [
+    let requests = [
         ("POST", "/v1/files", "no JSON", "openai"),
         ("GET", "/v1/files?purpose=batch", "", "openai"),
         ("GET", "/v1/files/file-1/content", "", "openai"),
         ("DELETE", "/v1/files/file-1", "", "openai"),
         ("GET", "/v1/messages/batches/b-1", "", "claude"),
         ("POST", "/v1/messages/batches/b-1/cancel", "", "claude"),
-    ] {
+    ];
+    for (nth, (method, path, body, key)) in requests.into_iter().enumerate() {
         let answer = ask(&gateway, PLAIN, method, path, body).await;
         assert_eq!(answer.status, 404, "{path} {answer:?}");
         let answer = ask(&gateway, "wrong-0123456789", method, path, body).await;
@@ -120,13 +119,15 @@ async fn data_of_the_account_are_open_only_where_a_token_names_them() {
         let headers = seen.headers.iter();
         let keys = headers.filter(|(_, value)| value.contains(&format!("sk-of-{key}")));
         assert_eq!(keys.count(), 1, "{path} {:?}", seen.headers);
-        nth += 1;
     }
     // A model is still named as clients name it.
     server.answer(Response::json(200, "{}"));
     let body = "{\"model\":\"openai/gpt\"}";
     ask(&gateway, FILES, "POST", "/v1/completions", body).await;
-    assert_eq!(server.request(nth).await.text(), "{\"model\":\"gpt\"}");
+    assert_eq!(
+        server.request(requests.len()).await.text(),
+        "{\"model\":\"gpt\"}"
+    );
     for path in [
         "/v1/files/",
         "/v1/files/../models",
@@ -141,7 +142,7 @@ async fn data_of_the_account_are_open_only_where_a_token_names_them() {
         let answer = ask(&gateway, FILES, "GET", path, "").await;
         assert_eq!(answer.status, 404, "{path} {answer:?}");
     }
-    assert_eq!(server.requests().len(), nth + 1);
+    assert_eq!(server.requests().len(), requests.len() + 1);
     gateway.end().await;
 }
 

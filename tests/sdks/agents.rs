@@ -105,7 +105,7 @@ pub(crate) async fn check_passed_through(
         }
         assert_eq!(
             sent.header("authorization")
-                .or(sent.header("x-api-key"))
+                .or_else(|| sent.header("x-api-key"))
                 .map(|key| key.contains(TOKEN)),
             Some(true)
         );

@@ -62,6 +62,31 @@ pub fn chat_body(stream: bool) -> String {
     body.to_string()
 }
 
+/// A request with a history of so many messages of usual length, the client's and the model's in turn.
+#[must_use]
+pub fn history_body(messages: usize) -> String {
+    let message = |n: usize| {
+        let role = if n.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        };
+        let content = format!(
+            "This is message {n} of a long conversation about the weather, trains and planes. It says what \
+             messages say: a few facts, a question or two, and a number that nobody needs, such as {}.",
+            n * 7919
+        );
+        json!({ "role": role, "content": content })
+    };
+    // The last one is the client's.
+    let messages = (0..messages - (messages + 1) % 2).map(message);
+    let messages: Vec<Value> = messages.collect();
+    // A tool of its own, so that none of the gateway's is offered, and nothing is kept.
+    let function = json!({ "name": "nothing", "parameters": { "type": "object" } });
+    let tools = json!([{ "type": "function", "function": function }]);
+    json!({ "model": MODEL, "messages": messages, "tools": tools, "max_tokens": 500 }).to_string()
+}
+
 /// A request for a stream of so many tokens, one each so many milliseconds.
 #[must_use]
 pub fn stream_body(tokens: usize, every: u64) -> String {

@@ -42,6 +42,31 @@ pub(super) fn chat(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
+pub(super) fn history(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    for (messages, requests) in [(100, 1000), (1000, 200)] {
+        let all = gateway::history(amount.times(7), amount.times(requests).max(32), messages)?;
+        let proxy = all.iter().find(|one| one.kind == Kind::Proxy);
+        for one in &all {
+            let against = proxy.map_or(f64::NAN, |proxy| ratio(one.cpu.p50(), proxy.cpu.p50()));
+            let is_ours = one.kind != Kind::Proxy;
+            rows.push([
+                format!("{messages} messages, {}", one.kind),
+                shown_ratio(against),
+                if is_ours { "at most 2.5" } else { "" }.to_owned(),
+                shown(one.cpu.p50()),
+                shown(one.wall.p50()),
+            ]);
+        }
+    }
+    report.table(
+        "The gateway: requests with a history that belongs to no session, 16 connections. What each computes for a request, against the bare proxy.",
+        ["", "ratio, p50", "aim", "CPU of each", "p50 of each"],
+        &rows,
+    );
+    Ok(())
+}
+
 pub(super) fn streams(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     let all = gateway::streams(amount.times(6))?;
     let nginx = all.iter().find(|one| one.kind == Kind::Nginx);

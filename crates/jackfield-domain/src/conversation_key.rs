@@ -110,6 +110,11 @@ impl ConversationKey {
         self.push_outcome(call, OutcomeText::Known(content));
     }
 
+    /// The key of everything before the messages of the present side.
+    pub(crate) const fn before(&self) -> Digest {
+        self.before
+    }
+
     /// The key of everything so far.
     pub(crate) fn digest(&self) -> Digest {
         let mut hash = Sha256::new();

@@ -388,15 +388,16 @@ fn session_prefixes(history: &[Message]) -> (Vec<(usize, Digest)>, Option<Digest
     let mut found = Vec::new();
     let mut key = ConversationKey::new();
     // The last message with content, if it is the model's.
-    let mut last: Option<(usize, Digest)> = None;
+    let mut last: Option<usize> = None;
     for (place, message) in (1..).zip(history) {
         if !key.push_message(message) {
             continue;
         }
         if message.role == Role::Assistant {
-            last = Some((place, key.digest()));
-        } else {
-            found.extend(last.take());
+            last = Some(place);
+        } else if let Some(place) = last.take() {
+            // The client's message begins a new side.
+            found.push((place, key.before()));
         }
     }
     found.reverse();

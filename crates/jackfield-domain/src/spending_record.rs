@@ -10,8 +10,8 @@ use crate::target::Reservation;
 use crate::time::WallTime;
 use crate::usage::Usage;
 
-/// The usage of a request that was passed through. It stands beside the sessions: reports and budgets add it to
-/// the usage of turns.
+/// The usage of a request that was passed through. It stands beside the sessions: reports add it to the usage of
+/// turns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpendingRecord {
     /// When the request began.
@@ -32,7 +32,7 @@ pub struct SpendingRecord {
     pub request_id: Option<Arc<str>>,
     /// The route that chose the model, if there was one.
     pub route: Option<Arc<str>>,
-    /// What the request used of each budget.
+    /// What the request used of each budget across turns; empty while there are none.
     pub settled: Vec<Reservation>,
     /// The status of the provider's reply; `None` if there was no reply.
     pub status: Option<u32>,

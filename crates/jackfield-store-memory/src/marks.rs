@@ -21,6 +21,10 @@ impl Marks {
 
     /// The turns with these marks, for each mark the newest first.
     pub(crate) fn find(&self, principal: &str, marks: &[Mark], most: usize) -> Vec<FoundTurn> {
+        // Without turns there is nothing to compute a place for.
+        if self.0.is_empty() {
+            return Vec::new();
+        }
         let found = marks.iter().flat_map(|mark| {
             let turns = self.0.get(&mark.place(principal)).map(Vec::as_slice);
             let newest = turns.unwrap_or_default().iter().rev().take(most);
