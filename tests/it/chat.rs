@@ -148,7 +148,7 @@ async fn commands_stand_behind_a_slash() {
     terminal.prompts().await;
     terminal.line("/model").await;
     terminal.shows("fast is claude/claude-haiku-5-5").await;
-    terminal.shows("openai/MODEL").await;
+    terminal.shows("vllm/MODEL").await;
     terminal.prompts().await;
     terminal.line("/model fats").await;
     terminal.shows("did you mean `fast`?").await;

@@ -171,7 +171,7 @@ async fn another_provider_goes_on_with_what_was_said() {
     terminal.shows("\nIt is 68.\n").await;
     terminal.prompts().await;
     terminal.line("/model").await;
-    terminal.shows("mistral/MODEL").await;
+    terminal.shows("no key: cerebras, ").await;
     terminal.prompts().await;
     let screen = terminal.screen();
     let first = |text: &str| screen.find(text).unwrap_or(usize::MAX);

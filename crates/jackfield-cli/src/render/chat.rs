@@ -83,7 +83,7 @@ pub fn help(out: &mut impl Write, commands: &[(&str, &str, &str)]) -> io::Result
     out.flush()
 }
 
-/// Lists models with numbers, and marks the current one.
+/// Lists models with numbers, and marks the current one; then the providers, each with whether its key is missing.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ pub fn models(
     out: &mut impl Write,
     current: &ModelRef,
     choices: &[(Option<Arc<str>>, ModelRef)],
-    providers: &[(&str, Option<&str>)],
+    providers: &[(&str, bool)],
 ) -> io::Result<()> {
     let shown = |model: &ModelRef| {
         words::printable(&format!("{}/{}", model.provider, model.model)).into_owned()
@@ -106,16 +106,22 @@ pub fn models(
         }
         writeln!(out, "{}", shown(model))?;
     }
-    for (provider, missing) in providers {
-        let provider = words::printable(provider).into_owned();
-        match missing {
-            None => writeln!(out, "      {NAME}{provider}/{NAME:#}{DIM}MODEL{DIM:#}")?,
-            Some(why) => writeln!(
-                out,
-                "      {provider}/{DIM}MODEL{DIM:#} {WARM}no key{WARM:#}{DIM}: {}{DIM:#}",
-                words::printable(why)
-            )?,
+    let mut keyless: Vec<&str> = Vec::new();
+    for (provider, is_keyless) in providers {
+        if *is_keyless {
+            keyless.push(provider);
+            continue;
         }
+        let provider = words::printable(provider);
+        writeln!(out, "      {NAME}{provider}/{NAME:#}{DIM}MODEL{DIM:#}")?;
+    }
+    if !keyless.is_empty() {
+        let names = keyless.join(", ");
+        let names = words::printable(&names);
+        writeln!(
+            out,
+            "      {WARM}no key{WARM:#}{DIM}: {names}; `jackfield providers` says what is missing{DIM:#}"
+        )?;
     }
     out.flush()
 }

@@ -81,14 +81,9 @@ impl Conversation {
     /// Lists the models.
     pub(super) fn show_models(&self) {
         let missing = &self.assembled.missing_keys;
-        let mut providers: Vec<(&str, Option<&str>)> = self
-            .config
-            .providers
-            .keys()
-            .map(|name| (&**name, missing.get(name).map(|missing| &*missing.reason)))
-            .collect();
-        // Usable providers come first.
-        providers.sort_by_key(|(_, missing)| missing.is_some());
+        let names = self.config.providers.keys();
+        let providers = names.map(|name| (&**name, missing.contains_key(name)));
+        let providers: Vec<(&str, bool)> = providers.collect();
         let current = &self.assembled.options.model;
         let choices = self.model_choices();
         self.print(|out| show::models(out, current, &choices, &providers));
