@@ -32,6 +32,7 @@ mod journals;
 mod keeper;
 mod late;
 mod late_limit;
+mod listed_windows;
 mod model_call;
 pub mod near;
 mod news;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::compaction::WindowList;
 use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::policy::Policy;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
-use jackfield_domain::setup::{Setup, TurnBase};
+use jackfield_domain::setup::{InputCount, Setup, TurnBase};
 use jackfield_domain::target::Target;
 use jackfield_domain::turn::Turn;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
@@ -81,7 +82,7 @@ impl Engine {
     ) -> Result<PreparedTurn, EngineError> {
         let SendMessage {
             opening,
-            options,
+            mut options,
             session,
         } = message;
         for model in std::iter::once(&options.model).chain(&options.fallbacks) {
@@ -121,6 +122,7 @@ impl Engine {
             ordinal: folded.turns() + 1,
             session,
         };
+        self.add_listed_window(&mut options, base.counted).await;
         let now = self.shared.clock.now();
         let setup = setup(options, offered);
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
@@ -136,6 +138,25 @@ impl Engine {
             problems,
             step,
         })
+    }
+
+    /// Adds the window that the provider lists for the model of a turn, if the turn may compact its conversation, the
+    /// window is not configured, and the conversation is long enough to matter.
+    async fn add_listed_window(&self, options: &mut TurnOptions, counted: Option<InputCount>) {
+        let is_long = counted.is_some_and(|counted| counted.tokens >= MIN_TOKENS);
+        if !is_long || options.compaction.is_none() || options.windows.get(&options.model).is_some()
+        {
+            return;
+        }
+        let Ok(provider) = self.model(&options.model.provider) else {
+            return;
+        };
+        let windows = &self.shared.listed_windows;
+        if let Some(tokens) = windows.find(&options.model, &**provider).await {
+            let mut windows = WindowList::clone(&options.windows);
+            windows.set(options.model.clone(), tokens);
+            options.windows = Arc::new(windows);
+        }
     }
 
     /// Marks a session as driven here, once no other task drives it.
@@ -386,6 +407,8 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
     })
 }
 
+/// The tokens from which on a window is looked for: those of the smallest windows in use.
+const MIN_TOKENS: u64 = 4096;
 /// How long another process has to end a turn after the cancel.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// The first pause between attempts to take the ownership; it doubles each time.

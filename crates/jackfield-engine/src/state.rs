@@ -21,6 +21,7 @@ use crate::error::EngineError;
 use crate::feeds::Feeds;
 use crate::journals::Journals;
 use crate::late_limit::LateLimit;
+use crate::listed_windows::ListedWindows;
 use crate::notices::SessionNotices;
 use crate::queues::Queues;
 use crate::shutdown::Shutdown;
@@ -49,6 +50,8 @@ pub(crate) struct EngineState {
     pub(crate) late_limit: LateLimit,
     pub(crate) subscribers: Arc<Subscribers>,
     pub(crate) checked_tools: Arc<catalog::CheckedTools>,
+    /// The context windows that providers list.
+    pub(crate) listed_windows: Arc<ListedWindows>,
     pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
     /// Notices for keepers.
     pub(crate) notices: SessionNotices,

@@ -1,6 +1,7 @@
 //! Compaction: a summary takes the place of the beginning, by the share of the window and when a request is too
 //! long, and whatever happens meanwhile.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Compaction, Fact, ModelCallEnd, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::DeliveryId;
+use jackfield_domain::listing::ListedModel;
 use jackfield_domain::message::Message;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::replay::Replay;
@@ -50,6 +52,10 @@ struct Talker {
     is_asked: Notify,
     /// The number of bytes above which a request is too long.
     limit: usize,
+    /// The window that it lists.
+    listed: Option<u64>,
+    /// How often it listed its models.
+    lists: AtomicUsize,
     summary: Summary,
 }
 
@@ -57,6 +63,13 @@ struct Talker {
 impl ChatModel for Talker {
     fn capabilities(&self) -> Capabilities {
         Capabilities::NONE
+    }
+
+    async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
+        self.lists.fetch_add(1, Ordering::SeqCst);
+        let mut model = ListedModel::new("model");
+        model.context = self.listed;
+        Ok(vec![model])
     }
 
     fn state_owner(&self, model: &str) -> StateOwner {
@@ -122,6 +135,11 @@ struct Bench {
 impl Bench {
     /// A model with this window, and one that refuses more than so many bytes.
     fn new(summary: Summary, window: Option<u64>, limit: usize) -> Self {
+        Self::listing(None, summary, window, limit)
+    }
+
+    /// The same with a model that lists this window.
+    fn listing(listed: Option<u64>, summary: Summary, window: Option<u64>, limit: usize) -> Self {
         let clock = Arc::new(Paused::default());
         let now = Arc::clone(&clock);
         let journal = Arc::new(MemoryJournal::with_clock(move || now.wall()));
@@ -129,6 +147,8 @@ impl Bench {
             asked: Mutex::default(),
             is_asked: Notify::new(),
             limit,
+            listed,
+            lists: AtomicUsize::new(0),
             summary,
         });
         let engine = Engine::builder(Arc::clone(&journal) as Arc<dyn Journal>)
@@ -250,6 +270,26 @@ async fn below_the_share_or_without_a_window_nothing_is_compacted() {
         assert_eq!(bench.say_long_then_short().await, answered());
         assert_eq!(bench.compactions().await, []);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_window_that_the_provider_lists_is_asked_for_once_a_conversation_is_long() {
+    let bench = Bench::listing(Some(6000), Summary::Written, None, usize::MAX);
+    assert_eq!(bench.say("hello").await, answered());
+    assert_eq!(bench.say("again").await, answered());
+    assert_eq!(bench.model.lists.load(Ordering::SeqCst), 0);
+    assert_eq!(bench.say(&"word ".repeat(4000)).await, answered());
+    assert_eq!(bench.say("and now?").await, answered());
+    assert_eq!(bench.compactions().await.len(), 1);
+    assert_eq!(bench.say("and then?").await, answered());
+    assert_eq!(bench.model.lists.load(Ordering::SeqCst), 1);
+    // Without a window in the list, nothing is compacted, and the list is asked for once.
+    let bench = Bench::listing(None, Summary::Written, None, usize::MAX);
+    for text in ["hello", &"word ".repeat(4000), "and now?", "and then?"] {
+        assert_eq!(bench.say(text).await, answered());
+    }
+    assert_eq!(bench.compactions().await, []);
+    assert_eq!(bench.model.lists.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]
