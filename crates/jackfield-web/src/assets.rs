@@ -1,0 +1,104 @@
+//! The files of the page, compressed once.
+
+use std::io::Write as _;
+use std::sync::LazyLock;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest as _, Sha256};
+
+/// A file of the page.
+#[derive(Clone, Debug)]
+pub struct Asset {
+    /// Its bytes.
+    pub bytes: &'static [u8],
+    /// Its bytes with gzip.
+    pub compressed: Vec<u8>,
+    /// Its media type.
+    pub content_type: &'static str,
+    /// Its version, as the value of the header `ETag`.
+    pub etag: String,
+    /// Its path, from the root of the gateway.
+    pub path: &'static str,
+}
+
+/// The file of this path.
+#[must_use]
+pub fn find(path: &str) -> Option<&'static Asset> {
+    assets().iter().find(|asset| asset.path == path)
+}
+
+/// All files.
+#[must_use]
+pub fn assets() -> &'static [Asset] {
+    static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| FILES.iter().map(asset).collect());
+    &ASSETS
+}
+
+fn asset((path, content_type, bytes): &(&'static str, &'static str, &'static [u8])) -> Asset {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing into memory does not fail.
+    let compressed = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    let digest = Sha256::digest(bytes);
+    let version: String = digest
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Asset {
+        bytes,
+        compressed: compressed.unwrap_or_default(),
+        content_type,
+        etag: format!("\"{version}\""),
+        path,
+    }
+}
+
+/// The content security policy of the page: it loads and asks nothing but this gateway, shows pictures only from data
+/// that it has, runs no script of a text, and is in no frame.
+pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                          connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                          require-trusted-types-for 'script'; trusted-types jackfield-html";
+
+const CSS: &str = "text/css; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+
+macro_rules! file {
+    ($name:literal, $kind:ident) => {
+        (
+            concat!("/ui/", $name),
+            $kind,
+            include_bytes!(concat!("page/", $name)),
+        )
+    };
+}
+
+/// Path, media type and bytes of each file.
+const FILES: &[(&str, &str, &[u8])] = &[
+    ("/", HTML, include_bytes!("page/index.html")),
+    file!("api.js", JS),
+    file!("approvals.js", JS),
+    file!("composer.js", JS),
+    file!("conversation.js", JS),
+    file!("dom.js", JS),
+    file!("event_stream.js", JS),
+    file!("history.js", JS),
+    file!("icon.svg", SVG),
+    file!("languages.js", JS),
+    file!("login.js", JS),
+    file!("main.js", JS),
+    file!("page.css", CSS),
+    file!("question.js", JS),
+    file!("reply_text.js", JS),
+    file!("servers.js", JS),
+    file!("session_list.js", JS),
+    file!("texts/en.js", JS),
+    file!("texts/ru.js", JS),
+    file!("texts/zh.js", JS),
+    file!("tool_card.js", JS),
+    file!("turn.js", JS),
+    file!("usage.js", JS),
+    file!("value.js", JS),
+];

@@ -1,0 +1,15 @@
+//! The page of the gateway: its files with their headers, and Markdown as HTML in which nothing runs.
+//!
+//! The page is a client of `/api/v1` and of nothing else. Its files are small modules of JavaScript that need no
+//! build; they are part of the binary.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `assets` | the files of the page, and the content security policy that they are served with |
+//! | `markdown` | the text of a model as HTML |
+
+mod assets;
+mod markdown;
+
+pub use self::assets::{Asset, POLICY, assets, find};
+pub use self::markdown::to_html;

@@ -1,0 +1,196 @@
+// A session: its turns as their events come, and the field for the next message.
+
+import { address, ask, askOnce, randomKey, sessionPath } from './api.js';
+import { Composer } from './composer.js';
+import { announce, button, element, visible } from './dom.js';
+import { EventStream } from './event_stream.js';
+import { historyView } from './history.js';
+import { say } from './languages.js';
+import { Turn } from './turn.js';
+
+export class Conversation {
+  // `session` is null for one that begins with its first message; `app` is the page around it.
+  constructor(session, app) {
+    this.session = session;
+    this.app = app;
+    this.title = element('h1', { textContent: say('new_session') });
+    this.tools = element('div', { className: 'buttons' });
+    this.connection = element('p', { className: 'connection', role: 'status' });
+    this.log = element('div', { className: 'log', role: 'log', 'aria-label': say('conversation'), 'aria-live': 'off' });
+    this.composer = new Composer({
+      send: (text, model) => this.send(text, model),
+      stop: () => this.stopTurn(),
+    });
+    this.scroll = element('div', { className: 'scroll', tabIndex: -1 }, this.log);
+    this.root = element('div', { className: 'conversation' },
+      element('div', { className: 'title' }, this.title, this.tools), this.connection, this.scroll, this.composer.root);
+    this.turns = [];
+    this.follows = true;
+    this.place = { top: 0, height: 0 };
+    this.scroll.addEventListener('scroll', () => this.scrolled());
+    // What is drawn late has another height than was thought.
+    new ResizeObserver(() => this.toEnd()).observe(this.log);
+    if (session) this.open();
+    else this.log.append(element('p', { className: 'dim hello', textContent: say('hello') }));
+  }
+
+  open() {
+    this.log.replaceChildren();
+    this.showTools();
+    this.loadTitle();
+    this.stream = new EventStream(this.session, {
+      event: (event) => this.apply(event),
+      connected: (isLive) => {
+        this.connection.textContent = isLive ? '' : say('reconnecting');
+      },
+      gone: (problem) => {
+        this.connection.textContent = problem.message;
+      },
+    });
+  }
+
+  close() {
+    this.stream?.stop();
+  }
+
+  async loadTitle() {
+    try {
+      const view = await ask(sessionPath(this.session));
+      this.title.textContent = visible(view.title) || say('new_session');
+      document.title = `${visible(view.title)} · Jackfield`;
+    } catch {
+      // The stream says what is wrong.
+    }
+  }
+
+  showTools() {
+    const path = `${sessionPath(this.session)}/export`;
+    const link = (format, text) => element('a', { className: 'button quiet', href: address(`${path}?format=${format}`), download: '', textContent: text });
+    const remove = button(say('delete'), () => {
+      if (remove.dataset.sure) this.remove();
+      remove.dataset.sure = 'yes';
+      remove.textContent = say('delete_sure');
+    }, { className: 'quiet danger' });
+    remove.addEventListener('blur', () => {
+      delete remove.dataset.sure;
+      remove.textContent = say('delete');
+    });
+    this.tools.replaceChildren(link('json', say('export_json')), link('markdown', say('export_markdown')), remove);
+  }
+
+  async remove() {
+    try {
+      await ask(sessionPath(this.session), { method: 'DELETE' });
+      this.close();
+      this.app.sessionsChanged();
+      location.hash = '#/';
+    } catch (error) {
+      this.connection.textContent = error.message;
+    }
+  }
+
+  get turn() {
+    return this.turns[this.turns.length - 1];
+  }
+
+  apply(event) {
+    if (event.event === 'forked') {
+      this.origin = event;
+      const link = element('a', { href: `#/sessions/${encodeURIComponent(event.session)}`, textContent: say('forked_from', { n: event.turn }) });
+      this.log.append(historyView(event.messages, (tool) => this.app.serverOf(tool)), element('p', { className: 'dim' }, link));
+      return;
+    }
+    if (event.event === 'turn_started') {
+      this.turns.push(new Turn(event, {
+        serverOf: (tool) => this.app.serverOf(tool),
+        retry: (turn) => this.again(turn.message),
+        edit: (turn) => this.edit(turn),
+        fork: (turn) => this.fork(turn.number),
+      }));
+      this.log.append(this.turn.root);
+      if (event.number === 1) this.loadTitle();
+    }
+    this.turn?.apply(event);
+    const isOpen = this.turn !== undefined && this.turn.status !== 'ended';
+    if (isOpen !== this.composer.busy) this.composer.setBusy(isOpen);
+    if (TOLD.includes(event.event)) {
+      this.app.sessionsChanged();
+      announce(say(`told_${event.event}`));
+    }
+    this.toEnd();
+  }
+
+  // A reader who goes up stays there; at the end, the newest text is followed again.
+  scrolled() {
+    const { scrollTop: top, scrollHeight: height, clientHeight } = this.scroll;
+    if (height - top - clientHeight < NEAR_END) this.follows = true;
+    else if (top < this.place.top && height === this.place.height) this.follows = false;
+    this.place = { top, height };
+  }
+
+  // Stays at the end, if the reader is there; once for all events that come together.
+  toEnd() {
+    if (!this.follows || this.scrolling) return;
+    this.scrolling = requestAnimationFrame(() => {
+      this.scrolling = 0;
+      this.scroll.scrollTop = this.scroll.scrollHeight;
+    });
+  }
+
+  async send(text, model) {
+    // A message that failed and is sent again is the same request.
+    if (!this.pending || this.pending.text !== text || this.pending.model !== model) {
+      this.pending = { text, model, key: randomKey() };
+    }
+    if (!this.session) {
+      this.session = (await ask('/sessions', { method: 'POST' })).id;
+      this.app.moved(this.session);
+      this.open();
+    }
+    const body = { message: text, mode: 'background', ...(model ? { model } : {}) };
+    await askOnce(`${sessionPath(this.session)}/turns`, body, this.pending.key);
+    this.pending = null;
+    this.follows = true;
+  }
+
+  async stopTurn() {
+    if (!this.turn || this.turn.status === 'ended') return;
+    try {
+      await ask(`${sessionPath(this.session)}/turns/${this.turn.id}/cancel`, { method: 'POST' });
+    } catch (error) {
+      this.connection.textContent = error.message;
+    }
+  }
+
+  // The same message once more.
+  async again(text) {
+    if (this.composer.busy || !text) return;
+    this.composer.fill(text);
+    await this.composer.submit(new Event('submit'));
+  }
+
+  // A fork before a turn, with its message to be changed.
+  async edit(turn) {
+    if (turn.number > 1) await this.fork(turn.number - 1, turn.message);
+    else if (this.origin) await this.forkAt(this.origin.session, this.origin.turn, this.origin.round, turn.message);
+    else this.app.openNew(turn.message);
+  }
+
+  fork(number, draft = '') {
+    return this.forkAt(this.session, number, null, draft);
+  }
+
+  async forkAt(session, turn, round, draft) {
+    try {
+      const made = await ask(`${sessionPath(session)}/fork`, { method: 'POST', body: { turn, round } });
+      this.app.sessionsChanged();
+      this.app.openSession(made.id, draft);
+    } catch (error) {
+      this.connection.textContent = error.message;
+    }
+  }
+}
+
+const NEAR_END = 80;
+// What a screen reader is told of, beside questions.
+const TOLD = ['turn_started', 'turn_ended', 'wait_started'];

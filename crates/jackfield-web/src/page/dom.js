@@ -1,0 +1,59 @@
+// Elements, and foreign texts in a form that shows all they have.
+
+// An element with fields, attributes (names with a dash, and `role`), and `on` for its listeners.
+export function element(name, fields = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [field, value] of Object.entries(fields)) {
+    if (value === undefined || value === null) continue;
+    if (field === 'on') {
+      for (const [event, listener] of Object.entries(value)) made.addEventListener(event, listener);
+    } else if (field === 'role' || field.includes('-')) {
+      made.setAttribute(field, value);
+    } else {
+      made[field] = value;
+    }
+  }
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+// A button that does something.
+export function button(text, click, fields = {}) {
+  return element('button', { type: 'button', textContent: text, on: { click }, ...fields });
+}
+
+// What a text hides, or would have a reader misread: control characters and marks of direction.
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+// A foreign text with visible signs in place of what it hides.
+export function visible(text) {
+  return String(text).replace(HIDDEN, (letter) => {
+    if (letter === '\r') return '';
+    if (letter === '\u001b') return '␛';
+    return `⟨U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+  });
+}
+
+// Tells a screen reader.
+export function announce(text) {
+  byId('announcement').textContent = text;
+}
+
+// A time of day, with the date unless it is today.
+export function time(text) {
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) return '';
+  const language = document.documentElement.lang;
+  const clock = { hour: '2-digit', minute: '2-digit' };
+  const isToday = at.toDateString() === new Date().toDateString();
+  return isToday ? at.toLocaleTimeString(language, clock) : at.toLocaleString(language, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+// Milliseconds in words.
+export function duration(ms) {
+  if (ms < 1000) return `${ms} ms`;
+  const seconds = ms / 1000;
+  return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}

@@ -1,0 +1,41 @@
+// The texts of the page, in the language of the reader.
+
+export const LANGUAGES = { en: 'English', ru: 'Русский', zh: '中文' };
+
+let texts = {};
+
+// Loads the texts: of the chosen language, or else of the first language of the browser that there is.
+export async function loadTexts() {
+  const wanted = [remembered(), ...navigator.languages].map((name) => String(name).slice(0, 2).toLowerCase());
+  const language = wanted.find((name) => Object.hasOwn(LANGUAGES, name)) || 'en';
+  texts = (await import(`./texts/${language}.js`)).default;
+  document.documentElement.lang = language;
+}
+
+// A text by its name; `{n}` and the like are replaced.
+export function say(name, values = {}) {
+  const text = Object.hasOwn(texts, name) ? texts[name] : name;
+  return text.replace(/\{(\w+)\}/g, (all, key) => (Object.hasOwn(values, key) ? values[key] : all));
+}
+
+// A text by its name, or another one if there is none.
+export const sayOr = (name, other) => (Object.hasOwn(texts, name) ? texts[name] : other);
+
+export function chooseLanguage(language) {
+  try {
+    localStorage.setItem(KEY, language);
+  } catch {
+    // A browser may refuse to store anything.
+  }
+  location.reload();
+}
+
+function remembered() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+const KEY = 'jackfield-language';

@@ -1,0 +1,157 @@
+// The page: the sign-in, the side, and what is shown beside it, by the part of the address behind `#`.
+
+import { ask, onSignedOut } from './api.js';
+import { Approvals } from './approvals.js';
+import { Conversation } from './conversation.js';
+import { button, byId, element, visible } from './dom.js';
+import { LANGUAGES, chooseLanguage, loadTexts, say } from './languages.js';
+import { loginState, signIn, signOut } from './login.js';
+import { SessionList } from './session_list.js';
+
+class App {
+  constructor(login) {
+    this.servers = new Map();
+    this.sessions = new SessionList(byId('sessions'));
+    this.showSide(login);
+    byId('skip').textContent = say('skip');
+    byId('menu').setAttribute('aria-label', say('menu'));
+    byId('menu').addEventListener('click', () => this.toggleSide());
+    byId('app').hidden = false;
+    addEventListener('hashchange', () => this.show());
+    addEventListener('keydown', (event) => this.key(event));
+    document.addEventListener('visibilitychange', () => this.look());
+    this.sessions.load();
+    this.loadTools();
+    this.show();
+    this.look();
+  }
+
+  showSide(login) {
+    const places = [['approvals', 'approvals'], ['usage', 'usage'], ['servers', 'servers']];
+    byId('places').replaceChildren(...places.map(([place, text]) => element('li', {}, element('a', { href: `#/${place}`, textContent: say(text) }))));
+    const options = Object.entries(LANGUAGES).map(([value, textContent]) => element('option', { value, textContent }));
+    const language = element('select', { 'aria-label': say('language'), on: { change: () => chooseLanguage(language.value) } }, options);
+    language.value = document.documentElement.lang;
+    byId('settings').replaceChildren(language, element('a', { href: '/api/v1/docs', textContent: 'API' }),
+      login.key_needed ? button(say('sign_out'), signOut, { className: 'quiet', title: visible(login.name || '') }) : '');
+  }
+
+  toggleSide(isOpen = !document.body.classList.contains('side-open')) {
+    document.body.classList.toggle('side-open', isOpen);
+    byId('menu').setAttribute('aria-expanded', String(isOpen));
+  }
+
+  async loadTools() {
+    const { tools } = await ask('/tools').catch(() => ({ tools: [] }));
+    for (const tool of tools) this.servers.set(tool.name, tool.server);
+  }
+
+  serverOf(tool) {
+    return this.servers.get(tool);
+  }
+
+  // Shows what the address names.
+  async show() {
+    const [, place = '', id = ''] = location.hash.split('/');
+    this.toggleSide(false);
+    if (place === 'sessions' && this.view?.session === decodeURIComponent(id) && !this.draft) return;
+    this.view?.close();
+    document.title = 'Jackfield';
+    const draft = this.draft || '';
+    this.draft = '';
+    this.view = await this.made(place, decodeURIComponent(id));
+    this.sessions.mark(this.view.session);
+    byId('main').replaceChildren(this.view.root);
+    if (this.view instanceof Conversation) this.view.composer.fill(draft);
+    else byId('main').focus();
+    if (this.view instanceof Approvals) this.look();
+  }
+
+  async made(place, id) {
+    if (place === 'sessions' && id) return new Conversation(id, this);
+    if (place === 'approvals') return new Approvals();
+    if (place === 'usage') return new (await import('./usage.js')).Usage();
+    if (place === 'servers') return new (await import('./servers.js')).Servers();
+    return new Conversation(null, this);
+  }
+
+  openSession(id, draft) {
+    this.draft = draft;
+    location.hash = `#/sessions/${encodeURIComponent(id)}`;
+  }
+
+  openNew(draft) {
+    this.draft = draft;
+    if (location.hash === '#/new') this.show();
+    else location.hash = '#/new';
+  }
+
+  // The new conversation has a session from now on; it stays as it is.
+  moved(session) {
+    history.replaceState(null, '', `#/sessions/${encodeURIComponent(session)}`);
+    this.sessionsChanged();
+    this.sessions.mark(session);
+  }
+
+  sessionsChanged() {
+    this.sessions.changed();
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.look(), 200);
+  }
+
+  // Looks for open questions, while the page is seen.
+  async look() {
+    clearTimeout(this.timer);
+    if (document.hidden) return;
+    try {
+      const { approvals } = await ask('/approvals');
+      const badge = byId('waiting');
+      badge.hidden = approvals.length === 0;
+      badge.textContent = say('waiting', { n: approvals.length });
+      if (this.view instanceof Approvals) this.view.show(approvals);
+    } catch {
+      // The stream of the session says that the gateway is away.
+    }
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.look(), LOOK_AGAIN);
+  }
+
+  key(event) {
+    if (event.key === 'Escape') {
+      if (document.body.classList.contains('side-open')) this.toggleSide(false);
+      else if (this.view instanceof Conversation) this.view.stopTurn();
+    } else if (event.altKey && event.key === 'n') {
+      event.preventDefault();
+      location.hash = '#/new';
+    } else if (event.altKey && event.key === 'a') {
+      event.preventDefault();
+      location.hash = '#/approvals';
+    } else if (event.key === '/' && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) {
+      event.preventDefault();
+      this.toggleSide(true);
+      this.sessions.search.focus();
+    }
+  }
+}
+
+const LOOK_AGAIN = 5_000;
+
+async function start() {
+  await loadTexts();
+  let login = await loginState();
+  if (!login.signed_in) login = await signIn();
+  const app = new App(login);
+  let asking = false;
+  onSignedOut(async () => {
+    if (asking) return;
+    asking = true;
+    byId('app').inert = true;
+    await signIn();
+    byId('app').inert = false;
+    asking = false;
+    app.view?.stream?.retry();
+    app.sessionsChanged();
+  });
+}
+
+start();

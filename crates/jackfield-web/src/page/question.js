@@ -1,0 +1,116 @@
+// A question to a person about a call: may it run, or run again? The first click disables all buttons.
+
+import { Problem, ask } from './api.js';
+import { announce, button, element, visible } from './dom.js';
+import { say } from './languages.js';
+
+export class Question {
+  // `wait` has `id`, `kind` and `expires`; `found()` gives the arguments of the call.
+  constructor(wait, found) {
+    this.wait = wait;
+    this.found = found;
+    this.root = element('div', { className: 'question', role: 'group', 'aria-label': say('question') });
+    this.state = element('p', { role: 'status' });
+    this.show();
+  }
+
+  show() {
+    const { kind, question } = this.wait;
+    const words = sayKind(kind);
+    this.root.replaceChildren(element('p', {}, element('strong', { textContent: words })));
+    if (question) this.root.append(element('p', { textContent: visible(question) }));
+    if (kind === 'approval') {
+      this.root.append(this.buttons([
+        button(say('allow_once'), () => this.answer('allow', {}), { className: 'primary' }),
+        button(say('allow_session'), () => this.answer('allow', { for_session: true })),
+        button(say('edit_arguments'), () => this.edit()),
+        button(say('deny'), () => this.deny(), { className: 'danger' }),
+      ]));
+    } else if (kind === 'unknown_outcome') {
+      this.root.append(this.buttons([
+        button(say('run_again'), () => this.answer('allow', {}), { className: 'primary' }),
+        button(say('report_unknown'), () => this.answer('deny', {})),
+      ]));
+    }
+    this.root.append(this.state);
+  }
+
+  buttons(list) {
+    return element('div', { className: 'buttons' }, list);
+  }
+
+  edit() {
+    const text = element('textarea', { rows: 6, spellcheck: false, value: this.argumentsText(), 'aria-label': say('arguments') });
+    const allow = button(say('allow_edited'), () => {
+      let edited;
+      try {
+        edited = JSON.parse(text.value);
+      } catch (error) {
+        this.state.textContent = say('not_json', { why: error.message });
+        text.focus();
+        return;
+      }
+      this.answer('allow', { arguments: edited });
+    }, { className: 'primary' });
+    this.ask(text, allow);
+  }
+
+  deny() {
+    const reason = element('input', { type: 'text', maxLength: 2000, placeholder: say('deny_reason'), 'aria-label': say('deny_reason') });
+    const deny = button(say('deny'), () => this.answer('deny', reason.value.trim() ? { reason: reason.value } : {}), { className: 'danger' });
+    reason.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && !event.isComposing) deny.click();
+    });
+    this.ask(reason, deny);
+  }
+
+  // Asks for more before the answer; `Esc` goes back.
+  ask(field, answer) {
+    const back = button(say('back'), () => {
+      this.state.textContent = '';
+      this.show();
+      this.root.querySelector('button')?.focus();
+    });
+    this.root.replaceChildren(field, this.buttons([answer, back]), this.state);
+    this.root.onkeydown = (event) => {
+      if (event.key !== 'Escape') return;
+      event.stopPropagation();
+      back.click();
+    };
+    field.focus();
+  }
+
+  argumentsText() {
+    const found = this.found();
+    return typeof found === 'string' ? found : JSON.stringify(found ?? {}, null, 2);
+  }
+
+  async answer(how, body) {
+    const fields = this.root.querySelectorAll('button, input, textarea');
+    for (const field of fields) field.disabled = true;
+    this.state.textContent = say('sending');
+    try {
+      const answered = await ask(`/approvals/${encodeURIComponent(this.wait.id)}/${how}`, { method: 'POST', body });
+      this.close(answered.ended?.how || 'answered', answered.ended?.by);
+    } catch (error) {
+      if (error instanceof Problem && error.kind === 'closed') {
+        this.close(error.document.how, error.document.by);
+        return;
+      }
+      for (const field of fields) field.disabled = false;
+      this.state.textContent = say('not_sent', { why: error.message });
+    }
+  }
+
+  // It is answered, here or elsewhere, or over.
+  close(how, by) {
+    const words = by ? say('answered_by', { by: visible(by) }) : say(`wait_${how}`);
+    this.root.replaceChildren(element('p', { className: 'dim', textContent: words }));
+    announce(words);
+    this.closed = true;
+  }
+}
+
+function sayKind(kind) {
+  return say(`ask_${kind}`);
+}

@@ -1,0 +1,39 @@
+// Parts of a reply: text, plain while it is written and rendered once it is complete; and folded reasoning.
+
+import { element } from './dom.js';
+import { say } from './languages.js';
+
+// The gateway makes this HTML of Markdown, without HTML of the text, and with links to the web alone.
+const trusted = window.trustedTypes
+  ? window.trustedTypes.createPolicy('jackfield-html', { createHTML: (html) => html })
+  : { createHTML: (html) => html };
+
+export class ReplyText {
+  constructor(kind) {
+    this.kind = kind;
+    this.body = element('div', { className: 'text', dir: 'auto' });
+    if (kind === 'thinking') {
+      this.root = element('details', { className: 'reasoning' }, element('summary', { textContent: say('reasoning') }), this.body);
+    } else {
+      this.root = this.body;
+      if (kind === 'refusal') this.body.classList.add('refusal');
+    }
+    this.node = document.createTextNode('');
+    this.body.append(this.node);
+  }
+
+  append(text) {
+    this.node.appendData(text);
+  }
+
+  // The whole text, and its HTML if the gateway made it.
+  complete(text, html) {
+    if (html === undefined) {
+      this.body.textContent = text;
+      return;
+    }
+    this.body.classList.add('rendered');
+    this.body.innerHTML = trusted.createHTML(html);
+    for (const code of this.body.querySelectorAll('pre, table')) code.tabIndex = 0;
+  }
+}

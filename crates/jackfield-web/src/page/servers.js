@@ -1,0 +1,66 @@
+// The servers of tools, their tools, and the providers of models.
+
+import { ask } from './api.js';
+import { element, visible } from './dom.js';
+import { say, sayOr } from './languages.js';
+
+export class Servers {
+  constructor() {
+    this.body = element('div');
+    this.root = element('div', { className: 'page' }, element('h1', { textContent: say('servers') }), this.body);
+    this.load();
+  }
+
+  async load() {
+    try {
+      const [{ servers }, { tools, problems }, { providers }] = await Promise.all(['/servers', '/tools', '/providers'].map((path) => ask(path)));
+      this.body.replaceChildren(
+        ...servers.map((server) => serverView(server, tools)),
+        ...rest(servers, tools),
+        problems.length ? element('ul', { className: 'error' }, problems.map((one) => element('li', { textContent: visible(`${one.server}: ${one.message}`) }))) : '',
+        element('h2', { textContent: say('providers') }),
+        providerTable(providers),
+      );
+    } catch (error) {
+      this.body.replaceChildren(element('p', { className: 'error', role: 'alert', textContent: error.message }));
+    }
+  }
+
+  close() {}
+}
+
+function serverView(server, tools) {
+  const state = element('span', { className: 'state', textContent: sayOr(`server_${server.state}`, server.state) });
+  const card = element('article', { className: 'card' },
+    element('div', { className: 'head' }, element('bdi', { className: 'tool', textContent: visible(server.name || server.id) }),
+      element('span', { className: 'dim', textContent: visible(server.protocol || '') }), state),
+    server.description ? element('p', { className: 'dim', textContent: visible(server.description).slice(0, 500) }) : '',
+    server.reason ? element('p', { className: 'error', textContent: visible(server.reason) }) : '',
+    toolList(tools.filter((tool) => tool.server === server.id)));
+  card.dataset.state = server.state;
+  return card;
+}
+
+// Tools that are of no MCP server.
+function rest(servers, tools) {
+  const ids = new Set(servers.map((server) => server.id));
+  const others = Map.groupBy ? Map.groupBy(tools.filter((tool) => !ids.has(tool.server)), (tool) => tool.server) : new Map();
+  return [...others].map(([server, own]) => element('article', { className: 'card' },
+    element('div', { className: 'head' }, element('bdi', { className: 'tool', textContent: visible(server) })), toolList(own)));
+}
+
+function toolList(tools) {
+  if (tools.length === 0) return '';
+  const items = tools.map((tool) => element('li', {}, element('code', { textContent: visible(tool.tool) }),
+    ` ${say(`permission_${tool.permission}`)} · `, element('span', { className: 'dim', textContent: visible(tool.description).slice(0, 200) })));
+  return element('details', {}, element('summary', { textContent: say('tools', { n: tools.length }) }), element('ul', {}, items));
+}
+
+function providerTable(providers) {
+  const row = (provider) => element('tr', {}, element('th', { scope: 'row', textContent: visible(provider.name) }),
+    element('td', { textContent: visible(provider.kind) }), element('td', { textContent: visible(provider.dialect) }),
+    element('td', { textContent: say(`key_${provider.key}`) }));
+  const names = ['provider', 'kind', 'dialect', 'key'].map((name) => element('th', { scope: 'col', textContent: say(name) }));
+  return element('div', { className: 'wide', tabIndex: 0 },
+    element('table', {}, element('thead', {}, element('tr', {}, names)), element('tbody', {}, providers.map(row))));
+}

@@ -1,0 +1,69 @@
+// The sessions at the side: the newest first, with a search.
+
+import { ask } from './api.js';
+import { button, element, time, visible } from './dom.js';
+import { say, sayOr } from './languages.js';
+
+export class SessionList {
+  constructor(root) {
+    this.search = element('input', { type: 'search', placeholder: say('search'), 'aria-label': say('search'), maxLength: 200 });
+    this.list = element('ul', { className: 'sessions' });
+    this.more = button(say('more'), () => this.load(this.next), { className: 'quiet', hidden: true });
+    this.problem = element('p', { className: 'error', role: 'status' });
+    root.replaceChildren(element('a', { className: 'button primary', href: '#/new', textContent: say('new_session') }),
+      this.search, this.problem, this.list, this.more);
+    this.search.addEventListener('input', () => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.load(), 250);
+    });
+    this.entries = new Map();
+  }
+
+  // Shows the current session.
+  mark(session) {
+    this.current = session;
+    for (const [id, link] of this.entries) {
+      if (id === session) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+  }
+
+  // Loads soon; once for several changes.
+  changed() {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.load(), 150);
+  }
+
+  async load(page) {
+    const query = new URLSearchParams({ limit: 40 });
+    if (this.search.value.trim()) query.set('search', this.search.value.trim());
+    if (page) query.set('page', page);
+    const asked = (this.asked = query);
+    try {
+      const { sessions, next } = await ask(`/sessions?${query}`);
+      // A later search may have been faster.
+      if (asked !== this.asked) return;
+      if (!page) {
+        this.list.replaceChildren();
+        this.entries.clear();
+      }
+      this.list.append(...sessions.map((session) => this.entry(session)));
+      this.next = next;
+      this.more.hidden = !next;
+      this.problem.textContent = sessions.length || page ? '' : say('no_sessions');
+      this.mark(this.current);
+    } catch (error) {
+      if (asked === this.asked) this.problem.textContent = error.message;
+    }
+  }
+
+  entry(session) {
+    const state = session.open ? sayOr(`open_${session.open.status}`, session.open.status) : '';
+    const title = element('bdi', { className: 'name', textContent: visible(session.title) || say('untitled') });
+    const facts = [time(session.changed), state].filter(Boolean).join(' · ');
+    const link = element('a', { href: `#/sessions/${encodeURIComponent(session.id)}` }, title, element('span', { className: 'dim', textContent: facts }));
+    if (session.open) link.dataset.open = session.open.status;
+    this.entries.set(session.id, link);
+    return element('li', {}, link);
+  }
+}

@@ -1,0 +1,135 @@
+// A call of a tool: what it is asked with, how it stands, what came of it.
+
+import { duration, element, visible } from './dom.js';
+import { say } from './languages.js';
+import { Question } from './question.js';
+import { jsonView, resultView, textView } from './value.js';
+
+export class ToolCard {
+  constructor(call, name, server) {
+    this.call = call;
+    this.name = name;
+    this.written = '';
+    this.state = element('span', { className: 'state', role: 'status' });
+    this.time = element('span', { className: 'dim' });
+    this.place = element('span', { className: 'dim' });
+    this.badges = element('span', { className: 'dim' });
+    this.input = element('div');
+    this.inputFold = element('details', {}, element('summary', { textContent: say('arguments') }), this.input);
+    this.ask = element('div');
+    this.output = element('div');
+    this.notes = element('div');
+    const title = element('bdi', { className: 'tool', textContent: visible(name) });
+    const head = element('div', { className: 'head' }, element('span', { className: 'sign', 'aria-hidden': 'true', textContent: '⚙' }),
+      title, this.place, this.badges, this.time, this.state);
+    this.root = element('article', { className: 'card', 'aria-label': say('call_of', { tool: visible(name) }) },
+      head, this.inputFold, this.ask, this.notes, this.output);
+    this.root.dataset.call = call;
+    this.setServer(server);
+    this.setState('queued');
+  }
+
+  setServer(server) {
+    if (server) this.place.textContent = say('at_server', { server: visible(server) });
+  }
+
+  setState(state) {
+    this.status = state;
+    this.root.dataset.state = state;
+    this.state.textContent = say(`call_${state}`);
+  }
+
+  // More of the arguments, while the model writes them.
+  append(text) {
+    this.written += text;
+    if (!this.draft) {
+      this.draft = element('pre', { className: 'value' });
+      this.input.replaceChildren(this.draft);
+    }
+    this.draft.textContent = visible(this.written.slice(0, DRAFT));
+  }
+
+  // The whole arguments.
+  setArguments(value) {
+    this.arguments = value;
+    this.input.replaceChildren(jsonView(value));
+    const summary = this.inputFold.firstChild;
+    const short = visible(typeof value === 'string' ? value : JSON.stringify(value));
+    summary.replaceChildren(`${say('arguments')} `, element('code', { textContent: short.length > 80 ? `${short.slice(0, 80)}…` : short }));
+  }
+
+  setEdited(value) {
+    this.setArguments(value);
+    this.inputFold.append(element('p', { className: 'dim', textContent: say('edited') }));
+  }
+
+  started(attempt) {
+    this.closeQuestion();
+    this.setState('running');
+    if (attempt > 1) this.badges.textContent = say('attempt', { n: attempt });
+  }
+
+  // It goes on elsewhere.
+  accepted() {
+    this.note(say('accepted'));
+  }
+
+  lost({ message, then, disposition }) {
+    this.note(`${say(`lost_${disposition}`)}: ${visible(message)} · ${say(`then_${then}`)}`);
+  }
+
+  // A question about it.
+  waits(wait) {
+    this.setState('waiting');
+    if (wait.kind === 'client_result') {
+      this.note(say('ask_client_result'));
+      return;
+    }
+    this.inputFold.open = true;
+    this.question = new Question(wait, () => this.arguments);
+    this.ask.replaceChildren(this.question.root);
+  }
+
+  answered({ how, by }) {
+    this.closeQuestion(how, by);
+    if (this.status === 'waiting') this.setState('queued');
+    this.inputFold.open = false;
+  }
+
+  closeQuestion(how = 'answered', by = undefined) {
+    if (this.question && !this.question.closed) this.question.close(how, by);
+  }
+
+  // Its outcome.
+  ended(view) {
+    this.setServer(view.source.server);
+    this.setState(view.status);
+    if (view.edited_arguments !== undefined) this.setEdited(view.edited_arguments);
+    else this.setArguments(view.arguments);
+    if (view.duration_ms !== null) this.time.textContent = duration(view.duration_ms);
+    if (view.attempts > 1) this.badges.textContent = say('attempt', { n: view.attempts });
+    this.closeQuestion();
+    if (view.result) this.showResult(view.result);
+  }
+
+  // Folded, unless it is an error or a picture.
+  showResult(given) {
+    const result = resultView(given);
+    if (given.is_error || this.status !== 'done') {
+      this.output.replaceChildren(result);
+      return;
+    }
+    const words = visible(given.text).replace(/\s+/g, ' ').trim();
+    const summary = element('summary', {}, `${say('result')} `, element('code', { textContent: words.length > 100 ? `${words.slice(0, 100)}…` : words }));
+    const fold = element('details', {}, summary, result);
+    fold.open = (given.files || []).some((file) => file.type === 'image');
+    this.output.replaceChildren(fold);
+  }
+
+  note(text) {
+    this.notes.append(textView(text, 'p'));
+  }
+}
+
+// How much of arguments is shown while they are written.
+const DRAFT = 3_000;

@@ -1,0 +1,220 @@
+// A turn: its message, the replies, the calls between them, and how it ended. Made of the events of its session.
+
+import { button, duration, element, visible } from './dom.js';
+import { say, sayOr } from './languages.js';
+import { ReplyText } from './reply_text.js';
+import { ToolCard } from './tool_card.js';
+import { fileView } from './value.js';
+
+export class Turn {
+  // `actions` has `serverOf(tool)`, `retry(turn)`, `edit(turn)` and `fork(turn)`.
+  constructor(event, actions) {
+    this.id = event.turn;
+    this.number = event.number;
+    this.actions = actions;
+    this.parts = new Map();
+    this.cards = new Map();
+    this.waits = new Map();
+    this.status = 'running';
+    this.restarts = 0;
+    this.body = element('div', { className: 'reply' });
+    this.busy = element('p', { className: 'busy', role: 'status', textContent: say('model_asked') });
+    this.foot = element('div', { className: 'foot' });
+    this.message = textOf(event.messages);
+    this.root = element('section', { className: 'turn', 'aria-label': say('turn_number', { n: event.number }) },
+      this.question(event.messages), this.body, this.busy, this.foot);
+    this.root.dataset.status = 'running';
+  }
+
+  question(messages) {
+    const shown = element('div', { className: 'asked' });
+    for (const message of messages.filter((one) => one.role === 'user')) {
+      for (const block of message.blocks) {
+        if (block.type === 'text') shown.append(element('div', { className: 'text', dir: 'auto', textContent: block.text }));
+        else if (block.source) shown.append(fileView(block));
+      }
+    }
+    const edit = button(say('edit'), () => this.actions.edit(this), { className: 'quiet', title: say('edit_help') });
+    const again = button(say('retry'), () => this.actions.retry(this), { className: 'quiet retry', title: say('retry_help') });
+    return element('div', { className: 'asking' }, shown, element('div', { className: 'buttons' }, edit, again));
+  }
+
+  apply(event) {
+    const does = ACTS[event.event];
+    if (does) does(this, event);
+  }
+
+  part(event) {
+    return this.parts.get(`${event.round}/${event.attempt}`) || this.newRound(event);
+  }
+
+  newRound(event) {
+    const round = { root: element('div', { className: 'round' }), blocks: new Map() };
+    this.parts.set(`${event.round}/${event.attempt}`, round);
+    this.body.append(round.root);
+    return round;
+  }
+
+  card(call, name = '?') {
+    let card = this.cards.get(call);
+    if (!card) {
+      card = new ToolCard(call, name, this.actions.serverOf(name));
+      this.cards.set(call, card);
+    }
+    return card;
+  }
+
+  blockStarted(event) {
+    this.busy.hidden = true;
+    const round = this.part(event);
+    if (event.kind === 'whole') {
+      this.addBlock(round, event.whole);
+    } else if (event.kind === 'tool_call') {
+      const card = this.card(event.call, event.name);
+      round.blocks.set(event.block, card);
+      round.root.append(card.root);
+    } else {
+      const text = new ReplyText(event.kind);
+      round.blocks.set(event.block, text);
+      round.root.append(text.root);
+    }
+  }
+
+  // The complete reply takes the place of what was shown of it; its cards stay.
+  reply(event) {
+    const round = this.part(event);
+    round.root.replaceChildren();
+    for (const block of event.message.blocks) this.addBlock(round, block);
+    const finish = event.message.finish;
+    if (!USUAL_ENDS.includes(finish)) this.note(sayOr(`finish_${finish}`, finish));
+  }
+
+  addBlock(round, block) {
+    if (block.type === 'tool_call') {
+      const card = this.card(block.id, block.name);
+      if (card.status === 'queued' && card.arguments === undefined) card.setArguments(block.arguments);
+      round.root.append(card.root);
+    } else if (block.type === 'text' || block.type === 'refusal' || block.type === 'thinking') {
+      if (block.type === 'thinking' && !block.text) return;
+      const text = new ReplyText(block.type);
+      text.complete(block.text, block.html);
+      round.root.append(text.root, ...(block.sources || []).map(sourceView));
+    } else if (block.type === 'tool_result') {
+      this.cards.get(block.id)?.setState(block.result.is_error ? 'failed' : 'done');
+    } else if (block.source) {
+      round.root.append(fileView(block));
+    } else if (block.text) {
+      round.root.append(element('p', { className: 'dim', textContent: visible(block.text) }));
+    }
+  }
+
+  superseded(event) {
+    const key = `${event.round}/${event.attempt}`;
+    const round = this.parts.get(key);
+    for (const block of round?.blocks.values() || []) {
+      if (block instanceof ToolCard) this.cards.delete(block.call);
+    }
+    round?.root.remove();
+    this.parts.delete(key);
+    const why = event.failure ? `: ${visible(event.failure.message)}` : '';
+    this.note(`${say(event.why === 'lost' ? 'reply_lost' : 'reply_again')}${why}`);
+    this.busy.hidden = false;
+  }
+
+  replyFailed(event) {
+    if (event.partial) this.reply({ ...event, message: { blocks: event.partial.blocks, finish: 'stop' } });
+    if (event.failure) this.note(visible(event.failure.message), 'error');
+  }
+
+  waitStarted(event) {
+    const card = this.card(event.call);
+    this.waits.set(event.id, card);
+    card.waits(event);
+    this.setStatus('waiting');
+  }
+
+  waitEnded(event) {
+    this.waits.get(event.id)?.answered(event);
+    this.waits.delete(event.id);
+    if (this.waits.size === 0) this.setStatus('running');
+  }
+
+  // A turn that only waits is taken up again with each answer, which is nothing to tell.
+  resumed() {
+    if (this.status === 'waiting') return;
+    this.restarts += 1;
+    this.note(say('resumed', { n: this.restarts }));
+  }
+
+  setStatus(status) {
+    this.status = status;
+    this.root.dataset.status = status;
+  }
+
+  ended({ turn }) {
+    this.setStatus('ended');
+    this.busy.remove();
+    for (const call of turn.calls) {
+      const card = this.cards.get(call.id);
+      if (card && card.status !== call.status) card.ended(call);
+    }
+    const { kind, failure, limit } = turn.end;
+    if (kind !== 'answered') {
+      const why = failure?.message || (limit && sayOr(`limit_${limit}`, limit)) || '';
+      const words = `${say(`end_${kind}`)}${why ? `: ${visible(why)}` : ''}`;
+      this.note(words, kind === 'cancelled' ? 'dim' : 'error');
+    }
+    const took = duration(new Date(turn.ended) - new Date(turn.began));
+    const tokens = say('tokens', { n: (turn.usage.input_tokens + turn.usage.output_tokens).toLocaleString() });
+    const cost = turn.cost ? `${turn.cost.amount} ${turn.cost.currency}` : '';
+    const facts = [turn.model, took, tokens, cost, this.restarts ? say('resumed', { n: this.restarts }) : ''];
+    const copy = button(say('copy'), async () => {
+      await navigator.clipboard.writeText(turn.answer);
+      copy.textContent = say('copied');
+    }, { className: 'quiet' });
+    this.foot.replaceChildren(
+      element('span', { className: 'dim', textContent: facts.filter(Boolean).map(visible).join(' · ') }),
+      turn.answer && navigator.clipboard ? copy : '',
+      button(say('fork'), () => this.actions.fork(this), { className: 'quiet', title: say('fork_help') }),
+    );
+  }
+
+  note(text, kind = 'dim') {
+    this.body.append(element('p', { className: kind, role: kind === 'error' ? 'alert' : undefined, textContent: text }));
+  }
+}
+
+// What each event does to a turn.
+const ACTS = {
+  block_started: (turn, event) => turn.blockStarted(event),
+  call_accepted: (turn, event) => turn.card(event.call).accepted(),
+  call_ended: (turn, event) => turn.card(event.call.id, event.call.name).ended(event.call),
+  call_lost: (turn, event) => turn.card(event.call).lost(event),
+  call_started: (turn, event) => turn.card(event.call).started(event.attempt),
+  reply: (turn, event) => turn.reply(event),
+  reply_failed: (turn, event) => turn.replyFailed(event),
+  round_started: (turn) => {
+    turn.busy.hidden = false;
+    turn.body.after(turn.busy);
+  },
+  superseded: (turn, event) => turn.superseded(event),
+  text: (turn, event) => turn.part(event).blocks.get(event.block)?.append(event.text),
+  turn_ended: (turn, event) => turn.ended(event),
+  turn_resumed: (turn) => turn.resumed(),
+  wait_ended: (turn, event) => turn.waitEnded(event),
+  wait_started: (turn, event) => turn.waitStarted(event),
+};
+
+const USUAL_ENDS = ['stop', 'tool_calls', 'stop_sequence'];
+
+function textOf(messages) {
+  const blocks = messages.filter((one) => one.role === 'user').flatMap((one) => one.blocks);
+  return blocks.filter((block) => block.type === 'text').map((block) => block.text).join('\n');
+}
+
+// Where a part of an answer comes from: a link to the web alone.
+function sourceView(source) {
+  const text = visible(source.title || source.url || '');
+  if (!/^https?:\/\//i.test(source.url || '')) return element('span', { className: 'dim', textContent: text });
+  return element('a', { className: 'source', href: source.url, target: '_blank', rel: 'noopener noreferrer nofollow', textContent: text });
+}

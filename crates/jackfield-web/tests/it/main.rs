@@ -1,0 +1,5 @@
+//! Integration tests of `jackfield-web`.
+#![expect(clippy::expect_used, reason = "a test that cannot go on should stop")]
+
+mod assets;
+mod markdown;
