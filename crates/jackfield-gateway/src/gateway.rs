@@ -12,6 +12,7 @@ use jackfield_ports::journal::Journal;
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
 use crate::api_keys::Principal;
+use crate::browser_logins::{BrowserLogin, BrowserLogins};
 use crate::catalog::{ListingCache, ModelCatalog};
 use crate::config::GatewayConfig;
 use crate::failures;
@@ -26,6 +27,7 @@ pub struct Gateway {
 }
 
 pub(crate) struct GatewayState {
+    browser_logins: BrowserLogins,
     pub(crate) config: GatewayConfig,
     engine: Engine,
     /// Locks of sessions, for requests with an idempotency key, which begin one turn at a time.
@@ -55,6 +57,7 @@ impl Gateway {
         let slots = Arc::new(Semaphore::new(config.limits.streams));
         Self {
             shared: Arc::new(GatewayState {
+                browser_logins: BrowserLogins::default(),
                 config,
                 matcher: RequestMatcher::new(engine.clone()),
                 engine,
@@ -191,6 +194,31 @@ impl Gateway {
             let message = "this token is not one of those that the gateway knows";
             ServeError::new(ServeErrorKind::Unauthenticated, message)
         })
+    }
+
+    /// Logs a browser in as this client, whose API key it showed. The value is a secret for the cookie of the browser;
+    /// it lasts for [`LOGIN_LIFETIME`](crate::LOGIN_LIFETIME).
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Internal`] if the operating system has no random numbers.
+    pub fn log_in(&self, client: Arc<Principal>) -> Result<String, ServeError> {
+        let value = self.shared.browser_logins.open(client);
+        value.map_err(|error| {
+            let message = format!("the operating system has no random numbers: {error}");
+            ServeError::new(ServeErrorKind::Internal, message)
+        })
+    }
+
+    /// The login that a cookie has, unless it is over.
+    #[must_use]
+    pub fn find_login(&self, value: &str) -> Option<BrowserLogin> {
+        self.shared.browser_logins.find(value)
+    }
+
+    /// Ends the login that a cookie has.
+    pub fn log_out(&self, value: &str) {
+        self.shared.browser_logins.close(value);
     }
 
     /// The models that clients may name: the assistants and aliases first, then the models of each provider with a key. A

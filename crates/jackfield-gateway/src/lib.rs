@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `config` | the values that a gateway is made of |
 //! | `api_keys` | the clients, by their API keys |
+//! | `browser_logins` | the logins of browsers, by random values in cookies |
 //! | `models`, `catalog` | the names that clients may use for models |
 //! | `parsed_request` | a request with its effective options |
 //! | `opening` | the turn that answers a request |
@@ -19,6 +20,7 @@
 //! | `failures` | the client's error for each internal error |
 
 mod api_keys;
+mod browser_logins;
 mod catalog;
 mod config;
 pub mod failures;
@@ -39,6 +41,7 @@ pub mod tools;
 mod write_probe;
 
 pub use self::api_keys::{ApiKeys, OpenEndpoint, Principal};
+pub use self::browser_logins::{BrowserLogin, LOGIN_LIFETIME};
 pub use self::catalog::ModelCatalog;
 pub use self::config::{
     AssistantConfig, DEFAULT_ASSISTANT, GatewayConfig, GatewayLimits, KeySummary,
