@@ -13,6 +13,7 @@ mod events;
 mod extract;
 mod health;
 mod listing;
+mod login;
 mod owner;
 mod page;
 mod problem;
@@ -55,6 +56,10 @@ pub(crate) fn router() -> Router<Gateway> {
         .route("/docs", get(page::html))
         .route("/docs/page.css", get(page::css))
         .route("/docs/page.js", get(page::js))
+        .route(
+            "/login",
+            get(login::get).post(login::post).delete(login::delete),
+        )
         .route("/models", get(listing::models))
         .route("/openapi.json", get(document::json))
         .route("/providers", get(listing::providers))

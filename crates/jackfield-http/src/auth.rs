@@ -16,9 +16,14 @@ pub(crate) fn authenticate(
     gateway: &Gateway,
     headers: &HeaderMap,
 ) -> Result<Arc<Principal>, ServeError> {
+    gateway.authenticate(key(headers))
+}
+
+/// The key of a request.
+pub(crate) fn key(headers: &HeaderMap) -> Option<&str> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = text(AUTHORIZATION.as_str()).and_then(bearer);
-    gateway.authenticate(bearer.or_else(|| text("x-api-key")))
+    bearer.or_else(|| text("x-api-key"))
 }
 
 /// The token after the scheme, which is case-insensitive (RFC 9110, section 11.1).

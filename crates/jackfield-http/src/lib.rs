@@ -9,6 +9,7 @@
 //! | `front` | applies to every request: its id, `Host` and `Origin`, the access log |
 //! | `auth` | authentication |
 //! | `router` | the routes |
+//! | `web_page` | the files of the page for people |
 
 mod access;
 mod api;
@@ -32,6 +33,7 @@ mod retry_headers;
 mod router;
 mod server;
 mod stored;
+mod web_page;
 
 pub use self::router::router;
 pub use self::server::serve;

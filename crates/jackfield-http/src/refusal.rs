@@ -5,7 +5,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::response::{IntoResponse, Response};
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Request, StatusCode};
+use http::{HeaderValue, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
 use crate::access::RefusalCode;
@@ -67,6 +67,12 @@ pub(crate) fn json(body: impl Into<Body>) -> Response {
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
+}
+
+/// The refusal of an address that there is not.
+pub(crate) fn no_such_address(uri: &Uri) -> HttpRefusal {
+    let message = format!("there is nothing at {}", uri.path());
+    ServeError::new(ServeErrorKind::NoSuchAddress, message).into()
 }
 
 /// A refusal, which [`RefusalForm`] writes in the dialect of its path.

@@ -4,21 +4,21 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::middleware::{self, Next};
-use axum::response::{Redirect, Response};
+use axum::response::Response;
 use axum::routing::{get, post};
 use http::{Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_gateway::Gateway;
 
 use crate::refusal::{HttpRefusal, RefusalForm, json};
-use crate::{api, counting, dialects, flow, listing, passthrough, stored};
+use crate::{api, counting, dialects, flow, listing, passthrough, refusal, stored, web_page};
 
 /// The router with all paths of the gateway.
 pub fn router(gateway: &Gateway) -> Router {
     Router::new()
         .merge(api::router())
-        // A person who opens the address in a browser finds the page of the API.
-        .route("/", get(home))
+        .route("/", get(web_page::answer))
+        .route("/ui/{*file}", get(web_page::answer))
         // Claude clients probe for a server before their first request.
         .route("/api/hello", get(hello))
         .route("/v1/chat/completions", post(chat))
@@ -71,10 +71,6 @@ async fn responses(
     flow::answer(&gateway, &dialects::RESPONSES, request).await
 }
 
-async fn home() -> Redirect {
-    Redirect::temporary("/api/v1/docs")
-}
-
 async fn hello() -> Response {
     json("{}")
 }
@@ -88,8 +84,7 @@ async fn further(
     if gateway.has_endpoint(path) {
         return passthrough::answer(&gateway, request).await;
     }
-    let message = format!("there is nothing at {path}");
-    Err(ServeError::new(ServeErrorKind::NoSuchAddress, message).into())
+    Err(refusal::no_such_address(request.uri()))
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> HttpRefusal {

@@ -198,6 +198,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-export",
             "jackfield-gateway",
             "jackfield-ports",
+            "jackfield-web",
         ],
     ),
     // Not a part of it: what to copy.
@@ -314,6 +315,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-provider-kit",
         ],
     ),
+    ("jackfield-web", &[]),
     ("xtask", &[]),
 ];
 

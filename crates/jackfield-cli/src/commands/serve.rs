@@ -49,8 +49,8 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     Ok(Exit::Answered)
 }
 
-/// What clients are given as their base URL, a line each.
-fn bases(address: SocketAddr) -> [String; 3] {
+/// The address of the page, and what clients are given as their base URL, a line each.
+fn bases(address: SocketAddr) -> [String; 4] {
     let port = address.port();
     // No client can connect to all addresses at once.
     let host = match address.ip() {
@@ -58,6 +58,7 @@ fn bases(address: SocketAddr) -> [String; 3] {
         _ => address.to_string(),
     };
     [
+        format!("  Page:              http://{host}/"),
         format!("  OpenAI clients:    OPENAI_BASE_URL=http://{host}/v1"),
         format!("  Anthropic clients: ANTHROPIC_BASE_URL=http://{host}"),
         format!("  Jackfield API:     http://{host}/api/v1/docs"),

@@ -109,6 +109,7 @@ impl AnswerOptions {
                 connection,
                 events,
                 gateway,
+                html: false,
                 last_sent: Instant::now(),
                 slot,
                 until: StreamEnd::Turn(turn),

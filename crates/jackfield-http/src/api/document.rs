@@ -7,11 +7,11 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use super::problem::ProblemView;
-use super::{approvals, events, health, listing, sessions, turns, usage};
+use super::{approvals, events, health, listing, login, sessions, turns, usage};
 
 /// The API under `/api/v1`.
 #[derive(OpenApi)]
@@ -23,8 +23,9 @@ use super::{approvals, events, health, listing, sessions, turns, usage};
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
     modifiers(&ApiKeyScheme),
-    security(("token" = [])),
+    security(("token" = []), ("login" = [])),
     tags(
+        (name = "login", description = "Cookies for the gateway's own page."),
         (name = "sessions", description = "Conversations."),
         (name = "turns", description = "Messages and their answers."),
         (name = "events", description = "What happens, as it happens."),
@@ -38,6 +39,7 @@ use super::{approvals, events, health, listing, sessions, turns, usage};
         approvals::allow, approvals::deny, approvals::get, approvals::list,
         events::watch,
         listing::models, listing::providers, listing::servers, listing::tools,
+        login::delete, login::get, login::post,
         sessions::compact, sessions::create, sessions::delete, sessions::export, sessions::fork, sessions::get,
         sessions::list, sessions::turns,
         turns::cancel, turns::get, turns::post, turns::results,
@@ -53,7 +55,7 @@ struct ApiDocument;
 #[openapi(paths(health::alive, health::ready))]
 struct Health;
 
-/// The token that requests need.
+/// The token that requests need, or the cookie of a login.
 struct ApiKeyScheme;
 
 impl Modify for ApiKeyScheme {
@@ -61,6 +63,8 @@ impl Modify for ApiKeyScheme {
         let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("token", scheme);
+        let cookie = ApiKey::Cookie(ApiKeyValue::new(login::COOKIE_NAME));
+        components.add_security_scheme("login", SecurityScheme::ApiKey(cookie));
     }
 }
 

@@ -31,6 +31,9 @@ use super::wire::events::EventView;
 pub(crate) struct EventQuery {
     /// Only what comes behind this cursor; `Last-Event-ID` says the same, and counts before this.
     after: Option<String>,
+    /// Whether the texts of complete replies also come as `html`, made of their Markdown, in which nothing runs and
+    /// nothing is loaded.
+    html: bool,
     /// When the stream ends by itself.
     #[serde(rename = "until")]
     #[param(inline)]
@@ -74,6 +77,7 @@ pub(crate) async fn watch(
         connection: None,
         events: SessionEvents::after_cursor(own.session, &steps, cursor),
         gateway,
+        html: query.html,
         last_sent: Instant::now(),
         slot,
         until: match query.until {
@@ -105,6 +109,8 @@ pub(crate) struct Stream {
     pub(crate) events: SessionEvents,
     /// The gateway.
     pub(crate) gateway: Gateway,
+    /// Whether texts of replies also come as HTML.
+    pub(crate) html: bool,
     /// When anything was last sent.
     pub(crate) last_sent: Instant,
     /// A slot of the limit on concurrent requests.
@@ -175,7 +181,10 @@ impl Stream {
                     return Some(EventChunk::raw(": still there\n\n".to_owned()));
                 }
             };
-            if let Some(event) = self.events.convert(event) {
+            if let Some(mut event) = self.events.convert(event) {
+                if self.html {
+                    event.add_html();
+                }
                 self.last_sent = Instant::now();
                 return Some(EventChunk::event(&event, cursor));
             }

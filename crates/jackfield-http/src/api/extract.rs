@@ -14,9 +14,8 @@ use jackfield_gateway::Gateway;
 use jackfield_gateway::Principal;
 use serde::de::DeserializeOwned;
 
-use super::owner;
 use super::problem::{ProblemDetails, ProblemKind};
-use crate::auth::authenticate;
+use super::{login, owner};
 use crate::body;
 
 /// The authenticated client.
@@ -30,7 +29,7 @@ impl FromRequestParts<Gateway> for Requester {
         parts: &mut Parts,
         gateway: &Gateway,
     ) -> Result<Self, ProblemDetails> {
-        Ok(Self(authenticate(gateway, &parts.headers)?))
+        login::authenticate(gateway, parts).map(Self)
     }
 }
 

@@ -17,7 +17,7 @@ use jackfield_engine::EngineError;
 use super::story;
 use super::wire::blocks::{BlockView, MessageView};
 use super::wire::events::{
-    BlockEnded, BlockStarted, CallEnded, CallLost, CallMoved, CompactedView, EventView,
+    BlockEnded, BlockStarted, CallEnded, CallLost, CallMoved, CompactedView, EventView, Forked,
     ReplyBroken, ReplyTold, RoundStarted, TextTold, TurnEnded, TurnResumed, TurnStarted, WaitEnded,
 };
 use super::wire::session::ForkedView;
@@ -170,10 +170,16 @@ impl SessionEvents {
                 usage: reply.end.usage.as_ref().map(UsageView::from),
                 notes: reply.end.notes.iter().map(NoteView::from).collect(),
             }),
-            Fact::SessionForked { at, from, .. } => EventView::Forked(ForkedView {
-                session: from.to_string(),
-                turn: at.ordinal,
-                round: at.round,
+            Fact::SessionForked { at, from, messages } => EventView::Forked(Forked {
+                from: ForkedView {
+                    session: from.to_string(),
+                    turn: at.ordinal,
+                    round: at.round,
+                },
+                messages: messages
+                    .iter()
+                    .map(|message| MessageView::from_message(message))
+                    .collect(),
             }),
             Fact::TurnEnded { .. } => EventView::TurnEnded(TurnEnded {
                 turn: story::view(self.turn.as_ref()?, &self.session),

@@ -10,5 +10,7 @@ mod api_bytes;
 mod bodies;
 mod connections;
 mod harness;
+mod login;
 mod routes;
 mod usage;
+mod web_page;

@@ -83,20 +83,6 @@ async fn a_bare_name_of_another_vendor_is_not_asked_of_the_default_provider() {
 }
 
 #[tokio::test]
-async fn the_root_leads_to_the_page_of_the_api() {
-    let gateway = gateway([], |_| {});
-    let get = async |path: &str| {
-        let request = Request::get(path).body(Body::empty()).expect("a request");
-        text(router(&gateway).oneshot(request).await.expect("an answer")).await
-    };
-    let (status, headers, _) = get("/").await;
-    assert_eq!(status, StatusCode::TEMPORARY_REDIRECT);
-    let (status, _, page) = get(headers["location"].to_str().expect("text")).await;
-    assert_eq!(status, StatusCode::OK);
-    assert!(page.contains("<h1>Jackfield API</h1>"), "{page}");
-}
-
-#[tokio::test]
 async fn each_language_gets_the_models_reply() {
     let replies = [(); 3].map(|()| ScriptedReply::text("Good day"));
     let gateway = gateway(replies, |_| {});

@@ -2,7 +2,7 @@
 
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::media::MediaSource;
-use jackfield_domain::message::Message;
+use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::tool_input::ToolInput;
 use serde::Serialize;
@@ -73,6 +73,9 @@ pub(crate) enum BlockView {
         /// Where they come from, as far as the model says.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         sources: Vec<SourceView>,
+        /// The words as HTML, if asked for and not too long.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        html: Option<String>,
     },
     /// The model's reasoning, as far as it is shown.
     Thinking {
@@ -150,6 +153,13 @@ pub(crate) struct ResultView {
 }
 
 impl MessageView {
+    /// Adds the HTML of the texts of a model.
+    pub(crate) fn add_html(&mut self) {
+        if self.role == words::role(Role::Assistant) {
+            self.blocks.iter_mut().for_each(BlockView::add_html);
+        }
+    }
+
     /// Converts a message that no model wrote.
     pub(crate) fn from_message(message: &Message) -> Self {
         Self {
@@ -163,6 +173,15 @@ impl MessageView {
 }
 
 impl BlockView {
+    /// Adds the HTML of a text that is not too long.
+    fn add_html(&mut self) {
+        if let Self::Text { text, html, .. } = self
+            && text.len() <= MAX_MARKDOWN
+        {
+            *html = Some(jackfield_web::to_html(text));
+        }
+    }
+
     /// Converts a block.
     pub(crate) fn from_block(block: &Block) -> Self {
         Self::from_content(&block.content)
@@ -199,6 +218,7 @@ impl BlockView {
                         url: annotation.url.as_deref().map(str::to_owned),
                     })
                     .collect(),
+                html: None,
             },
             Content::Thinking(thinking) => Self::Thinking {
                 text: thinking.text.to_string(),
@@ -278,3 +298,6 @@ pub(crate) fn arguments(input: &ToolInput) -> Value {
         ToolInput::Text(text) => Value::from(&**text),
     }
 }
+
+/// The maximum length of a text that is rendered, in bytes.
+const MAX_MARKDOWN: usize = 256 << 10;

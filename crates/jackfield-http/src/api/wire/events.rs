@@ -28,7 +28,7 @@ pub(crate) enum EventView {
     /// A summary has replaced the beginning of the conversation, or the attempt at that failed.
     Compacted(CompactedView),
     /// The session began as a fork of another one.
-    Forked(ForkedView),
+    Forked(Forked),
     /// A reply is complete: its whole content once more.
     Reply(ReplyTold),
     /// A reply broke off and is not retried. Its text so far holds.
@@ -138,6 +138,16 @@ pub(crate) struct CompactedView {
     pub(crate) cost: Option<CostView>,
 }
 
+/// See the event `forked`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Forked {
+    /// The other session, and the place in it.
+    #[serde(flatten)]
+    pub(crate) from: ForkedView,
+    /// The messages of the other session up to there.
+    pub(crate) messages: Vec<MessageView>,
+}
+
 /// See the event `reply`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReplyTold {
@@ -240,6 +250,32 @@ pub(crate) struct WaitEnded {
 }
 
 impl EventView {
+    /// Adds the HTML of the texts of models.
+    pub(crate) fn add_html(&mut self) {
+        match self {
+            Self::Compacted(compacted) => {
+                compacted.messages.iter_mut().for_each(MessageView::add_html);
+            }
+            Self::Forked(forked) => forked.messages.iter_mut().for_each(MessageView::add_html),
+            Self::Reply(reply) => reply.message.add_html(),
+            Self::ReplyFailed(broken) => broken.partial.iter_mut().for_each(MessageView::add_html),
+            Self::BlockEnded(_)
+            | Self::BlockStarted(_)
+            | Self::CallAccepted(_)
+            | Self::CallEnded(_)
+            | Self::CallLost(_)
+            | Self::CallStarted(_)
+            | Self::RoundStarted(_)
+            | Self::Superseded(_)
+            | Self::Text(_)
+            | Self::TurnEnded(_)
+            | Self::TurnResumed(_)
+            | Self::TurnStarted(_)
+            | Self::WaitEnded(_)
+            | Self::WaitStarted(_) => {}
+        }
+    }
+
     /// Its kind, which is also the name of the server-sent event.
     pub(crate) const fn name(&self) -> &'static str {
         match self {

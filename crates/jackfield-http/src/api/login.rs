@@ -1,0 +1,171 @@
+//! Logins of browsers: a page shows an API key once, and has a cookie from then on that its scripts cannot read.
+//!
+//! A browser sends the cookie by itself, also when another page asks it to. So a request by the cookie has to come
+//! from a page of this gateway.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{COOKIE, HOST, ORIGIN, SET_COOKIE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use jackfield_gateway::{BrowserLogin, Gateway, LOGIN_LIFETIME, Principal};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::problem::{ProblemDetails, ProblemKind, Problems};
+use super::wire::words;
+use crate::auth;
+
+/// How it stands with the login of a browser.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Login)]
+pub(crate) struct LoginView {
+    /// Whether requests need a key or a login.
+    key_needed: bool,
+    /// Whether this request had what is needed.
+    signed_in: bool,
+    /// The name of the token.
+    name: Option<String>,
+    /// Whether it sees the sessions of all tokens.
+    admin: bool,
+    /// How long the login lasts from now on, if the request had one.
+    remaining_ms: Option<u64>,
+}
+
+/// Tells whether a browser is signed in. Needs no token.
+#[utoipa::path(
+    get, path = "/login", tag = "login", operation_id = "get_login",
+    responses((status = 200, description = "How it stands.", body = LoginView), Problems)
+)]
+pub(crate) async fn get(State(gateway): State<Gateway>, parts: Parts) -> Json<LoginView> {
+    let client = authenticate(&gateway, &parts).ok();
+    let by_cookie = auth::key(&parts.headers).is_none() && !gateway.is_open();
+    let login = find(&gateway, &parts.headers).filter(|_| by_cookie);
+    let remaining = login.filter(|_| client.is_some());
+    let remaining = remaining.map(|login| login.remaining());
+    Json(LoginView {
+        key_needed: !gateway.is_open(),
+        signed_in: client.is_some(),
+        name: client.as_ref().map(|client| client.name.to_string()),
+        admin: client.is_some_and(|client| client.admin),
+        remaining_ms: remaining.map(words::millis),
+    })
+}
+
+/// Signs a browser in: who shows a token here gets a cookie that stands for it, for twelve hours or until the gateway
+/// ends. It is for the own page of the gateway, whose scripts cannot read it.
+#[utoipa::path(
+    post, path = "/login", tag = "login", operation_id = "log_in", security(("token" = [])),
+    responses((status = 200, description = "It is signed in.", body = LoginView), Problems)
+)]
+pub(crate) async fn post(
+    State(gateway): State<Gateway>,
+    headers: HeaderMap,
+) -> Result<Response, ProblemDetails> {
+    let client = auth::authenticate(&gateway, &headers)?;
+    let is_open = gateway.is_open();
+    let view = LoginView {
+        key_needed: !is_open,
+        signed_in: true,
+        name: Some(client.name.to_string()),
+        admin: client.admin,
+        remaining_ms: (!is_open).then(|| words::millis(LOGIN_LIFETIME)),
+    };
+    let mut response = Json(view).into_response();
+    if !is_open {
+        let value = gateway.log_in(client)?;
+        let cookie = cookie(&value, LOGIN_LIFETIME.as_secs(), &headers);
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// Signs a browser out: its cookie is worth nothing any more.
+#[utoipa::path(
+    delete, path = "/login", tag = "login", operation_id = "log_out",
+    responses((status = 204, description = "It is signed out."), Problems)
+)]
+pub(crate) async fn delete(
+    State(gateway): State<Gateway>,
+    parts: Parts,
+) -> Result<Response, ProblemDetails> {
+    check_source(&parts)?;
+    if let Some(value) = value(&parts.headers) {
+        gateway.log_out(value);
+    }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let cookie = cookie("", 0, &parts.headers);
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(response)
+}
+
+/// The client of a request: by its key, or by the cookie of a login.
+///
+/// # Errors
+///
+/// It has neither, or a page of another origin sent it with the cookie.
+pub(crate) fn authenticate(
+    gateway: &Gateway,
+    parts: &Parts,
+) -> Result<Arc<Principal>, ProblemDetails> {
+    let by_key = gateway.is_open() || auth::key(&parts.headers).is_some();
+    match find(gateway, &parts.headers) {
+        Some(login) if !by_key => {
+            check_source(parts)?;
+            Ok(login.client)
+        }
+        Some(_) | None => Ok(auth::authenticate(gateway, &parts.headers)?),
+    }
+}
+
+/// Refuses a request that a page of another origin sent. Browsers say so in a header that no page can set.
+fn check_source(parts: &Parts) -> Result<(), ProblemDetails> {
+    let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().ok());
+    let is_own = match (header("sec-fetch-site"), header(ORIGIN.as_str())) {
+        (Some(site), _) => {
+            site == Some("same-origin") || (site == Some("none") && parts.method.is_safe())
+        }
+        (None, Some(origin)) => {
+            let host = origin.and_then(|origin| Some(origin.split_once("://")?.1));
+            host.is_some() && Some(host) == header(HOST.as_str())
+        }
+        (None, None) => parts.method.is_safe(),
+    };
+    if is_own {
+        return Ok(());
+    }
+    let detail =
+        "a login serves only the gateway's own page: send a token in the header `Authorization`";
+    Err(ProblemDetails::new(ProblemKind::Forbidden, detail))
+}
+
+/// The login of a request.
+fn find(gateway: &Gateway, headers: &HeaderMap) -> Option<BrowserLogin> {
+    gateway.find_login(value(headers)?)
+}
+
+/// The value of the cookie.
+fn value(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(COOKIE).into_iter();
+    let cookies = cookies.filter_map(|cookies| cookies.to_str().ok());
+    let mut cookies = cookies.flat_map(|cookies| cookies.split(';'));
+    cookies.find_map(|cookie| cookie.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))
+}
+
+/// The header that sets the cookie. A page that came over TLS gets one that is sent over TLS alone.
+fn cookie(value: &str, seconds: u64, headers: &HeaderMap) -> HeaderValue {
+    let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
+    let is_secure = origin.is_some_and(|origin| origin.starts_with(b"https://"));
+    let secure = if is_secure { "; Secure" } else { "" };
+    let path = super::document::ROOT;
+    let text = format!(
+        "{COOKIE_NAME}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+    );
+    HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// The name of the cookie.
+pub(crate) const COOKIE_NAME: &str = "jackfield_login";

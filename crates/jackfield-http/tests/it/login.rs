@@ -1,0 +1,189 @@
+//! The sign-in of the page: a key for a cookie, which serves the gateway's own page alone.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use jackfield_domain::digest::Digest;
+use jackfield_engine::ServerTools;
+use jackfield_gateway::{ApiKeys, Gateway, LOGIN_LIFETIME, Principal};
+use jackfield_http::router;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use super::harness::gateway;
+
+fn with_key() -> Gateway {
+    let client = Principal {
+        admin: false,
+        name: "ann".into(),
+        passthrough: None,
+        principal: "ann".into(),
+        tools: ServerTools::All,
+    };
+    gateway([], |config| {
+        config.api_keys = ApiKeys::new([(Digest::of(b"right"), client)]);
+    })
+}
+
+async fn send(gateway: &Gateway, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Body::empty()).expect("a request");
+    let answered = router(gateway).oneshot(request).await;
+    answered.expect("an answer")
+}
+
+async fn state(gateway: &Gateway, headers: &[(&str, &str)]) -> Value {
+    let response = send(gateway, Method::GET, LOGIN, headers).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let body = response.into_body().collect().await.expect("a body");
+    serde_json::from_slice(&body.to_bytes()).expect("JSON")
+}
+
+/// The whole header that sets a cookie, and the cookie that a browser then sends.
+fn cookie(response: &Response) -> (String, String) {
+    let set = response.headers()["set-cookie"].to_str().expect("text");
+    let value = set.split(';').next().expect("a cookie");
+    (set.to_owned(), value.to_owned())
+}
+
+async fn signed_in(gateway: &Gateway) -> String {
+    let headers = [("authorization", "Bearer right")];
+    let response = send(gateway, Method::POST, LOGIN, &headers).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    cookie(&response).1
+}
+
+#[tokio::test]
+async fn a_key_is_exchanged_for_a_cookie_that_no_script_reads() {
+    let gateway = with_key();
+    let before = state(&gateway, &[]).await;
+    assert_eq!(
+        (&before["key_needed"], &before["signed_in"]),
+        (&json!(true), &json!(false))
+    );
+    for headers in [&[][..], &[("authorization", "Bearer wrong")]] {
+        let refused = send(&gateway, Method::POST, LOGIN, headers).await;
+        assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+        assert!(!refused.headers().contains_key("set-cookie"));
+    }
+    let headers = [
+        ("authorization", "Bearer right"),
+        ("origin", "https://jackfield.example"),
+    ];
+    let (set, cookie) = cookie(&send(&gateway, Method::POST, LOGIN, &headers).await);
+    for part in [
+        "; HttpOnly",
+        "; SameSite=Strict",
+        "; Path=/api/v1",
+        "; Max-Age=43200",
+        "; Secure",
+    ] {
+        assert!(set.contains(part), "{set}");
+    }
+    assert!(!set.contains("right"), "{set}");
+    let after = state(&gateway, &[("cookie", &cookie)]).await;
+    assert_eq!(
+        (&after["signed_in"], &after["name"]),
+        (&json!(true), &json!("ann"))
+    );
+    let listed = send(
+        &gateway,
+        Method::GET,
+        "/api/v1/sessions",
+        &[("cookie", &cookie)],
+    )
+    .await;
+    assert_eq!(listed.status(), StatusCode::OK);
+    // The vendors' APIs take keys alone.
+    let models = send(&gateway, Method::GET, "/v1/models", &[("cookie", &cookie)]).await;
+    assert_eq!(models.status(), StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn only_the_own_page_can_act_by_the_cookie() {
+    let gateway = with_key();
+    let cookie = signed_in(&gateway).await;
+    let check = async |method: Method, headers: &[(&str, &str)], expected: StatusCode| {
+        let mut all = vec![("cookie", &*cookie), ("host", "here:8350")];
+        all.extend(headers);
+        let response = send(&gateway, method, "/api/v1/sessions", &all).await;
+        assert_eq!(response.status(), expected, "{headers:?}");
+    };
+    let (created, forbidden, ok) = (StatusCode::CREATED, StatusCode::FORBIDDEN, StatusCode::OK);
+    for headers in [
+        &[("sec-fetch-site", "cross-site")][..],
+        &[("sec-fetch-site", "same-site")],
+        &[("sec-fetch-site", "none")],
+        &[("origin", "http://elsewhere:8350")],
+        &[("origin", "http://here:1")],
+        &[("origin", "null")],
+        &[
+            ("origin", "http://here:8350"),
+            ("sec-fetch-site", "cross-site"),
+        ],
+        &[],
+    ] {
+        check(Method::POST, headers, forbidden).await;
+    }
+    check(Method::POST, &[("sec-fetch-site", "same-origin")], created).await;
+    check(Method::POST, &[("origin", "http://here:8350")], created).await;
+    check(Method::GET, &[], ok).await;
+    check(Method::GET, &[("sec-fetch-site", "none")], ok).await;
+    check(Method::GET, &[("sec-fetch-site", "same-site")], forbidden).await;
+    // A key is its own proof.
+    let by_key = [
+        ("authorization", "Bearer right"),
+        ("sec-fetch-site", "cross-site"),
+    ];
+    check(Method::POST, &by_key, created).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cookie_ends_with_its_time_with_a_sign_out_and_with_the_gateway() {
+    let gateway = with_key();
+    let (old, other) = (signed_in(&gateway).await, signed_in(&gateway).await);
+    assert_ne!(old, other);
+    let headers = [("cookie", &*other), ("sec-fetch-site", "cross-site")];
+    let refused = send(&gateway, Method::DELETE, LOGIN, &headers).await;
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    let headers = [("cookie", &*other), ("sec-fetch-site", "same-origin")];
+    let response = send(&gateway, Method::DELETE, LOGIN, &headers).await;
+    assert_eq!(response.status(), StatusCode::NO_CONTENT);
+    assert!(cookie(&response).0.contains("Max-Age=0"));
+    assert_eq!(
+        state(&gateway, &[("cookie", &other)]).await["signed_in"],
+        false
+    );
+    assert_eq!(
+        state(&gateway, &[("cookie", &old)]).await["signed_in"],
+        true
+    );
+    assert_eq!(
+        state(&with_key(), &[("cookie", &old)]).await["signed_in"],
+        false
+    );
+    tokio::time::advance(LOGIN_LIFETIME).await;
+    assert_eq!(
+        state(&gateway, &[("cookie", &old)]).await["signed_in"],
+        false
+    );
+}
+
+#[tokio::test]
+async fn without_keys_the_page_is_open_at_once() {
+    let gateway = gateway([], |_| {});
+    let now = state(&gateway, &[]).await;
+    assert_eq!(
+        (&now["key_needed"], &now["signed_in"]),
+        (&json!(false), &json!(true))
+    );
+    let response = send(&gateway, Method::POST, LOGIN, &[]).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert!(!response.headers().contains_key("set-cookie"));
+}
+
+const LOGIN: &str = "/api/v1/login";
