@@ -54,7 +54,7 @@ const STAGES: &[Stage] = &[
 ];
 
 /// Tests that need more than Rust, or more time.
-const FEATURES: &str = "jackfield-store-sqlite/traced,jackfield-tests/real-servers,jackfield-tests/sdks,jackfield-tests/survival";
+const FEATURES: &str = "jackfield-store-sqlite/traced,jackfield-tests/page,jackfield-tests/real-servers,jackfield-tests/sdks,jackfield-tests/survival";
 
 /// What the stages need beside Rust, and in which version.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -74,6 +74,7 @@ fn tools(root: &Path) -> anyhow::Result<()> {
         run::output(&mut run::command(program, root, ["--version"]))
             .with_context(|| format!("install {advice}"))?;
     }
+    slices::chromium(root)?;
     let mut locked = run::cargo(root, ["metadata", "--format-version", "1", "--locked"]);
     run::output(&mut locked).context("Cargo.lock does not fit the manifests: commit it")?;
     Ok(())

@@ -3,9 +3,11 @@
 //! The tests of the packages in [`SPEAKERS`] write what they put on the wire below the folder that
 //! `JACKFIELD_WIRE_OUT` names; the scripts of `tests/python` judge it by the types of the official SDK.
 //! Then the slices of `tests/real` use the MCP servers of `tests/servers` as their users do, and those of
-//! `tests/sdks` ask the gateway with the SDKs that programs ask with.
+//! `tests/sdks` ask the gateway with the SDKs that programs ask with, and those of `tests/page` use its page in
+//! Chromium.
 
 mod install;
+mod page;
 mod sdks;
 mod servers;
 
@@ -14,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
+
+pub(crate) use self::install::chromium;
 
 use crate::run;
 use crate::test_binary::TestBinary;
@@ -39,6 +43,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     servers::run(root)?;
     sdks::run(root)?;
+    page::run(root)?;
     eprintln!("slices: {}", run::spoken(started.elapsed()));
     Ok(())
 }

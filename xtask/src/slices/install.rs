@@ -62,6 +62,31 @@ pub(super) fn node(root: &Path, folder: &str) -> anyhow::Result<PathBuf> {
     Ok(modules)
 }
 
+/// Returns the program of Chromium: the one that `JACKFIELD_PAGE_CHROMIUM` names, or the one of the path. Where there is
+/// none, it is installed with apt, which needs a system like Debian and root.
+pub(crate) fn chromium(root: &Path) -> anyhow::Result<PathBuf> {
+    if let Some(named) = std::env::var_os("JACKFIELD_PAGE_CHROMIUM") {
+        return Ok(named.into());
+    }
+    if let Some(found) = on_path("chromium") {
+        return Ok(found);
+    }
+    eprintln!("installing Chromium with apt");
+    let advice = "install Chromium (on Debian: `apt-get install chromium`), or name it in \
+                  JACKFIELD_PAGE_CHROMIUM";
+    run::output(&mut run::command("apt-get", root, ["update"])).context(advice)?;
+    let arguments = ["install", "--yes", "--no-install-recommends", "chromium"];
+    let mut install = run::command("apt-get", root, arguments);
+    run::output(install.env("DEBIAN_FRONTEND", "noninteractive")).context(advice)?;
+    on_path("chromium").context(advice)
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    places.find(|place| place.is_file())
+}
+
 /// Makes this folder unless it was made, wholly, before.
 fn once(folder: &Path, make: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let complete = folder.join("complete");

@@ -1,0 +1,90 @@
+//! What a person does on the page.
+
+use jackfield_testkit::server::Gate;
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
+use serde_json::json;
+
+use crate::browser::Browser;
+use crate::harness::{Gateway, Kept, kept};
+
+/// Every call of a tool asks a person.
+const ASKS: &str = "[policy.tools]\n\"*\" = \"ask\"\n";
+
+fn calculation(expression: &str) -> ScriptTurn {
+    ScriptTurn::reply([ScriptPart::Text("Let me calculate.".to_owned())])
+        .and_call("calculator", &json!({ "expression": expression }))
+}
+
+#[tokio::test]
+async fn two_cards_an_approval_allowed_and_one_denied_and_nothing_of_the_model_runs() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([
+        calculation("15% of 2500").and_call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text(HOSTILE),
+        calculation("1+1"),
+        ScriptTurn::text("Edited: 4"),
+        ScriptTurn::text("The fork answers."),
+    ])
+    .await;
+    let running = files.gateway().at_with(&claude.base_url(), ASKS).start();
+    let gateway = Gateway::listening(running).await;
+    Browser::start("cards", gateway.address()).ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_reload_and_kill_9_in_the_middle_of_a_stream_lose_nothing() {
+    let files = Kept::new();
+    let (first, second) = (Gate::new(), Gate::new());
+    let long = "A word after the other. ".repeat(40);
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text(format!("{long}The end of the first.")).pause_after(4_000, &first),
+        ScriptTurn::text(format!("{long}Lost.")).pause_after(4_000, &second),
+        ScriptTurn::text("The reply after the restart."),
+    ])
+    .await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    let address = gateway.address().to_owned();
+    let mut browser = Browser::start("streams", &address);
+    browser.asks_for("first stream").await;
+    first.reached().await;
+    browser.done().await;
+    browser.asks_for("rest of the first stream").await;
+    first.open();
+    browser.done().await;
+    browser.asks_for("kill").await;
+    second.reached().await;
+    gateway.running.kill();
+    gateway.running.end().await;
+    browser.done().await;
+    browser.asks_for("start").await;
+    let again = files.run(&["serve", "--bind", &address]);
+    let again = again.at(&claude.base_url()).start();
+    let gateway = Gateway::listening(again).await;
+    browser.done().await;
+    browser.ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_key_signs_in_and_is_stored_nowhere() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([ScriptTurn::text("Good day")]).await;
+    let tokens = "[serve.tokens.page]\nenv = \"PAGE\"\n";
+    let run = files.gateway().at_with(&claude.base_url(), tokens);
+    let run = run.env("PAGE", "page-0123456789abcdef");
+    let gateway = Gateway::listening(run.start()).await;
+    Browser::start("login", gateway.address()).ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+/// What a model may say to run something, and Markdown that is shown.
+const HOSTILE: &str = "# The results\n\n- 15% of 2500 is **375**\n- `6*7` was denied\n\n\
+    <script>document.title = 'run'</script><img src=x onerror=\"document.title = 'run'\">\n\n\
+    [a link](https://example.com/a?b=1&c=2) [a trap](javascript:document.title='run') \
+    ![a picture](https://example.com/leak.png)\n\n\
+    | tool | result |\n|---|---|\n| calculator | 375 |\n\n```python\nprint('a line of code that is longer than the width of a phone has room for')\n```\n";
