@@ -6,6 +6,7 @@
     reason = "a command line tool speaks through its output"
 )]
 
+mod apt;
 mod args;
 mod bench;
 mod ci;

@@ -5,12 +5,11 @@
 //! - The tests `survival` kill the real program, wherever it may be, and look at what is left.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
-use crate::run;
+use crate::{apt, run};
 
 /// Runs both.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
@@ -51,7 +50,8 @@ fn killed(root: &Path) -> anyhow::Result<()> {
 /// Sees that there is `strace`, which is asked whether it may trace, too: some containers forbid it.
 fn strace(root: &Path) -> anyhow::Result<()> {
     if run::output(&mut run::command("strace", root, ["--version"])).is_err() {
-        install(root).context("install strace: with `apt-get install strace`, or your own way")?;
+        apt::install(root, "strace")
+            .context("install strace: with `apt-get install strace`, or your own way")?;
     }
     let mut trace = run::command(
         "strace",
@@ -59,32 +59,5 @@ fn strace(root: &Path) -> anyhow::Result<()> {
         ["--quiet=all", "--output=/dev/null", "true"],
     );
     run::output(&mut trace).context("strace may not trace here: allow ptrace in this container")?;
-    Ok(())
-}
-
-/// Installs it with the system's own packages: Debian, Ubuntu, and what is made of them.
-fn install(root: &Path) -> anyhow::Result<()> {
-    let is_there = |program| run::output(&mut run::command(program, root, ["--version"])).is_ok();
-    if !is_there("apt-get") {
-        bail!("there is no apt-get to install it with");
-    }
-    let id = run::output(&mut run::command("id", root, ["-u"]))?;
-    let may = if id.trim() == "0" { "env" } else { "sudo" };
-    if may == "sudo" && !is_there("sudo") {
-        bail!("that takes root, and there is no sudo");
-    }
-    let apt = |arguments: &[&str]| -> Command {
-        // Never a question that nobody answers.
-        let mut command = run::command(may, root, if may == "sudo" { &["-n"][..] } else { &[] });
-        command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
-        command.args(arguments);
-        command
-    };
-    let install = ["install", "--yes", "--no-install-recommends", "strace"];
-    // What is known of packages may be missing, or too old.
-    if run::output(&mut apt(&install)).is_err() {
-        run::output(&mut apt(&["update"]))?;
-        run::output(&mut apt(&install))?;
-    }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::run;
+use crate::{apt, run};
 
 /// Makes the Python environment of these requirements unless it is there; returns its folder.
 pub(super) fn python(root: &Path, requirements: &str) -> anyhow::Result<PathBuf> {
@@ -71,13 +71,10 @@ pub(crate) fn chromium(root: &Path) -> anyhow::Result<PathBuf> {
     if let Some(found) = on_path("chromium") {
         return Ok(found);
     }
-    eprintln!("installing Chromium with apt");
+    eprintln!("installing Chromium");
     let advice = "install Chromium (on Debian: `apt-get install chromium`), or name it in \
                   JACKFIELD_PAGE_CHROMIUM";
-    run::output(&mut run::command("apt-get", root, ["update"])).context(advice)?;
-    let arguments = ["install", "--yes", "--no-install-recommends", "chromium"];
-    let mut install = run::command("apt-get", root, arguments);
-    run::output(install.env("DEBIAN_FRONTEND", "noninteractive")).context(advice)?;
+    apt::install(root, "chromium").context(advice)?;
     on_path("chromium").context(advice)
 }
 
