@@ -4,7 +4,9 @@ import { createInterface } from 'node:readline';
 import assert from 'node:assert/strict';
 import path from 'node:path';
 
-const { chromium } = createRequire(path.join(process.env.JACKFIELD_MODULES, 'package.json'))('playwright-core');
+const installed = createRequire(path.join(process.env.JACKFIELD_MODULES, 'package.json'));
+const { chromium } = installed('playwright-core');
+const { source: axe } = installed('axe-core');
 const url = process.env.JACKFIELD_URL;
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
@@ -50,6 +52,22 @@ async function fits(page) {
   assert.ok(whole <= seen, `${whole} px in a window of ${seen} px`);
 }
 
+// Everyone can use it, as far as a program can judge.
+async function isAccessible(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  const found = violations.map(({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`);
+  assert.deepEqual(found, []);
+}
+
+// A request by hand, as another program sends it.
+async function api(method, address, body) {
+  const init = { method, headers: { 'content-type': 'application/json' }, body: body && JSON.stringify(body) };
+  const response = await fetch(`${url}/api/v1${address}`, init);
+  assert.ok(response.ok, `${method} ${address}: ${response.status}`);
+  return response.json();
+}
+
 const scenarios = {
   async cards(browser) {
     const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
@@ -61,6 +79,7 @@ const scenarios = {
     assert.equal(await cards.count(), 2);
     await page.locator('#waiting').waitFor();
     await shot(page, 'waiting');
+    await isAccessible(page);
     // Two clicks are one answer: the first disables the button.
     await cards.nth(0).getByRole('button', { name: 'Allow once' }).dblclick();
     await cards.nth(0).getByText('Answered by').waitFor();
@@ -70,6 +89,7 @@ const scenarios = {
     await other.getByRole('button', { name: 'Deny' }).click();
     await other.getByRole('textbox', { name: 'Reason' }).fill('Too easy');
     await shot(other, 'approvals');
+    await isAccessible(other);
     await other.getByRole('button', { name: 'Deny' }).click();
     await other.locator('.card').getByText('Answered by').waitFor();
     await ended(page, 0);
@@ -115,6 +135,7 @@ const scenarios = {
     await ended(phone, 1);
     await fits(phone);
     await shot(phone, 'phone-dark');
+    await isAccessible(phone);
     await phone.locator('.turn').first().scrollIntoViewIfNeeded();
     await phone.evaluate(() => document.querySelector('.scroll').scrollTo(0, 0));
     await shot(phone, 'phone-dark-top');
@@ -125,6 +146,7 @@ const scenarios = {
       await page.getByRole('heading', { name: place }).waitFor();
       await page.locator('.page table').first().waitFor();
       await shot(page, place.toLowerCase().replaceAll(' ', '-'));
+      await isAccessible(page);
     }
     await phone.goto(`${url}/#/usage`);
     await phone.locator('.page table').waitFor();
@@ -168,12 +190,93 @@ const scenarios = {
     await shot(page, 'restarted');
   },
 
+  // What a tool gives is shown as what it is, and Esc stops a turn.
+  async hostile(browser) {
+    const { id: session } = await api('POST', '/sessions');
+    const tools = [{ name: 'mine', input_schema: { type: 'object' } }];
+    const page = await opened(browser, { viewport: { width: 390, height: 844 } });
+    const results = [
+      { text: `<script>document.title = 'run'</script>\u001b[31mred\u001b[0m \u202Egnp.exe ${'long '.repeat(200_000)}` },
+      { structured: [{ city: 'Porto', rain: true }, { city: '<b>Oslo</b>', rain: false }] },
+      { content: [{ type: 'image', media_type: 'image/png', data: PIXEL }] },
+      { text: 'javascript:document.title = 1', is_error: true },
+    ];
+    for (const [nth, result] of results.entries()) {
+      const turn = await api('POST', `/sessions/${session}/turns`, { message: `Result ${nth}`, tools });
+      if (nth === 0) {
+        await page.goto(`${url}/#/sessions/${session}`);
+        await page.locator('.card[data-state=waiting]').waitFor();
+      }
+      await api('POST', `/sessions/${session}/turns/${turn.id}/results`, { results: [{ call: turn.waits[0].call, ...result }] });
+    }
+    await ended(page, 3);
+    const cards = page.locator('.card');
+    await cards.nth(0).locator('details').last().locator('summary').click();
+    const text = await cards.nth(0).textContent();
+    assert.ok(text.length < 10_000, `${text.length} characters`);
+    assert.match(text, /<script>document\.title = 'run'<\/script>␛\[31mred␛\[0m ⟨U\+202E⟩gnp\.exe/);
+    await page.getByRole('button', { name: /^Show all/ }).click();
+    assert.ok((await cards.nth(0).textContent()).length > 900_000);
+    assert.equal(await cards.nth(1).locator('td').nth(2).textContent(), '<b>Oslo</b>');
+    assert.equal(await cards.nth(2).locator('img').evaluate((image) => image.naturalWidth), 1);
+    assert.equal(await cards.nth(3).getAttribute('data-state'), 'failed');
+    assert.equal(await page.locator('script:not([type=module])').count(), 0);
+    assert.doesNotMatch(await page.title(), /run/);
+    await cards.nth(1).locator('details').last().locator('summary').click();
+    await fits(page);
+    await page.locator('.scroll').evaluate((scroll) => scroll.scrollTo(0, scroll.scrollHeight));
+    await shot(page, 'results');
+    await isAccessible(page);
+    await say(page, 'Never stop');
+    await wish('stuck');
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    await page.keyboard.press('Escape');
+    await ended(page, 4);
+    await page.locator('.turn').nth(4).getByText('Cancelled').waitFor();
+    // The last message again.
+    await page.getByRole('button', { name: 'Retry' }).last().click();
+    await page.getByText('It stops.').first().waitFor();
+    // A session that another program deletes.
+    isAway = true;
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete for good?' }).click();
+    await page.waitForFunction(() => location.hash === '#/');
+    await page.goto(`${url}/#/sessions/${session}`);
+    await page.getByText('there is no session').waitFor();
+  },
+
+  // A session of 1,000 messages opens at once.
+  async long(browser) {
+    const { id: session } = await api('POST', '/sessions');
+    for (let nth = 1; nth <= 500; nth += 1) await api('POST', `/sessions/${session}/turns`, { message: `Message ${nth}` });
+    const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
+    await page.goto(url);
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    const took = await page.evaluate((address) => new Promise((done) => {
+      const began = performance.now();
+      location.hash = address;
+      const look = () => {
+        const all = document.querySelectorAll('.turn[data-status=ended]').length;
+        if (all === 500) done(performance.now() - began);
+        else requestAnimationFrame(look);
+      };
+      look();
+    }), `#/sessions/${session}`);
+    console.log(`1,000 messages are open after ${Math.round(took)} ms`);
+    // Machines of a CI are slow; the aim is 500 ms.
+    assert.ok(took < 5_000, `${took} ms`);
+    await page.getByText('Message 500').last().waitFor();
+    const distance = await page.locator('.scroll').evaluate((scroll) => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight);
+    assert.ok(distance < 100, `${distance} px above the end`);
+  },
+
   async login(browser) {
     const page = await opened(browser, { viewport: { width: 390, height: 844 } });
     await page.goto(url);
     await page.getByLabel('API key').waitFor();
     await fits(page);
     await shot(page, 'login');
+    await isAccessible(page);
     isAway = true;
     await page.getByLabel('API key').fill('wrong-0123456789abcdef');
     await page.keyboard.press('Enter');
@@ -195,6 +298,8 @@ const scenarios = {
     await page.getByLabel('API key').waitFor();
   },
 };
+
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 // Containers run as root, for whom Chromium has no sandbox; it opens nothing but the page.
 const browser = await chromium.launch({ executablePath: process.env.JACKFIELD_CHROMIUM, args: ['--no-sandbox'] });

@@ -70,6 +70,41 @@ async fn a_reload_and_kill_9_in_the_middle_of_a_stream_lose_nothing() {
 }
 
 #[tokio::test]
+async fn what_a_tool_gives_is_shown_as_what_it_is_and_esc_stops_a_turn() {
+    let files = Kept::new();
+    let gate = Gate::new();
+    let stuck = ScriptTurn::text("It never stops. ".repeat(200)).pause_after(4_000, &gate);
+    let mut turns: Vec<ScriptTurn> = Vec::new();
+    for _ in 0..4 {
+        turns.push(ScriptTurn::call("mine", &json!({})));
+        turns.push(ScriptTurn::text("I see."));
+    }
+    turns.push(stuck);
+    turns.push(ScriptTurn::text("It stops."));
+    let claude = ScriptedClaude::start(turns).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    let mut browser = Browser::start("hostile", gateway.address());
+    browser.asks_for("stuck").await;
+    gate.reached().await;
+    browser.done().await;
+    browser.ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_session_of_1000_messages_opens_at_once() {
+    let files = Kept::new();
+    let answer =
+        ScriptTurn::text("An answer with **some** Markdown, and `code`.\n\n- one\n- two\n");
+    let claude = ScriptedClaude::start([answer.again()]).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    Browser::start("long", gateway.address()).ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_key_signs_in_and_is_stored_nowhere() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([ScriptTurn::text("Good day")]).await;

@@ -41,6 +41,7 @@ export class Conversation {
     this.stream = new EventStream(this.session, {
       event: (event) => this.apply(event),
       connected: (isLive) => {
+        if (isLive && this.connection.textContent) this.app.sessionsChanged();
         this.connection.textContent = isLive ? '' : say('reconnecting');
       },
       gone: (problem) => {

@@ -14,6 +14,11 @@ class App {
     this.sessions = new SessionList(byId('sessions'));
     this.showSide(login);
     byId('skip').textContent = say('skip');
+    byId('skip').addEventListener('click', (event) => {
+      // The part of the address behind `#` names what is shown.
+      event.preventDefault();
+      byId('main').focus();
+    });
     byId('menu').setAttribute('aria-label', say('menu'));
     byId('menu').addEventListener('click', () => this.toggleSide());
     byId('app').hidden = false;

@@ -6,8 +6,9 @@ import { say } from './languages.js';
 // A text that is cut, with a button for the rest.
 export function textView(text, name = 'pre') {
   const shown = visible(text);
-  if (shown.length <= LONG) return element(name, { className: 'value', textContent: shown, dir: 'auto' });
-  const view = element(name, { className: 'value', textContent: `${shown.slice(0, LONG)}…`, dir: 'auto' });
+  const fields = { className: 'value', dir: 'auto', tabIndex: name === 'pre' ? 0 : null };
+  if (shown.length <= LONG) return element(name, { ...fields, textContent: shown });
+  const view = element(name, { ...fields, textContent: `${shown.slice(0, LONG)}…` });
   const all = button(say('show_all', { n: shown.length.toLocaleString() }), () => {
     // Very long texts would stop the browser.
     view.textContent = shown.slice(0, LONGEST);
