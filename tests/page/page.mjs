@@ -245,6 +245,25 @@ const scenarios = {
     await page.getByText('there is no session').waitFor();
   },
 
+  // A server that died with a call: the person decides, twice.
+  async unknown(browser) {
+    const page = await opened(browser, { viewport: { width: 800, height: 700 } });
+    await page.goto(url);
+    await say(page, 'Pay 7');
+    const card = page.locator('.card');
+    const again = card.getByRole('button', { name: 'Run again' });
+    await again.waitFor();
+    await shot(page, 'unknown');
+    await isAccessible(page);
+    const first = await again.elementHandle();
+    await again.click();
+    await page.waitForFunction((old) => !old.isConnected, first);
+    await card.getByRole('button', { name: 'Do not run' }).click();
+    await ended(page, 0);
+    assert.equal(await card.getAttribute('data-state'), 'unknown');
+    await shot(page, 'unknown-told');
+  },
+
   // A session of 1,000 messages opens at once.
   async long(browser) {
     const { id: session } = await api('POST', '/sessions');

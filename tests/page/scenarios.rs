@@ -6,7 +6,7 @@ use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::harness::{Gateway, Kept, kept};
+use crate::harness::{Gateway, Kept, McpServer, kept};
 
 /// Every call of a tool asks a person.
 const ASKS: &str = "[policy.tools]\n\"*\" = \"ask\"\n";
@@ -88,6 +88,27 @@ async fn what_a_tool_gives_is_shown_as_what_it_is_and_esc_stops_a_turn() {
     gate.reached().await;
     browser.done().await;
     browser.ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_call_of_unknown_outcome_asks_whether_it_runs_again() {
+    let files = Kept::new();
+    let server = McpServer::new(json!({
+        "tools": [{ "name": "pay", "description": "Pays.", "inputSchema": { "type": "object" } }],
+        "calls": { "pay": [{ "die": 3 }] },
+    }));
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("bank__pay", &json!({ "sum": 7 })),
+        ScriptTurn::text("It is unknown whether it was paid."),
+    ])
+    .await;
+    let policy = "[policy]\nunknown = \"ask\"\n[policy.tools]\n\"*\" = \"allow\"\n";
+    let run = files.gateway().servers([("bank", server.entry())]);
+    let gateway = Gateway::listening(run.at_with(&claude.base_url(), policy).start()).await;
+    Browser::start("unknown", gateway.address()).ends().await;
+    assert_eq!(server.count("call pay"), 2, "{:?}", server.log());
     kept(&claude);
     gateway.end().await;
 }

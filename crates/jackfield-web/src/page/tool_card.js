@@ -82,7 +82,7 @@ export class ToolCard {
   waits(wait) {
     this.setState('waiting');
     if (wait.kind === 'client_result') {
-      this.note(say('ask_client_result'));
+      this.ask.replaceChildren(element('p', { className: 'dim', textContent: say('ask_client_result') }));
       return;
     }
     this.inputFold.open = true;
@@ -97,7 +97,8 @@ export class ToolCard {
   }
 
   closeQuestion(how = 'answered', by = undefined) {
-    if (this.question && !this.question.closed) this.question.close(how, by);
+    if (!this.question) this.ask.replaceChildren();
+    else if (!this.question.closed) this.question.close(how, by);
   }
 
   // Its outcome.
