@@ -223,10 +223,11 @@ async fn the_lines_of_requests_can_be_left_out_and_no_file_is_coloured() {
     gateway.post(CHAT, &json!({})).answered().await.is(400);
     gateway.running.terminate();
     let ran = gateway.running.end().await;
-    // Where it listens, with three base URLs, and that it ended: after its last connection, if the client's was still
+    // Where it listens, with the page and three base URLs, and that it ended: after its last connection, if the client's was still
     // open.
     let own = ran.err.lines().filter(|line| !line.contains("ending; "));
-    assert_eq!(own.count(), 5, "{}", ran.err);
+    assert_eq!(own.count(), 6, "{}", ran.err);
+    ran.says("  Page:              http://127.0.0.1:");
     ran.says("  OpenAI clients:    OPENAI_BASE_URL=http://127.0.0.1:");
     assert!(!ran.err.contains("answered"), "{}", ran.err);
     kept(&claude);

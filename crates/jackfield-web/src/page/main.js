@@ -57,14 +57,22 @@ class App {
 
   // Shows what the address names.
   async show() {
-    const [, place = '', id = ''] = location.hash.split('/');
+    const [, place = '', name = ''] = location.hash.split('/');
+    const id = decoded(name);
     this.toggleSide(false);
-    if (place === 'sessions' && this.view?.session === decodeURIComponent(id) && !this.draft) return;
+    if (place === 'sessions' && this.view?.session === id && !this.draft) return;
     this.view?.close();
     document.title = 'Jackfield';
     const draft = this.draft || '';
     this.draft = '';
-    this.view = await this.made(place, decodeURIComponent(id));
+    const asked = (this.asked = {});
+    const view = await this.made(place, id);
+    if (asked !== this.asked) {
+      // Another place was chosen while this one loaded.
+      view.close();
+      return;
+    }
+    this.view = view;
     this.sessions.mark(this.view.session);
     byId('main').replaceChildren(this.view.root);
     if (this.view instanceof Conversation) this.view.composer.fill(draft);
@@ -136,6 +144,15 @@ class App {
       this.toggleSide(true);
       this.sessions.search.focus();
     }
+  }
+}
+
+// A name in the address; a person may have typed anything.
+function decoded(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
   }
 }
 

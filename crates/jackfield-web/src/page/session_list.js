@@ -9,7 +9,7 @@ export class SessionList {
     this.search = element('input', { type: 'search', placeholder: say('search'), 'aria-label': say('search'), maxLength: 200 });
     this.list = element('ul', { className: 'sessions' });
     this.more = button(say('more'), () => this.load(this.next), { className: 'quiet', hidden: true });
-    this.problem = element('p', { className: 'error', role: 'status' });
+    this.problem = element('p', { role: 'status' });
     root.replaceChildren(element('a', { className: 'button primary', href: '#/new', textContent: say('new_session') }),
       this.search, this.problem, this.list, this.more);
     this.search.addEventListener('input', () => {
@@ -50,11 +50,16 @@ export class SessionList {
       this.list.append(...sessions.map((session) => this.entry(session)));
       this.next = next;
       this.more.hidden = !next;
-      this.problem.textContent = sessions.length || page ? '' : say('no_sessions');
+      this.tell(sessions.length || page ? '' : say('no_sessions'), 'dim');
       this.mark(this.current);
     } catch (error) {
-      if (asked === this.asked) this.problem.textContent = error.message;
+      if (asked === this.asked) this.tell(error.message, 'error');
     }
+  }
+
+  tell(text, kind) {
+    this.problem.textContent = text;
+    this.problem.className = kind;
   }
 
   entry(session) {
