@@ -236,7 +236,20 @@ const scenarios = {
     // The last message again.
     await page.getByRole('button', { name: 'Retry' }).last().click();
     await page.getByText('It stops.').first().waitFor();
-    // A session that another program deletes.
+    // An image and a text file, which are sent again with a retry.
+    const files = [['dot.png', 'image/png', Buffer.from(PIXEL, 'base64')], ['notes.txt', 'text/plain', Buffer.from('Buy bread.')]];
+    await page.locator('input[type=file]').setInputFiles(files.map(([name, mimeType, buffer]) => ({ name, mimeType, buffer })));
+    await page.getByText('notes.txt').waitFor();
+    await isAccessible(page);
+    await say(page, 'What is this?');
+    await page.getByText('A dot and a list.').first().waitFor();
+    await ended(page, 6);
+    assert.equal(await page.locator('.asked img').count(), 1);
+    assert.equal(await page.locator('.files li').count(), 0);
+    await page.getByRole('button', { name: 'Retry' }).last().click();
+    await ended(page, 7);
+    assert.equal(await page.locator('.asked img').count(), 2);
+    // A session that is deleted.
     isAway = true;
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete for good?' }).click();

@@ -81,6 +81,8 @@ async fn what_a_tool_gives_is_shown_as_what_it_is_and_esc_stops_a_turn() {
     }
     turns.push(stuck);
     turns.push(ScriptTurn::text("It stops."));
+    turns.push(ScriptTurn::text("A dot and a list."));
+    turns.push(ScriptTurn::text("Again a dot and a list."));
     let claude = ScriptedClaude::start(turns).await;
     let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
     let mut browser = Browser::start("hostile", gateway.address());

@@ -80,6 +80,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     ("/", HTML, include_bytes!("page/index.html")),
     file!("api.js", JS),
     file!("approvals.js", JS),
+    file!("attachments.js", JS),
     file!("composer.js", JS),
     file!("conversation.js", JS),
     file!("dom.js", JS),

@@ -1,11 +1,12 @@
 // The field for a message, with the model that is asked. Enter sends, Shift and Enter begins a line, Esc stops.
 
 import { ask } from './api.js';
+import { Attachments } from './attachments.js';
 import { button, element, visible } from './dom.js';
 import { say } from './languages.js';
 
 export class Composer {
-  // `actions` has `send(text, model)`, which fails if the message is not taken, and `stop()`.
+  // `actions` has `send(text, model, files)`, which fails if the message is not taken, and `stop()`.
   constructor(actions) {
     this.actions = actions;
     this.text = element('textarea', { rows: 1, placeholder: say('message'), 'aria-label': say('message'), 'aria-keyshortcuts': 'Enter Escape', dir: 'auto' });
@@ -13,8 +14,10 @@ export class Composer {
     this.sendButton = element('button', { type: 'submit', className: 'primary', textContent: say('send') });
     this.stopButton = button(say('stop'), () => this.actions.stop(), { className: 'danger', hidden: true });
     this.problem = element('p', { className: 'error', role: 'alert' });
-    this.root = element('form', { className: 'composer', on: { submit: (event) => this.submit(event) } },
-      this.problem, this.text, element('div', { className: 'buttons' }, this.model, this.stopButton, this.sendButton));
+    this.root = element('form', { className: 'composer', on: { submit: (event) => this.submit(event) } });
+    this.files = new Attachments(this.root);
+    this.root.append(this.problem, this.files.problem, this.files.list, this.text,
+      element('div', { className: 'buttons' }, this.files.input, this.files.button, this.model, this.stopButton, this.sendButton));
     this.text.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) this.submit(event);
     });
@@ -59,14 +62,16 @@ export class Composer {
   async submit(event) {
     event.preventDefault();
     const text = this.text.value;
-    if (!text.trim() || this.busy || this.sending) return;
+    const files = this.files.parts;
+    if ((!text.trim() && files.length === 0) || this.busy || this.sending) return;
     this.sending = true;
     this.sendButton.disabled = true;
     this.problem.textContent = '';
     try {
-      await this.actions.send(text, this.model.value || undefined);
+      await this.actions.send(text, this.model.value || undefined, files);
       // Only now, so that a message that was not taken is not lost.
       if (this.text.value === text) this.fill('');
+      this.files.clear();
     } catch (error) {
       this.problem.textContent = say('not_sent', { why: error.message });
     } finally {

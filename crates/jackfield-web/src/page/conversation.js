@@ -18,7 +18,7 @@ export class Conversation {
     this.connection = element('p', { className: 'connection', role: 'status' });
     this.log = element('div', { className: 'log', role: 'log', 'aria-label': say('conversation'), 'aria-live': 'off' });
     this.composer = new Composer({
-      send: (text, model) => this.send(text, model),
+      send: (text, model, files) => this.send(text, model, files),
       stop: () => this.stopTurn(),
     });
     this.scroll = element('div', { className: 'scroll', tabIndex: -1 }, this.log);
@@ -104,7 +104,7 @@ export class Conversation {
     if (event.event === 'turn_started') {
       this.turns.push(new Turn(event, {
         serverOf: (tool) => this.app.serverOf(tool),
-        retry: (turn) => this.again(turn.message),
+        retry: (turn) => this.again(turn),
         edit: (turn) => this.edit(turn),
         fork: (turn) => this.fork(turn.number),
       }));
@@ -138,17 +138,18 @@ export class Conversation {
     });
   }
 
-  async send(text, model) {
+  async send(text, model, files) {
     // A message that failed and is sent again is the same request.
-    if (!this.pending || this.pending.text !== text || this.pending.model !== model) {
-      this.pending = { text, model, key: randomKey() };
-    }
+    const words = text.trim() ? [{ type: 'text', text }] : [];
+    const message = files.length ? { content: [...words, ...files] } : { message: text };
+    const body = { ...message, mode: 'background', ...(model ? { model } : {}) };
+    const written = JSON.stringify(body);
+    if (this.pending?.written !== written) this.pending = { written, key: randomKey() };
     if (!this.session) {
       this.session = (await ask('/sessions', { method: 'POST' })).id;
       this.app.moved(this.session);
       this.open();
     }
-    const body = { message: text, mode: 'background', ...(model ? { model } : {}) };
     await askOnce(`${sessionPath(this.session)}/turns`, body, this.pending.key);
     this.pending = null;
     this.follows = true;
@@ -164,9 +165,10 @@ export class Conversation {
   }
 
   // The same message once more.
-  async again(text) {
-    if (this.composer.busy || !text) return;
-    this.composer.fill(text);
+  async again(turn) {
+    if (this.composer.busy) return;
+    this.composer.fill(turn.message);
+    this.composer.files.setBlocks(turn.files);
     await this.composer.submit(new Event('submit'));
   }
 

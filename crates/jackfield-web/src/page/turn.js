@@ -20,7 +20,9 @@ export class Turn {
     this.body = element('div', { className: 'reply' });
     this.busy = element('p', { className: 'busy', role: 'status', textContent: say('model_asked') });
     this.foot = element('div', { className: 'foot' });
-    this.message = textOf(event.messages);
+    const blocks = event.messages.filter((one) => one.role === 'user').flatMap((one) => one.blocks);
+    this.message = blocks.filter((block) => block.type === 'text').map((block) => block.text).join('\n');
+    this.files = blocks.filter((block) => block.source);
     this.root = element('section', { className: 'turn', 'aria-label': say('turn_number', { n: event.number }) },
       this.question(event.messages), this.body, this.busy, this.foot);
     this.root.dataset.status = 'running';
@@ -206,11 +208,6 @@ const ACTS = {
 };
 
 const USUAL_ENDS = ['stop', 'tool_calls', 'stop_sequence'];
-
-function textOf(messages) {
-  const blocks = messages.filter((one) => one.role === 'user').flatMap((one) => one.blocks);
-  return blocks.filter((block) => block.type === 'text').map((block) => block.text).join('\n');
-}
 
 // Where a part of an answer comes from: a link to the web alone.
 function sourceView(source) {

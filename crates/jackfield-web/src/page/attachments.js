@@ -1,0 +1,97 @@
+// Files of a message: chosen, dropped or pasted.
+
+import { button, element, visible } from './dom.js';
+import { say } from './languages.js';
+
+export class Attachments {
+  // Files may be dropped on, or pasted into, the `target`.
+  constructor(target) {
+    this.entries = [];
+    this.input = element('input', { type: 'file', multiple: true, hidden: true, 'aria-label': say('attach'), on: { change: () => this.chosen() } });
+    this.button = button('+', () => this.input.click(), { 'aria-label': say('attach'), title: say('attach') });
+    this.problem = element('p', { className: 'error', role: 'alert' });
+    this.list = element('ul', { className: 'files', 'aria-label': say('attached') });
+    target.addEventListener('dragover', (event) => {
+      if (event.dataTransfer.types.includes('Files')) event.preventDefault();
+    });
+    target.addEventListener('drop', (event) => this.take(event, event.dataTransfer));
+    target.addEventListener('paste', (event) => this.take(event, event.clipboardData));
+    this.show();
+  }
+
+  take(event, transfer) {
+    if (transfer.files.length === 0) return;
+    event.preventDefault();
+    this.add(transfer.files);
+  }
+
+  async chosen() {
+    await this.add(this.input.files);
+    this.input.value = '';
+  }
+
+  async add(files) {
+    this.problem.textContent = '';
+    for (const file of files) {
+      try {
+        if (this.entries.length >= MOST_FILES || file.size > MOST_BYTES) throw new Error(say('file_limit', { n: MOST_FILES, mb: MOST_BYTES >> 20 }));
+        const part = await partOf(file);
+        this.entries.push({ name: file.name || part.media_type, part });
+      } catch (error) {
+        this.problem.textContent = `${visible(file.name)}: ${error.message}`;
+      }
+    }
+    this.show();
+  }
+
+  // The files of an earlier message.
+  setBlocks(blocks) {
+    const known = blocks.filter((block) => !block.source.file);
+    this.entries = known.map(({ type, source, title }) => ({ name: title || source.media_type || type, part: { type, ...source, ...(title ? { title } : {}) } }));
+    this.show();
+  }
+
+  get parts() {
+    return this.entries.map((entry) => entry.part);
+  }
+
+  clear() {
+    this.entries = [];
+    this.show();
+  }
+
+  show() {
+    this.list.hidden = this.entries.length === 0;
+    this.list.replaceChildren(...this.entries.map((entry) => element('li', {}, element('bdi', { textContent: visible(entry.name) }),
+      button('×', () => {
+        this.entries = this.entries.filter((other) => other !== entry);
+        this.show();
+      }, { className: 'quiet', 'aria-label': say('remove_file', { name: visible(entry.name) }) }))));
+  }
+}
+
+// A part of a message: a picture, a sound, or a document.
+async function partOf(file) {
+  if (PICTURES.includes(file.type)) return { type: 'image', media_type: file.type, data: await base64(file) };
+  if (file.type.startsWith('audio/')) return { type: 'audio', media_type: file.type, data: await base64(file) };
+  if (file.type === 'application/pdf') return { type: 'document', title: file.name, media_type: file.type, data: await base64(file) };
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer());
+    return { type: 'document', title: file.name, text };
+  } catch {
+    throw new Error(say('file_kind'));
+  }
+}
+
+function base64(file) {
+  return new Promise((done, failed) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result.slice(reader.result.indexOf(',') + 1));
+    reader.onerror = () => failed(reader.error);
+    reader.readAsDataURL(file);
+  });
+}
+
+const PICTURES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+const MOST_FILES = 10;
+const MOST_BYTES = 5 << 20;
