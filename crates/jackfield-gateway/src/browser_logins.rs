@@ -87,6 +87,7 @@ mod tests {
     fn client() -> Arc<Principal> {
         Arc::new(Principal {
             admin: false,
+            endpoints: Vec::new(),
             name: "ann".into(),
             passthrough: None,
             principal: "ann".into(),

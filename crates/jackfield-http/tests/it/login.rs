@@ -16,6 +16,7 @@ use super::harness::gateway;
 fn with_key() -> Gateway {
     let client = Principal {
         admin: false,
+        endpoints: Vec::new(),
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),

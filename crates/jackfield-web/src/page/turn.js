@@ -148,6 +148,11 @@ export class Turn {
     this.note(say('resumed', { n: this.restarts }));
   }
 
+  // A summary replaced the beginning of the conversation, or could not.
+  compacted(event) {
+    this.note(event.why_not ? say('not_compacted') : say('compacted', { n: event.replaced }));
+  }
+
   setStatus(status) {
     this.status = status;
     this.root.dataset.status = status;
@@ -193,6 +198,7 @@ const ACTS = {
   call_ended: (turn, event) => turn.card(event.call.id, event.call.name).ended(event.call),
   call_lost: (turn, event) => turn.card(event.call).lost(event),
   call_started: (turn, event) => turn.card(event.call).started(event.attempt),
+  compacted: (turn, event) => turn.compacted(event),
   reply: (turn, event) => turn.reply(event),
   reply_failed: (turn, event) => turn.replyFailed(event),
   round_started: (turn) => {

@@ -254,7 +254,10 @@ impl EventView {
     pub(crate) fn add_html(&mut self) {
         match self {
             Self::Compacted(compacted) => {
-                compacted.messages.iter_mut().for_each(MessageView::add_html);
+                compacted
+                    .messages
+                    .iter_mut()
+                    .for_each(MessageView::add_html);
             }
             Self::Forked(forked) => forked.messages.iter_mut().for_each(MessageView::add_html),
             Self::Reply(reply) => reply.message.add_html(),
