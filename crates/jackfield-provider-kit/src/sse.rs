@@ -4,6 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
@@ -31,6 +32,8 @@ pub struct RawEvents {
     events: SseByteStream<Pin<Box<dyn BodyChunks>>>,
     /// The number of bytes since the last event.
     event_bytes: Arc<AtomicUsize>,
+    last_id: Option<String>,
+    retry: Option<Duration>,
 }
 
 impl RawEvents {
@@ -49,7 +52,22 @@ impl RawEvents {
         Self {
             events: SseByteStream::new(Box::pin(counted)),
             event_bytes: since,
+            last_id: None,
+            retry: None,
         }
+    }
+
+    /// The last id that the stream has named so far, with or without data, unless it was empty (HTML Standard,
+    /// section 9.2.6, read 2026-11-26).
+    #[must_use]
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// The pause before a new connection that the stream has last asked for.
+    #[must_use]
+    pub const fn retry(&self) -> Option<Duration> {
+        self.retry
     }
 
     /// The next event; `None` at the end of the body.
@@ -62,6 +80,12 @@ impl RawEvents {
         while let Some(block) = self.events.next().await {
             let block = block.map_err(failed)?;
             self.event_bytes.store(0, Ordering::Relaxed);
+            if let Some(id) = block.id {
+                self.last_id = Some(id).filter(|id| !id.is_empty());
+            }
+            if let Some(millis) = block.retry {
+                self.retry = Some(Duration::from_millis(millis));
+            }
             if let Some(data) = block.data {
                 let name = block.event.filter(|name| !name.is_empty());
                 return Ok(Some(RawEvent { data, name }));

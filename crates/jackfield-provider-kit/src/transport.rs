@@ -36,6 +36,8 @@ pub struct Transport {
     plain: Clients,
     reuse: Arc<ConnectionReuse>,
     settings: Arc<TransportSettings>,
+    /// What failures call the setting with the address.
+    url_key: &'static str,
 }
 
 /// A pair of HTTP clients.
@@ -107,7 +109,15 @@ impl Transport {
             plain: Clients::new(&settings, no_roots, false)?,
             reuse: Arc::default(),
             settings: Arc::new(settings),
+            url_key: "base_url",
         })
+    }
+
+    /// The same transport, whose failures call the setting with the address so, instead of `base_url`.
+    #[must_use]
+    pub const fn with_url_key(mut self, key: &'static str) -> Self {
+        self.url_key = key;
+        self
     }
 
     /// Sends a request, and returns the response with any status as soon as its head has arrived.
@@ -118,7 +128,7 @@ impl Transport {
     ///
     /// [`ModelError`], classified: `BeforeSend` only if no connection was made.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
-        let peer = fault::RequestPeer::new(request.uri(), &self.settings);
+        let peer = fault::RequestPeer::new(request.uri(), &self.settings, self.url_key);
         let encrypted = request.uri().scheme_str() == Some("https");
         let clients = if encrypted || self.settings.proxy.is_some() {
             let tls_clients = self.tls_clients().await;

@@ -12,6 +12,7 @@
 //! | `exit` | exits at once, with this code |
 //! | `flood` | this many lines to standard error, at once |
 //! | `garbage` | lines that are not the protocol, to standard output, at once |
+//! | `http` | how it behaves over HTTP, see [`http`] |
 //! | `hang` | reads its input, and never answers |
 //! | `id_last` | the id is the last field of an answer |
 //! | `instructions` | its instructions |
@@ -42,6 +43,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value, json};
 
 mod effects;
+pub mod http;
 mod steps;
 
 /// Serves a script, given as JSON or as the path of a file, until the input ends.
@@ -55,7 +57,7 @@ pub fn serve(script: &str) -> Result<ExitCode, Box<dyn std::error::Error>> {
     } else {
         std::fs::read_to_string(script)?
     };
-    let server = Arc::new(ScriptedMcpServer::new(serde_json::from_str(&text)?));
+    let server = Arc::new(ScriptedMcpServer::new(serde_json::from_str(&text)?, None));
     server.log(&format!("start {}", std::process::id()));
     if let Some(code) = server.script["exit"].as_u64() {
         return Ok(ExitCode::from(u8::try_from(code)?));
@@ -88,6 +90,8 @@ pub fn serve(script: &str) -> Result<ExitCode, Box<dyn std::error::Error>> {
 
 struct ScriptedMcpServer {
     changed: Condvar,
+    /// Where its messages go, unless it is to standard output.
+    front: Option<Arc<http::HttpFront>>,
     script: Value,
     state: Mutex<ScriptedMcpState>,
 }
@@ -104,7 +108,7 @@ struct ScriptedMcpState {
 }
 
 impl ScriptedMcpServer {
-    fn new(script: Value) -> Self {
+    fn new(script: Value, front: Option<Arc<http::HttpFront>>) -> Self {
         let mut tools = script["tools"].as_array().cloned().unwrap_or_default();
         for nth in 0..script["many"].as_u64().unwrap_or(0) {
             tools.push(json!({
@@ -115,6 +119,7 @@ impl ScriptedMcpServer {
         }
         Self {
             changed: Condvar::new(),
+            front,
             script,
             state: Mutex::new(ScriptedMcpState {
                 tools,
@@ -367,6 +372,9 @@ impl ScriptedMcpServer {
 
     /// Writes a whole line.
     fn raw(&self, line: &str) {
+        if let Some(front) = &self.front {
+            return front.carry(line);
+        }
         let mut output = io::stdout().lock();
         let said = writeln!(output, "{line}").and_then(|()| output.flush());
         if said.is_err() {

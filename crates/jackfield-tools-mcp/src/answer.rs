@@ -5,6 +5,8 @@ use rmcp::service::ServiceError;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::failure::LinkFailure;
+
 /// The response to a request, as JSON text that the requester parses.
 ///
 /// It is not parsed here, as a list with one invalid tool is still a list, and as text may be nested deeper than a
@@ -22,6 +24,8 @@ pub(crate) struct RpcAnswer {
 pub(crate) enum RequestError {
     #[error("the connection closed")]
     Closed,
+    #[error("{0}")]
+    Failed(Box<LinkFailure>),
     #[error("it did not answer in time")]
     Late,
     #[error("its answer cannot be read: {0}")]
@@ -45,6 +49,11 @@ pub(crate) fn carried_unreadable(why: String) -> Value {
     serde_json::json!({ "unreadable": why })
 }
 
+/// A failure of the link in the form in which `rmcp` carries it.
+pub(crate) fn carried_failure(failure: &LinkFailure) -> Value {
+    serde_json::json!({ "failed": failure })
+}
+
 impl RpcAnswer {
     /// Converts the carried value back.
     pub(crate) fn from_carried(carried: Value) -> Result<Self, RequestError> {
@@ -61,7 +70,11 @@ impl RpcAnswer {
                 let text = text.clone();
                 Ok(Self { cut_from, text })
             }
-            Value::Object(fields) => {
+            Value::Object(mut fields) => {
+                if let Some(failure) = fields.remove("failed") {
+                    let failure = serde_json::from_value(failure);
+                    return Err(failure.map_or(RequestError::Closed, RequestError::Failed));
+                }
                 let why = fields.get("unreadable").and_then(Value::as_str);
                 Err(why.map_or(RequestError::Closed, |why| {
                     RequestError::Unreadable(why.to_owned())

@@ -114,6 +114,9 @@ impl ServerCall {
             Err(NoReply::Request(RequestError::Refused(error))) => {
                 Ok(CallReply::Finished(self.refusal_result(&error, max_bytes)))
             }
+            Err(NoReply::Request(RequestError::Failed(failure))) => {
+                Err(connection.call_failure(&failure).into())
+            }
             Err(NoReply::Request(RequestError::Unreadable(why))) => {
                 Err(self.unreadable_error(&why))
             }
@@ -145,7 +148,12 @@ impl ServerCall {
             Err(RequestError::Refused(error)) => {
                 handler.deliver(call.refusal_result(&error, max_bytes));
             }
-            Err(RequestError::Closed | RequestError::Late | RequestError::Unreadable(_)) => {}
+            Err(
+                RequestError::Closed
+                | RequestError::Failed(_)
+                | RequestError::Late
+                | RequestError::Unreadable(_),
+            ) => {}
         })
     }
 

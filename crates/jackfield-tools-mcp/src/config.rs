@@ -22,6 +22,9 @@ pub struct ServerConfig {
     pub environment: Vec<(String, String)>,
     /// The working directory of the process; by default that of this process.
     pub folder: Option<PathBuf>,
+    /// The endpoint of a server that is reached over HTTP. No process is started for it then: the command, its
+    /// arguments, its variables and its working directory do not count.
+    pub http: Option<HttpEndpoint>,
     /// The toolbox id, which is the first part of its tools' names.
     pub id: ToolboxId,
     /// How long a call may take in all, regardless of progress.
@@ -43,10 +46,20 @@ impl ServerConfig {
             command: command.into(),
             environment: Vec::new(),
             folder: None,
+            http: None,
             id,
             longest_call: Duration::from_secs(300),
             tools: Patterns::default(),
             trusted: false,
+        }
+    }
+
+    /// A server at this endpoint, with the same defaults.
+    #[must_use]
+    pub fn at(id: ToolboxId, endpoint: HttpEndpoint) -> Self {
+        Self {
+            http: Some(endpoint),
+            ..Self::new(id, String::new())
         }
     }
 
@@ -59,7 +72,12 @@ impl ServerConfig {
         };
         let variables = self.environment.iter();
         let keys = variables.filter(|(name, value)| is_key(name) && value.len() >= MIN_SECRET);
-        keys.map(|(_, value)| value.clone()).collect()
+        let keys = keys.map(|(_, value)| value.clone());
+        // Any header may be a key, also the part of it after its scheme.
+        let headers = self.http.iter().flat_map(|endpoint| &endpoint.headers);
+        let headers = headers.flat_map(|(_, value)| [Some(&**value), value.split(' ').nth(1)]);
+        let headers = headers.flatten().filter(|value| value.len() >= MIN_SECRET);
+        keys.chain(headers.map(str::to_owned)).collect()
     }
 
     /// The longest total time of a call.
@@ -82,10 +100,32 @@ impl fmt::Debug for ServerConfig {
             .field("arguments", &self.arguments)
             .field("environment", &names)
             .field("folder", &self.folder)
+            .field("http", &self.http)
             .field("call_limit", &self.call_limit)
             .field("longest_call", &self.longest_call)
             .field("tools", &self.tools)
             .field("trusted", &self.trusted)
+            .finish()
+    }
+}
+
+/// The endpoint of a server over Streamable HTTP.
+#[derive(Clone, Eq, PartialEq)]
+pub struct HttpEndpoint {
+    /// Headers of every request. Their values are not shown or logged.
+    pub headers: Vec<(String, String)>,
+    /// The URL.
+    pub url: String,
+}
+
+/// Omits the values of headers and the URL's query: some are keys.
+impl fmt::Debug for HttpEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        let url = self.url.split('?').next().unwrap_or_default();
+        f.debug_struct("HttpEndpoint")
+            .field("headers", &names)
+            .field("url", &url)
             .finish()
     }
 }

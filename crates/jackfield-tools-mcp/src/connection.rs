@@ -5,29 +5,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::{ToolCallId, ToolboxId};
+use jackfield_provider_kit::transport::Transport;
 use rmcp::model::{ClientConfig, ClientRequest, Implementation, RequestMetaObject, ServerPeerInfo};
 use rmcp::service::{RunningService, ServiceError, serve_directly};
 use rmcp::{ClientHandler, Peer, RoleClient};
-use tokio::io::BufReader;
 use tokio::sync::{RwLock, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::abandoned::{AbandonedRequests, LateReply};
 use crate::answer::{RequestError, RpcAnswer};
-use crate::child::{Child, Streams};
 use crate::config::{ClientSettings, ServerConfig};
-use crate::container;
+use crate::era::Era;
 use crate::error::ServerFault;
-use crate::handshake::{Era, HandshakeError, client_capabilities, ended_early, negotiate};
-use crate::lines::Lines;
+use crate::failure::{LinkFailure, LinkFailureKind};
+use crate::handshake::{HandshakeError, client_capabilities, ended_early, negotiate};
+use crate::http::{HttpLink, HttpSettings};
+use crate::link::{Link, OF_A_PROCESS, OF_AN_ENDPOINT};
 use crate::listing::Listing;
 use crate::log::Log;
 use crate::mark::RequestsInFlight;
+use crate::process::{EXIT_WAIT, ServerProcess};
 use crate::request::PendingRequest;
-use crate::transport::{ChildPipes, ServerNotices};
-use crate::writer::ServerWriter;
+use crate::transport::{LinkTransport, ServerNotices};
 
 mod tool_list;
 
@@ -40,23 +42,26 @@ pub(crate) struct ServerConnection {
     pub(crate) era: Era,
     /// How the process ended, once known.
     exit_reason: watch::Sender<Option<String>>,
+    id: ToolboxId,
     pub(crate) info: ServerPeerInfo,
+    /// Whether its announcements of the older era come over a stream of their own, which may be closed.
+    is_endpoint: bool,
     /// The last list of tools.
     pub(crate) listing: RwLock<Option<Arc<Listing>>>,
     /// How many times the list of tools was requested.
     listing_count: AtomicU64,
-    /// Whether the server has acknowledged the subscription to list changes, in the newer era.
+    session_lost: watch::Receiver<bool>,
+    /// Whether the server announces list changes at present; not known of a process in the older era.
     subscribed: watch::Receiver<bool>,
     /// The calls that the server may still be working on.
     open_calls: Mutex<HashSet<ToolCallId>>,
     pub(crate) peer: Peer<RoleClient>,
 }
 
-/// A running server with its process, as owned by the supervisor.
+/// A running server, with its process if it has one, as owned by the supervisor.
 pub(crate) struct RunningServer {
-    child: Child,
     pub(crate) connection: Arc<ServerConnection>,
-    follower: JoinHandle<()>,
+    process: Option<ServerProcess>,
     listener: Option<JoinHandle<()>>,
     service: RunningService<RoleClient, DecliningHandler>,
 }
@@ -68,12 +73,13 @@ impl RunningServer {
         settings: &ClientSettings,
         log: &Arc<Log>,
         known_era: Option<Era>,
+        transport: Option<&Transport>,
     ) -> Result<Self, ServerFault> {
         let met = timeout(settings.start_limit, async {
-            match Self::attempt(config, settings, log, known_era).await {
+            match Self::attempt(config, settings, log, known_era, transport).await {
                 // Some old servers exit at the first method that they do not know.
                 Err(HandshakeError::EndedAtProbe) => {
-                    Self::attempt(config, settings, log, Some(Era::Handshake)).await
+                    Self::attempt(config, settings, log, Some(Era::Handshake), transport).await
                 }
                 other => other,
             }
@@ -89,7 +95,10 @@ impl RunningServer {
                     "it did not answer within {} s",
                     settings.start_limit.as_secs_f64()
                 ),
-                "check that this command starts an MCP server over standard input and output",
+                match config.http {
+                    Some(_) => OF_AN_ENDPOINT.not_a_server,
+                    None => OF_A_PROCESS.not_a_server,
+                },
             ),
         };
         Err(with_last_line(fault, log))
@@ -100,82 +109,71 @@ impl RunningServer {
         settings: &ClientSettings,
         log: &Arc<Log>,
         known_era: Option<Era>,
+        transport: Option<&Transport>,
     ) -> Result<Self, HandshakeError> {
-        let (mut child, streams) = Child::start(config, settings).map_err(HandshakeError::Fault)?;
-        let Streams {
-            stderr,
-            stdin,
-            stdout,
-        } = streams;
-        let (stderr_log, follow) = (Arc::clone(log), stderr);
-        let follower = tokio::spawn(async move { stderr_log.follow(follow).await });
         let (changes, ended) = (watch::Sender::new(0), watch::Sender::new(false));
         let (changed, has_ended) = (changes.subscribe(), ended.subscribe());
+        let lost = watch::Sender::new(false);
+        let session_lost = lost.subscribe();
         let listening = watch::Sender::new(false);
         let listener_changes = changes.clone();
         let is_listening = listening.subscribe();
+        let (mut link, process): (Box<dyn Link>, Option<ServerProcess>) = match &config.http {
+            None => {
+                let started = ServerProcess::start(config, settings, log);
+                let (process, link) = started.map_err(HandshakeError::Fault)?;
+                (link, Some(process))
+            }
+            Some(endpoint) => {
+                let http = HttpSettings {
+                    changes: changes.clone(),
+                    expose_faults: settings.expose_faults,
+                    id: config.id.clone(),
+                    max_message: settings.max_message,
+                    subscribed: listening.clone(),
+                };
+                let link = HttpLink::open(endpoint, transport, http);
+                (Box::new(link.map_err(HandshakeError::Fault)?), None)
+            }
+        };
         let notices = ServerNotices {
             changes,
             ended,
+            session_lost: lost,
             subscribed: listening.clone(),
             log: Arc::clone(log),
         };
-        let mut lines = Lines::new(
-            BufReader::with_capacity(64 << 10, stdout),
-            settings.max_message,
-        );
-        let writer = ServerWriter::new(stdin);
         let identity = (settings.version.as_str(), settings.probe);
-        let met = match negotiate(&mut lines, &writer, &notices, known_era, identity).await {
+        let met = match negotiate(&mut *link, &notices, known_era, identity).await {
             Ok(met) => met,
             Err(missed) => {
-                let ended = timeout(EXIT_WAIT, child.wait_for_exit()).await.ok();
-                // It did not exit because of the probe, which it has not read; another start would end in the same
-                // way.
-                let unread = matches!(missed, HandshakeError::EndedAtProbe)
-                    && writer.was_read().await == Some(false);
-                let missed = if unread {
-                    HandshakeError::Fault(ended_early())
-                } else {
-                    missed
-                };
-                // The last lines of standard error may still be unread.
-                let _late = timeout(EXIT_WAIT, follower).await;
-                drop(writer);
-                let code = child.code();
-                tokio::spawn(child.shutdown());
-                if ended.is_some()
-                    && let Some(fault) = container::explain(config, code, &log.lines())
-                {
-                    return Err(HandshakeError::Container(fault));
-                }
-                return Err(match (missed, ended) {
-                    (HandshakeError::Fault(fault), Some(ended)) => HandshakeError::Fault(
-                        ServerFault::new(format!("{}: {ended}", fault.reason), fault.advice),
-                    ),
-                    (missed, _) => missed,
+                return Err(match process {
+                    Some(process) => process.explain(missed, link, config, log).await,
+                    None => missed,
                 });
             }
         };
         let abandoned = Arc::new(AbandonedRequests::default());
-        let pipes = ChildPipes {
+        let transport = LinkTransport {
             abandoned: Arc::clone(&abandoned),
-            lines,
-            notices,
             in_flight: Arc::new(RequestsInFlight::default()),
-            writer,
+            link,
+            notices,
         };
         let handler = DecliningHandler::new(&settings.version);
-        let service = serve_directly(handler, pipes, Some(met.peer.clone()));
+        let service = serve_directly(handler, transport, Some(met.peer.clone()));
         let connection = Arc::new(ServerConnection {
             abandoned,
             changes: changed,
             ended: has_ended,
             era: met.era,
             exit_reason: watch::Sender::new(None),
+            id: config.id.clone(),
             info: met.peer,
+            is_endpoint: config.http.is_some(),
             listing: RwLock::new(None),
             listing_count: AtomicU64::new(0),
+            session_lost,
             subscribed: is_listening,
             open_calls: Mutex::default(),
             peer: service.peer().clone(),
@@ -184,9 +182,8 @@ impl RunningServer {
         let listener = needs_listener
             .then(|| tokio::spawn(listen(connection.peer.clone(), listening, listener_changes)));
         Ok(Self {
-            child,
             connection,
-            follower,
+            process,
             listener,
             service,
         })
@@ -196,12 +193,20 @@ impl RunningServer {
     pub(crate) async fn wait_for_exit(&mut self) -> String {
         let mut output = self.connection.ended.clone();
         let silence = async { output.wait_for(|ended| *ended).await.is_ok() };
-        let ended = tokio::select! {
-            ended = self.child.wait_for_exit() => ended,
-            _ = silence => {
-                // The exit status may be available in a moment.
-                let ended = timeout(EXIT_WAIT, self.child.wait_for_exit()).await;
-                ended.unwrap_or_else(|_| "it closed its output".to_owned())
+        let ended = match &mut self.process {
+            Some(process) => {
+                tokio::select! {
+                    ended = process.wait_for_exit() => ended,
+                    _ = silence => {
+                        // The exit status may be available in a moment.
+                        let ended = timeout(EXIT_WAIT, process.wait_for_exit()).await;
+                        ended.unwrap_or_else(|_| "it closed its output".to_owned())
+                    }
+                }
+            }
+            None => {
+                let _ended = silence.await;
+                "its session has ended".to_owned()
             }
         };
         self.connection.set_exit_reason(&ended);
@@ -212,9 +217,8 @@ impl RunningServer {
     /// is bounded.
     pub(crate) async fn shutdown(self) {
         let Self {
-            child,
             connection,
-            follower,
+            process,
             listener,
             mut service,
         } = self;
@@ -226,9 +230,9 @@ impl RunningServer {
         cancellations.close();
         let _late = timeout(CLOSING, cancellations.wait()).await;
         let _closed = service.close_with_timeout(CLOSING).await;
-        child.shutdown().await;
-        // Another process may have inherited standard error; do not wait for it.
-        let _late = timeout(EXIT_WAIT, follower).await;
+        if let Some(process) = process {
+            process.shutdown().await;
+        }
     }
 }
 
@@ -238,11 +242,34 @@ impl ServerConnection {
         !*self.ended.borrow() && !self.peer.is_transport_closed()
     }
 
-    /// Whether the server announces list changes: in the newer era only while the subscription is active.
+    /// Whether the server announces list changes: in the newer era, and over HTTP, only while it has a stream for
+    /// them.
     pub(crate) fn announces_changes(&self) -> bool {
         match self.era {
-            Era::Handshake => can_announce(&self.info),
+            Era::Handshake => {
+                can_announce(&self.info) && (!self.is_endpoint || *self.subscribed.borrow())
+            }
             Era::Stateless => *self.subscribed.borrow(),
+        }
+    }
+
+    /// Whether the server has forgotten the session, so that a request that it refused may be made in a new one.
+    pub(crate) fn has_lost_session(&self) -> bool {
+        *self.session_lost.borrow()
+    }
+
+    /// The failure of a call that has no answer because of the link.
+    pub(crate) fn call_failure(&self, failure: &LinkFailure) -> ToolFailure {
+        let kind = match failure.kind {
+            LinkFailureKind::Protocol => ToolFailureKind::ProtocolViolation,
+            LinkFailureKind::Timeout => ToolFailureKind::Timeout,
+            LinkFailureKind::Unavailable => ToolFailureKind::Unavailable,
+        };
+        let message = format!("the server `{}`: {failure}", self.id);
+        if failure.not_sent {
+            ToolFailure::not_sent(kind, message)
+        } else {
+            ToolFailure::unknown(kind, message)
         }
     }
 
@@ -365,6 +392,7 @@ async fn listen(
     use rmcp::model::{
         SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams,
     };
+    let mut pause = RESUBSCRIBE_PAUSE;
     loop {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let params = SubscriptionsListenRequestParams::new(filter);
@@ -372,13 +400,16 @@ async fn listen(
         let request = ClientRequest::SubscriptionsListenRequest(request);
         // The response ends the subscription. Its events arrive as ordinary notifications.
         let ended = peer.send_request(request).await;
-        listening.send_replace(false);
+        if listening.send_replace(false) {
+            pause = RESUBSCRIBE_PAUSE;
+        }
         // Changes are missed from here until the next subscription, so count one.
         changes.send_modify(|times| *times += 1);
         match ended {
             Err(ServiceError::McpError(_) | ServiceError::TransportClosed) => return,
-            Ok(_) | Err(_) => sleep(RESUBSCRIBE_PAUSE).await,
+            Ok(_) | Err(_) => sleep(pause).await,
         }
+        pause = pause.saturating_mul(2).min(LONGEST_RESUBSCRIBE_PAUSE);
     }
 }
 
@@ -405,9 +436,9 @@ impl ClientHandler for DecliningHandler {
 
 /// The time limit for sending the last cancellations, and for closing the connection.
 const CLOSING: Duration = Duration::from_millis(500);
-/// How long to wait for the exit status after the output has ended.
-const EXIT_WAIT: Duration = Duration::from_millis(500);
 /// The pause before a subscription that the server has ended is requested again.
 const RESUBSCRIBE_PAUSE: Duration = Duration::from_secs(5);
+/// The longest such pause, at a server that acknowledges none.
+const LONGEST_RESUBSCRIBE_PAUSE: Duration = Duration::from_secs(300);
 /// The most calls without a result that are remembered per process.
 const MAX_OPEN_FILES: usize = 4096;

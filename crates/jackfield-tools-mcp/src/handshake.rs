@@ -8,24 +8,14 @@ use std::time::Duration;
 
 use rmcp::model::{ProtocolVersion, ServerCapabilities, ServerPeerInfo};
 use serde_json::{Value, json};
-use tokio::io::AsyncBufRead;
 use tokio::time::timeout_at;
 
 use crate::clock::after;
+use crate::era::Era;
 use crate::error::ServerFault;
-use crate::lines::Lines;
+use crate::link::{Link, LinkEvent, OF_A_PROCESS, Outgoing};
 use crate::message::{ReadMessage, ServerMessage};
 use crate::transport::ServerNotices;
-use crate::writer::ServerWriter;
-
-/// The era of the protocol that a server speaks.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Era {
-    /// With a handshake: 2024-11-05 to 2025-11-25.
-    Handshake,
-    /// Without a handshake, each request stands alone: 2026-07-28 and later.
-    Stateless,
-}
 
 /// The result of a successful handshake.
 pub(crate) struct HandshakeOutcome {
@@ -44,26 +34,27 @@ pub(crate) enum HandshakeError {
 }
 
 /// Detects the era of the server, and performs the handshake in the older one.
-pub(crate) async fn negotiate<R: AsyncBufRead + Unpin>(
-    lines: &mut Lines<R>,
-    writer: &ServerWriter,
+pub(crate) async fn negotiate(
+    link: &mut dyn Link,
     notices: &ServerNotices,
     known_era: Option<Era>,
     (version, probe): (&str, Duration),
 ) -> Result<HandshakeOutcome, HandshakeError> {
     let mut handshake = Handshake {
         sent: Vec::new(),
-        lines,
+        link,
         notices,
         version,
-        writer,
     };
     if known_era == Some(Era::Handshake) {
         handshake.send_request(INITIALIZE);
     } else {
         handshake.send_request(PROBE);
         match timeout_at(after(probe), handshake.next_reply()).await {
-            Ok(Ok(HandshakeReply::Completed(met))) => return Ok(*met),
+            Ok(Ok(HandshakeReply::Completed(met))) => {
+                handshake.link.settle(met.era, &met.peer);
+                return Ok(*met);
+            }
             Ok(Ok(HandshakeReply::Ended)) => return Err(HandshakeError::EndedAtProbe),
             Ok(Ok(HandshakeReply::Refused(_))) | Err(_) => {}
             Ok(Err(fault)) => return Err(HandshakeError::Fault(fault)),
@@ -77,6 +68,7 @@ pub(crate) async fn negotiate<R: AsyncBufRead + Unpin>(
             .map_err(HandshakeError::Fault)?
         {
             HandshakeReply::Completed(met) => {
+                handshake.link.settle(met.era, &met.peer);
                 if met.era == Era::Handshake {
                     let done = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
                     handshake.send(&done);
@@ -95,7 +87,7 @@ pub(crate) async fn negotiate<R: AsyncBufRead + Unpin>(
             HandshakeReply::Refused(reason) if handshake.is_all_refused() => {
                 return Err(HandshakeError::Fault(ServerFault::new(
                     format!("it answers neither `server/discover` nor `initialize`: {reason}"),
-                    "check that this command starts an MCP server over standard input and output",
+                    handshake.link.advice().not_a_server,
                 )));
             }
             HandshakeReply::Refused(_) => {}
@@ -105,7 +97,7 @@ pub(crate) async fn negotiate<R: AsyncBufRead + Unpin>(
 
 /// The fault of a server that ended without any answer.
 pub(crate) fn ended_early() -> ServerFault {
-    ServerFault::new("it ended before it had answered", LOOK_AT_THE_LOG)
+    ServerFault::new("it ended before it had answered", OF_A_PROCESS.ended)
 }
 
 /// The client's capabilities, which every request of the newer era contains.
@@ -116,13 +108,12 @@ pub(crate) fn client_capabilities() -> Value {
     })
 }
 
-struct Handshake<'a, R> {
+struct Handshake<'a> {
     /// The requests sent so far, and whether each was refused.
     sent: Vec<(&'static str, bool)>,
-    lines: &'a mut Lines<R>,
+    link: &'a mut dyn Link,
     notices: &'a ServerNotices,
     version: &'a str,
-    writer: &'a ServerWriter,
 }
 
 enum HandshakeReply {
@@ -131,10 +122,11 @@ enum HandshakeReply {
     Refused(String),
 }
 
-impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
-    fn send(&self, message: &Value) {
-        // If the write fails, the output ends too, and that is detected.
-        let _unwatched = self.writer.send(message.to_string().into_bytes(), None);
+impl Handshake<'_> {
+    fn send(&mut self, message: &Value) {
+        // If the write fails, the link ends too, or has an event that says so.
+        let message = Outgoing::new(message.to_string().into_bytes());
+        drop(self.link.send(message));
     }
 
     fn send_request(&mut self, id: &'static str) {
@@ -175,11 +167,26 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
     /// Waits for a deciding answer. Cancel safe.
     async fn next_reply(&mut self) -> Result<HandshakeReply, ServerFault> {
         loop {
-            let line = self.lines.next().await;
-            let Ok(Some(line)) = line else {
-                return Ok(HandshakeReply::Ended);
+            let message = match self.link.receive().await {
+                None => return Ok(HandshakeReply::Ended),
+                Some(LinkEvent::Failed { failure, .. }) if failure.is_final => {
+                    return Err(ServerFault::new(failure.reason, failure.advice));
+                }
+                Some(LinkEvent::Failed { id, failure }) => {
+                    let id = id.to_string();
+                    let Some(asked) = self.sent.iter_mut().find(|(asked, _)| *asked == id) else {
+                        continue;
+                    };
+                    asked.1 = true;
+                    return Ok(HandshakeReply::Refused(failure.reason));
+                }
+                Some(LinkEvent::Message(ReadMessage { message, .. })) => message,
+                Some(LinkEvent::Note(line)) => {
+                    self.notices.log.push(&line);
+                    continue;
+                }
             };
-            match ReadMessage::read(line).message {
+            match message {
                 ServerMessage::Answer { answer, id } => {
                     let id = id.to_string();
                     let result: Value = serde_json::from_str(&answer.text).unwrap_or_default();
@@ -239,7 +246,7 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
 
     /// Before the handshake a server may only send `ping`. Any other request gets an error, as the server would
     /// wait otherwise.
-    fn reply(&self, request: &rmcp::model::ServerJsonRpcMessage) {
+    fn reply(&mut self, request: &rmcp::model::ServerJsonRpcMessage) {
         let rmcp::model::JsonRpcMessage::Request(request) = request else {
             return;
         };
@@ -310,5 +317,3 @@ fn shortened(text: &str) -> String {
 /// The ids of the two requests: strings, so that no later request has the same id.
 const INITIALIZE: &str = "hello";
 const PROBE: &str = "probe";
-pub(crate) const LOOK_AT_THE_LOG: &str =
-    "run the command by hand, or look at what it said on standard error";

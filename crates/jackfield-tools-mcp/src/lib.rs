@@ -1,4 +1,4 @@
-//! MCP servers as toolboxes, over standard input and output.
+//! MCP servers as toolboxes, over standard input and output, or over Streamable HTTP.
 //!
 //! An [`McpToolbox`] is one server: it is started on demand, spoken to in either of the protocol's two eras,
 //! restarted when it has ended, and ended with this process. This crate reads no files: the configuration of a
@@ -34,7 +34,8 @@
 //! | `child`, `environment`, [`guard`] | its process: start, environment, and guaranteed end |
 //! | `lines`, `scan`, `repair`, `message` | its output: bounded reading, and repair of invalid JSON |
 //! | `writer`, `mark` | its input, and proof that a request was not sent |
-//! | `transport`, `handshake`, `connection`, `request`, `answer` | the protocol, by means of `rmcp` |
+//! | `link`, `pipes`, `http` | what carries messages: a process's pipes, or HTTP |
+//! | `transport`, `handshake`, `era`, `connection`, `request`, `answer` | the protocol, by means of `rmcp` |
 //! | `listing`, `mapping` | its tools and their results |
 //! | `gate` | review of its tool definitions by the embedding program |
 //! | `call`, `run`, `jobs` | a call: time limits, progress, tasks and questions |
@@ -50,18 +51,24 @@ mod config;
 mod connection;
 mod container;
 mod environment;
+mod era;
 mod error;
+mod failure;
 mod gate;
 pub mod guard;
 mod handshake;
+mod http;
 mod jobs;
 mod lines;
+mod link;
 mod listing;
 mod log;
 mod mapping;
 mod mark;
 mod message;
 mod patterns;
+mod pipes;
+mod process;
 mod repair;
 mod request;
 mod run;
@@ -73,10 +80,11 @@ mod transport;
 mod writer;
 
 pub use call::IDEMPOTENCY_KEY;
-pub use config::{ClientSettings, GuardProgram, ServerConfig};
+pub use config::{ClientSettings, GuardProgram, HttpEndpoint, ServerConfig};
+pub use era::Era;
 pub use error::ServerFault;
 pub use gate::{DefinitionGate, Review};
-pub use handshake::Era;
+
 pub use patterns::Patterns;
 pub use state::{ServerMemory, ServerState};
 pub use toolbox::McpToolbox;

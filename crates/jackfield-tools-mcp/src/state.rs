@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::era::Era;
 use crate::error::ServerFault;
-use crate::handshake::Era;
 
 /// The state of a server.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -3,14 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jackfield_provider_kit::transport::Transport;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::clock::after;
 use crate::config::{ClientSettings, ServerConfig};
 use crate::connection::{RunningServer, ServerConnection};
+use crate::era::Era;
 use crate::error::ServerFault;
-use crate::handshake::Era;
+use crate::link::OF_A_PROCESS;
 use crate::log::Log;
 use crate::state::ServerState;
 
@@ -21,6 +23,8 @@ pub(crate) struct ServerHandle {
     pub(crate) log: Arc<Log>,
     pub(crate) settings: ClientSettings,
     pub(crate) state: watch::Sender<ServerState>,
+    /// The HTTP client for an endpoint, if it is not our own.
+    pub(crate) transport: Option<Transport>,
 }
 
 /// A request to the supervisor.
@@ -146,8 +150,9 @@ impl Supervisor {
         self.set_state(ServerState::Starting);
         let shared = Arc::clone(&self.shared);
         let known_era = *shared.era.lock().unwrap_or_else(PoisonError::into_inner);
-        let starting =
-            RunningServer::start(&shared.config, &shared.settings, &shared.log, known_era);
+        let transport = shared.transport.as_ref();
+        let (config, settings) = (&shared.config, &shared.settings);
+        let starting = RunningServer::start(config, settings, &shared.log, known_era, transport);
         tokio::pin!(starting);
         loop {
             tokio::select! {
@@ -186,10 +191,15 @@ impl Supervisor {
                 biased;
                 ended = running.wait_for_exit() => {
                     running.shutdown().await;
+                    if connection.has_lost_session() {
+                        // The server is there, and sessions end: the next request begins another one.
+                        tracing::debug!(server = %self.shared.config.id, "an MCP server has ended its session");
+                        return SupervisorStep::Wait;
+                    }
                     if since.elapsed() > self.shared.settings.longest_backoff {
                         self.backoff = Backoff::default();
                     }
-                    self.report_failure(ServerFault::new(ended, crate::handshake::LOOK_AT_THE_LOG));
+                    self.report_failure(ServerFault::new(ended, OF_A_PROCESS.ended));
                     return SupervisorStep::Start;
                 }
                 demand = self.commands.recv() => match demand {

@@ -4,20 +4,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use async_trait::async_trait;
-use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{ToolCallId, ToolboxId};
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use jackfield_provider_kit::transport::Transport;
+use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::call::{CallLimits, ServerCall};
 use crate::config::{ClientSettings, ServerConfig};
 use crate::connection::ServerConnection;
+use crate::era::Era;
 use crate::error::ServerFault;
 use crate::gate::{DefinitionGate, review};
-use crate::handshake::Era;
 use crate::jobs::JobHandleForm;
 use crate::listing::{Listing, definitions, usable_tools};
 use crate::log::Log;
@@ -26,7 +28,7 @@ use crate::run::CallRun;
 use crate::state::{ServerMemory, ServerState};
 use crate::supervisor::{ServerHandle, Supervisor, SupervisorCommand};
 
-/// One MCP server over standard input and output.
+/// One MCP server, over standard input and output or over Streamable HTTP.
 ///
 /// It is started by [`start`](Self::start), or by the first request that needs it: a list, unless its tools are
 /// [remembered](Self::remembering), or a call. It is restarted after it has ended by itself, with growing pauses.
@@ -65,6 +67,7 @@ impl McpToolbox {
             log: Arc::new(log),
             settings,
             state: watch::Sender::new(ServerState::Stopped),
+            transport: None,
         };
         Self {
             current: Mutex::default(),
@@ -76,6 +79,17 @@ impl McpToolbox {
             skipped: Mutex::default(),
             shared: Arc::new(shared),
         }
+    }
+
+    /// Reaches the server's endpoint through this HTTP client instead of one of its own: with its proxy, its
+    /// certificates and its time limits.
+    #[must_use]
+    pub fn over(mut self, transport: Transport) -> Self {
+        // Nothing shares the handle before the first request.
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.transport = Some(transport);
+        }
+        self
     }
 
     /// Adds remembered data: the server is offered with these tools, and started by the first call of one of them.
@@ -246,6 +260,17 @@ impl McpToolbox {
         Ok(listing)
     }
 
+    /// The tools of a running server, listed in a new session if the server has forgotten the present one.
+    async fn listed(&self, connection: &mut Arc<ServerConnection>) -> Result<Arc<Listing>, String> {
+        let listed = self.listing(connection).await;
+        if listed.is_ok() || !connection.has_lost_session() {
+            return listed;
+        }
+        let opened = self.open_connection(None).await;
+        *connection = opened.map_err(|fault| fault.to_string())?;
+        self.listing(connection).await
+    }
+
     /// The same list after another review, if a part was refused: a person may have accepted it since.
     async fn review_again(
         &self,
@@ -343,7 +368,7 @@ impl Toolbox for McpToolbox {
             return Ok(tools);
         }
         let fault = match self.open_connection(None).await {
-            Ok(connection) => match self.listing(&connection).await {
+            Ok(mut connection) => match self.listed(&mut connection).await {
                 Ok(listing) => {
                     let listing = self.review_again(&connection, listing).await;
                     return Ok(listing.tools());
@@ -388,28 +413,18 @@ impl Toolbox for McpToolbox {
             let kind = ToolFailureKind::InvalidArguments;
             return Err(ToolFailure::not_sent(kind, "the tools of MCP take a JSON object").into());
         };
-        let fresh_for = run.fresh.then_some(&run.attempt.call);
-        let connection = self.open_connection(fresh_for).await;
-        let connection = connection.map_err(|fault| self.unavailable(&fault))?;
-        if let Some(missing) = self.unknown_tool(&connection, &run.tool.tool).await {
-            return Err(missing.into());
-        }
-        let call = ServerCall {
-            arguments: arguments.clone(),
-            key: run.key.clone(),
-            tool: run.tool.tool.to_string(),
+        let ended = self.call_once(run, arguments, events).await;
+        let (connection, refused) = match ended {
+            Ok(end) => return Ok(end),
+            Err(failed) => failed,
         };
-        connection.begin_call(&run.attempt.call);
-        let call_run = CallRun {
-            connection: &connection,
-            limits: self.limits(run),
-            max_bytes: run.max_bytes,
-        };
-        let ended = call_run.begin(call, events).await;
-        if ended.is_ok() {
-            connection.end_call(&run.attempt.call);
+        // The server has refused the call because it has forgotten the session, so the call was not made.
+        let is_refused = refused.failure.disposition == Disposition::NotSent;
+        if is_refused && connection.is_some_and(|connection| connection.has_lost_session()) {
+            let again = self.call_once(run, arguments, events).await;
+            return again.map_err(|(_, failed)| failed);
         }
-        ended
+        Err(refused)
     }
 
     async fn resume(
@@ -434,6 +449,37 @@ impl Toolbox for McpToolbox {
 }
 
 impl McpToolbox {
+    /// Makes a call on the present connection, which a failure comes with.
+    async fn call_once(
+        &self,
+        run: &ToolRun,
+        arguments: &Map<String, Value>,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, (Option<Arc<ServerConnection>>, ToolError)> {
+        let fresh_for = run.fresh.then_some(&run.attempt.call);
+        let connection = self.open_connection(fresh_for).await;
+        let connection = connection.map_err(|fault| (None, self.unavailable(&fault).into()))?;
+        if let Some(missing) = self.unknown_tool(&connection, &run.tool.tool).await {
+            return Err((Some(connection), missing.into()));
+        }
+        let call = ServerCall {
+            arguments: arguments.clone(),
+            key: run.key.clone(),
+            tool: run.tool.tool.to_string(),
+        };
+        connection.begin_call(&run.attempt.call);
+        let call_run = CallRun {
+            connection: &connection,
+            limits: self.limits(run),
+            max_bytes: run.max_bytes,
+        };
+        let ended = call_run.begin(call, events).await;
+        if ended.is_ok() {
+            connection.end_call(&run.attempt.call);
+        }
+        ended.map_err(|failed| (Some(connection), failed))
+    }
+
     fn limits(&self, run: &ToolRun) -> CallLimits {
         let config = &self.shared.config;
         CallLimits::new(config.max_duration().min(run.time_limit), config.call_limit)

@@ -1,4 +1,4 @@
-//! The transport of `rmcp` over a child process's pipes.
+//! The transport of `rmcp` over a link.
 
 use std::io;
 use std::sync::Arc;
@@ -10,42 +10,41 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::io::AsyncBufRead;
 use tokio::sync::watch;
 
 use crate::abandoned::AbandonedRequests;
-use crate::answer::{RequestError, carried_unreadable};
-use crate::lines::Lines;
+use crate::answer::{RequestError, carried_failure, carried_unreadable};
+use crate::link::{Link, LinkEvent, Outgoing};
 use crate::log::Log;
 use crate::mark::{RequestMark, RequestsInFlight};
 use crate::message::{ReadMessage, ServerMessage};
-use crate::writer::ServerWriter;
 
-/// A child process's pipes as a transport of `rmcp`.
+/// A link as a transport of `rmcp`.
 ///
 /// Requests carry their [`RequestMark`] in the extensions, which are never sent. Responses are passed on unparsed.
 /// Notifications (progress, list changes, log messages) are handled right here, in order: `rmcp` would start a task
 /// for each of them.
-pub(crate) struct ChildPipes<R> {
+pub(crate) struct LinkTransport {
     pub(crate) abandoned: Arc<AbandonedRequests>,
-    pub(crate) lines: Lines<R>,
-    pub(crate) notices: ServerNotices,
     pub(crate) in_flight: Arc<RequestsInFlight>,
-    pub(crate) writer: ServerWriter,
+    pub(crate) link: Box<dyn Link>,
+    pub(crate) notices: ServerNotices,
 }
 
 /// The receivers of a server's notifications.
 pub(crate) struct ServerNotices {
     /// The number of list changes.
     pub(crate) changes: watch::Sender<u64>,
-    /// Whether the server's output has ended.
+    /// Whether the link has ended.
     pub(crate) ended: watch::Sender<bool>,
-    /// Whether the server has acknowledged the subscription to list changes.
+    /// Whether the server has forgotten the session.
+    pub(crate) session_lost: watch::Sender<bool>,
+    /// Whether the server announces list changes at present.
     pub(crate) subscribed: watch::Sender<bool>,
     pub(crate) log: Arc<Log>,
 }
 
-impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
+impl Transport<RoleClient> for LinkTransport {
     type Error = io::Error;
 
     fn send(
@@ -73,17 +72,41 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
         }
         let written = serde_json::to_vec(&message)
             .map_err(io::Error::from)
-            .map(|bytes| self.writer.send(bytes, mark));
+            .map(|bytes| self.link.send(Outgoing { bytes, mark }));
         async move { written?.await }
     }
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            let Ok(Some(line)) = self.lines.next().await else {
+            if *self.notices.session_lost.borrow() {
                 self.notices.ended.send_replace(true);
                 return None;
+            }
+            let ReadMessage { repaired, message } = match self.link.receive().await {
+                None => {
+                    self.notices.ended.send_replace(true);
+                    return None;
+                }
+                Some(LinkEvent::Failed { id, failure }) => {
+                    if failure.session_lost {
+                        // Before its requester learns it, so that a new session is begun then.
+                        self.notices.session_lost.send_replace(true);
+                        self.notices.ended.send_replace(true);
+                    }
+                    self.in_flight.end(&id);
+                    if self.abandoned.take(&id).is_some() {
+                        continue;
+                    }
+                    let result = CustomResult::new(carried_failure(&failure));
+                    let result = ServerResult::CustomResult(result);
+                    return Some(JsonRpcMessage::response(result, id));
+                }
+                Some(LinkEvent::Message(message)) => message,
+                Some(LinkEvent::Note(line)) => {
+                    self.notices.log.push(&line);
+                    continue;
+                }
             };
-            let ReadMessage { repaired, message } = ReadMessage::read(line);
             if repaired {
                 self.notices.log.push(REPAIRED);
             }
@@ -150,12 +173,12 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.writer.close().await;
+        self.link.close().await;
         Ok(())
     }
 }
 
-impl<R> Drop for ChildPipes<R> {
+impl Drop for LinkTransport {
     fn drop(&mut self) {
         self.notices.ended.send_replace(true);
     }

@@ -18,10 +18,12 @@ pub(super) struct RequestPeer {
     connect_timeout: Duration,
     host: Arc<str>,
     read_idle: Duration,
+    /// What the setting with the address is called.
+    url_key: &'static str,
 }
 
 impl RequestPeer {
-    pub(super) fn new(uri: &Uri, settings: &TransportSettings) -> Self {
+    pub(super) fn new(uri: &Uri, settings: &TransportSettings, url_key: &'static str) -> Self {
         let host = match (uri.host(), uri.port_u16()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (Some(host), None) => host.to_owned(),
@@ -31,6 +33,7 @@ impl RequestPeer {
             connect_timeout: settings.connect_timeout,
             host: host.into(),
             read_idle: settings.read_idle,
+            url_key,
         }
     }
 
@@ -47,10 +50,10 @@ impl RequestPeer {
 
     /// The request cannot be sent.
     pub(super) fn unsendable(&self, error: reqwest::Error) -> ModelError {
-        let host = &self.host;
+        let (host, key) = (&self.host, self.url_key);
         let failure = permanent_failure(
             ModelFailureKind::InvalidRequest,
-            format!("the request to {host} cannot be sent: is base_url right?"),
+            format!("the request to {host} cannot be sent: is {key} right?"),
         );
         ModelError::with_source(failure, error.without_url())
     }
@@ -150,20 +153,20 @@ impl RequestPeer {
     }
 
     fn connect_failure(&self, error: &reqwest::Error) -> ModelFailure {
-        let host = &self.host;
+        let (host, key) = (&self.host, self.url_key);
         if error.is_timeout() {
             let seconds = self.connect_timeout.as_secs_f64();
             return before_send(
                 ModelFailureKind::Timeout,
                 format!(
-                    "{host} did not accept a connection within {seconds} s: is the network up, and base_url right?"
+                    "{host} did not accept a connection within {seconds} s: is the network up, and {key} right?"
                 ),
             );
         }
         if error.is_dns() {
             return before_send(
                 ModelFailureKind::Transport,
-                format!("cannot find {host}: is base_url spelled right, and the network up?"),
+                format!("cannot find {host}: is {key} spelled right, and the network up?"),
             );
         }
         if let Some(fault) = cause::<rustls::Error>(error) {
@@ -174,34 +177,28 @@ impl RequestPeer {
                     )
                 } else {
                     format!(
-                        "cannot be sure who {host} is ({why}): is base_url right, and this machine's clock?"
+                        "cannot be sure who {host} is ({why}): is {key} right, and this machine's clock?"
                     )
                 };
                 return permanent_failure(ModelFailureKind::Transport, message);
             }
             return before_send(
                 ModelFailureKind::Transport,
-                format!(
-                    "cannot speak TLS with {host} ({fault}): is base_url right, https included?"
-                ),
+                format!("cannot speak TLS with {host} ({fault}): is {key} right, https included?"),
             );
         }
         match cause::<io::Error>(error).map(io::Error::kind) {
             Some(io::ErrorKind::ConnectionRefused) => before_send(
                 ModelFailureKind::Transport,
-                format!(
-                    "{host} refused the connection: is the server running, and base_url right?"
-                ),
+                format!("{host} refused the connection: is the server running, and {key} right?"),
             ),
             Some(kind) => before_send(
                 ModelFailureKind::Transport,
-                format!(
-                    "cannot connect to {host} ({kind}): is the network up, and base_url right?"
-                ),
+                format!("cannot connect to {host} ({kind}): is the network up, and {key} right?"),
             ),
             None => before_send(
                 ModelFailureKind::Transport,
-                format!("cannot connect to {host}: is the network up, and base_url right?"),
+                format!("cannot connect to {host}: is the network up, and {key} right?"),
             ),
         }
     }

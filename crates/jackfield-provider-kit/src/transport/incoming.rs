@@ -96,7 +96,7 @@ impl Incoming {
     ///
     /// [`ModelError`] if the encoding is unsupported, if the data is invalid for it, or as
     /// [`into_body`](Self::into_body).
-    pub(crate) async fn decompress(mut self) -> Result<Self, ModelError> {
+    pub async fn decompress(mut self) -> Result<Self, ModelError> {
         let encoding_name = self.header("content-encoding").unwrap_or_default();
         let encoding_name = encoding_name.to_owned();
         let encoding = match Encoding::from_header(&encoding_name) {

@@ -47,6 +47,11 @@ impl ScriptedMcpServer {
                 self.answer(id, asked);
             }
             "die" => {
+                if let Some(front) = &self.front {
+                    // What a crash looks like over HTTP: every connection is gone.
+                    front.break_off();
+                    return true;
+                }
                 let code = with.as_i64().and_then(|code| i32::try_from(code).ok());
                 std::process::exit(code.unwrap_or(1));
             }

@@ -33,6 +33,7 @@ impl ServerConnection {
             let answer = match self.request(request, left).await {
                 Ok(answer) => answer,
                 Err(RequestError::Closed) => return Err(self.exit_reason().await),
+                Err(RequestError::Failed(failure)) => return Err(failure.to_string()),
                 Err(RequestError::Late) => {
                     return Err(format!(
                         "it did not list its tools within {} s",

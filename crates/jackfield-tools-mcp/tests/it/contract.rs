@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
+use jackfield_tools_mcp::{ClientSettings, ServerConfig};
 use serde_json::json;
 
 use crate::harness::{Scripted, tool};
@@ -15,20 +16,35 @@ use crate::harness::{Scripted, tool};
 mod handshake {
     //! A server with a handshake.
 
-    jackfield_testkit::toolbox_contract!(super::Of<false>);
+    jackfield_testkit::toolbox_contract!(super::Of<false, false>);
 }
 
 mod stateless {
     //! A server without one.
 
-    jackfield_testkit::toolbox_contract!(super::Of<true>);
+    jackfield_testkit::toolbox_contract!(super::Of<true, false>);
 }
 
-/// A toolbox over a server of the newer era, or of the older one.
-struct Of<const NEW: bool>(Scripted);
+mod http_handshake {
+    //! A server over HTTP with a handshake, which answers in streams of events.
+
+    jackfield_testkit::toolbox_contract!(super::Of<false, true>);
+}
+
+mod http_stateless {
+    //! A server over HTTP without one.
+
+    jackfield_testkit::toolbox_contract!(super::Of<true, true>, except: {
+        an_outcome_after_the_drop_is_handed_on =>
+            "a call is cancelled by closing its stream, which no outcome can come over then",
+    });
+}
+
+/// A toolbox over a server of the newer era, or of the older one, over HTTP or not.
+struct Of<const NEW: bool, const HTTP: bool>(Scripted);
 
 #[async_trait]
-impl<const NEW: bool> ToolboxHarness for Of<NEW> {
+impl<const NEW: bool, const HTTP: bool> ToolboxHarness for Of<NEW, HTTP> {
     async fn fresh() -> Self {
         let hinted = |name: &str, hint: &str| {
             let mut tool = tool(name);
@@ -59,7 +75,12 @@ impl<const NEW: bool> ToolboxHarness for Of<NEW> {
                 "outlive": [{ "wait": "it was done by then" }],
             },
         });
-        Self(Scripted::with(script, |config, _| config.trusted = true))
+        let trust = |config: &mut ServerConfig, _: &mut ClientSettings| config.trusted = true;
+        Self(if HTTP {
+            Scripted::over_http_with(script, trust)
+        } else {
+            Scripted::with(script, trust)
+        })
     }
 
     fn toolbox(&self) -> Arc<dyn Toolbox> {
@@ -102,7 +123,8 @@ impl<const NEW: bool> ToolboxHarness for Of<NEW> {
     }
 
     fn outliving(&self) -> Option<SampleCall> {
-        Some(SampleCall::new("outlive", json!({})))
+        let can_come_late = !(NEW && HTTP);
+        can_come_late.then(|| SampleCall::new("outlive", json!({})))
     }
 
     fn crashing(&self) -> Option<SampleCall> {

@@ -19,7 +19,10 @@ use jackfield_domain::tool::{ToolOrigin, ToolSpec};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::toolbox::{ToolEnd, ToolEvents, Toolbox as _};
-use jackfield_tools_mcp::{ClientSettings, GuardProgram, McpToolbox, ServerConfig};
+use jackfield_testservers::mcp::http::ScriptedMcpHttp;
+use jackfield_tools_mcp::{
+    ClientSettings, GuardProgram, HttpEndpoint, McpToolbox, ServerConfig, ServerMemory,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -27,6 +30,8 @@ use tempfile::TempDir;
 pub(crate) struct Scripted {
     config: ServerConfig,
     folder: TempDir,
+    /// The server, if it is reached over HTTP.
+    pub(crate) http: Option<ScriptedMcpHttp>,
     settings: ClientSettings,
     pub(crate) toolbox: Arc<McpToolbox>,
 }
@@ -56,6 +61,38 @@ impl Scripted {
         Self {
             config,
             folder,
+            http: None,
+            settings,
+            toolbox: Arc::new(toolbox),
+        }
+    }
+
+    /// A server over HTTP with this script, and short times.
+    pub(crate) fn over_http(script: Value) -> Self {
+        Self::over_http_with(script, |_, _| ())
+    }
+
+    /// The same, with other settings.
+    pub(crate) fn over_http_with(
+        mut script: Value,
+        change: impl FnOnce(&mut ServerConfig, &mut ClientSettings),
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        script["effects"] = json!(folder.path().join("effects"));
+        script["log"] = json!(folder.path().join("log"));
+        let http = ScriptedMcpHttp::start(script).unwrap();
+        let endpoint = HttpEndpoint {
+            headers: Vec::new(),
+            url: http.url(),
+        };
+        let mut config = ServerConfig::at(ToolboxId::parse("scripted").unwrap(), endpoint);
+        let mut settings = settings();
+        change(&mut config, &mut settings);
+        let toolbox = McpToolbox::new(config.clone(), settings.clone());
+        Self {
+            config,
+            folder,
+            http: Some(http),
             settings,
             toolbox: Arc::new(toolbox),
         }
@@ -65,6 +102,12 @@ impl Scripted {
     pub(crate) fn restarted(&self) -> Arc<McpToolbox> {
         let (config, settings) = (self.config.clone(), self.settings.clone());
         Arc::new(McpToolbox::new(config, settings))
+    }
+
+    /// The same, with what the first process remembers.
+    pub(crate) fn restarted_with(&self, remembered: ServerMemory) -> McpToolbox {
+        let (config, settings) = (self.config.clone(), self.settings.clone());
+        McpToolbox::new(config, settings).remembering(remembered)
     }
 
     /// The effects of all calls, with the key of each.

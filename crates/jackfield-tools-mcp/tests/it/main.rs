@@ -7,6 +7,8 @@ mod eras;
 mod faults;
 mod gate;
 mod harness;
+mod http;
+mod http_faults;
 mod jobs;
 mod lists;
 mod logged;

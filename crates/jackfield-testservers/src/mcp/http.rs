@@ -1,0 +1,205 @@
+//! The scripted MCP server over Streamable HTTP (MCP specification, "Transports", revisions 2025-03-26 to 2026-07-28,
+//! read 2026-11-26), in this process and on a free port.
+//!
+//! The field `http` of the script is an object with these optional fields:
+//!
+//! | field | meaning |
+//! |---|---|
+//! | `answers` | `"json"`, or `"events"` for streams of events, the default |
+//! | `faults` | what goes wrong with the next messages of a method, in order: `{"tools/call": [fault, …]}`, see below |
+//! | `listens` | offers the stream of its own messages, in the older era |
+//! | `old` | speaks only the transport of 2024-11-05 |
+//! | `sessionless` | gives no session id, in the older era |
+//! | `token` | the value of `authorization` that it wants |
+//!
+//! A fault is an object: `{"status": 500, "type": "text/html", "body": text, "location": url}` (an answer without
+//! looking at the message), `{"close": true}` (no answer at all), `{"run_and_close": true}` (no answer, but the message
+//! is acted on), `{"forget": true}` (forgets all sessions first), `{"other_id": true}` (the answer is that to another
+//! request), `{"silence": true}` (a stream of comments that never has an event), `{"break": true}` (the stream breaks
+//! after an empty event with an id, and can be taken up again), `{"nothing": true}` (no fault).
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+
+use serde_json::{Value, json};
+
+use super::{MODERN, SUBSCRIPTION, ScriptedMcpServer};
+
+mod exchange;
+mod wire;
+
+/// A scripted MCP server over HTTP. Dropping it closes its port.
+pub struct ScriptedMcpHttp {
+    address: SocketAddr,
+    ended: Arc<AtomicBool>,
+    front: Arc<HttpFront>,
+}
+
+impl ScriptedMcpHttp {
+    /// Starts a server with this script on a free port of the loopback address.
+    ///
+    /// # Errors
+    ///
+    /// If no port can be opened.
+    pub fn start(script: Value) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let front = Arc::new(HttpFront::default());
+        let server = Arc::new(ScriptedMcpServer::new(script, Some(Arc::clone(&front))));
+        server.log("start over HTTP");
+        let ended = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&ended);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if is_over.load(Ordering::SeqCst) {
+                    return;
+                }
+                if let Ok(stream) = stream {
+                    let server = Arc::clone(&server);
+                    std::thread::spawn(move || exchange::serve(&server, stream));
+                }
+            }
+        });
+        Ok(Self {
+            address,
+            ended,
+            front,
+        })
+    }
+
+    /// The URL of its endpoint.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// The headers of all requests so far: the method, and the headers by their names in lower case.
+    #[must_use]
+    pub fn requests(&self) -> Vec<(String, HashMap<String, String>)> {
+        self.front.state().requests.clone()
+    }
+
+    /// Forgets all sessions, as after a restart.
+    pub fn forget_sessions(&self) {
+        self.front.state().sessions.clear();
+    }
+}
+
+impl Drop for ScriptedMcpHttp {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.front.break_off();
+        // The thread waits for a connection.
+        let _woken = TcpStream::connect(self.address);
+    }
+}
+
+impl std::fmt::Debug for ScriptedMcpHttp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ScriptedMcpHttp")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Carries the server's messages to the requests that they belong to.
+#[derive(Default)]
+pub(super) struct HttpFront {
+    next: AtomicU64,
+    state: Mutex<FrontState>,
+}
+
+#[derive(Default)]
+struct FrontState {
+    /// The streams that broke, by the id of their last event.
+    broken: HashMap<String, (Value, mpsc::Receiver<Carried>)>,
+    /// The number of faults used so far, by method.
+    faults: HashMap<String, usize>,
+    /// The requests without an answer.
+    open: Vec<OpenRequest>,
+    requests: Vec<(String, HashMap<String, String>)>,
+    sessions: HashSet<String>,
+    /// The streams of the server's own messages.
+    streams: Vec<mpsc::Sender<Carried>>,
+}
+
+struct OpenRequest {
+    id: Value,
+    output: mpsc::Sender<Carried>,
+    /// The progress token.
+    token: Value,
+}
+
+/// What a request's connection is to do.
+enum Carried {
+    BreakOff,
+    Message(Value),
+}
+
+impl HttpFront {
+    fn state(&self) -> MutexGuard<'_, FrontState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// Carries a message of the server.
+    pub(super) fn carry(&self, line: &str) {
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            return;
+        };
+        let mut state = self.state();
+        let token = &message["params"]["progressToken"];
+        let subscription = &message["params"]["_meta"][SUBSCRIPTION];
+        let place = state.open.iter().position(|request| {
+            let is_answer = message["method"].is_null() && request.id == message["id"];
+            is_answer
+                || (!token.is_null() && request.token == *token)
+                || (!subscription.is_null() && request.id == *subscription)
+        });
+        match place {
+            Some(place) if message["method"].is_null() => {
+                let request = state.open.swap_remove(place);
+                let _gone = request.output.send(Carried::Message(message));
+            }
+            Some(place) => {
+                if let Some(request) = state.open.get(place) {
+                    let _gone = request.output.send(Carried::Message(message));
+                }
+            }
+            None if !message["method"].is_null() => {
+                let is_there = |stream: &mpsc::Sender<Carried>| {
+                    stream.send(Carried::Message(message.clone())).is_ok()
+                };
+                state.streams.retain(is_there);
+            }
+            None => {}
+        }
+    }
+
+    /// Closes every connection without an answer.
+    pub(super) fn break_off(&self) {
+        let mut state = self.state();
+        for request in state.open.drain(..) {
+            let _gone = request.output.send(Carried::BreakOff);
+        }
+        for stream in state.streams.drain(..) {
+            let _gone = stream.send(Carried::BreakOff);
+        }
+    }
+
+    /// The fault for the next message of this method.
+    fn fault(&self, script: &Value, method: &str) -> Value {
+        let faults = script["http"]["faults"][method].as_array();
+        let mut state = self.state();
+        let used = state.faults.entry(method.to_owned()).or_default();
+        let fault = faults.and_then(|faults| faults.get(*used)).cloned();
+        *used += 1;
+        fault.unwrap_or_else(|| json!({}))
+    }
+}

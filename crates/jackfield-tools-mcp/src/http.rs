@@ -1,0 +1,201 @@
+//! The link to a server over Streamable HTTP, in both eras (MCP specification, "Transports", revisions 2025-03-26 to
+//! 2026-07-28, read 2026-11-26).
+//!
+//! Each message is one `POST`. Its answer is JSON, or a stream of events that ends with the answer. In the older era a
+//! server may have a session, a stream of its own messages, and streams that are taken up again after a break.
+//!
+//! A request is sent once. Only what does not act (`initialize`, lists) is sent again, and only if the connection was
+//! one that the server was just closing.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_domain::ids::ToolboxId;
+use jackfield_ports::toolbox::LATE_OUTCOME_LIMIT;
+use jackfield_provider_kit::transport::{Transport, TransportSettings};
+use rmcp::model::{RequestId, ServerPeerInfo};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{AbortHandle, JoinSet};
+
+use self::address::Address;
+use self::exchange::{Exchange, Session};
+use self::sent::SentMessage;
+use crate::config::HttpEndpoint;
+use crate::era::Era;
+use crate::error::ServerFault;
+use crate::link::{Link, LinkAdvice, LinkEvent, OF_AN_ENDPOINT, Outgoing, Written};
+
+mod address;
+mod exchange;
+mod failures;
+mod listen;
+mod sent;
+mod stream;
+
+/// The settings of a link, beside its endpoint.
+pub(crate) struct HttpSettings {
+    /// The number of list changes.
+    pub(crate) changes: watch::Sender<u64>,
+    /// Whether failures name the host and the cause; the log has them in any case.
+    pub(crate) expose_faults: bool,
+    pub(crate) id: ToolboxId,
+    /// The longest message that is read whole, in bytes.
+    pub(crate) max_message: usize,
+    /// Whether the server announces list changes at present.
+    pub(crate) subscribed: watch::Sender<bool>,
+}
+
+/// A link to an endpoint.
+pub(crate) struct HttpLink {
+    /// Whether the end of the handshake was told; other messages wait for that.
+    announced: watch::Sender<bool>,
+    events: mpsc::Receiver<LinkEvent>,
+    exchange: Arc<Exchange>,
+    /// The requests in flight, for their cancellation.
+    requests: Vec<(RequestId, AbortHandle)>,
+    tasks: JoinSet<()>,
+}
+
+impl HttpLink {
+    /// Prepares a link. Nothing is sent before the first message.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint is invalid.
+    pub(crate) fn open(
+        endpoint: &HttpEndpoint,
+        transport: Option<&Transport>,
+        settings: HttpSettings,
+    ) -> Result<Self, ServerFault> {
+        let address = Address::of(endpoint)?;
+        let transport = match transport {
+            Some(transport) => transport.clone(),
+            None => Transport::new(TransportSettings::default())
+                .map_err(|error| ServerFault::new(error.to_string(), "check this machine's TLS"))?,
+        };
+        let (sender, events) = mpsc::channel(EVENTS);
+        let exchange = Exchange {
+            address,
+            events: sender,
+            session: Session::default(),
+            settings,
+            transport: transport.with_url_key("its `url`"),
+        };
+        Ok(Self {
+            announced: watch::Sender::new(true),
+            events,
+            exchange: Arc::new(exchange),
+            requests: Vec::new(),
+            tasks: JoinSet::new(),
+        })
+    }
+
+    /// Cancels a request in the way of the present era: by closing its stream, or by the message.
+    fn cancel(&mut self, id: &RequestId, message: SentMessage) -> Written {
+        let place = self.requests.iter().position(|(known, _)| known == id);
+        let request = place.map(|place| self.requests.swap_remove(place).1);
+        if self.exchange.session.era() == Some(Era::Stateless) {
+            if let Some(request) = request {
+                request.abort();
+            }
+            return Box::pin(async { Ok(()) });
+        }
+        if let Some(request) = request {
+            // The answer may still come, and counts for a while.
+            self.tasks.spawn(async move {
+                tokio::time::sleep(LATE_OUTCOME_LIMIT).await;
+                request.abort();
+            });
+        }
+        self.spawn(message, None)
+    }
+
+    /// Sends a message that gets no answer.
+    fn spawn(&mut self, message: SentMessage, announces: Option<watch::Sender<bool>>) -> Written {
+        let (done, ended) = oneshot::channel::<()>();
+        let exchange = Arc::clone(&self.exchange);
+        let mut announced = self.announced.subscribe();
+        self.tasks.spawn(async move {
+            if announces.is_none() {
+                until_announced(&mut announced).await;
+            }
+            exchange.tell(&message).await;
+            if let Some(announces) = announces {
+                announces.send_replace(true);
+            }
+            let _gone = done.send(());
+        });
+        Box::pin(async move {
+            let _ended = ended.await;
+            Ok(())
+        })
+    }
+
+    fn reap(&mut self) {
+        while self.tasks.try_join_next().is_some() {}
+        self.requests.retain(|(_, request)| !request.is_finished());
+    }
+}
+
+#[async_trait]
+impl Link for HttpLink {
+    fn advice(&self) -> &'static LinkAdvice {
+        &OF_AN_ENDPOINT
+    }
+
+    fn settle(&mut self, era: Era, peer: &ServerPeerInfo) {
+        let version = peer.protocol_version.as_str();
+        self.exchange.session.settle(era, version);
+    }
+
+    fn send(&mut self, message: Outgoing) -> Written {
+        self.reap();
+        let (sent, mark) = SentMessage::read(message);
+        let Some(id) = sent.request_id.clone() else {
+            return match (&*sent.method, &sent.cancels) {
+                ("notifications/cancelled", Some(id)) => self.cancel(&id.clone(), sent),
+                ("notifications/initialized", _) => {
+                    self.announced.send_replace(false);
+                    let written = self.spawn(sent, Some(self.announced.clone()));
+                    let (exchange, mut announced) =
+                        (Arc::clone(&self.exchange), self.announced.subscribe());
+                    self.tasks.spawn(async move {
+                        until_announced(&mut announced).await;
+                        exchange.listen().await;
+                    });
+                    written
+                }
+                // A server that asks faster than it takes replies gets no more of them.
+                _ if self.tasks.len() >= MAX_TASKS => Box::pin(async { Ok(()) }),
+                _ => self.spawn(sent, None),
+            };
+        };
+        let exchange = Arc::clone(&self.exchange);
+        let mut announced = self.announced.subscribe();
+        let request = self.tasks.spawn(async move {
+            until_announced(&mut announced).await;
+            exchange.ask(&sent, mark).await;
+        });
+        self.requests.push((id, request));
+        Box::pin(async { Ok(()) })
+    }
+
+    async fn receive(&mut self) -> Option<LinkEvent> {
+        self.events.recv().await
+    }
+
+    async fn close(&mut self) {
+        self.tasks.shutdown().await;
+        self.exchange.end_session().await;
+    }
+}
+
+/// Waits for the end of the handshake to be told.
+async fn until_announced(announced: &mut watch::Receiver<bool>) {
+    let _gone = announced.wait_for(|announced| *announced).await.is_ok();
+}
+
+/// The length of the queue of events; streams wait while it is full.
+const EVENTS: usize = 256;
+/// The most messages under way at which replies to the server are still sent.
+const MAX_TASKS: usize = 1024;

@@ -1,0 +1,360 @@
+//! One message and its answer.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use jackfield_domain::failure::RetryAdvice;
+use jackfield_ports::chat_model::ModelError;
+use jackfield_provider_kit::transport::{Incoming, Transport};
+use rmcp::model::{ErrorData, ProtocolVersion, RequestId};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use url::Url;
+
+use super::HttpSettings;
+use super::address::Address;
+use super::failures;
+use super::sent::{SentMessage, header_value};
+use crate::era::Era;
+use crate::failure::{LinkFailure, LinkFailureKind};
+use crate::link::LinkEvent;
+use crate::mark::RequestMark;
+use crate::message::{ReadMessage, ServerMessage, error_data};
+
+/// An endpoint, and the queue for all that comes from it.
+pub(super) struct Exchange {
+    pub(super) address: Address,
+    pub(super) events: mpsc::Sender<LinkEvent>,
+    pub(super) session: Session,
+    pub(super) settings: HttpSettings,
+    pub(super) transport: Transport,
+}
+
+/// What the handshake has settled.
+#[derive(Default)]
+pub(super) struct Session(Mutex<SessionState>);
+
+#[derive(Default)]
+struct SessionState {
+    era: Option<Era>,
+    /// The id of the session, which a server of the older era may give.
+    id: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+}
+
+impl Session {
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn era(&self) -> Option<Era> {
+        self.lock().era
+    }
+
+    /// Records the outcome of the handshake. A session that the other era's answer began does not count.
+    pub(super) fn settle(&self, era: Era, version: &str) {
+        let mut state = self.lock();
+        state.era = Some(era);
+        state.version = HeaderValue::from_str(version).ok();
+        if era == Era::Stateless {
+            state.id = None;
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.lock().id.is_some()
+    }
+}
+
+impl Exchange {
+    /// Sends a request, and queues its answer or its failure.
+    pub(super) async fn ask(self: Arc<Self>, sent: &SentMessage, mark: Option<RequestMark>) {
+        let Some(id) = &sent.request_id else {
+            return;
+        };
+        if !mark.as_ref().is_none_or(RequestMark::begin) {
+            // It was withdrawn, so its requester is gone.
+            return;
+        }
+        if let Err(failure) = self.answer(sent, id).await {
+            let failure = Box::new(self.told(failure));
+            let id = id.clone();
+            let _gone = self.events.send(LinkEvent::Failed { id, failure }).await;
+        }
+    }
+
+    /// Sends a message that gets no answer.
+    pub(super) async fn tell(&self, sent: &SentMessage) {
+        let why = match self.post(sent).await {
+            // Any status of success will do: some servers answer 200 instead of 202.
+            Ok(incoming) if incoming.status().is_success() => return,
+            Ok(incoming) => format!("it was answered {}", incoming.status()),
+            Err(failure) => failure.reason,
+        };
+        let method = match &*sent.method {
+            "" => "a reply",
+            method => method,
+        };
+        self.note(&format!("[not taken] {method}: {why}")).await;
+    }
+
+    /// Ends the session at the server, which need not agree.
+    pub(super) async fn end_session(&self) {
+        if !self.session.is_open() {
+            return;
+        }
+        let Ok(request) = self.request(Method::DELETE, HeaderMap::new(), Bytes::new()) else {
+            return;
+        };
+        let _late = timeout(ENDING, self.transport.send(request)).await;
+        self.session.lock().id = None;
+    }
+
+    async fn answer(&self, sent: &SentMessage, id: &RequestId) -> Result<(), LinkFailure> {
+        let incoming = self.post(sent).await?;
+        let status = incoming.status();
+        if !status.is_success() {
+            return self.refusal(sent, id, incoming).await;
+        }
+        if sent.method == "initialize" {
+            self.session.lock().id = incoming.headers().get(SESSION).cloned();
+        }
+        let host = self.address.host();
+        match incoming.media_type().as_deref() {
+            Some("application/json") => {
+                let incoming = incoming
+                    .decompress()
+                    .await
+                    .map_err(|error| failed(&error))?;
+                let body = incoming.into_body().await.map_err(|error| failed(&error))?;
+                if self.deliver(body.to_vec(), Some(id)).await {
+                    return Ok(());
+                }
+                let why = "its JSON is no message, or answers another request";
+                Err(failures::no_answer(&host, why))
+            }
+            Some("text/event-stream") => self.read_stream(incoming, id).await,
+            _ if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT => {
+                let why = format!("it says {status}");
+                Err(failures::no_answer(&host, &why))
+            }
+            other => Err(failures::media_type(&host, other)),
+        }
+    }
+
+    /// Sends a message, and returns the head of the answer. Redirects within the origin are followed if they keep
+    /// the method.
+    async fn post(&self, sent: &SentMessage) -> Result<Incoming, LinkFailure> {
+        let mut headers = self.message_headers(sent);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(
+            ACCEPT,
+            HeaderValue::from_static("application/json, text/event-stream"),
+        );
+        let mut url = self.address.url.clone();
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let mut request = self.request(Method::POST, headers.clone(), sent.body.clone())?;
+            *request.uri_mut() = uri(&url)?;
+            let incoming = match self.transport.send(request).await {
+                Ok(incoming) => incoming,
+                Err(error)
+                    if attempts == 1
+                        && sent.is_repeatable()
+                        && error.failure.advice == RetryAdvice::AtOnce =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(failed(&error)),
+            };
+            if !incoming.status().is_redirection() {
+                return Ok(incoming);
+            }
+            let host = self.address.host();
+            let to = incoming.header(LOCATION.as_str());
+            let target = to.and_then(|to| url.join(to).ok());
+            let keeps_method = matches!(incoming.status().as_u16(), 307 | 308);
+            match target {
+                Some(target)
+                    if keeps_method && target.origin() == url.origin() && attempts < MAX_HOPS =>
+                {
+                    url = target;
+                }
+                target => {
+                    let shown = target.map(|target| {
+                        let origin = target.origin().ascii_serialization();
+                        failures::cut(&format!("{origin}{}", target.path()))
+                    });
+                    return Err(failures::redirect(&host, shown.as_deref()));
+                }
+            }
+        }
+    }
+
+    /// An answer without success: an error of the protocol, or a failure.
+    async fn refusal(
+        &self,
+        sent: &SentMessage,
+        id: &RequestId,
+        incoming: Incoming,
+    ) -> Result<(), LinkFailure> {
+        let (host, status) = (self.address.host(), incoming.status());
+        let is_json = incoming.media_type().as_deref() == Some("application/json");
+        let body = incoming.into_error_body().await;
+        let error = is_json.then(|| rpc_error(&body)).flatten();
+        if self.session.is_open() && sent.method != "initialize" {
+            let words = error.as_ref().map(|error| error.message.to_lowercase());
+            // Some servers answer 400 instead of 404 for a session that they do not know.
+            let names_session = words.is_some_and(|words| words.contains("session"));
+            let is_dead = match status.as_u16() {
+                404 => error.as_ref().is_none_or(|error| error.code.0 != -32601),
+                400 => names_session,
+                _ => false,
+            };
+            if is_dead {
+                return Err(failures::session_lost(&host));
+            }
+        }
+        let is_about_access = matches!(status.as_u16(), 401 | 403);
+        match error {
+            Some(error) if !is_about_access => {
+                let id = Some(id.clone());
+                let message = ServerMessage::Error { error, id };
+                self.queue(ReadMessage {
+                    message,
+                    repaired: false,
+                })
+                .await;
+                Ok(())
+            }
+            error => {
+                let is_old = sent.method == "initialize"
+                    && matches!(status.as_u16(), 400 | 404 | 405)
+                    && self.is_old_transport().await;
+                if is_old {
+                    return Err(failures::old_transport(&host));
+                }
+                let words = match error {
+                    Some(error) => failures::cut(&error.message),
+                    None if is_json => failures::cut(&String::from_utf8_lossy(&body)),
+                    // Pages say little.
+                    None => String::new(),
+                };
+                Err(failures::status(&host, status, &words))
+            }
+        }
+    }
+
+    /// A request to the endpoint with the headers of its configuration and of the session.
+    pub(super) fn request(
+        &self,
+        method: Method,
+        mut headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Request<Bytes>, LinkFailure> {
+        headers.extend(
+            self.address
+                .headers
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        {
+            let state = self.session.lock();
+            if let Some(id) = &state.id {
+                headers.insert(SESSION, id.clone());
+            }
+            if let Some(version) = &state.version {
+                headers.insert(VERSION, version.clone());
+            }
+        }
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = uri(&self.address.url)?;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    /// The headers that repeat parts of a message, which the newer era requires.
+    fn message_headers(&self, sent: &SentMessage) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let era = self.session.era();
+        let is_probe = sent.method == "server/discover" && era.is_none();
+        if era != Some(Era::Stateless) && !is_probe {
+            return headers;
+        }
+        if is_probe {
+            let version = ProtocolVersion::V_2026_07_28;
+            if let Ok(version) = HeaderValue::from_str(version.as_str()) {
+                headers.insert(VERSION, version);
+            }
+        }
+        if let Some(method) = header_value(&sent.method) {
+            headers.insert("mcp-method", method);
+        }
+        if let Some(name) = sent.name.as_deref().and_then(header_value) {
+            headers.insert("mcp-name", name);
+        }
+        headers
+    }
+
+    pub(super) async fn queue(&self, message: ReadMessage) {
+        let _gone = self.events.send(LinkEvent::Message(message)).await;
+    }
+
+    pub(super) async fn note(&self, text: &str) {
+        let line = text.as_bytes().to_vec();
+        let _gone = self.events.send(LinkEvent::Note(line)).await;
+    }
+
+    /// The failure as callers may see it.
+    fn told(&self, failure: LinkFailure) -> LinkFailure {
+        if self.settings.expose_faults {
+            return failure;
+        }
+        let server = &self.settings.id;
+        tracing::warn!(%server, "a request to an MCP server has failed: {failure}");
+        LinkFailure {
+            advice: "the log says why".to_owned(),
+            reason: "its endpoint gave no usable answer".to_owned(),
+            ..failure
+        }
+    }
+}
+
+/// The failure of the transport.
+pub(super) fn failed(error: &ModelError) -> LinkFailure {
+    failures::transport(&error.failure)
+}
+
+fn uri(url: &Url) -> Result<http::Uri, LinkFailure> {
+    let uri = url.as_str().parse();
+    uri.map_err(|_| {
+        LinkFailure::unknown(
+            LinkFailureKind::Protocol,
+            "its `url` cannot be used in a request",
+            "correct its `url`",
+        )
+    })
+}
+
+/// The error in a body, if it is a message of the protocol. Its id does not matter: one body belongs to one request.
+fn rpc_error(body: &[u8]) -> Option<ErrorData> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let error = body.get("error").filter(|error| error.is_object())?;
+    error.get("code").filter(|code| code.is_number())?;
+    Some(error_data(&error.to_string()))
+}
+
+/// The header with the id of a session.
+const SESSION: &str = "mcp-session-id";
+/// The header with the revision of the protocol.
+const VERSION: &str = "mcp-protocol-version";
+/// The time limit for the end of a session.
+const ENDING: Duration = Duration::from_millis(400);
+/// The most addresses that one message is sent to, one after another.
+const MAX_HOPS: u32 = 3;

@@ -1,0 +1,38 @@
+//! The stream of a server's own messages, in the older era.
+
+use tokio::time::sleep;
+
+use super::exchange::Exchange;
+use super::stream::{MAX_RETRY, RETRY};
+
+impl Exchange {
+    /// Keeps the stream open as long as the server offers one.
+    pub(super) async fn listen(&self) {
+        let (mut last_id, mut retry) = (None::<String>, RETRY);
+        let mut pause = retry;
+        loop {
+            if let Ok(incoming) = self.open_stream(last_id.as_deref()).await {
+                self.settings.subscribed.send_replace(true);
+                // What was announced before was missed.
+                self.settings.changes.send_modify(|times| *times += 1);
+                let mut events = incoming.into_events();
+                while let Ok(Some(event)) = events.next().await {
+                    pause = retry;
+                    self.deliver(event.data.into_bytes(), None).await;
+                }
+                last_id = events.last_id().map(str::to_owned).or(last_id);
+                if let Some(asked) = events.retry() {
+                    retry = asked.min(MAX_RETRY);
+                    pause = retry;
+                }
+                self.settings.subscribed.send_replace(false);
+                self.settings.changes.send_modify(|times| *times += 1);
+            } else {
+                // Most servers offer no such stream, and say so by any status.
+                return;
+            }
+            sleep(pause).await;
+            pause = pause.saturating_mul(2).clamp(RETRY, MAX_RETRY);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Servers over Streamable HTTP, in both eras.
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test ends where its world fails"
+)]
+
+use std::time::Duration;
+
+use jackfield_ports::toolbox::Toolbox as _;
+use jackfield_tools_mcp::{Era, ServerState};
+use serde_json::{Value, json};
+
+use crate::harness::{Heard, Scripted, run, script, soon, tool};
+
+fn of_era(era: &str, answers: &str, mut script: Value) -> Value {
+    script["era"] = json!(era);
+    script["http"]["answers"] = json!(answers);
+    script
+}
+
+#[tokio::test]
+async fn each_era_is_found_and_called_in_either_form_of_answers() {
+    for (era, found) in [("modern", Era::Stateless), ("legacy", Era::Handshake)] {
+        for answers in ["json", "events"] {
+            let script = of_era(era, answers, script("greet", &json!([{ "text": "hello" }])));
+            let server = Scripted::over_http(script);
+            assert_eq!(server.names().await, ["greet"]);
+            let result = server.result("greet", json!({ "to": "zürich" })).await;
+            assert!(!result.is_error, "{result:?}");
+            let ServerState::Ready { era: met, .. } = server.toolbox.state() else {
+                panic!("{:?}", server.toolbox.state());
+            };
+            assert_eq!(met, found);
+            assert_eq!(server.count("call greet"), 1);
+            server.toolbox.stop().await;
+            let ended = usize::from(found == Era::Handshake);
+            assert_eq!(server.count("the session is ended"), ended);
+            server.kept();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_both_eras_is_spoken_to_in_the_newer_one() {
+    let server = Scripted::over_http(script("greet", &json!([{ "text": "hello" }])));
+    server.result("greet", json!({})).await;
+    assert_eq!(server.count("a session is begun"), 0);
+    server.kept();
+}
+
+#[tokio::test]
+async fn an_older_revision_without_a_session_is_spoken() {
+    let mut script = of_era(
+        "legacy",
+        "json",
+        script("greet", &json!([{ "text": "hello" }])),
+    );
+    script["version"] = json!("2025-03-26");
+    script["http"]["sessionless"] = json!(true);
+    let server = Scripted::over_http(script);
+    server.result("greet", json!({})).await;
+    server.kept();
+}
+
+#[tokio::test]
+async fn progress_arrives_in_order_before_the_answer() {
+    for era in ["modern", "legacy"] {
+        let steps = json!([
+            { "progress": [1, 2, "half"] }, { "progress": [2, 2, "whole"] }, { "text": "done" }
+        ]);
+        let server = Scripted::over_http(of_era(era, "events", script("work", &steps)));
+        let mut heard = Heard::default();
+        let ended = soon(server.toolbox.call(&run("work", json!({})), &mut heard)).await;
+        ended.unwrap();
+        let done: Vec<f64> = heard.progress.iter().map(|(done, _, _)| *done).collect();
+        assert_eq!(done, [1.0, 2.0], "{era}");
+        server.kept();
+    }
+}
+
+#[tokio::test]
+async fn the_headers_of_the_configuration_are_sent_and_its_values_are_not_shown() {
+    let mut script = script("greet", &json!([{ "text": "hello" }]));
+    script["http"]["token"] = json!("Bearer of-good-news");
+    let server = Scripted::over_http_with(script, |config, _| {
+        let headers = &mut config.http.as_mut().unwrap().headers;
+        headers.push(("Authorization".to_owned(), "Bearer of-good-news".to_owned()));
+        let shown = format!("{config:?}");
+        assert!(
+            shown.contains("Authorization") && !shown.contains("of-good-news"),
+            "{shown}"
+        );
+    });
+    server.result("greet", json!({})).await;
+    let requests = server.http.as_ref().unwrap().requests();
+    let with_name = requests
+        .iter()
+        .filter(|(_, headers)| headers.contains_key("mcp-name"));
+    assert_eq!(with_name.count(), 1);
+    server.kept();
+}
+
+#[tokio::test]
+async fn list_changes_come_over_the_stream_of_each_era() {
+    for era in ["modern", "legacy"] {
+        let steps = json!([{ "tools": [tool("grow"), tool("more")] }, { "text": "grown" }]);
+        let mut script = of_era(era, "events", script("grow", &steps));
+        script["list_changed"] = json!(true);
+        script["http"]["listens"] = json!(true);
+        let server = Scripted::over_http(script);
+        assert_eq!(server.names().await, ["grow"], "{era}");
+        let stream = if era == "modern" {
+            "listens"
+        } else {
+            "a stream is open"
+        };
+        server.until(stream, 1).await;
+        server.result("grow", json!({})).await;
+        soon(async {
+            while server.names().await.len() < 2 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
+        server.kept();
+    }
+}
+
+#[tokio::test]
+async fn a_broken_stream_is_taken_up_again_and_the_call_is_made_once() {
+    let mut script = of_era(
+        "legacy",
+        "events",
+        script("greet", &json!([{ "text": "hello" }])),
+    );
+    script["http"]["faults"] = json!({ "tools/call": [{ "break": true }] });
+    let server = Scripted::over_http(script);
+    let result = server.result("greet", json!({})).await;
+    assert!(!result.is_error, "{result:?}");
+    assert_eq!(server.count("a stream is taken up again"), 1);
+    assert_eq!(server.count("call greet"), 1);
+    server.kept();
+}
+
+#[tokio::test]
+async fn a_forgotten_session_is_begun_anew_and_the_refused_call_is_made_once() {
+    for forgets in ["tools/call", "tools/list"] {
+        let mut script = of_era(
+            "legacy",
+            "json",
+            script("greet", &json!([{ "text": "hello" }])),
+        );
+        script["http"]["faults"] = json!({ forgets: [{}, { "forget": true }] });
+        let server = Scripted::over_http(script);
+        server.result("greet", json!({})).await;
+        let result = server.result("greet", json!({})).await;
+        assert!(!result.is_error, "{result:?}");
+        assert_eq!(server.count("a session is begun"), 2, "{forgets}");
+        assert_eq!(server.effects().len(), 2, "{forgets}");
+        server.kept();
+    }
+}
+
+#[tokio::test]
+async fn questions_and_tasks_work_over_http() {
+    let script = json!({
+        "era": "modern",
+        "tools": [tool("long")],
+        "calls": { "long": [{ "task": [
+            { "status": "working", "pollIntervalMs": 50 },
+            { "status": "completed", "result": { "content": [{ "type": "text", "text": "long done" }] } },
+        ] }] },
+    });
+    let server = Scripted::over_http(script);
+    let result = server.result("long", json!({})).await;
+    assert!(format!("{result:?}").contains("long done"), "{result:?}");
+    server.kept();
+}
+
+#[tokio::test]
+async fn a_known_era_is_not_probed_for() {
+    let script = of_era(
+        "legacy",
+        "json",
+        script("greet", &json!([{ "text": "hello" }])),
+    );
+    let server = Scripted::over_http(script);
+    server.list().await;
+    let remembered = server
+        .toolbox
+        .remembered()
+        .expect("what the next start needs");
+    let next = server.restarted_with(remembered);
+    soon(next.start()).await.unwrap();
+    assert_eq!(
+        server.count("said server/discover"),
+        0,
+        "it was refused before it was read"
+    );
+    let posts = server.http.as_ref().unwrap().requests();
+    let probes = posts.iter().filter(|(_, headers)| {
+        headers
+            .get("mcp-method")
+            .is_some_and(|method| method == "server/discover")
+    });
+    assert_eq!(probes.count(), 1);
+}
