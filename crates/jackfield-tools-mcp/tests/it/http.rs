@@ -154,6 +154,7 @@ async fn a_forgotten_session_is_begun_anew_and_the_refused_call_is_made_once() {
         script["http"]["faults"] = json!({ forgets: [{}, { "forget": true }] });
         let server = Scripted::over_http(script);
         server.result("greet", json!({})).await;
+        assert_eq!(server.names().await, ["greet"], "{forgets}");
         let result = server.result("greet", json!({})).await;
         assert!(!result.is_error, "{result:?}");
         assert_eq!(server.count("a session is begun"), 2, "{forgets}");

@@ -115,7 +115,10 @@ async fn a_call_that_has_no_usable_answer_fails_with_what_is_known() {
             assert_eq!(server.effects().len(), *runs, "{era} {fault}");
             server.result("greet", json!({})).await;
             assert_eq!(server.effects().len(), runs + 1, "{era} {fault}");
-            server.kept();
+            // The server had answered the call that a silent stream keeps open, and now it is cancelled.
+            if fault["silence"] != true {
+                server.kept();
+            }
         }
     }
 }
