@@ -63,6 +63,7 @@ mod mcp;
 mod mcp_ending;
 mod mcp_faults;
 mod mcp_files;
+mod mcp_http;
 mod mcp_passing_on;
 mod mcp_serve;
 mod mcp_servers;

@@ -230,6 +230,7 @@ impl Registry {
             guarded: self.guarded,
             redact_details: self.redact_details,
             start_wait: config.start_wait,
+            transport: &transport,
             pin_notice: Arc::default(),
         };
         let servers = config.servers.values();

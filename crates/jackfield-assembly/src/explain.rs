@@ -60,9 +60,18 @@ impl Config {
 }
 
 impl McpServerEntry {
-    /// The configured command, with secrets in its arguments redacted.
+    /// The configured address, if it has one, without what may be a secret in it.
+    #[must_use]
+    pub fn shown_url(&self) -> Option<String> {
+        self.url.as_deref().map(redact::text)
+    }
+
+    /// The configured command, with secrets in its arguments redacted; empty for a server with an address.
     #[must_use]
     pub fn shown_command(&self) -> Vec<String> {
+        if self.url.is_some() {
+            return Vec::new();
+        }
         let arguments = self.arguments.iter().map(|argument| &**argument);
         let mut shown = vec![redact::text(&self.command)];
         shown.extend(redact::arguments(arguments));

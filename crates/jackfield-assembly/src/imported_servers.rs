@@ -87,7 +87,16 @@ fn entry(server: &McpServerEntry) -> Value {
         true => absolute(&server.command),
         false => server.command.to_string(),
     };
-    set("command", json!(command));
+    match &server.url {
+        Some(url) => {
+            set("type", json!("http"));
+            set("url", json!(&**url));
+        }
+        None => set("command", json!(command)),
+    }
+    let headers = server.headers.iter();
+    let headers = headers.map(|(name, value)| (name.to_string(), json!(&**value)));
+    set("headers", Value::Object(headers.collect()));
     set(
         "args",
         json!(

@@ -36,7 +36,7 @@ use crate::place::{Origin, ValueSource};
 pub struct McpServerEntry {
     /// The program's arguments.
     pub arguments: Vec<Arc<str>>,
-    /// The program: a name to look up in `PATH`, or a path.
+    /// The program: a name to look up in `PATH`, or a path. Empty for a server with an address.
     pub command: Arc<str>,
     /// Its purpose, for people.
     pub description: Option<Arc<str>>,
@@ -46,6 +46,8 @@ pub struct McpServerEntry {
     pub environment: Vec<(Arc<str>, Arc<str>)>,
     /// Its working directory, relative to the file that names it.
     pub folder: Option<Arc<str>>,
+    /// The headers of every request, for a server with an address.
+    pub headers: Vec<(Arc<str>, Arc<str>)>,
     /// Its id, the first part of its tools' names.
     pub id: ToolboxId,
     /// Whether it is offered with its cached tools, and started by the first call of one.
@@ -64,6 +66,8 @@ pub struct McpServerEntry {
     pub tools: Patterns,
     /// Whether its safety hints are trusted.
     pub trusted: bool,
+    /// Its address, for a server over Streamable HTTP.
+    pub url: Option<Arc<str>>,
     /// The base of relative paths, and the user's home.
     pub(crate) base: (PathBuf, Option<PathBuf>),
     /// Whether it is this same program.
@@ -93,6 +97,7 @@ impl McpServerEntry {
             enabled: true,
             environment: Vec::new(),
             folder: None,
+            headers: Vec::new(),
             id,
             itself: true,
             lazy: false,
@@ -103,17 +108,19 @@ impl McpServerEntry {
             timeout: None,
             tools: Patterns::default(),
             trusted: true,
+            url: None,
         })
     }
 }
 
 impl fmt::Debug for McpServerEntry {
-    /// Omits the values of variables: some are keys.
+    /// Omits the values of variables and headers: some are keys. The address is redacted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpServerEntry")
             .field("id", &self.id)
             .field("command", &self.command)
             .field("arguments", &self.arguments)
+            .field("url", &self.shown_url())
             .field("enabled", &self.enabled)
             .field("place", &self.place)
             .finish_non_exhaustive()

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use jackfield_testservers::mcp::http::ScriptedMcpHttp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -96,6 +97,37 @@ impl McpServer {
             }
         });
         assert!(gone.await.is_ok(), "one of {starts:?} stays: {log:?}");
+    }
+}
+
+/// A scripted MCP server over HTTP.
+pub(crate) struct McpEndpoint {
+    folder: TempDir,
+    pub(crate) server: ScriptedMcpHttp,
+}
+
+impl McpEndpoint {
+    /// A server of this script.
+    pub(crate) fn new(mut script: Value) -> Self {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        script["log"] = json!(folder.path().join("log"));
+        let server = ScriptedMcpHttp::start(script).expect("a port can be opened");
+        Self { folder, server }
+    }
+
+    /// How it is configured, with more.
+    pub(crate) fn with(&self, more: &Value) -> Value {
+        let mut entry = json!({ "url": self.server.url() });
+        for (name, value) in more.as_object().into_iter().flatten() {
+            entry[name] = value.clone();
+        }
+        entry
+    }
+
+    /// How many lines of the log begin so.
+    pub(crate) fn count(&self, begin: &str) -> usize {
+        let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        log.lines().filter(|line| line.starts_with(begin)).count()
     }
 }
 

@@ -305,7 +305,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "jackfield-tools-mcp",
-        &["jackfield-domain", "jackfield-ports"],
+        &[
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
     ),
     (
         "jackfield-tools-web",

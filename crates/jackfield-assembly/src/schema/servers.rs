@@ -14,13 +14,13 @@ pub(super) fn schema() -> Value {
                 "type": "object",
                 "description": "The servers by their ids",
                 "maxProperties": 200,
-                "additionalProperties": server(fields(), &["command"]),
+                "additionalProperties": server(fields(), &[]),
             },
             "servers": {
                 "type": "array",
                 "description": "The servers",
                 "maxItems": 200,
-                "items": server(listed, &["id", "command"]),
+                "items": server(listed, &["id"]),
             },
         },
         "additionalProperties": false,
@@ -32,6 +32,7 @@ fn server(fields: Map<String, Value>, required: &[&str]) -> Value {
         "type": "object",
         "properties": fields,
         "required": required,
+        "anyOf": [{ "required": ["command"] }, { "required": ["url"] }],
         "additionalProperties": false,
     })
 }
@@ -60,7 +61,7 @@ fn fields() -> Map<String, Value> {
         "additionalProperties": { "type": "string" },
         "description": "Variables that it gets; ${NAME} is filled in",
     });
-    let stdio = |about: &str| json!({ "enum": ["stdio"], "description": about });
+    let kind = |about: &str| json!({ "enum": ["stdio", "http"], "description": about });
     let all = [
         (
             "args",
@@ -80,7 +81,11 @@ fn fields() -> Map<String, Value> {
         ("env", variables),
         (
             "headers",
-            json!({ "type": "object", "description": "Of servers at an address, which are not reached yet" }),
+            json!({
+                "type": "object",
+                "additionalProperties": { "type": "string" },
+                "description": "Headers of every request to a server with a `url`; ${NAME} is filled in",
+            }),
         ),
         (
             "lazy",
@@ -97,15 +102,18 @@ fn fields() -> Map<String, Value> {
             text("How long a call may go without a word of its progress, such as 30s"),
         ),
         ("tools", tools),
-        ("transport", stdio("How it is reached")),
+        (
+            "transport",
+            kind("How it is reached; by default over HTTP if it has a `url`"),
+        ),
         (
             "trust",
             flag("Whether what it says about the safety of its tools is believed"),
         ),
-        ("type", stdio("The same as `transport`")),
+        ("type", kind("The same as `transport`")),
         (
             "url",
-            text("Of servers at an address, which are not reached yet"),
+            text("The address of a server over Streamable HTTP; ${NAME} is filled in"),
         ),
     ];
     let all = all.into_iter();

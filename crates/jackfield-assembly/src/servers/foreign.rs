@@ -1,12 +1,15 @@
 //! Fields of server files that other programs write, and Jackfield does not.
 
+use std::sync::Arc;
+
 use jackfield_tools_mcp::Patterns;
 use serde_json::Value;
 
-use crate::servers::fields::{ServerFields, text, texts};
+use crate::servers::fields::{ServerFields, filled, text, texts};
 use jackfield_engine::near::did_you_mean;
 
 /// Why a server cannot be used.
+#[derive(Clone)]
 pub(crate) enum UnsupportedServer {
     /// It cannot be reached or started yet.
     LeftOut(String),
@@ -32,50 +35,96 @@ pub(crate) fn id(name: &str) -> Result<String, String> {
     }
 }
 
-/// Why the server cannot be reached or started, if so.
-pub(crate) fn unsupported_transport(fields: &mut ServerFields<'_>) -> Option<UnsupportedServer> {
-    let (mut why, mut mendable) = (None, None);
+/// How a server is reached, as far as its fields say.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum NamedTransport {
+    Http,
+    Stdio,
+}
+
+/// The transport that the server names, if any.
+///
+/// # Errors
+///
+/// Why the server cannot be reached.
+pub(crate) fn transport(
+    fields: &mut ServerFields<'_>,
+) -> Result<Option<NamedTransport>, UnsupportedServer> {
+    let (mut named, mut why) = (None, None);
     for name in ["transport", "type"] {
         let Some(said) = fields.take(name, text) else {
             continue;
         };
         if HERE.contains(&&*said) {
+            named = named.or(Some(NamedTransport::Stdio));
             continue;
         }
-        if strsim::osa_distance(&said, HERE[0]) == 1 {
-            let hint = did_you_mean(&said, &HERE[..1]);
-            return Some(UnsupportedServer::Slip(
+        if HTTP.contains(&&*said) {
+            named = named.or(Some(NamedTransport::Http));
+            continue;
+        }
+        let ours = [HERE[0], HTTP[0]];
+        if ours.iter().any(|one| strsim::osa_distance(&said, one) == 1) {
+            let hint = did_you_mean(&said, &ours);
+            return Err(UnsupportedServer::Slip(
                 name,
                 format!("`{said}` is not a transport{hint}"),
             ));
         }
-        why = Some(format!(
-            "servers are not reached over `{said}` yet, but over `{}` alone",
-            HERE[0]
-        ));
+        why = Some(if &*said == "sse" {
+            SSE.to_owned()
+        } else {
+            format!(
+                "servers are not reached over `{said}`, but over `{}` and `{}`",
+                HERE[0], HTTP[0]
+            )
+        });
     }
-    for name in ["url", "headers"] {
-        if fields.find(name).is_some() {
-            why = why.or_else(|| Some(ADDRESS.to_owned()));
-        }
+    match why {
+        Some(why) => Err(UnsupportedServer::LeftOut(why)),
+        None => Ok(named),
+    }
+}
+
+/// Whether the server has an address, under whatever name.
+pub(crate) fn has_url(fields: &mut ServerFields<'_>) -> bool {
+    let foreign = ["serverUrl", "httpUrl"];
+    let is_foreign = foreign.map(|name| fields.find_foreign(name).is_some());
+    fields.find("url").is_some() || is_foreign.contains(&true)
+}
+
+/// The address of the server, under whatever name it stands.
+pub(crate) fn url(fields: &mut ServerFields<'_>) -> Option<Arc<str>> {
+    if fields.find("url").is_some() {
+        return fields.take("url", filled);
     }
     for name in ["serverUrl", "httpUrl"] {
-        if fields.find_foreign(name).is_some() {
-            why = why.or_else(|| Some(ADDRESS.to_owned()));
+        if let Some(value) = fields.find_foreign(name) {
+            return match filled(value) {
+                Ok(url) => Some(url),
+                Err(message) => {
+                    fields.problem(name, message);
+                    None
+                }
+            };
         }
     }
+    None
+}
+
+/// What the server asks a person or another file for, if anything.
+pub(crate) fn missing_input(fields: &mut ServerFields<'_>) -> Option<UnsupportedServer> {
     if fields.find_foreign("envFile").is_some() {
         let message = "its `envFile` is not read yet: give it the variables in `env`";
-        mendable = Some(message.to_owned());
+        return Some(UnsupportedServer::Mendable(message.to_owned()));
     }
-    for name in ["command", "args", "env", "cwd"] {
-        let input_request = fields.find(name).and_then(input);
-        mendable = mendable.or_else(|| input_request.map(|asked| {
-            format!("`${{input:{asked}}}` is not asked for yet: write a variable of the environment, `${{NAME}}`, in its place")
-        }));
-    }
-    let left_out = why.map(UnsupportedServer::LeftOut);
-    left_out.or_else(|| mendable.map(UnsupportedServer::Mendable))
+    let names = ["command", "args", "env", "cwd", "url", "headers"];
+    let asked = names
+        .into_iter()
+        .find_map(|name| fields.find(name).and_then(input))?;
+    Some(UnsupportedServer::Mendable(format!(
+        "`${{input:{asked}}}` is not asked for yet: write a variable of the environment, `${{NAME}}`, in its place"
+    )))
 }
 
 /// The first input that a value asks for.
@@ -117,8 +166,18 @@ pub(crate) fn patterns(fields: &mut ServerFields<'_>, patterns: &mut Patterns) {
     }
 }
 
-const ADDRESS: &str = "servers at an address are not reached yet";
+const SSE: &str = "the transport `sse` of 2024-11-05 is not supported; \
+if the server has an address for Streamable HTTP, often `/mcp` instead of `/sse`, set `url` to that, and `type` to `http`";
 /// The names of other programs for standard input and output; the first one is ours.
 const HERE: [&str; 2] = ["stdio", "local"];
+/// The names of other programs for Streamable HTTP; the first one is ours.
+const HTTP: [&str; 6] = [
+    "http",
+    "streamable-http",
+    "streamableHttp",
+    "streamable_http",
+    "streamablehttp",
+    "remote",
+];
 /// The maximum length of an id, in characters.
 const MAX_ID: usize = 64;

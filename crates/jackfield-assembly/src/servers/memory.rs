@@ -36,7 +36,14 @@ impl ToolListFile {
                 server.trusted,
             )
         );
-        let digest = Digest::of_parts([server.id.as_str(), &parts]).to_hex();
+        let headers = server.headers.iter().map(|(name, _)| &**name);
+        let headers: String = headers.collect::<Vec<_>>().join(" ");
+        // A server without an address keeps the name that its file has always had.
+        let digest = match &server.url {
+            None => Digest::of_parts([server.id.as_str(), &parts]),
+            Some(url) => Digest::of_parts([server.id.as_str(), &parts, url, &headers]),
+        };
+        let digest = digest.to_hex();
         let digest = digest.get(..16).unwrap_or_default();
         Self {
             file: cache

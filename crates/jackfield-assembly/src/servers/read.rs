@@ -13,7 +13,7 @@ use crate::place::ConfigProblem;
 use crate::servers::McpServerEntry;
 use crate::servers::comments::blanked;
 use crate::servers::fields::{FileProblems, ServerFields, duration, filled, flag, text, texts};
-use crate::servers::foreign::{self, UnsupportedServer};
+use crate::servers::foreign::{self, NamedTransport, UnsupportedServer};
 use crate::surroundings::Surroundings;
 use crate::web;
 
@@ -177,7 +177,12 @@ impl<'a> ServersReader<'a> {
         let enabled = fields.take("enabled", flag);
         let disabled = fields.take("disabled", flag);
         let enabled = enabled.unwrap_or(true) && !disabled.unwrap_or(false);
-        let unsupported = foreign::unsupported_transport(&mut fields);
+        let named = foreign::transport(&mut fields);
+        let is_known = named.is_ok();
+        let unsupported = named.as_ref().err();
+        let unsupported = unsupported
+            .cloned()
+            .or_else(|| foreign::missing_input(&mut fields));
         match &unsupported {
             Some(UnsupportedServer::Slip(name, message)) => fields.problem(name, message.as_str()),
             // A disabled server is not worth a remark.
@@ -192,9 +197,38 @@ impl<'a> ServersReader<'a> {
             }
             Some(UnsupportedServer::LeftOut(_) | UnsupportedServer::Mendable(_)) | None => {}
         }
-        let command = fields.take("command", filled);
-        if command.is_none() && unsupported.is_none() && fields.find("command").is_none() {
-            fields.problem("command", "missing: the program that is the server");
+        let has_command = fields.find("command").is_some();
+        let has_url = foreign::has_url(&mut fields);
+        let named = named.ok().flatten();
+        let is_open = named.is_none();
+        let over_http = match named {
+            Some(NamedTransport::Http) => true,
+            Some(NamedTransport::Stdio) => false,
+            None => has_url,
+        };
+        if is_known && is_open && has_command && has_url {
+            let message = "both `command` and `url` are here: a server has one of them, or a `type` that says which counts";
+            fields.problem("url", message);
+        }
+        let (others, owner): (&[&'static str], _) = match over_http {
+            true => (&["args", "cwd", "env"], "command"),
+            false => (&["headers"], "url"),
+        };
+        for name in others {
+            if is_known && fields.find(name).is_some_and(|value| !is_empty(value)) {
+                let message = format!("left out: only a server with a `{owner}` has this");
+                fields.remark(Some(name), message);
+            }
+        }
+        let url = foreign::url(&mut fields).filter(|_| over_http);
+        let headers = headers(&mut fields);
+        let command = fields.take("command", filled).filter(|_| !over_http);
+        if is_known && over_http && !has_url {
+            fields.problem("url", "missing: the address of the server");
+        }
+        if is_known && !over_http && !has_command {
+            let message = "missing: the program that is the server, or its `url`";
+            fields.problem("command", message);
         }
         let id = id.ok();
         let changed = name.filter(|name| id.as_ref().is_some_and(|id| id.as_str() != *name));
@@ -211,6 +245,7 @@ impl<'a> ServersReader<'a> {
             enabled,
             environment: environment(&mut fields),
             folder: fields.take("cwd", filled),
+            headers: if over_http { headers } else { Vec::new() },
             // A server without a valid id has a problem, and is not kept.
             id: id?,
             itself: false,
@@ -224,9 +259,20 @@ impl<'a> ServersReader<'a> {
             timeout: limit(&mut fields, "timeout", duration),
             tools: patterns(&mut fields, self.pages),
             trusted: fields.take("trust", flag).unwrap_or_default(),
+            url,
         };
         fields.finish_shared();
         Some(server)
+    }
+}
+
+/// Whether a field says nothing.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::String(text) => text.is_empty(),
+        Value::Bool(_) | Value::Null | Value::Number(_) => false,
     }
 }
 
@@ -245,32 +291,49 @@ fn limit(
 }
 
 fn environment(fields: &mut ServerFields<'_>) -> Vec<(Arc<str>, Arc<str>)> {
-    let mut variables = Vec::new();
-    let Some(value) = fields.find("env") else {
-        return variables;
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+    let what = "this is no name of an environment variable";
+    named_texts(fields, "env", is_name, what)
+}
+
+fn headers(fields: &mut ServerFields<'_>) -> Vec<(Arc<str>, Arc<str>)> {
+    let is_name = |name: &str| http::HeaderName::try_from(name).is_ok();
+    named_texts(fields, "headers", is_name, "this is no name of a header")
+}
+
+/// Reads an object of texts with free names. A number and a boolean count as text, and `null` as absent.
+fn named_texts(
+    fields: &mut ServerFields<'_>,
+    field: &'static str,
+    is_name: impl Fn(&str) -> bool,
+    what: &str,
+) -> Vec<(Arc<str>, Arc<str>)> {
+    let mut texts = Vec::new();
+    let Some(value) = fields.find(field) else {
+        return texts;
     };
     let Some(table) = value.as_object() else {
-        fields.problem("env", "an object of texts was expected");
-        return variables;
+        fields.problem(field, "an object of texts was expected");
+        return texts;
     };
     for (name, value) in table {
-        let key = format!("env.{name}");
-        if name.is_empty() || name.contains(['=', '\0']) {
-            fields.problem(&key, "this is no name of an environment variable");
+        let key = format!("{field}.{name}");
+        if !is_name(name) {
+            fields.problem(&key, what);
         }
         match value {
             Value::Bool(_) | Value::Number(_) => {
-                variables.push((name.as_str().into(), value.to_string().into()));
+                texts.push((name.as_str().into(), value.to_string().into()));
             }
-            // The server does not get this variable.
+            // The server does not get this one.
             Value::Null => {}
             Value::Array(_) | Value::Object(_) | Value::String(_) => match text(value) {
-                Ok(value) => variables.push((name.as_str().into(), value)),
+                Ok(value) => texts.push((name.as_str().into(), value)),
                 Err(message) => fields.problem(&key, message),
             },
         }
     }
-    variables
+    texts
 }
 
 /// Reads `{"allow": […], "deny": […]}` or a list of allowed tools, and the equivalents of other programs.

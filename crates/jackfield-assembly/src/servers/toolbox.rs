@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use jackfield_domain::tool::ToolSpec;
 use jackfield_engine::{EngineBuilder, ToolboxStatus};
 use jackfield_ports::toolbox::Toolbox;
+use jackfield_provider_kit::transport::Transport;
 use jackfield_tools_mcp::{
-    ClientSettings, Era, GuardProgram, McpToolbox, ServerConfig, ServerFault,
+    ClientSettings, Era, GuardProgram, HttpEndpoint, McpToolbox, ServerConfig, ServerFault,
 };
 
 use crate::expand::expand;
@@ -47,6 +48,8 @@ pub(crate) struct CommonSettings<'a> {
     /// Whether errors that remote clients see omit details of this machine.
     pub(crate) redact_details: bool,
     pub(crate) start_wait: Duration,
+    /// The HTTP client for servers with an address.
+    pub(crate) transport: &'a Transport,
     pub(crate) pin_notice: PinNotice,
 }
 
@@ -111,6 +114,7 @@ impl ServerToolbox {
                     let memory = common.cache.map(|cache| ToolListFile::new(cache, config));
                     let pins = Pins::new(common.data, config, &common.pin_notice);
                     let mcp = McpToolbox::new(server, settings(config, common));
+                    let mcp = mcp.over(common.transport.clone());
                     let start_report = StartReport::new(config.id.clone(), common.redact_details);
                     let running = ManagedServer::new(mcp, memory, pins, config, start_report);
                     let prompt = Prompt::new(running, common.start_wait, common.redact_details);
@@ -340,6 +344,15 @@ fn expand_config(
     for (name, value) in &config.environment {
         let value = fill(&format!("env.{name}"), value)?;
         server.environment.push((name.to_string(), value));
+    }
+    if let Some(url) = &config.url {
+        let url = fill("url", url)?;
+        let filled = config.headers.iter().map(|(name, value)| {
+            let value = fill(&format!("headers.{name}"), value)?;
+            Ok((name.to_string(), value))
+        });
+        let headers = filled.collect::<Result<_, ServerFault>>()?;
+        server.http = Some(HttpEndpoint { headers, url });
     }
     let (base, home) = &config.base;
     let folder = config.folder.as_ref().map(|folder| fill("cwd", folder));

@@ -42,18 +42,22 @@ fn the_file_of_claude_code_is_read_with_all_that_it_has_besides() {
     "asana": {"type": "sse", "url": "https://mcp.asana.example/sse"}
   }
 }"#,
-        &["files"],
+        &["files", "linear"],
         &[
-            ":8: key `mcpServers.linear`: left out: servers are not reached over `http` yet, but over `stdio` alone",
-            ":9: key `mcpServers.asana`: left out: servers are not reached over `sse` yet, but over `stdio` alone",
+            ":9: key `mcpServers.asana`: left out: the transport `sse` of 2024-11-05 is not supported; \
+             if the server has an address for Streamable HTTP, often `/mcp` instead of `/sse`, set `url` to that, and `type` to `http`",
             ": left out, as they are not known: `numStartups`, `installMethod`, `autoUpdates`, `tipsHistory`, \
              `userID`, `oauthAccount`, `theme`, `hasCompletedOnboarding` and 2 more",
         ],
     );
+    let mut servers = config.servers.values();
+    assert_eq!(&*servers.next().unwrap().command, "mcp-files");
+    let linear = servers.next().unwrap();
     assert_eq!(
-        &*config.servers.values().next().unwrap().command,
-        "mcp-files"
+        linear.url.as_deref(),
+        Some("https://mcp.linear.example/mcp")
     );
+    assert_eq!(linear.headers, [("A".into(), "b".into())]);
 }
 
 #[test]
@@ -91,13 +95,12 @@ fn the_file_of_cursor_is_read_with_its_comments() {
   },
 }"#);
     let config = world.load().unwrap();
-    assert_eq!(ids(&config), ["local"]);
-    assert_eq!(
-        config.remarks[0].message,
-        "left out: servers at an address are not reached yet"
-    );
-    assert_eq!(config.remarks[0].place.line, Some(4));
-    let server = config.servers.values().next().unwrap();
+    assert_eq!(ids(&config), ["local", "remote"]);
+    assert_eq!(config.remarks.len(), 0);
+    let mut servers = config.servers.values();
+    let (server, remote) = (servers.next().unwrap(), servers.next().unwrap());
+    assert_eq!(remote.place.line, Some(4));
+    assert_eq!(remote.url.as_deref(), Some("https://x.example/mcp"));
     assert_eq!((&*server.command, server.place.line), ("x//y", Some(7)));
     assert_eq!(
         server
@@ -112,6 +115,14 @@ fn the_file_of_cursor_is_read_with_its_comments() {
         let assembled = Registry::default().assemble(&config, &environment).unwrap();
         let state = assembled.servers[0].state();
         assert_eq!(state == ServerStatus::Stopped, starts, "{state:?}");
+        let state = assembled.servers[1].state();
+        let ServerStatus::Failed { reason, .. } = state else {
+            panic!("{state:?}");
+        };
+        assert_eq!(
+            reason,
+            "its `headers.Authorization` cannot be filled in: the environment variable T is not set"
+        );
     }
 }
 
@@ -124,10 +135,10 @@ fn the_file_of_cline_is_read_and_its_numbers_without_units_are_not() {
   "hosted": {"type": "streamableHttp", "url": "https://x.example", "disabled": false, "timeout": 60},
   "hosted-off": {"type": "streamableHttp", "url": "https://x.example", "disabled": true}
 }}"#,
-        &["files"],
+        &["files", "hosted"],
         &[
             ":2: key `mcpServers.files.timeout`: left out: it is not known of what unit this is; write it as \"60s\"",
-            ":4: key `mcpServers.hosted`: left out: servers are not reached over `streamableHttp` yet, but over `stdio` alone",
+            ":4: key `mcpServers.hosted.timeout`: left out: it is not known of what unit this is; write it as \"60s\"",
             ": left out, as they are not known: `mcpServers.files.autoApprove`, `mcpServers.files.alwaysAllow`, \
              `mcpServers.off.autoApprove`",
         ],
@@ -147,16 +158,15 @@ fn the_file_of_vs_code_is_read_but_for_what_only_it_can_ask_for() {
     "hosted": {"type": "http", "url": "https://x.example/mcp"}
   }
 }"#,
-        &["plain"],
+        &["hosted", "plain"],
         &[
             ":5: key `servers.asks`: left out: `${input:key}` is not asked for yet: write a variable of the environment, `${NAME}`, in its place",
             ":6: key `servers.asks-too`: left out: `${input:key}` is not asked for yet: write a variable of the environment, `${NAME}`, in its place",
             ":7: key `servers.file`: left out: its `envFile` is not read yet: give it the variables in `env`",
-            ":8: key `servers.hosted`: left out: servers are not reached over `http` yet, but over `stdio` alone",
             ": left out, as they are not known: `inputs`, `servers.plain.dev`",
         ],
     );
-    let plain = config.servers.values().next().unwrap();
+    let plain = config.servers.values().nth(1).unwrap();
     let variables = plain.environment.iter();
     let variables: Vec<(&str, &str)> = variables.map(|(name, value)| (&**name, &**value)).collect();
     assert_eq!(variables, [("N", "1"), ("B", "true")]);
@@ -168,10 +178,12 @@ fn the_file_of_windsurf_is_read_and_what_it_disables_is_denied() {
         r#"{"mcpServers": {"figma": {"serverUrl": "https://x.example/mcp"},
             "files": {"command": "x", "disabledTools": ["delete"], "tools": {"deny": ["move"]}},
             "some": {"command": "x", "includeTools": ["read"], "excludeTools": ["write"]}}}"#,
-        &["files", "some"],
-        &[":1: key `mcpServers.figma`: left out: servers at an address are not reached yet"],
+        &["figma", "files", "some"],
+        &[],
     );
     let mut servers = config.servers.values();
+    let figma = servers.next().unwrap();
+    assert_eq!(figma.url.as_deref(), Some("https://x.example/mcp"));
     let (files, some) = (servers.next().unwrap(), servers.next().unwrap());
     assert!(files.tools.admit("read") && !files.tools.admit("delete"));
     assert!(!files.tools.admit("move"));
@@ -220,4 +232,28 @@ fn a_file_of_another_program_can_be_named_as_it_is() {
         ("VS Code, of this project", &None)
     );
     assert_eq!(found[0].servers, ["a", "b"]);
+}
+
+#[test]
+fn servers_with_an_address_are_told_from_those_with_a_command() {
+    let config = check(
+        r#"{"mcpServers": {
+  "gemini": {"httpUrl": "https://x.example/mcp", "headers": {"N": 1, "NONE": null}},
+  "typed": {"type": "streamable-http", "url": "${BASE}/mcp", "env": {"A": "b"}, "args": [], "trust": true},
+  "both": {"type": "stdio", "url": "https://x.example", "command": "x", "headers": {"A": "b"}},
+  "asks": {"url": "https://x.example", "headers": {"A": "Bearer ${input:key}"}},
+  "socket": {"type": "ws", "url": "ws://x.example"}
+}}"#,
+        &["both", "gemini", "typed"],
+        &[
+            ":3: key `mcpServers.typed.env`: left out: only a server with a `command` has this",
+            ":4: key `mcpServers.both.headers`: left out: only a server with a `url` has this",
+            ":5: key `mcpServers.asks`: left out: `${input:key}` is not asked for yet: write a variable of the environment, `${NAME}`, in its place",
+            ":6: key `mcpServers.socket`: left out: servers are not reached over `ws`, but over `stdio` and `http`",
+        ],
+    );
+    let both = config.servers.values().next().unwrap();
+    assert_eq!((&*both.command, &both.url), ("x", &None));
+    let gemini = config.servers.values().nth(1).unwrap();
+    assert_eq!(gemini.headers, [("N".into(), "1".into())]);
 }

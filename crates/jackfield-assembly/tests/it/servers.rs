@@ -78,7 +78,7 @@ fn what_is_wrong_is_told_with_its_key_all_at_once() {
     check(
         r#"{"mcpServers": {"a": {"comand": "x"}, "b": {"command": "x", "env": {"N": []}, "timeout": "30"}}}"#,
         &[
-            ":1: key `mcpServers.a.command`: missing: the program that is the server",
+            ":1: key `mcpServers.a.command`: missing: the program that is the server, or its `url`",
             ":1: key `mcpServers.a.comand`: unknown; did you mean `command`?",
             ":1: key `mcpServers.b.env.N`: a text in quotes was expected, not a list",
             ":1: key `mcpServers.b.timeout`: `30` is not a length of time such as \"30s\" or \"2m\": time unit needed, for example 30sec or 30ms",
@@ -136,7 +136,7 @@ fn what_is_wrong_is_told_with_its_line() {
         &[
             ":14: key `servers[1].id`: missing: each server of a list has an id",
             ":16: key `servers[1].args`: a text in quotes was expected, not a number",
-            ":3: key `mcpServers.a.command`: missing: the program that is the server",
+            ":3: key `mcpServers.a.command`: missing: the program that is the server, or its `url`",
             ":7: key `mcpServers.a.env.N`: a text in quotes was expected, not a list",
             ":4: key `mcpServers.a.comand`: unknown; did you mean `command`?",
             ":10: key `mcpServers.b.c.command`: this must not be empty",

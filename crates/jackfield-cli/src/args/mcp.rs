@@ -98,6 +98,12 @@ pub struct McpAdd {
     /// A variable of its environment; ${NAME} in the value stands for a variable of Jackfield's own.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
+    /// The address of a server over Streamable HTTP, instead of a command.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["arguments", "command", "env"])]
+    pub url: Option<String>,
+    /// A header of every request to that address; ${NAME} in the value stands for a variable of Jackfield's own.
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header, requires = "url")]
+    pub header: Vec<(String, String)>,
     /// Replace a server of this id.
     #[arg(long)]
     pub force: bool,
@@ -130,6 +136,17 @@ fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         Some(_) | None => Err("a variable is written as NAME=VALUE".to_owned()),
+    }
+}
+
+/// Parses a header.
+fn header(text: &str) -> Result<(String, String), String> {
+    match text.split_once(':') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        // The text is not repeated, as it may be a key.
+        Some(_) | None => Err("a header is written as 'NAME: VALUE'".to_owned()),
     }
 }
 
@@ -184,7 +201,8 @@ Examples:
   jackfield mcp add time
   jackfield mcp add filesystem ~/notes ~/drafts
   jackfield mcp add git .
-  jackfield mcp add weather --env KEY='${WEATHER_KEY}' -- weather-server --units metric";
+  jackfield mcp add weather --env KEY='${WEATHER_KEY}' -- weather-server --units metric
+  jackfield mcp add tracker --url https://tracker.example/mcp --header 'Authorization: Bearer ${TRACKER_KEY}'";
 
 const ADD_PLACE: &str = "It is written into your own mcp-servers.json, or the file that the configuration names; \
 comments stay.";

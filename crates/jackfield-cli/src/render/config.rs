@@ -59,7 +59,9 @@ pub fn settings(out: &mut impl Write, config: &Config, as_json: bool) -> io::Res
         } else {
             ("off", WARM)
         };
-        let command = words::shortened(&server.shown_command().join(" "), MAX_LENGTH);
+        let url = server.shown_url();
+        let reached = url.unwrap_or_else(|| server.shown_command().join(" "));
+        let command = words::shortened(&reached, MAX_LENGTH);
         writeln!(
             out,
             "{NAME}{}{NAME:#}  {style}{state}{style:#}  {command}  {DIM}# {}{DIM:#}",
@@ -147,6 +149,7 @@ fn server(server: &McpServerEntry) -> Value {
         "id": server.id.as_str(),
         "enabled": server.enabled,
         "command": server.shown_command(),
+        "url": server.shown_url(),
         "origin": origin(&server.place),
     })
 }

@@ -186,12 +186,14 @@ fn about(server: &ServerToolbox, tested: &ServerTest) -> String {
 fn server_json((server, tested): &(ServerToolbox, ServerTest)) -> Value {
     let config = &server.config;
     let command = std::iter::once(&config.command).chain(&config.arguments);
+    let command = command.filter(|_| config.url.is_none());
     let command: Vec<&str> = command.map(|part| &**part).collect();
     let mut described = json!({
         "id": config.id.as_str(),
         "name": config.name.as_deref(),
         "description": config.description.as_deref(),
         "command": command,
+        "url": config.shown_url(),
         "enabled": config.enabled,
         "trusted": config.trusted,
         "state": state(tested).0,

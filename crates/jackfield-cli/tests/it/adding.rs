@@ -194,18 +194,19 @@ fn the_servers_of_another_program_are_taken_over_as_far_as_they_can_be_used() {
         r#"{"servers":{
             "here": {"command": "theirs"},
             "My Box": {"type": "stdio", "command": "./box", "args": ["-x"], "env": {"KEY": "${env:KEY}"}, "cwd": "work", "disabled": true},
-            "far": {"type": "http", "url": "https://mcp.example/mcp"}
+            "far": {"type": "sse", "url": "https://mcp.example/sse"},
+            "near": {"type": "http", "url": "https://mcp.example/mcp", "headers": {"A": "${env:KEY}"}}
         }}"#,
     );
     let other = machine.0.path().join("jackfield/other.json");
     let ran = machine.run(
         ["mcp", "import", other.to_str().unwrap()],
         0,
-        "left as they are: here; --force replaces them\nimported: My-Box, in ",
+        "left as they are: here; --force replaces them\nimported: My-Box, near, in ",
     );
     assert!(
         ran.err
-            .contains("left out: servers are not reached over `http` yet"),
+            .contains("left out: the transport `sse` of 2024-11-05 is not supported"),
         "{}",
         ran.err
     );
@@ -217,6 +218,12 @@ fn the_servers_of_another_program_are_taken_over_as_far_as_they_can_be_used() {
         json!({
             "command": format!("{base}/./box"), "args": ["-x"], "env": { "KEY": "${env:KEY}" },
             "cwd": format!("{base}/work"), "name": "My Box", "enabled": false,
+        })
+    );
+    assert_eq!(
+        file["mcpServers"]["near"],
+        json!({
+            "type": "http", "url": "https://mcp.example/mcp", "headers": { "A": "${env:KEY}" },
         })
     );
     machine.run(

@@ -65,7 +65,8 @@ impl Pin {
 }
 
 impl PinFile {
-    /// The file of a configured server, named by its identity: id, program, arguments and folder. Limits,
+    /// The file of a configured server, named by its identity: id, program, arguments and folder, or
+    /// id and address. Limits,
     /// patterns, prefix, trust and variables do not count: a server with another key is the same server.
     pub(crate) fn of(data: &Path, server: &McpServerEntry) -> Self {
         let folder = server.folder.as_ref().map(|folder| {
@@ -78,7 +79,10 @@ impl PinFile {
         });
         let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
         // A representation that is stable across compilers.
-        let parts = json!([&*server.command, server.arguments, folder]).to_string();
+        let parts = match &server.url {
+            None => json!([&*server.command, server.arguments, folder]).to_string(),
+            Some(url) => json!({ "url": &**url }).to_string(),
+        };
         let id = server.id.as_str();
         let digest = Digest::of_parts([id, &parts]).to_hex();
         let digest = digest.get(..16).unwrap_or_default();

@@ -21,6 +21,7 @@ pub(super) fn add(add: &McpAdd) -> Result<Exit, CommandError> {
     let file = file(&surroundings, &ask::source_flags(&add.source))?;
     let id = id(&add.name)?;
     let mut server = match (add.command.split_first(), known(&add.name)) {
+        _ if add.url.is_some() => endpoint_entry(add),
         (Some(_), _) if !add.arguments.is_empty() => {
             let message = "arguments of a server stand behind its command, after `--`";
             return Err(CommandError::new(Exit::Usage, message).with_help(EXAMPLE));
@@ -159,6 +160,23 @@ fn known(name: &str) -> Option<&'static KnownServer> {
     KNOWN_SERVERS.iter().find(|known| known.name == name)
 }
 
+/// The entry of a server with an address.
+fn endpoint_entry(add: &McpAdd) -> Value {
+    let mut entry = json!({ "type": "http", "url": add.url });
+    if !add.header.is_empty() {
+        let headers = add.header.iter();
+        let headers = headers.map(|(name, value)| (name.clone(), json!(value)));
+        entry["headers"] = Value::Object(headers.collect());
+    }
+    if add.header.iter().any(|(_, value)| !value.contains("${")) {
+        render::remark(
+            "warning: the value of a header is written into the file as it is; \
+             for a key, write ${NAME} in single quotes, and set that variable",
+        );
+    }
+    entry
+}
+
 /// The entry of a well-known server with these arguments. Paths become absolute.
 fn known_entry(
     known: &KnownServer,
@@ -213,4 +231,4 @@ fn unknown(name: &str) -> CommandError {
 }
 
 /// Help: how a command is given.
-const EXAMPLE: &str = "give its command after `--`, as in `jackfield mcp add weather -- weather-server --units metric`";
+const EXAMPLE: &str = "give its command after `--`, as in `jackfield mcp add weather -- weather-server --units metric`, or its address with `--url`";
