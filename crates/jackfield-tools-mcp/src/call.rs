@@ -8,7 +8,8 @@ use jackfield_domain::ids::IdempotencyKey;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolError, ToolEvents};
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, RequestMetaObject,
+    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, GetExtensions as _,
+    RequestMetaObject,
 };
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
@@ -75,7 +76,9 @@ impl ServerCall {
         }
         let mut meta = RequestMetaObject::new();
         meta.insert(IDEMPOTENCY_KEY.to_owned(), self.key.as_str().into());
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let mirrored = connection.mirrored(&self.tool, &self.arguments).await;
+        request.extensions_mut().insert(mirrored);
         let late_reply = events
             .late_outcome()
             .map(|after| self.late_reply(after, max_bytes));
@@ -111,6 +114,17 @@ impl ServerCall {
                     limits.max_duration.as_secs_f64()
                 ),
             )),
+            Err(NoReply::Request(RequestError::Refused(error)))
+                if error.code.0 == HEADER_MISMATCH && connection.mirrors_arguments() =>
+            {
+                connection.forget_list().await;
+                let message = format!(
+                    "the server of `{}` does not take its headers: {}",
+                    self.tool,
+                    shortened(&error.message)
+                );
+                Err(ToolFailure::not_sent(ToolFailureKind::ProtocolViolation, message).into())
+            }
             Err(NoReply::Request(RequestError::Refused(error))) => {
                 Ok(CallReply::Finished(self.refusal_result(&error, max_bytes)))
             }
@@ -242,6 +256,9 @@ async fn wait(
 fn shortened(text: &str) -> String {
     text.chars().take(2000).collect()
 }
+
+/// The code of an error for headers that do not repeat the body (MCP 2026-07-28, read 2026-11-26).
+const HEADER_MISMATCH: i32 = -32020;
 
 /// The key in `_meta` of a call's idempotency key, which is the same for every attempt. A server that supports it
 /// runs a call once, however often it is sent.

@@ -1,7 +1,7 @@
 //! The connection to a running server after the handshake; many tasks send requests through it at once.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +42,8 @@ pub(crate) struct ServerConnection {
     pub(crate) era: Era,
     /// How the process ended, once known.
     exit_reason: watch::Sender<Option<String>>,
+    /// Whether a call was refused because its headers do not fit the present list of tools.
+    headers_refused: AtomicBool,
     id: ToolboxId,
     pub(crate) info: ServerPeerInfo,
     /// Whether its announcements of the older era come over a stream of their own, which may be closed.
@@ -168,6 +170,7 @@ impl RunningServer {
             ended: has_ended,
             era: met.era,
             exit_reason: watch::Sender::new(None),
+            headers_refused: AtomicBool::new(false),
             id: config.id.clone(),
             info: met.peer,
             is_endpoint: config.http.is_some(),
@@ -256,6 +259,11 @@ impl ServerConnection {
     /// Whether the server has forgotten the session, so that a request that it refused may be made in a new one.
     pub(crate) fn has_lost_session(&self) -> bool {
         *self.session_lost.borrow()
+    }
+
+    /// Whether calls repeat arguments in headers.
+    pub(crate) fn mirrors_arguments(&self) -> bool {
+        self.is_endpoint && self.era == Era::Stateless
     }
 
     /// The failure of a call that has no answer because of the link.

@@ -36,7 +36,7 @@
 //! | `writer`, `mark` | its input, and proof that a request was not sent |
 //! | `link`, `pipes`, `http` | what carries messages: a process's pipes, or HTTP |
 //! | `transport`, `handshake`, `era`, `connection`, `request`, `answer` | the protocol, by means of `rmcp` |
-//! | `listing`, `mapping` | its tools and their results |
+//! | `listing`, `mapping`, `mirrored` | its tools and their results |
 //! | `gate` | review of its tool definitions by the embedding program |
 //! | `call`, `run`, `jobs` | a call: time limits, progress, tasks and questions |
 //! | `container` | failures outside of the server, where it runs in a container |
@@ -66,6 +66,7 @@ mod log;
 mod mapping;
 mod mark;
 mod message;
+mod mirrored;
 mod patterns;
 mod pipes;
 mod process;

@@ -10,6 +10,7 @@ use crate::era::Era;
 use crate::failure::LinkFailure;
 use crate::mark::RequestMark;
 use crate::message::ReadMessage;
+use crate::mirrored::MirroredArguments;
 
 /// A link to one server. Dropping it ends it, without waiting.
 #[async_trait]
@@ -43,13 +44,19 @@ pub(crate) type Written = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 pub(crate) struct Outgoing {
     /// The message as JSON.
     pub(crate) bytes: Vec<u8>,
+    /// What a call repeats of its arguments in headers, where there are any.
+    pub(crate) mirrored: MirroredArguments,
     /// The mark of a request that may be withdrawn.
     pub(crate) mark: Option<RequestMark>,
 }
 
 impl Outgoing {
-    pub(crate) const fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, mark: None }
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes,
+            mark: None,
+            mirrored: MirroredArguments::default(),
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::clock::after;
 use crate::config::{ClientSettings, ServerConfig};
 use crate::gate::{DefinitionGate, Review, review};
 use crate::mapping::definition::{self, MappedTool};
+use crate::mirrored;
 
 /// A list of a server's tools.
 #[derive(Clone, Debug)]
@@ -111,6 +112,8 @@ pub(crate) struct PartialList<'a> {
     previous: HashMap<Digest, &'a MappedTool>,
     cursors: HashSet<String>,
     defined: Vec<MappedTool>,
+    /// Whether calls repeat arguments in headers.
+    mirrors: bool,
     names: HashSet<Arc<str>>,
     problems: Vec<String>,
     too_many: bool,
@@ -119,13 +122,15 @@ pub(crate) struct PartialList<'a> {
 }
 
 impl<'a> PartialList<'a> {
-    /// A list without pages. Definitions whose text equals that in the previous list are not parsed again.
-    pub(crate) fn new(previous: Option<&'a Listing>) -> Self {
+    /// A list without pages. Definitions whose text equals that in the previous list are not parsed again. `mirrors`
+    /// is whether calls repeat arguments in headers.
+    pub(crate) fn new(previous: Option<&'a Listing>, mirrors: bool) -> Self {
         let previous = previous.map(|before| &*before.defined).unwrap_or_default();
         Self {
             previous: previous.iter().map(|one| (one.source, one)).collect(),
             cursors: HashSet::new(),
             defined: Vec::new(),
+            mirrors,
             names: HashSet::new(),
             problems: Vec::new(),
             too_many: false,
@@ -197,7 +202,13 @@ impl<'a> PartialList<'a> {
                     let name = &one.tool.name;
                     self.add_problem(format!("it offers `{name}` twice: the first one stays"));
                 }
-                Ok(one) => self.defined.push(one),
+                Ok(one) => match mirrored::fault(&one.definition).filter(|_| self.mirrors) {
+                    None => self.defined.push(one),
+                    Some(fault) => {
+                        let name = &one.tool.name;
+                        self.add_problem(format!("the tool `{name}` is left out: {fault}"));
+                    }
+                },
                 Err(reason) => self.add_problem(reason),
             }
         }

@@ -418,9 +418,13 @@ impl Toolbox for McpToolbox {
             Ok(end) => return Ok(end),
             Err(failed) => failed,
         };
-        // The server has refused the call because it has forgotten the session, so the call was not made.
+        // The server has refused the call because it has forgotten the session, or because our list of its tools is
+        // old. So the call was not made.
         let is_refused = refused.failure.disposition == Disposition::NotSent;
-        if is_refused && connection.is_some_and(|connection| connection.has_lost_session()) {
+        let can_mend = connection.is_some_and(|connection| {
+            connection.has_lost_session() || connection.take_refused_headers()
+        });
+        if is_refused && can_mend {
             let again = self.call_once(run, arguments, events).await;
             return again.map_err(|(_, failed)| failed);
         }

@@ -18,6 +18,7 @@ use crate::link::{Link, LinkEvent, Outgoing};
 use crate::log::Log;
 use crate::mark::{RequestMark, RequestsInFlight};
 use crate::message::{ReadMessage, ServerMessage};
+use crate::mirrored::MirroredArguments;
 
 /// A link as a transport of `rmcp`.
 ///
@@ -51,10 +52,12 @@ impl Transport<RoleClient> for LinkTransport {
         &mut self,
         message: ClientJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let mut mark = None;
+        let (mut mark, mut mirrored) = (None, MirroredArguments::default());
         match &message {
             JsonRpcMessage::Request(request) => {
                 mark = request.request.extensions().get::<RequestMark>().cloned();
+                let headers = request.request.extensions().get::<MirroredArguments>();
+                mirrored = headers.cloned().unwrap_or_default();
                 let token = request.request.get_meta().get_progress_token();
                 if let (Some(mark), Some(token)) = (&mark, token) {
                     let id = request.id.clone();
@@ -72,7 +75,13 @@ impl Transport<RoleClient> for LinkTransport {
         }
         let written = serde_json::to_vec(&message)
             .map_err(io::Error::from)
-            .map(|bytes| self.link.send(Outgoing { bytes, mark }));
+            .map(|bytes| {
+                self.link.send(Outgoing {
+                    bytes,
+                    mark,
+                    mirrored,
+                })
+            });
         async move { written?.await }
     }
 

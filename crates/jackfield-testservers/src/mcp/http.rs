@@ -16,7 +16,8 @@
 //! looking at the message), `{"close": true}` (no answer at all), `{"run_and_close": true}` (no answer, but the message
 //! is acted on), `{"forget": true}` (forgets all sessions first), `{"other_id": true}` (the answer is that to another
 //! request), `{"silence": true}` (a stream of comments that never has an event), `{"break": true}` (the stream breaks
-//! after an empty event with an id, and can be taken up again), `{"nothing": true}` (no fault).
+//! after an empty event with an id, and can be taken up again), `{"mismatch": true}` (the error for headers that do not
+//! repeat the body). An empty object is no fault.
 
 use std::collections::{HashMap, HashSet};
 use std::io;

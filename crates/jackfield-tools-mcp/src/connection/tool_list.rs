@@ -1,6 +1,9 @@
 //! Requests the list of a server's tools, page by page.
 
+use std::sync::atomic::Ordering;
+
 use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams};
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::ServerConnection;
@@ -8,6 +11,7 @@ use crate::answer::RequestError;
 use crate::clock::after;
 use crate::config::{ClientSettings, ServerConfig};
 use crate::listing::{Listing, PartialList};
+use crate::mirrored::MirroredArguments;
 
 impl ServerConnection {
     /// Requests all tools of the server. Definitions whose text equals that in the previous list are not parsed
@@ -24,7 +28,7 @@ impl ServerConnection {
     ) -> Result<Listing, String> {
         let deadline = after(settings.list_limit);
         let (changes, nth) = (self.changes(), self.next_listing_number());
-        let mut partial = PartialList::new(previous);
+        let mut partial = PartialList::new(previous, self.mirrors_arguments());
         let mut cursor: Option<String> = None;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -64,6 +68,33 @@ impl ServerConnection {
             }
         }
         Ok(partial.finish(changes, nth, self.announces_changes()))
+    }
+
+    /// The arguments of a call that its request repeats in headers.
+    pub(crate) async fn mirrored(
+        &self,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> MirroredArguments {
+        if !self.mirrors_arguments() {
+            return MirroredArguments::default();
+        }
+        let listing = self.listing.read().await.clone();
+        let mut defined = listing.iter().flat_map(|listing| listing.defined.iter());
+        let found = defined.find(|one| *one.tool.name == *tool);
+        let found = found.map(|one| MirroredArguments::of(&one.definition, arguments));
+        found.unwrap_or_default()
+    }
+
+    /// Forgets the list, as the headers of a call did not fit it. The call was refused because of that.
+    pub(crate) async fn forget_list(&self) {
+        *self.listing.write().await = None;
+        self.headers_refused.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a call was refused because of its headers since this was last asked.
+    pub(crate) fn take_refused_headers(&self) -> bool {
+        self.headers_refused.swap(false, Ordering::SeqCst)
     }
 
     /// Whether this list of it is still valid by its time to live or its list changes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use jackfield_domain::failure::RetryAdvice;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_provider_kit::transport::{Incoming, Transport};
@@ -298,6 +298,12 @@ impl Exchange {
         }
         if let Some(name) = sent.name.as_deref().and_then(header_value) {
             headers.insert("mcp-name", name);
+        }
+        for (name, value) in &sent.mirrored.0 {
+            let name = HeaderName::try_from(format!("mcp-param-{name}"));
+            if let (Ok(name), Some(value)) = (name, header_value(value)) {
+                headers.insert(name, value);
+            }
         }
         headers
     }

@@ -10,12 +10,15 @@ use serde_json::value::RawValue;
 
 use crate::link::Outgoing;
 use crate::mark::RequestMark;
+use crate::mirrored::MirroredArguments;
 
 /// A message to be sent.
 pub(super) struct SentMessage {
     pub(super) body: Bytes,
     /// The request that a cancellation is about.
     pub(super) cancels: Option<RequestId>,
+    /// The arguments that are repeated in headers.
+    pub(super) mirrored: MirroredArguments,
     /// Empty for a reply to the server.
     pub(super) method: String,
     /// The name of the tool, the prompt or the resource.
@@ -46,7 +49,11 @@ struct SentParams {
 
 impl SentMessage {
     pub(super) fn read(message: Outgoing) -> (Self, Option<RequestMark>) {
-        let Outgoing { bytes, mark } = message;
+        let Outgoing {
+            bytes,
+            mark,
+            mirrored,
+        } = message;
         let envelope: SentEnvelope<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
         let method = envelope.method.unwrap_or_default();
         let id = envelope
@@ -61,6 +68,7 @@ impl SentMessage {
         };
         let sent = Self {
             cancels,
+            mirrored,
             request_id: id.filter(|_| !method.is_empty()),
             name,
             body: Bytes::from(bytes),

@@ -207,3 +207,47 @@ async fn a_known_era_is_not_probed_for() {
     });
     assert_eq!(probes.count(), 1);
 }
+
+#[tokio::test]
+async fn arguments_are_repeated_in_headers_as_the_schema_asks() {
+    let mut query = tool("query");
+    query["inputSchema"]["properties"] = json!({
+        "region": { "type": "string", "x-mcp-header": "Region" },
+    });
+    let mut wrong = tool("wrong");
+    wrong["inputSchema"]["properties"] = json!({ "a": { "type": "array", "x-mcp-header": "A" } });
+    let script = json!({
+        "tools": [query, wrong],
+        "calls": { "query": [{ "text": "asked" }] },
+        "http": { "faults": { "tools/call": [{}, { "mismatch": true }] } },
+    });
+    for (era, names) in [
+        ("modern", vec!["query"]),
+        ("legacy", vec!["query", "wrong"]),
+    ] {
+        let mut script = script.clone();
+        script["era"] = json!(era);
+        let server = Scripted::over_http(script);
+        assert_eq!(server.names().await, names);
+        server.result("query", json!({ "region": "zürich" })).await;
+        let requests = server.http.as_ref().unwrap().requests();
+        let mirrored: Vec<_> = requests
+            .iter()
+            .filter_map(|(_, headers)| headers.get("mcp-param-region"))
+            .collect();
+        if era == "legacy" {
+            assert!(mirrored.is_empty());
+            continue;
+        }
+        assert_eq!(mirrored, ["=?base64?esO8cmljaA==?="]);
+        let problems = server.problems();
+        assert!(problems[0].contains("`wrong` is left out"), "{problems:?}");
+        // Refused because of its headers, a call is made once the tools are listed anew.
+        let lists = server.count("said tools/list");
+        let result = server.result("query", json!({ "region": "us" })).await;
+        assert!(!result.is_error, "{result:?}");
+        assert_eq!(server.count("said tools/list"), lists + 1);
+        assert_eq!(server.count("call query"), 2);
+        server.kept();
+    }
+}

@@ -80,6 +80,11 @@ impl Connection<'_> {
         if fault["close"] == true {
             return Ok(());
         }
+        if fault["mismatch"] == true {
+            let error = json!({ "code": -32020, "message": "the headers do not fit" });
+            let body = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
+            return wire::answer(self.stream, 400, JSON, "", &body.to_string());
+        }
         if fault["forget"] == true {
             self.front.state().sessions.clear();
         }
