@@ -14,6 +14,7 @@ mod carried;
 mod clients;
 mod first_hour;
 mod guide;
+mod http;
 mod leaving;
 mod servers;
 mod troubles;

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use self::address::Address;
-use self::exchange::{Exchange, Session};
+use self::exchange::{Exchange, HttpSession};
 use self::sent::SentMessage;
 use crate::config::HttpEndpoint;
 use crate::era::Era;
@@ -77,7 +77,7 @@ impl HttpLink {
         let exchange = Exchange {
             address,
             events: sender,
-            session: Session::default(),
+            session: HttpSession::default(),
             settings,
             transport: transport.with_url_key("its `url`"),
         };

@@ -29,14 +29,14 @@ use crate::message::{ReadMessage, ServerMessage, error_data};
 pub(super) struct Exchange {
     pub(super) address: Address,
     pub(super) events: mpsc::Sender<LinkEvent>,
-    pub(super) session: Session,
+    pub(super) session: HttpSession,
     pub(super) settings: HttpSettings,
     pub(super) transport: Transport,
 }
 
 /// What the handshake has settled.
 #[derive(Default)]
-pub(super) struct Session(Mutex<SessionState>);
+pub(super) struct HttpSession(Mutex<SessionState>);
 
 #[derive(Default)]
 struct SessionState {
@@ -46,7 +46,7 @@ struct SessionState {
     version: Option<HeaderValue>,
 }
 
-impl Session {
+impl HttpSession {
     fn lock(&self) -> MutexGuard<'_, SessionState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

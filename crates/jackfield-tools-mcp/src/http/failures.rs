@@ -14,10 +14,12 @@ pub(super) fn transport(failure: &ModelFailure) -> LinkFailure {
             ..LinkFailure::not_sent(message, "check that the server runs and can be reached")
         };
     }
-    let kind = match failure.kind {
-        ModelFailureKind::Timeout => LinkFailureKind::Timeout,
-        ModelFailureKind::ProtocolViolation => LinkFailureKind::Protocol,
-        _ => LinkFailureKind::Unavailable,
+    let kind = if failure.kind == ModelFailureKind::Timeout {
+        LinkFailureKind::Timeout
+    } else if failure.kind == ModelFailureKind::ProtocolViolation {
+        LinkFailureKind::Protocol
+    } else {
+        LinkFailureKind::Unavailable
     };
     LinkFailure::unknown(kind, message, "see the server's own log")
 }

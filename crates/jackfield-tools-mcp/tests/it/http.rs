@@ -1,12 +1,8 @@
 //! Servers over Streamable HTTP, in both eras.
-#![expect(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "a test ends where its world fails"
-)]
 
 use std::time::Duration;
 
+use jackfield_domain::failure::Disposition;
 use jackfield_ports::toolbox::Toolbox as _;
 use jackfield_tools_mcp::{Era, ServerState};
 use serde_json::{Value, json};
@@ -164,7 +160,47 @@ async fn a_forgotten_session_is_begun_anew_and_the_refused_call_is_made_once() {
 }
 
 #[tokio::test]
-async fn questions_and_tasks_work_over_http() {
+async fn a_server_that_answers_400_for_a_forgotten_session_is_understood() {
+    // So does the example of the TypeScript SDK, and with it many servers.
+    let body = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#;
+    let mut script = of_era(
+        "legacy",
+        "json",
+        script("greet", &json!([{ "text": "hello" }])),
+    );
+    script["http"]["faults"] = json!({
+        "tools/call": [{ "status": 400, "type": "application/json", "body": body }],
+    });
+    let server = Scripted::over_http(script);
+    let result = server.result("greet", json!({})).await;
+    assert!(!result.is_error, "{result:?}");
+    assert_eq!(server.count("a session is begun"), 2);
+    assert_eq!(server.effects().len(), 1);
+    server.kept();
+}
+
+#[tokio::test]
+async fn a_session_that_is_always_forgotten_ends_the_call() {
+    let mut script = of_era(
+        "legacy",
+        "json",
+        script("greet", &json!([{ "text": "hello" }])),
+    );
+    let forget = json!({ "forget": true });
+    script["http"]["faults"] = json!({ "tools/call": [forget, forget, forget] });
+    let server = Scripted::over_http(script);
+    let failure = server.failure("greet").await;
+    assert_eq!(failure.disposition, Disposition::NotSent);
+    assert!(
+        failure.message.contains("has ended the session"),
+        "{failure:?}"
+    );
+    assert_eq!(server.count("a session is begun"), 2);
+    assert_eq!(server.effects().len(), 0);
+}
+
+#[tokio::test]
+async fn tasks_work_over_http() {
     let script = json!({
         "era": "modern",
         "tools": [tool("long")],
