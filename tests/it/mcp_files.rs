@@ -4,12 +4,13 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{McpServer, jackfield, kept};
+use crate::harness::{McpEndpoint, McpServer, jackfield, kept, tool};
 
-/// Files as other programs write them, each with this server and others that cannot be used yet.
-fn files(server: &McpServer) -> Vec<(&'static str, String)> {
+/// Files as other programs write them, each with this server, this one at an address, and what cannot be used.
+fn files(server: &McpServer, url: &str) -> Vec<(&'static str, String)> {
     let more = |more: Value| server.with(&more);
-    let hosted = json!({ "type": "http", "url": "https://mcp.example/mcp" });
+    let hosted = json!({ "type": "http", "url": url });
+    let old = json!({ "type": "sse", "url": "https://mcp.example/sse" });
     let claude_code = json!({
         "numStartups": 3, "projects": { "/srv": { "mcpServers": {} } }, "userID": "f00",
         "mcpServers": { "box": more(json!({ "type": "stdio", "env": {} })), "hosted": hosted },
@@ -18,7 +19,7 @@ fn files(server: &McpServer) -> Vec<(&'static str, String)> {
         json!({ "preferences": {}, "mcpServers": { "box": server.entry(), "My Server": hosted } });
     let cline = json!({ "mcpServers": {
         "box": more(json!({ "disabled": false, "autoApprove": [], "alwaysAllow": [], "timeout": 60 })),
-        "hosted": { "type": "streamableHttp", "url": "https://mcp.example/mcp", "disabled": false },
+        "hosted": { "type": "streamableHttp", "url": url, "disabled": false },
     } });
     let vs_code = json!({
         "inputs": [{ "type": "promptString", "id": "key", "password": true }],
@@ -29,9 +30,10 @@ fn files(server: &McpServer) -> Vec<(&'static str, String)> {
     });
     let windsurf = json!({ "mcpServers": {
         "box": more(json!({ "disabledTools": ["other"] })),
-        "hosted": { "serverUrl": "https://mcp.example/mcp" },
+        "hosted": { "serverUrl": url }, "old": old,
     } });
-    let cursor = json!({ "mcpServers": { "box": server.entry(), "hosted": { "url": "https://mcp.example" } } });
+    let cursor =
+        json!({ "mcpServers": { "box": server.entry(), "hosted": { "url": url }, "old": old } });
     let cursor = format!("// of this project\n{cursor}");
     vec![
         (".claude.json", claude_code.to_string()),
@@ -47,7 +49,8 @@ fn files(server: &McpServer) -> Vec<(&'static str, String)> {
 #[tokio::test]
 async fn the_files_of_other_programs_are_used_as_they_are() {
     let server = McpServer::of("read", &json!([{ "text": "the text" }]));
-    for (name, text) in files(&server) {
+    let hosted = McpEndpoint::new(json!({ "tools": [tool("far")] }));
+    for (name, text) in files(&server, &hosted.server.url()) {
         let claude = ScriptedClaude::start([
             ScriptTurn::call("box__read", &json!({})),
             ScriptTurn::text("Read.").when("the text"),
@@ -64,6 +67,8 @@ async fn the_files_of_other_programs_are_used_as_they_are() {
         let ran = test.in_project(name, text).run().await;
         ran.says(&format!("{name}:"));
         ran.says("left out");
+        let has_hosted = name != "vscode.json";
+        assert_eq!(ran.out.contains("far"), has_hosted, "{name}: {}", ran.out);
         kept(&claude);
     }
 }

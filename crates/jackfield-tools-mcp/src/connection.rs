@@ -132,6 +132,7 @@ impl RunningServer {
                     expose_faults: settings.expose_faults,
                     id: config.id.clone(),
                     max_message: settings.max_message,
+                    secrets: config.secrets(),
                     subscribed: listening.clone(),
                 };
                 let link = HttpLink::open(endpoint, transport, http);

@@ -41,6 +41,8 @@ pub(crate) struct HttpSettings {
     pub(crate) id: ToolboxId,
     /// The longest message that is read whole, in bytes.
     pub(crate) max_message: usize,
+    /// The values of headers, which a server may repeat in a refusal.
+    pub(crate) secrets: Vec<String>,
     /// Whether the server announces list changes at present.
     pub(crate) subscribed: watch::Sender<bool>,
 }

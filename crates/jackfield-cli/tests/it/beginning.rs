@@ -179,7 +179,7 @@ fn servers_of_other_programs_are_taken_over_if_asked_for_but_none_of_a_project()
         let mut run = init([])
             .in_home(
                 ".cursor/mcp.json",
-                r#"{"mcpServers":{"hub":{"command":"gh"},"far":{"url":"https://mcp.example"}}}"#,
+                r#"{"mcpServers":{"hub":{"command":"gh"},"old":{"type":"sse","url":"https://mcp.example"}}}"#,
             )
             .in_home(
                 ".claude.json",

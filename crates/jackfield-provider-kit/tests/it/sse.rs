@@ -1,5 +1,7 @@
 //! Server-sent events.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::stream;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
@@ -35,6 +37,18 @@ fn comments_and_blocks_without_data_are_no_events() {
         ": ping\n\nevent: a\n\nid: 7\nretry: 3\n\ndata\n\n",
         &[(None, "")],
     );
+}
+
+#[tokio::test]
+async fn ids_and_pauses_are_known_also_from_blocks_without_data() {
+    let text = "id: 7\nretry: 3\n\ndata: 1\n\nid\ndata: 2\n\n";
+    let mut events = RawEvents::new(stream::iter([Ok(Bytes::from_static(text.as_bytes()))]));
+    assert_eq!((events.last_id(), events.retry()), (None, None));
+    assert_eq!(events.next().await.unwrap(), Some(event(None, "1")));
+    assert_eq!(events.last_id(), Some("7"));
+    assert_eq!(events.retry(), Some(Duration::from_millis(3)));
+    assert_eq!(events.next().await.unwrap(), Some(event(None, "2")));
+    assert_eq!(events.last_id(), None);
 }
 
 #[test]

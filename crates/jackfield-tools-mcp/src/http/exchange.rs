@@ -317,8 +317,11 @@ impl Exchange {
         let _gone = self.events.send(LinkEvent::Note(line)).await;
     }
 
-    /// The failure as callers may see it.
-    fn told(&self, failure: LinkFailure) -> LinkFailure {
+    /// The failure as callers may see it: without secrets that the server repeats.
+    fn told(&self, mut failure: LinkFailure) -> LinkFailure {
+        for secret in &self.settings.secrets {
+            failure.reason = failure.reason.replace(secret, "[redacted]");
+        }
         if self.settings.expose_faults {
             return failure;
         }

@@ -124,6 +124,22 @@ async fn list_changes_come_over_the_stream_of_each_era() {
 }
 
 #[tokio::test]
+async fn a_server_may_ask_and_is_answered() {
+    let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+    let asks = r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#;
+    let steps = json!([{ "raw": ping }, { "raw": asks }, { "text": "done" }]);
+    let mut script = of_era("legacy", "events", script("work", &steps));
+    script["http"]["listens"] = json!(true);
+    let server = Scripted::over_http(script);
+    server.list().await;
+    server.until("a stream is open", 1).await;
+    server.result("work", json!({})).await;
+    server.until("replied \"p\"", 1).await;
+    server.until("replied \"r\"", 1).await;
+    server.kept();
+}
+
+#[tokio::test]
 async fn a_broken_stream_is_taken_up_again_and_the_call_is_made_once() {
     let mut script = of_era(
         "legacy",

@@ -167,6 +167,33 @@ async fn a_server_that_wants_credentials_is_told_from_one_that_is_none() {
 }
 
 #[tokio::test]
+async fn a_server_that_never_answers_is_given_up() {
+    let silent = json!([{ "silence": true }]);
+    let script =
+        json!({ "http": { "faults": { "server/discover": silent, "initialize": silent } } });
+    let server = Scripted::over_http_with(script, |_, settings| {
+        settings.probe = Duration::from_millis(50);
+        settings.start_limit = Duration::from_millis(300);
+    });
+    let fault = soon(server.toolbox.start()).await.unwrap_err();
+    assert!(
+        fault.reason.contains("did not answer within 0.3 s"),
+        "{fault}"
+    );
+    assert!(fault.advice.contains("`url`"), "{fault}");
+}
+
+#[tokio::test]
+async fn a_server_that_closes_the_connection_at_the_probe_is_asked_in_the_older_way() {
+    let mut script = script("greet", &json!([{ "text": "hello" }]));
+    script["era"] = json!("legacy");
+    script["http"]["faults"] = json!({ "server/discover": [{ "close": true }] });
+    let server = Scripted::over_http(script);
+    server.result("greet", json!({})).await;
+    server.kept();
+}
+
+#[tokio::test]
 async fn the_transport_of_2024_is_refused_by_its_name() {
     let old = fault(json!({ "http": { "old": true } })).await;
     assert!(old.reason.contains("HTTP+SSE of 2024-11-05"), "{old}");
@@ -226,6 +253,20 @@ async fn an_endpoint_that_cannot_be_one_is_refused_without_its_secrets() {
         assert!(fault.to_string().contains(words), "{fault}");
         assert!(!fault.to_string().contains("hidden-word"), "{fault}");
     }
+}
+
+#[tokio::test]
+async fn a_key_that_the_server_repeats_is_not_shown() {
+    let body =
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"bad token of-bad-news"}}"#;
+    let refusal = json!({ "status": 401, "type": "application/json", "body": body });
+    let script = json!({ "http": { "faults": { "server/discover": [refusal] } } });
+    let server = Scripted::over_http_with(script, |config, _| {
+        let headers = &mut config.http.as_mut().unwrap().headers;
+        headers.push(("Authorization".to_owned(), "Bearer of-bad-news".to_owned()));
+    });
+    let fault = soon(server.toolbox.start()).await.unwrap_err();
+    assert!(fault.reason.contains("bad token [redacted]"), "{fault}");
 }
 
 #[tokio::test]
