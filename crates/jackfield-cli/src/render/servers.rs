@@ -121,7 +121,10 @@ pub fn logs(
                 writeln!(out, "{}", words::printable(line))?;
             }
             if lines.is_empty() {
-                super::remark("it said nothing on standard error");
+                super::remark(match server.config.url {
+                    Some(_) => "it sent no log messages",
+                    None => "it said nothing on standard error",
+                });
             }
         }
     }
