@@ -66,7 +66,10 @@ async fn one_that_lost_its_lock_finds_itself_replaced_and_does_nothing_more() {
     first.signal("-CONT");
     let first = first.end().await;
     assert_ne!(first.code, Some(0), "{first:?}");
-    assert!(first.wrong.contains("somebody else"), "{first:?}");
+    assert!(
+        first.wrong.contains("another process owns the session"),
+        "{first:?}"
+    );
     assert_eq!(world.claude.requests().len(), asked, "{first:?}");
     assert_eq!(world.effects().len(), done, "{first:?}");
     judge.lives(first, When::Never).await;
