@@ -101,6 +101,15 @@ async fn a_key_is_not_stored_for_an_unknown_provider_or_without_a_keyring() {
     let set = keyring.of(jackfield(["keys", "set", "claude"]).stdin("two words"));
     let ran = set.run().await;
     assert_eq!((ran.code, keyring.key("claude")), (Some(2), None));
+    let odd = jackfield(["keys", "set", "a\"b"]).configured("[providers.'a\"b']\nkind = 'claude'");
+    let ran = keyring.of(odd.stdin(KEY)).run().await;
+    assert_eq!(
+        (ran.code, keyring.key("a\"b")),
+        (Some(3), None),
+        "{}",
+        ran.err
+    );
+    ran.says("may misread");
     let set = jackfield(["keys", "set", "claude"]).stdin(KEY);
     let ran = set.env("PATH", "/nowhere").run().await;
     assert_eq!(ran.code, Some(3));

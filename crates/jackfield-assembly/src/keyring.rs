@@ -57,8 +57,9 @@ impl Keyring {
     ///
     /// # Errors
     ///
-    /// The keyring does not answer.
+    /// The keyring does not answer, or the name has other characters than letters, digits, `-`, `_` and `.`.
     pub fn key(&self, provider: &str) -> io::Result<Option<String>> {
+        check_name(provider)?;
         let arguments = match self.form {
             Form::SecretTool => vec!["lookup", "service", SERVICE, "account", provider],
             Form::Security => vec!["find-generic-password", "-s", SERVICE, "-a", provider, "-w"],
@@ -82,6 +83,7 @@ impl Keyring {
     ///
     /// The keyring does not store it.
     pub fn set(&self, provider: &str, key: &str) -> io::Result<()> {
+        check_name(provider)?;
         let label = format!("Jackfield: key of {provider}");
         let ran = match self.form {
             Form::SecretTool => {
@@ -161,6 +163,17 @@ impl Keyring {
             status: child.wait()?,
         })
     }
+}
+
+/// Checks that a name is neither an option nor part of another command for the programs.
+fn check_name(provider: &str) -> io::Result<()> {
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if provider.starts_with('-') || !provider.bytes().all(is_usual) {
+        let message =
+            "the name of the provider has characters that the keyring's program may misread";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    Ok(())
 }
 
 /// What the program printed.
