@@ -1,4 +1,4 @@
-//! Servers at an address: configured, asked, listed, and what is said of one that is gone.
+//! Servers at an address: configured, called, listed, and the error for one that is gone.
 
 use std::net::TcpListener;
 

@@ -1,4 +1,4 @@
-//! Reads what is said of single models: their context windows.
+//! Reads `[models]`: the context windows of single models.
 
 use jackfield_domain::compaction::WindowList;
 use jackfield_domain::price::PriceList;

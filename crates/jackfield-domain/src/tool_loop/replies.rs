@@ -284,9 +284,9 @@ enum AfterFailure {
         reason: Option<TargetReason>,
         target: u32,
     },
-    /// The turn ends.
     /// The conversation is compacted, and the same target is called again.
     Compact,
+    /// The turn ends.
     End,
     /// The same target is called again after this pause.
     Retry(Duration),

@@ -64,7 +64,7 @@ impl Turn {
     pub(crate) fn compaction_request(&self, plan: &CompactionPlan) -> ModelRequest {
         let size = self.context_size().max(1);
         let window = self.setup.window_of(self.target);
-        // A request that was too long shows that less fits than was sent, whatever the window is said to be.
+        // A request that was too long shows that less fits than was sent, whatever window was configured or listed.
         let sent = match &self.stage {
             Stage::Retrying(_) => Some(size.saturating_mul(3) / 5),
             Stage::Calling(_) | Stage::Ended(_) | Stage::Ready | Stage::Tools(_) => None,

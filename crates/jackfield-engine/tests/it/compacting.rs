@@ -432,7 +432,7 @@ async fn by_hand_a_fork_begins_with_the_summary_and_the_session_stays() {
         matches!(again, Err(EngineError::Exists { .. })),
         "{again:?}"
     );
-    // The whole history is in the fork; what is said there follows the summary.
+    // The whole history is in the fork; its new turns follow the summary.
     let loaded = bench.journal.load(&fork()).await.expect("a session");
     let Fact::SessionForked { messages, .. } = &loaded.steps[0].facts[0] else {
         panic!("{loaded:?}");

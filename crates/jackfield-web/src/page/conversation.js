@@ -195,5 +195,5 @@ export class Conversation {
 }
 
 const NEAR_END = 80;
-// What a screen reader is told of, beside questions.
+// What the page announces to a screen reader, beside questions.
 const TOLD = ['turn_started', 'turn_ended', 'wait_started'];

@@ -1,4 +1,4 @@
-// A call of a tool: what it is asked with, how it stands, what came of it.
+// A call of a tool: its arguments, its state, its result.
 
 import { duration, element, visible } from './dom.js';
 import { say } from './languages.js';
