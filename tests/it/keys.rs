@@ -124,10 +124,11 @@ async fn the_setup_asks_for_provider_key_and_model_and_tries_them() {
     let setup = keyring.of(jackfield(["setup"]).at(&claude.base_url()));
     let mut terminal = setup.at_terminal(Size(60, 100));
     terminal.shows("Which provider?").await;
+    terminal.shows("groq: needs a key").await;
     terminal.line("nothing").await;
     terminal.shows("or one of these names").await;
     terminal.line("claude").await;
-    terminal.shows("key of claude (it is not shown):").await;
+    terminal.shows("key of claude (shown as stars):").await;
     terminal.line(KEY).await;
     terminal.shows("stored: in the keyring").await;
     terminal.shows("claude answers").await;
@@ -147,7 +148,7 @@ async fn without_a_keyring_the_setup_stores_the_key_for_its_user_alone() {
     let mut terminal = setup.env("PATH", "/nowhere").at_terminal(Size(60, 100));
     terminal.shows("Which provider?").await;
     terminal.line("").await;
-    terminal.shows("key of claude (it is not shown):").await;
+    terminal.shows("key of claude (shown as stars):").await;
     terminal.line(KEY).await;
     terminal.shows("claude answers").await;
     terminal.shows("Which model?").await;

@@ -21,7 +21,7 @@ pub(crate) fn read_key(provider: &str) -> Result<String, CommandError> {
     };
     let mut key = String::new();
     if io::stdin().is_terminal() {
-        let prompt = format!("key of {provider} (it is not shown): ");
+        let prompt = format!("key of {provider} (shown as stars): ");
         key = secret_line::read(&prompt).map_err(unreadable)?;
     } else {
         let read = io::stdin().take(MAX_KEY).read_to_string(&mut key);

@@ -84,9 +84,15 @@ impl Wizard<'_> {
             )
         });
         let mut choices: Vec<(Arc<str>, String)> = keys.chain(local).collect();
-        for model in preferred_models() {
-            if !choices.iter().any(|(known, _)| *known == model.provider) {
-                choices.push((model.provider, "needs a key".to_owned()));
+        let config = ask::load_config_in(&self.flags, &self.surroundings)?;
+        let environment = &self.surroundings.environment;
+        let assembled = self.registry.assemble(&config, environment)?;
+        let keyless = assembled.providers.into_iter();
+        let keyless = keyless.filter(|(_, state)| matches!(state.key, KeyState::Missing(_)));
+        let preferred = preferred_models().map(|model| model.provider);
+        for name in preferred.chain(keyless.map(|(name, _)| name)) {
+            if !choices.iter().any(|(known, _)| *known == name) {
+                choices.push((name, "needs a key".to_owned()));
             }
         }
         let lines = choices
