@@ -19,7 +19,7 @@ use crate::chat::wire;
 use crate::profile::Profile;
 
 pub(crate) use content::in_words;
-pub(crate) use extensions::acts;
+pub(crate) use extensions::{acts, searches};
 pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;

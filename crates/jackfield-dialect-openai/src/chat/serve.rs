@@ -58,8 +58,8 @@ impl ServeDialect for ChatCompletions {
         owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError> {
         let mut body = request::parse(body)?;
-        let checked = fields::check(&mut body)?;
         let owner = owner(&body.model);
+        let checked = fields::check(&mut body, !owner.endpoint.is_empty())?;
         let mut incoming = request::from_wire(body, &owner)?;
         fields::check_read(&incoming)?;
         incoming.echo = checked.echo;

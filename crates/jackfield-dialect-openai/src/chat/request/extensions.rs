@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use crate::chat::{DIALECT, wire};
 use crate::tools::OURS_OF_TOOL;
 
-/// Whether a field would make the provider act or store something; such fields are never passed on.
+/// Whether a field would make the provider act or store something that a turn cannot carry; such fields are never
+/// passed on.
 pub(crate) fn acts(field: &str, json: &Value) -> bool {
     match field {
         // Not storing is the default anyway.
@@ -18,15 +19,26 @@ pub(crate) fn acts(field: &str, json: &Value) -> bool {
         "background"
         | "conversation"
         | "previous_response_id"
-        | "web_search_options"
         | "connectors"
         | "container"
-        | "mcp_servers"
-        | "plugins"
-        | "search_parameters"
-        | "web_search" => !json.is_null(),
+        | "mcp_servers" => !json.is_null(),
         _ => false,
     }
+}
+
+/// Whether a field makes the provider search by itself.
+///
+/// The reply has the sources as annotations, and each request brings the field, so a turn can carry it to a provider
+/// of this dialect: `web_search_options` (OpenAI), `plugins` (`OpenRouter`), `search_parameters` (xAI) and
+/// `web_search` (others).
+pub(crate) fn searches(field: &str, json: &Value) -> bool {
+    let fields = [
+        "plugins",
+        "search_parameters",
+        "web_search",
+        "web_search_options",
+    ];
+    fields.contains(&field) && !json.is_null()
 }
 
 /// Request fields that the mapper sets, or that would contradict one that it sets.

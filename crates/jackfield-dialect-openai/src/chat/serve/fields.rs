@@ -6,7 +6,8 @@
 //! | `audio`, `modalities` with more than `text` | refused: no sound is answered |
 //! | `logprobs`, `top_logprobs` | refused: no provider's are carried |
 //! | `n` above 1 | refused: there is one answer |
-//! | `moderation`, `web_search_options`, and what makes other servers act | refused |
+//! | `moderation`, and what makes other servers act | refused |
+//! | `web_search_options`, and other servers' fields for a search | passed on to a provider of this dialect, otherwise refused |
 //! | tools of a vendor's own | refused |
 //! | `store: true` | the turn is kept; there is no list of completions to find it in |
 //! | `metadata` | noted: nothing reads it |
@@ -23,7 +24,7 @@ use jackfield_dialect_kit::whole_number;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use serde_json::{Map, Value};
 
-use crate::chat::request::acts;
+use crate::chat::request::{acts, searches};
 use crate::chat::wire;
 
 /// The key in the echo for the client's request for usage.
@@ -38,7 +39,9 @@ pub(super) struct CheckedFields {
 }
 
 /// Validates the fields of a body, and removes those that are not passed on.
-pub(super) fn check(body: &mut wire::Request) -> Result<CheckedFields, ServeError> {
+///
+/// `is_own` says whether a provider of this dialect answers.
+pub(super) fn check(body: &mut wire::Request, is_own: bool) -> Result<CheckedFields, ServeError> {
     if body.model.trim().is_empty() {
         return Err(invalid("model", "the name of a model is needed"));
     }
@@ -51,6 +54,9 @@ pub(super) fn check(body: &mut wire::Request) -> Result<CheckedFields, ServeErro
     let mut checked = CheckedFields::default();
     let mut notes = Notes::default();
     for (field, json) in std::mem::take(&mut body.extra) {
+        if !is_own && searches(&field, &json) {
+            return Err(unsupported(&field, SEARCHES));
+        }
         if !json.is_null() && check_extra_field(&field, &json, &mut checked, &mut notes)? {
             body.extra.insert(field, json);
         }
@@ -150,5 +156,6 @@ fn unsupported(param: &str, reason: &str) -> ServeError {
 }
 
 const ACTS: &str = "leave it out, and let a tool of the gateway do the work";
+const SEARCHES: &str = "only a provider that speaks Chat Completions searches by itself; leave it out, and let a tool of the gateway do the work";
 const SILENT: &str = "only text is answered";
 const UNCARRIED: &str = "the likelihood of tokens is not carried: leave it out";

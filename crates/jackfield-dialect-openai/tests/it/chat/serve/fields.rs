@@ -1,13 +1,16 @@
 //! Each field is served, noted or refused by its name.
 
 use jackfield_dialect_kit::serve::{ServeDialect as _, ServeErrorKind};
+use jackfield_dialect_openai::chat::request;
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
+use jackfield_dialect_openai::profile::Profile;
 use jackfield_domain::block::Content;
 use jackfield_domain::note::{NoteEffect, NoteKind};
 use jackfield_domain::opaque::StateOwner;
 use serde_json::{Value, json};
 
 use super::{asked, with};
+use crate::chat::examples;
 use crate::chat::read::owner;
 
 #[test]
@@ -24,12 +27,47 @@ fn what_cannot_be_served_is_refused_by_its_name() {
         ("n", json!(2), "n"),
         ("tools", json!([tool, { "type": "web_search" }]), "tools.1"),
         ("top_logprobs", json!(3), "top_logprobs"),
-        ("web_search_options", json!({}), "web_search_options"),
     ] {
         let refused = with(field, json).expect_err("it is refused");
         assert_eq!(refused.kind, ServeErrorKind::Unsupported, "{field}");
         assert_eq!(refused.param.as_deref(), Some(param));
         assert!(refused.message.contains(&format!("`{param}`")), "{refused}");
+    }
+}
+
+/// A field that makes the provider search goes to a provider of this dialect, unchanged, and to no other.
+#[test]
+fn a_search_of_the_provider_needs_a_provider_of_this_dialect() {
+    for (field, json) in [
+        ("plugins", json!([{ "id": "web" }])),
+        ("search_parameters", json!({ "mode": "auto" })),
+        ("web_search", json!(true)),
+        (
+            "web_search_options",
+            json!({ "search_context_size": "low" }),
+        ),
+    ] {
+        let incoming = with(field, json.clone()).expect("it is served");
+        assert_eq!(incoming.notes, [], "{field}");
+        let mut request = examples::of(incoming.messages);
+        request.settings = incoming.settings.into();
+        let sent = request::to_wire(&request, &owner(), &Profile::OPENAI, false);
+        let (sent, notes) = sent.expect("it can be sent");
+        let sent = serde_json::to_value(&sent).expect("JSON");
+        assert_eq!((&sent[field], notes), (&json, Vec::new()));
+
+        let body =
+            json!({ "model": "m", "messages": [{ "role": "user", "content": "go" }], field: json });
+        let foreign = |_: &str| StateOwner {
+            endpoint: "".into(),
+            ..owner()
+        };
+        let text = body.to_string();
+        let refused = ChatCompletions::new()
+            .request(&|_| None, text.as_bytes(), &foreign)
+            .expect_err("no provider of this dialect");
+        assert_eq!(refused.kind, ServeErrorKind::Unsupported, "{field}");
+        assert_eq!(refused.param.as_deref(), Some(field));
     }
 }
 
