@@ -91,7 +91,7 @@ async fn requests_that_were_passed_through_count_beside_the_turns() {
     journal.close().await;
     let told = usage(home.path(), "UTC0", ["--by", "session"]).await;
     let a = ("a".to_owned(), 1, 4000, 40);
-    let passed = |input, output| ("passed through".to_owned(), 0, input, output);
+    let passed = |input, output| ("without a session".to_owned(), 0, input, output);
     assert_eq!(lines(&told, "session"), [a.clone(), passed(2000, 40)]);
     assert_eq!(told["total"]["input_tokens"], 6000);
     assert_eq!(told["total"]["replies"], 3);

@@ -13,6 +13,7 @@ use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::price::Price;
 use crate::request::ModelRef;
 use crate::setup::Setup;
+use crate::spending_record::SpendingRecord;
 use crate::target::AttemptTargets;
 use crate::time::WallTime;
 use crate::tool::ToolOrigin;
@@ -93,6 +94,64 @@ pub fn by_turn(steps: &[Envelope]) -> Vec<TurnSpending> {
         }
     }
     state.turns
+}
+
+/// What a turn used, as records that remain when its session is deleted: one for each model call that used tokens,
+/// in order.
+///
+/// `steps` are those of its session. A call's time goes from the fact that it started to the one that has its usage.
+#[must_use]
+pub fn records_of_turn(turn: &TurnId, steps: &[Envelope]) -> Vec<SpendingRecord> {
+    let mut setup = None;
+    let mut started = BTreeMap::new();
+    let mut is_own = false;
+    for step in steps {
+        for fact in &step.facts {
+            if let Fact::TurnOpened {
+                setup: opened,
+                turn: id,
+                ..
+            } = fact
+            {
+                is_own = id == turn;
+                if is_own {
+                    setup = Some(opened);
+                }
+            } else if let Fact::ModelCallStarted { attempt, .. } = fact
+                && is_own
+            {
+                started.insert(*attempt, step.now.wall);
+            }
+        }
+    }
+    let spent = by_turn(steps).into_iter().find(|spent| spent.turn == *turn);
+    let (Some(setup), Some(spent)) = (setup, spent) else {
+        return Vec::new();
+    };
+    let caller = setup.caller.as_deref();
+    let endpoint = caller.map_or_else(|| "turn".into(), |caller| Arc::clone(&caller.dialect));
+    let principal = caller.map_or_else(|| "".into(), |caller| Arc::clone(&caller.principal));
+    let records = spent.replies.into_iter().map(|reply| {
+        let at = started.get(&reply.attempt).copied().unwrap_or(reply.at);
+        let (round, attempt) = (reply.attempt.round, reply.attempt.attempt);
+        SpendingRecord {
+            at,
+            endpoint: Arc::clone(&endpoint),
+            first_token: None,
+            id: format!("{turn}.{round}.{attempt}").into(),
+            model: reply.model,
+            price: reply.price,
+            principal: Arc::clone(&principal),
+            request_id: None,
+            route: setup.route.clone(),
+            settled: Vec::new(),
+            status: None,
+            took: reply.at.since(at),
+            trace: setup.trace.clone(),
+            usage: reply.usage,
+        }
+    });
+    records.collect()
 }
 
 /// The state of the fold.

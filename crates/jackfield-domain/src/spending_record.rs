@@ -1,4 +1,4 @@
-//! Spending records: what requests used that were passed through to a provider without a turn.
+//! Spending records: what model calls used that belong to no session of the journal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,14 @@ use crate::target::Reservation;
 use crate::time::WallTime;
 use crate::usage::Usage;
 
-/// The usage of a request that was passed through. It stands beside the sessions: reports add it to the usage of
-/// turns.
+/// The usage of a model call that belongs to no session of the journal: a request that was passed through, a summary
+/// that was asked for by hand, or a call of an ephemeral turn. It stands beside the sessions: reports add it to the
+/// usage of turns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpendingRecord {
     /// When the request began.
     pub at: WallTime,
-    /// The endpoint, such as `/v1/chat/completions`.
+    /// The endpoint, such as `/v1/chat/completions`; of an ephemeral turn, the dialect of its client, or `turn`.
     pub endpoint: Arc<str>,
     /// The time from the request to the first piece of the reply; `None` if there was none.
     pub first_token: Option<Duration>,

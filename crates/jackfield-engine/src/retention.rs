@@ -108,12 +108,13 @@ impl Drop for EphemeralCleanup {
 }
 
 impl Engine {
-    /// Deletes an ephemeral session whose turn is over, once its answer was written or has expired. Does
-    /// nothing for durable sessions.
+    /// Stores what an ephemeral turn used that is over, and deletes its session once its answer was written or has
+    /// expired. Does nothing for durable sessions.
     pub(crate) async fn delete_when_delivered(&self, session: &SessionId, turn: &TurnId) {
         if self.durability(session) == Durability::Durable {
             return;
         }
+        self.record_ephemeral_turn(session, turn).await;
         let ephemeral = self.shared.ephemeral;
         let (subscribers, undelivered) = (&self.shared.subscribers, &self.shared.undelivered);
         let delivered_or_expired = async {

@@ -1,5 +1,7 @@
-//! Spending records: what requests used that were passed through to a provider without a turn.
+//! Spending records: what model calls used that belong to no session of the durable journal.
 
+use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::spending;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
@@ -33,6 +35,21 @@ impl Engine {
             }
         };
         self.shared.shutdown.receipts.spawn_on(record, &runtime);
+    }
+
+    /// Stores what an ephemeral turn used that has ended, since its session will be deleted.
+    pub(crate) async fn record_ephemeral_turn(&self, session: &SessionId, turn: &TurnId) {
+        match self.load(session).await {
+            Ok(loaded) => {
+                for record in spending::records_of_turn(turn, &loaded.steps) {
+                    self.record_spending(record);
+                }
+            }
+            Err(error) => {
+                let error = chain(&error);
+                tracing::warn!(%session, %error, "the usage of an ephemeral turn could not be read");
+            }
+        }
     }
 
     /// Passes each stored spending record of a time and later to `read`, the oldest first. Returns how many records

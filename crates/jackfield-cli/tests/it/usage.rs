@@ -1,4 +1,4 @@
-//! The rows of `jackfield usage`: turns, and requests that were passed through without one.
+//! The rows of `jackfield usage`: turns, and model calls without a session.
 
 use jackfield_cli::render::usage::report;
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
@@ -138,7 +138,7 @@ fn requests_that_were_passed_through_add_to_their_day() {
 
 #[test]
 fn requests_that_were_passed_through_are_one_row_beside_sessions_turns_and_replies() {
-    let passed = json!(["passed through", [0, 2, 2000, "0.0012", 1020]]);
+    let passed = json!(["without a session", [0, 2, 2000, "0.0012", 1020]]);
     let sums = json!([1, 1, 1000, "0.0012", 0]);
     let session = json!(["one", sums]);
     check(
@@ -150,7 +150,7 @@ fn requests_that_were_passed_through_are_one_row_beside_sessions_turns_and_repli
     check(SpendingGroup::Turn, "turn", &[turn, passed.clone()]);
     // A reply is a part of its turn: no turn begins with it.
     let (told, _) = shown(SpendingGroup::Reply, None);
-    assert_eq!(told["lines"][1]["reply"], "passed through", "{told:#}");
+    assert_eq!(told["lines"][1]["reply"], "without a session", "{told:#}");
     assert_eq!(told["lines"][1]["replies"], 2, "{told:#}");
 }
 

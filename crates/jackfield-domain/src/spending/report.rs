@@ -1,4 +1,4 @@
-//! Sums what turns and passed-through requests used into rows, by day, model, reply, session, tool or turn.
+//! Sums what turns and model calls without a session used into rows, by day, model, reply, session, tool or turn.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub struct SpendingReport {
 #[derive(Clone, Debug, Default)]
 pub struct SpendingRow {
     /// What it is about: a day, `provider/model`, a session's id, `session turn`, `session turn.round.attempt`, or
-    /// [`PASSED_THROUGH`].
+    /// [`WITHOUT_SESSION`].
     pub label: String,
     /// Its session, if it belongs to one.
     pub session: Option<SessionId>,
@@ -91,7 +91,7 @@ pub struct ToolSpending {
 type RowKey = (i64, String);
 
 /// The label of requests without a session, where rows are about sessions or parts of them. No id has a space.
-pub const PASSED_THROUGH: &str = "passed through";
+pub const WITHOUT_SESSION: &str = "without a session";
 
 impl SpendingReport {
     /// An empty report of what was used from `since` on. `day_of` is the date of an instant, in the reader's time
@@ -142,7 +142,7 @@ impl SpendingReport {
         }
     }
 
-    /// Adds the usage of a request that was passed through without a turn, if it used any.
+    /// Adds the usage of a model call that belongs to no session, if it used any.
     pub fn add_record(&mut self, record: &SpendingRecord) {
         let SpendingRecord {
             at, price, usage, ..
@@ -154,7 +154,7 @@ impl SpendingReport {
             SpendingGroup::Day => (0, (self.day_of)(*at)),
             SpendingGroup::Model | SpendingGroup::Tool => (0, model_name(&record.model)),
             SpendingGroup::Reply | SpendingGroup::Session | SpendingGroup::Turn => {
-                (i64::MAX, PASSED_THROUGH.to_owned())
+                (i64::MAX, WITHOUT_SESSION.to_owned())
             }
         };
         self.total.add(usage, price.as_ref());

@@ -211,6 +211,35 @@ async fn a_session_in_passing_is_gone_when_its_answer_was_written_and_else_a_whi
     }
 }
 
+/// What an ephemeral turn used is recorded when it ends, before its answer is delivered.
+#[tokio::test(start_paused = true)]
+async fn what_an_ephemeral_turn_used_stays_when_its_session_goes() {
+    let journal = journal();
+    let (_model, engine) = engine(&journal, vec![ScriptedReply::text("done")]);
+    let port = Arc::new(MemoryJournal::default()) as Arc<dyn Journal>;
+    let engine = engine.with_ephemeral_journal(port, Ephemeral::default());
+    engine
+        .create_ephemeral(&session())
+        .expect("a journal for it");
+    let mut begun = engine.begin(message(options())).await.expect("begun");
+    assert_eq!(to_the_end(&mut begun.watcher).await.1, ANSWERED);
+    // The turn's task records after it has told the end.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    engine.flush_receipts().await;
+    let mut records = Vec::new();
+    let read = engine.read_spending(None, |record| records.push(record.clone()));
+    assert_eq!(read.await.expect("readable"), 0);
+    let [record] = &records[..] else {
+        panic!("one record: {records:#?}");
+    };
+    let loaded = engine.load(&session()).await.expect("not delivered yet");
+    let spent = jackfield_domain::spending::by_turn(&loaded.steps).remove(0);
+    assert_eq!(*record.id, format!("{}.1.1", begun.turn));
+    assert_eq!(record.model, spent.model);
+    assert_eq!(record.usage, spent.usage());
+    assert!(record.usage.total() > 0, "{record:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn of_too_many_sessions_in_passing_that_nobody_asks_for_the_first_ones_go() {
     let journal = journal();

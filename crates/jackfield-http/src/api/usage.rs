@@ -1,4 +1,4 @@
-//! Usage and cost, summed over the client's sessions and the requests that were passed through for it.
+//! Usage and cost, summed over the client's sessions and the model calls without a session.
 
 use axum::Json;
 use axum::extract::State;
@@ -59,8 +59,8 @@ pub(crate) struct UsageReport {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UsageLine)]
 pub(crate) struct LineView {
-    /// What it is about. By session, `passed through` is the line of all requests that were passed through to a
-    /// provider, as they belong to no session.
+    /// What it is about. By session, `without a session` is the line of all requests that were passed through
+    /// to a provider, and of ephemeral turns.
     about: String,
     #[serde(flatten)]
     sums: SumsView,

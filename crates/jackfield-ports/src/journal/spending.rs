@@ -1,4 +1,4 @@
-//! The log of spending records: the usage of requests that were passed through to a provider without a turn.
+//! The log of spending records: the usage of model calls that belong to no session.
 
 use std::sync::Arc;
 
