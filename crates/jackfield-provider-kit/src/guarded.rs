@@ -51,6 +51,7 @@ struct GuardSettings {
     allowed: Arc<Allowed>,
     connect_timeout: Duration,
     read_idle: Duration,
+    same_origin: bool,
 }
 
 /// The settings of the client. There is no limit on the total time of a request: the caller has to enforce one.
@@ -70,6 +71,8 @@ pub struct GuardedSettings {
     pub proxy: Option<String>,
     /// The longest silence of a server, before its response and within it.
     pub read_idle: Duration,
+    /// Whether redirects are followed within one origin only.
+    pub same_origin: bool,
     /// The value of the `user-agent` header.
     pub user_agent: String,
 }
@@ -83,6 +86,7 @@ impl Default for GuardedSettings {
             lookup: Arc::new(SystemLookup),
             proxy: None,
             read_idle: Duration::from_secs(300),
+            same_origin: false,
             user_agent: format!("jackfield/{}", env!("CARGO_PKG_VERSION")),
         }
     }
@@ -149,6 +153,7 @@ impl GuardedClient {
             allowed,
             connect_timeout: settings.connect_timeout,
             read_idle: settings.read_idle,
+            same_origin: settings.same_origin,
         });
         Ok(Self {
             direct,
@@ -208,6 +213,10 @@ impl GuardedClient {
             }
             if !next.username().is_empty() || next.password().is_some() {
                 let why = format!("to {host} with a user in the address, which is not followed");
+                return Err(peer.redirect(&why));
+            }
+            if self.settings.same_origin && next.origin() != url.origin() {
+                let why = format!("to {host}, which is another origin and not followed");
                 return Err(peer.redirect(&why));
             }
             if next.origin() != url.origin() {

@@ -2,10 +2,12 @@
 
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderValue, Method};
-use jackfield_provider_kit::guarded::{FetchErrorKind as Kind, GuardedRequest, MAX_REDIRECTS};
+use jackfield_provider_kit::guarded::{
+    FetchErrorKind as Kind, GuardedClient, GuardedRequest, MAX_REDIRECTS,
+};
 use jackfield_testkit::server::{Response, TestServer};
 
-use super::{Names, client, get, named, refused, text};
+use super::{Names, client, get, named, refused, settings, text};
 
 fn to(status: u16, location: &str) -> Response {
     Response::new(status).header("location", location)
@@ -39,6 +41,25 @@ async fn a_step_to_a_private_address_is_refused() {
     let names = Names::new(&[&["10.0.0.7"]]);
     let error = refused(&named(&names, &["127.0.0.1"]), &server.base_url()).await;
     assert_eq!((error.kind, error.sent), (Kind::Refused, true));
+}
+
+#[tokio::test]
+async fn a_client_of_one_origin_stays_there() {
+    let (one, two) = (TestServer::start().await, TestServer::start().await);
+    one.answer(to(302, "/again"));
+    one.answer(to(302, &two.base_url()));
+    let mut settings = settings(&["127.0.0.1"]);
+    settings.same_origin = true;
+    let client = GuardedClient::new(settings).unwrap();
+    let error = refused(&client, &one.base_url()).await;
+    assert_eq!((error.kind, error.sent), (Kind::Redirect, true));
+    assert!(
+        error
+            .to_string()
+            .ends_with("which is another origin and not followed"),
+        "{error}"
+    );
+    assert_eq!((one.requests().len(), two.requests().len()), (2, 0));
 }
 
 #[tokio::test]
