@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use rmcp::model::{ProtocolVersion, ServerCapabilities, ServerPeerInfo};
+use rmcp::model::{ErrorData, ProtocolVersion, ServerCapabilities, ServerPeerInfo};
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 
@@ -131,7 +131,7 @@ impl Handshake<'_> {
 
     fn send_request(&mut self, id: &'static str) {
         let client = json!({ "name": "jackfield", "version": self.version });
-        let (method, params) = if id == PROBE {
+        let (method, params) = if id != INITIALIZE {
             let meta = json!({
                 "io.modelcontextprotocol/protocolVersion": ProtocolVersion::V_2026_07_28.as_str(),
                 "io.modelcontextprotocol/clientInfo": client,
@@ -193,10 +193,10 @@ impl Handshake<'_> {
                     let Some(asked) = self.sent.iter_mut().find(|(asked, _)| *asked == id) else {
                         continue;
                     };
-                    let outcome = if id == PROBE {
-                        parse_discovery(&result)
-                    } else {
+                    let outcome = if id == INITIALIZE {
                         parse_initialize(&result)?
+                    } else {
+                        parse_discovery(&result)
                     };
                     match outcome {
                         Some(met) => return Ok(HandshakeReply::Completed(Box::new(met))),
@@ -216,6 +216,10 @@ impl Handshake<'_> {
                     };
                     if let Some(place) = place {
                         place.1 = true;
+                        if place.0 == PROBE && names_our_version(&error) {
+                            self.send_request(SECOND_PROBE);
+                            continue;
+                        }
                         let reason = format!("{} ({})", error.message, error.code.0);
                         return Ok(HandshakeReply::Refused(shortened(&reason)));
                     }
@@ -310,10 +314,23 @@ fn peer(version: ProtocolVersion, result: &Value, info: Option<&Value>) -> Serve
     peer
 }
 
+/// Whether this error says that the server does not know a revision of the protocol, and names ours among those that it
+/// knows. Then the request is sent once more (MCP 2026-07-28, "Versioning", read 2026-11-26).
+fn names_our_version(error: &ErrorData) -> bool {
+    let supported = error.data.as_ref().and_then(|data| data.get("supported"));
+    let supported = supported.and_then(Value::as_array);
+    let is_ours =
+        |version: &Value| version.as_str() == Some(ProtocolVersion::V_2026_07_28.as_str());
+    error.code.0 == UNSUPPORTED_VERSION && supported.is_some_and(|known| known.iter().any(is_ours))
+}
+
 fn shortened(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-/// The ids of the two requests: strings, so that no later request has the same id.
+/// The ids of the requests: strings, so that no later request has the same id.
 const INITIALIZE: &str = "hello";
 const PROBE: &str = "probe";
+const SECOND_PROBE: &str = "probe-2";
+/// The code of an error for a revision that the server does not know (MCP 2026-07-28, read 2026-11-26).
+const UNSUPPORTED_VERSION: i32 = -32022;

@@ -78,9 +78,12 @@ fn collect<'a>(
                 if HeaderName::try_from(header).is_err() {
                     return Err(format!("`{KEY}` at `{}` names no header", path.join(".")));
                 }
-                if !matches!(kind, Some("boolean" | "integer" | "number" | "string")) {
+                // A number with a fraction has no one form as text.
+                if !matches!(kind, Some("boolean" | "integer" | "string")) {
                     let path = path.join(".");
-                    return Err(format!("`{KEY}` at `{path}` is not at a single value"));
+                    return Err(format!(
+                        "`{KEY}` at `{path}` is not at a text, an integer or a boolean"
+                    ));
                 }
                 found.push(Annotation {
                     header,
@@ -153,6 +156,7 @@ mod tests {
             json!({ "a": { "type": "string", "x-mcp-header": "a b" } }),
             json!({ "a": { "type": "string", "x-mcp-header": 7 } }),
             json!({ "a": { "type": "object", "x-mcp-header": "A" } }),
+            json!({ "a": { "type": "number", "x-mcp-header": "A" } }),
             json!({ "a": { "type": "array", "items": { "type": "string", "x-mcp-header": "A" } } }),
             json!({ "a": { "type": "string", "x-mcp-header": "A" }, "b": { "type": "string", "x-mcp-header": "a" } }),
         ];

@@ -303,3 +303,35 @@ async fn arguments_are_repeated_in_headers_as_the_schema_asks() {
         server.kept();
     }
 }
+
+#[tokio::test]
+async fn a_server_that_names_our_revision_in_a_refusal_is_asked_again_in_it() {
+    let refusal = |supported: &str| {
+        let error = json!({
+            "code": -32022,
+            "message": "Unsupported protocol version",
+            "data": { "supported": [supported], "requested": "2026-07-28" },
+        });
+        let body = json!({ "jsonrpc": "2.0", "id": "probe", "error": error }).to_string();
+        json!({ "status": 400, "type": "application/json", "body": body })
+    };
+    for (refusals, probes, sessions) in [
+        (vec![refusal("2026-07-28")], 2, 0),
+        // It contradicts itself, so the older era is tried.
+        (vec![refusal("2026-07-28"), refusal("2026-07-28")], 2, 1),
+        (vec![refusal("2027-01-01")], 1, 1),
+    ] {
+        let mut script = script("greet", &json!([{ "text": "hello" }]));
+        script["http"]["faults"] = json!({ "server/discover": refusals });
+        let server = Scripted::over_http(script);
+        server.result("greet", json!({})).await;
+        let requests = server.http.as_ref().unwrap().requests();
+        let probed = requests.iter().filter(|(_, headers)| {
+            let method = headers.get("mcp-method");
+            method.is_some_and(|method| method == "server/discover")
+        });
+        assert_eq!(probed.count(), probes);
+        assert_eq!(server.count("a session is begun"), sessions);
+        server.kept();
+    }
+}
