@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::abandoned::{AbandonedRequests, LateReply};
 use crate::answer::{RequestError, RpcAnswer};
+use crate::auth::Authorization;
 use crate::config::{ClientSettings, ServerConfig};
 use crate::era::Era;
 use crate::error::ServerFault;
@@ -60,6 +61,15 @@ pub(crate) struct ServerConnection {
     pub(crate) peer: Peer<RoleClient>,
 }
 
+/// How a server over HTTP is reached.
+#[derive(Default)]
+pub(crate) struct HttpReach {
+    /// The sign-in, if the configuration has no key of its own.
+    pub(crate) authorization: Option<Arc<Authorization>>,
+    /// The HTTP client, if it is not one of the link's own.
+    pub(crate) transport: Option<Transport>,
+}
+
 /// A running server, with its process if it has one, as owned by the supervisor.
 pub(crate) struct RunningServer {
     pub(crate) connection: Arc<ServerConnection>,
@@ -75,13 +85,13 @@ impl RunningServer {
         settings: &ClientSettings,
         log: &Arc<Log>,
         known_era: Option<Era>,
-        transport: Option<&Transport>,
+        reach: &HttpReach,
     ) -> Result<Self, ServerFault> {
         let met = timeout(settings.start_limit, async {
-            match Self::attempt(config, settings, log, known_era, transport).await {
+            match Self::attempt(config, settings, log, known_era, reach).await {
                 // Some old servers exit at the first method that they do not know.
                 Err(HandshakeError::EndedAtProbe) => {
-                    Self::attempt(config, settings, log, Some(Era::Handshake), transport).await
+                    Self::attempt(config, settings, log, Some(Era::Handshake), reach).await
                 }
                 other => other,
             }
@@ -111,7 +121,7 @@ impl RunningServer {
         settings: &ClientSettings,
         log: &Arc<Log>,
         known_era: Option<Era>,
-        transport: Option<&Transport>,
+        reach: &HttpReach,
     ) -> Result<Self, HandshakeError> {
         let (changes, ended) = (watch::Sender::new(0), watch::Sender::new(false));
         let (changed, has_ended) = (changes.subscribe(), ended.subscribe());
@@ -128,6 +138,7 @@ impl RunningServer {
             }
             Some(endpoint) => {
                 let http = HttpSettings {
+                    authorization: reach.authorization.clone(),
                     changes: changes.clone(),
                     expose_faults: settings.expose_faults,
                     id: config.id.clone(),
@@ -135,7 +146,7 @@ impl RunningServer {
                     secrets: config.secrets(),
                     subscribed: listening.clone(),
                 };
-                let link = HttpLink::open(endpoint, transport, http);
+                let link = HttpLink::open(endpoint, reach.transport.as_ref(), http);
                 (Box::new(link.map_err(HandshakeError::Fault)?), None)
             }
         };

@@ -20,6 +20,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use self::address::Address;
 use self::exchange::{Exchange, HttpSession};
 use self::sent::SentMessage;
+use crate::auth::Authorization;
 use crate::config::HttpEndpoint;
 use crate::era::Era;
 use crate::error::ServerFault;
@@ -34,6 +35,8 @@ mod stream;
 
 /// The settings of a link, beside its endpoint.
 pub(crate) struct HttpSettings {
+    /// The sign-in, if the configuration has no key of its own.
+    pub(crate) authorization: Option<Arc<Authorization>>,
     /// The number of list changes.
     pub(crate) changes: watch::Sender<u64>,
     /// Whether failures name the host and the cause; the log has them in any case.

@@ -34,6 +34,7 @@
 //! | `child`, `environment`, [`guard`] | its process: start, environment, and guaranteed end |
 //! | `lines`, `scan`, `repair`, `message` | its output: bounded reading, and repair of invalid JSON |
 //! | `writer`, `mark` | its input, and proof that a request was not sent |
+//! | `auth` | signing in at a server over HTTP, and its tokens |
 //! | `link`, `pipes`, `http` | what carries messages: a process's pipes, or HTTP |
 //! | `transport`, `handshake`, `era`, `connection`, `request`, `answer` | the protocol, by means of `rmcp` |
 //! | `listing`, `mapping`, `mirrored` | its tools and their results |
@@ -44,6 +45,7 @@
 
 mod abandoned;
 mod answer;
+mod auth;
 mod call;
 mod child;
 mod clock;
@@ -80,6 +82,7 @@ mod toolbox;
 mod transport;
 mod writer;
 
+pub use auth::{AuthSettings, Authorization, Login, RedirectListener, TokenStore};
 pub use call::IDEMPOTENCY_KEY;
 pub use config::{ClientSettings, GuardProgram, HttpEndpoint, ServerConfig};
 pub use era::Era;

@@ -3,13 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jackfield_provider_kit::transport::Transport;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::clock::after;
 use crate::config::{ClientSettings, ServerConfig};
-use crate::connection::{RunningServer, ServerConnection};
+use crate::connection::{HttpReach, RunningServer, ServerConnection};
 use crate::era::Era;
 use crate::error::ServerFault;
 use crate::link::OF_A_PROCESS;
@@ -23,8 +22,7 @@ pub(crate) struct ServerHandle {
     pub(crate) log: Arc<Log>,
     pub(crate) settings: ClientSettings,
     pub(crate) state: watch::Sender<ServerState>,
-    /// The HTTP client for an endpoint, if it is not our own.
-    pub(crate) transport: Option<Transport>,
+    pub(crate) reach: HttpReach,
 }
 
 /// A request to the supervisor.
@@ -150,9 +148,9 @@ impl Supervisor {
         self.set_state(ServerState::Starting);
         let shared = Arc::clone(&self.shared);
         let known_era = *shared.era.lock().unwrap_or_else(PoisonError::into_inner);
-        let transport = shared.transport.as_ref();
         let (config, settings) = (&shared.config, &shared.settings);
-        let starting = RunningServer::start(config, settings, &shared.log, known_era, transport);
+        let starting =
+            RunningServer::start(config, settings, &shared.log, known_era, &shared.reach);
         tokio::pin!(starting);
         loop {
             tokio::select! {

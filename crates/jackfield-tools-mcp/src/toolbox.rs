@@ -10,23 +10,22 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
-use jackfield_provider_kit::transport::Transport;
 use serde_json::{Map, Value};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::call::{CallLimits, ServerCall};
-use crate::config::{ClientSettings, ServerConfig};
 use crate::connection::ServerConnection;
 use crate::era::Era;
 use crate::error::ServerFault;
 use crate::gate::{DefinitionGate, review};
 use crate::jobs::JobHandleForm;
 use crate::listing::{Listing, definitions, usable_tools};
-use crate::log::Log;
 use crate::mapping::definition::{self, MappedTool};
 use crate::run::CallRun;
 use crate::state::{ServerMemory, ServerState};
 use crate::supervisor::{ServerHandle, Supervisor, SupervisorCommand};
+
+mod set_up;
 
 /// One MCP server, over standard input and output or over Streamable HTTP.
 ///
@@ -57,62 +56,6 @@ struct OfferedTools {
 }
 
 impl McpToolbox {
-    /// A server that is not running yet.
-    #[must_use]
-    pub fn new(config: ServerConfig, settings: ClientSettings) -> Self {
-        let log = Log::new(settings.log_lines, settings.log_bytes, config.secrets());
-        let shared = ServerHandle {
-            config,
-            era: Mutex::default(),
-            log: Arc::new(log),
-            settings,
-            state: watch::Sender::new(ServerState::Stopped),
-            transport: None,
-        };
-        Self {
-            current: Mutex::default(),
-            commands: OnceLock::new(),
-            gate: None,
-            offered: Mutex::default(),
-            listing_count: AtomicU64::new(0),
-            problems: Mutex::default(),
-            skipped: Mutex::default(),
-            shared: Arc::new(shared),
-        }
-    }
-
-    /// Reaches the server's endpoint through this HTTP client instead of one of its own: with its proxy, its
-    /// certificates and its time limits.
-    #[must_use]
-    pub fn over(mut self, transport: Transport) -> Self {
-        // Nothing shares the handle before the first request.
-        if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            shared.transport = Some(transport);
-        }
-        self
-    }
-
-    /// Adds remembered data: the server is offered with these tools, and started by the first call of one of them.
-    #[must_use]
-    pub fn remembering(self, remembered: ServerMemory) -> Self {
-        let ServerMemory { definitions, era } = remembered;
-        let config = &self.shared.config;
-        let defined = definitions.iter().filter_map(|said| {
-            definition::tool(&said.to_string(), config.trusted, config.max_duration()).ok()
-        });
-        let defined = defined.collect();
-        *lock(&self.shared.era) = Some(era);
-        *lock(&self.offered) = Some(OfferedTools { defined, era });
-        self
-    }
-
-    /// Adds a gate that decides which of the server's definitions may be used.
-    #[must_use]
-    pub fn gated(mut self, gate: Arc<dyn DefinitionGate>) -> Self {
-        self.gate = Some(gate);
-        self
-    }
-
     /// The data to remember for the next start, once available.
     #[must_use]
     pub fn remembered(&self) -> Option<ServerMemory> {
@@ -151,7 +94,7 @@ impl McpToolbox {
         self.connection(None).await.map(drop)
     }
 
-    /// Stops the server, within [`ClientSettings::grace`]. The next request starts it again.
+    /// Stops the server, within [`ClientSettings::grace`](crate::ClientSettings::grace). The next request starts it again.
     pub async fn stop(&self) {
         let Some(demands) = self.commands.get() else {
             return;

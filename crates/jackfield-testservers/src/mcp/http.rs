@@ -10,6 +10,7 @@
 //! | `listens` | offers the stream of its own messages, in the older era |
 //! | `old` | speaks only the transport of 2024-11-05 |
 //! | `sessionless` | gives no session id, in the older era |
+//! | `sign_in` | wants a token that its own authorization server has given: see the source of `sign_in` |
 //! | `token` | the value of `authorization` that it wants |
 //!
 //! A fault is an object: `{"status": 500, "type": "text/html", "body": text, "location": url}` (an answer without
@@ -27,9 +28,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use serde_json::{Value, json};
 
+use self::sign_in::SignIns;
 use super::{MODERN, SUBSCRIPTION, ScriptedMcpServer};
 
 mod exchange;
+mod sign_in;
 mod wire;
 
 /// A scripted MCP server over HTTP. Dropping it closes its port.
@@ -83,6 +86,16 @@ impl ScriptedMcpHttp {
         self.front.state().requests.clone()
     }
 
+    /// Ends every access token; refresh tokens stay good.
+    pub fn end_access(&self) {
+        self.front.sign_ins().end_access();
+    }
+
+    /// Ends every token.
+    pub fn end_sign_ins(&self) {
+        self.front.sign_ins().end_all();
+    }
+
     /// Forgets all sessions, as after a restart.
     pub fn forget_sessions(&self) {
         self.front.state().sessions.clear();
@@ -110,6 +123,7 @@ impl std::fmt::Debug for ScriptedMcpHttp {
 #[derive(Default)]
 pub(super) struct HttpFront {
     next: AtomicU64,
+    sign_ins: Mutex<SignIns>,
     state: Mutex<FrontState>,
 }
 
@@ -143,6 +157,10 @@ enum Carried {
 impl HttpFront {
     fn state(&self) -> MutexGuard<'_, FrontState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sign_ins(&self) -> MutexGuard<'_, SignIns> {
+        self.sign_ins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn next(&self) -> u64 {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use jackfield_domain::failure::RetryAdvice;
 use jackfield_ports::chat_model::ModelError;
@@ -19,6 +19,8 @@ use super::HttpSettings;
 use super::address::Address;
 use super::failures;
 use super::sent::{SentMessage, header_value};
+use crate::auth::challenge::Challenge;
+use crate::auth::{Authorization, Bearer, Remedy};
 use crate::era::Era;
 use crate::failure::{LinkFailure, LinkFailureKind};
 use crate::link::LinkEvent;
@@ -107,9 +109,11 @@ impl Exchange {
         if !self.session.is_open() {
             return;
         }
-        let Ok(request) = self.request(Method::DELETE, HeaderMap::new(), Bytes::new()) else {
+        let Ok(mut request) = self.request(Method::DELETE, HeaderMap::new(), Bytes::new()) else {
             return;
         };
+        // Without a token the server refuses, and forgets the session by itself.
+        sign(&mut request, self.bearer().await.ok().flatten().as_ref());
         let _late = timeout(ENDING, self.transport.send(request)).await;
         self.session.lock().id = None;
     }
@@ -156,11 +160,14 @@ impl Exchange {
             HeaderValue::from_static("application/json, text/event-stream"),
         );
         let mut url = self.address.url.clone();
+        let mut bearer = self.bearer().await?;
+        let mut is_renewed = false;
         let mut attempts = 0;
         loop {
             attempts += 1;
             let mut request = self.request(Method::POST, headers.clone(), sent.body.clone())?;
             *request.uri_mut() = uri(&url)?;
+            sign(&mut request, bearer.as_ref());
             let incoming = match self.transport.send(request).await {
                 Ok(incoming) => incoming,
                 Err(error)
@@ -172,6 +179,16 @@ impl Exchange {
                 }
                 Err(error) => return Err(failed(&error)),
             };
+            if let Some(authorization) = &self.settings.authorization
+                && let Some(refused) = Refused::of(&incoming)
+            {
+                // Refused before it was acted on: this request is sent again, and no other one.
+                bearer = self
+                    .remedied(authorization, refused, bearer.as_ref(), is_renewed)
+                    .await?;
+                is_renewed = true;
+                continue;
+            }
             if !incoming.status().is_redirection() {
                 return Ok(incoming);
             }
@@ -193,6 +210,36 @@ impl Exchange {
                     return Err(failures::redirect(&host, shown.as_deref()));
                 }
             }
+        }
+    }
+
+    /// The token for a request, if the server has a sign-in and somebody has signed in.
+    pub(super) async fn bearer(&self) -> Result<Option<Bearer>, LinkFailure> {
+        match &self.settings.authorization {
+            Some(authorization) => authorization.bearer().await.map_err(failures::sign_in),
+            None => Ok(None),
+        }
+    }
+
+    /// The token to send a refused request with, once.
+    async fn remedied(
+        &self,
+        authorization: &Authorization,
+        refused: Refused,
+        used: Option<&Bearer>,
+        is_renewed: bool,
+    ) -> Result<Option<Bearer>, LinkFailure> {
+        let host = self.address.host();
+        match refused {
+            Refused::Scope(challenge) => {
+                let fault = authorization.uncovered(&challenge, &host).await;
+                Err(failures::sign_in(fault))
+            }
+            Refused::Token if is_renewed => Err(failures::sign_in(authorization.unaccepted(&host))),
+            Refused::Token => match authorization.refused(used, &host).await {
+                Remedy::Again(bearer) => Ok(Some(bearer)),
+                Remedy::Person(fault) | Remedy::Wait(fault) => Err(failures::sign_in(fault)),
+            },
         }
     }
 
@@ -322,6 +369,9 @@ impl Exchange {
         for secret in &self.settings.secrets {
             failure.reason = failure.reason.replace(secret, "[redacted]");
         }
+        if let Some(authorization) = &self.settings.authorization {
+            failure.reason = authorization.without_secrets(&failure.reason);
+        }
         if self.settings.expose_faults {
             return failure;
         }
@@ -332,6 +382,35 @@ impl Exchange {
             reason: "its endpoint gave no usable answer".to_owned(),
             ..failure
         }
+    }
+}
+
+/// Why a server with a sign-in refuses a request.
+enum Refused {
+    /// The token does not cover the request.
+    Scope(Challenge),
+    /// There is no token, or not a good one.
+    Token,
+}
+
+impl Refused {
+    fn of(incoming: &Incoming) -> Option<Self> {
+        match incoming.status() {
+            StatusCode::UNAUTHORIZED => Some(Self::Token),
+            StatusCode::FORBIDDEN => {
+                let challenge = Challenge::of(incoming.headers());
+                let challenge = challenge.filter(Challenge::is_insufficient_scope);
+                challenge.map(Self::Scope)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Adds the token to a request.
+pub(super) fn sign(request: &mut Request<Bytes>, bearer: Option<&Bearer>) {
+    if let Some(header) = bearer.and_then(Bearer::header) {
+        request.headers_mut().insert(AUTHORIZATION, header);
     }
 }
 

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 
+use crate::error::ServerFault;
 use crate::failure::{LinkFailure, LinkFailureKind};
 
 /// The failure of the connection to the server.
@@ -35,8 +36,7 @@ pub(super) fn status(host: &str, status: StatusCode, words: &str) -> LinkFailure
             is_final: true,
             ..LinkFailure::not_sent(
                 reason("it wants credentials, or does not accept those that it got"),
-                "give it a header in its `headers`, such as \"Authorization\": \"Bearer ${NAME}\"; \
-                 logging in by OAuth is not supported yet",
+                "give it a header in its `headers`, such as \"Authorization\": \"Bearer ${NAME}\"",
             )
         },
         403 => LinkFailure {
@@ -65,6 +65,14 @@ pub(super) fn status(host: &str, status: StatusCode, words: &str) -> LinkFailure
             reason("the protocol has no such answer"),
             "check its `url`",
         ),
+    }
+}
+
+/// A request that needs a person to sign in, or a sign-in that works again. The server has not acted on it.
+pub(super) fn sign_in(fault: ServerFault) -> LinkFailure {
+    LinkFailure {
+        is_final: true,
+        ..LinkFailure::not_sent(fault.reason, fault.advice)
     }
 }
 

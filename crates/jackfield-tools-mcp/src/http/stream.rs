@@ -11,7 +11,7 @@ use rmcp::model::RequestId;
 use serde_json::value::RawValue;
 use tokio::time::{sleep, timeout};
 
-use super::exchange::{Exchange, failed};
+use super::exchange::{Exchange, failed, sign};
 use super::failures;
 use crate::era::Era;
 use crate::failure::LinkFailure;
@@ -81,7 +81,8 @@ impl Exchange {
         if let Some(id) = after.and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert("last-event-id", id);
         }
-        let request = self.request(Method::GET, headers, Bytes::new())?;
+        let mut request = self.request(Method::GET, headers, Bytes::new())?;
+        sign(&mut request, self.bearer().await?.as_ref());
         let incoming = self.transport.send(request).await;
         let incoming = incoming.map_err(|error| failed(&error))?;
         let (host, status) = (self.address.host(), incoming.status());

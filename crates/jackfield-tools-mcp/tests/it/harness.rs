@@ -100,8 +100,12 @@ impl Scripted {
 
     /// A toolbox with the same configuration, as the next process has it.
     pub(crate) fn restarted(&self) -> Arc<McpToolbox> {
-        let (config, settings) = (self.config.clone(), self.settings.clone());
-        Arc::new(McpToolbox::new(config, settings))
+        Arc::new(self.another())
+    }
+
+    /// The same, without a handle to share it by.
+    pub(crate) fn another(&self) -> McpToolbox {
+        McpToolbox::new(self.config.clone(), self.settings.clone())
     }
 
     /// The same, with what the first process remembers.

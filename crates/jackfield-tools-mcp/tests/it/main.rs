@@ -15,3 +15,4 @@ mod logged;
 mod mutations;
 mod outcomes;
 mod processes;
+mod sign_in;

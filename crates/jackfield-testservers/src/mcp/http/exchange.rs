@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::sign_in::SignInAnswer;
 use super::wire::{self, WireRequest};
 use super::{Carried, HttpFront, MODERN, OpenRequest, ScriptedMcpServer};
 
@@ -48,6 +49,20 @@ impl Connection<'_> {
             let challenge = "www-authenticate: Bearer\r\n";
             return wire::answer(self.stream, 401, "text/plain", challenge, "who are you?");
         }
+        if script["sign_in"].is_object()
+            && let Some(answer) = self.sign_in(request)
+        {
+            if let Some(line) = answer.log {
+                self.server.log(&line);
+            }
+            return wire::answer(
+                self.stream,
+                answer.status,
+                JSON,
+                &answer.extra,
+                &answer.body,
+            );
+        }
         match request.method.as_str() {
             "POST" if script["old"] != true => self.post(request),
             "GET" => self.get(request),
@@ -59,6 +74,19 @@ impl Connection<'_> {
             }
             _ => wire::answer(self.stream, 405, "text/plain", "", "no such method"),
         }
+    }
+
+    /// The answer of the authorization server, or to a request without a good token.
+    fn sign_in(&self, request: &WireRequest) -> Option<SignInAnswer> {
+        let script = &self.server.script["http"]["sign_in"];
+        let base = format!("http://{}", request.header("host"));
+        let mut sign_ins = self.front.sign_ins();
+        if !request.path.starts_with("/mcp") {
+            return sign_ins.answer(script, &base, request);
+        }
+        let refusal = sign_ins.refusal(script, &base, request);
+        drop(sign_ins);
+        refusal
     }
 
     fn post(&self, request: &WireRequest) -> io::Result<()> {
