@@ -25,6 +25,11 @@ pub(crate) enum Verb {
         after_help = "Needs rustfmt, clippy, git, node with npm, python3, and on Linux strace; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
     )]
     Ci,
+    /// Let the conformance suite of MCP judge our client; it is among the slices.
+    #[command(
+        after_help = "Known failures are in tests/conformance/expected-failures.txt, each with its reason.\n\nExample:\n  cargo xtask conformance"
+    )]
+    Conformance,
     /// List the contracts of the ports with all their clauses, or prove that each clause catches something.
     #[command(
         after_help = "The clauses are in crates/jackfield-testkit/src/contract, the adapters with mistakes in its tests.\n\nExamples:\n  cargo xtask contracts\n  cargo xtask contracts --mutants"

@@ -46,6 +46,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
     match verb {
         Verb::Bench(bench) => bench::run(&root, &bench.args),
         Verb::Ci => ci::run(&root),
+        Verb::Conformance => slices::conformance::run(&root),
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
         Verb::Explore(explore) => explore::run(&root, explore.seed, explore.times),
         Verb::Fixture => fixture::run(&root),

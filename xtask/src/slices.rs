@@ -2,10 +2,12 @@
 //!
 //! The tests of the packages in [`SPEAKERS`] write what they put on the wire below the folder that
 //! `JACKFIELD_WIRE_OUT` names; the scripts of `tests/python` judge it by the types of the official SDK.
-//! Then the slices of `tests/real` use the MCP servers of `tests/servers` as their users do, and those of
+//! Then the conformance suite of MCP, pinned in `tests/conformance`, judges our client.
+//! The slices of `tests/real` use the MCP servers of `tests/servers` as their users do, and those of
 //! `tests/sdks` ask the gateway with the SDKs that programs ask with, and those of `tests/page` use its page in
 //! Chromium.
 
+pub(crate) mod conformance;
 mod install;
 mod page;
 mod sdks;
@@ -41,6 +43,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         script.arg(Path::new("tests/python").join(judgement.script));
         run::succeed(script.args(folders).args(judgement.options))?;
     }
+    conformance::run(root)?;
     servers::run(root)?;
     sdks::run(root)?;
     page::run(root)?;
