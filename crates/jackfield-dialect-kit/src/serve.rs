@@ -5,6 +5,7 @@
 //! provider](jackfield_domain::block::RanBy::Provider) there, with an outcome each, and a
 //! [`ServerTool`](jackfield_domain::server_tool::ServerTool) on both names the tool.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,21 @@ use crate::incoming::Incoming;
 pub trait ServeDialect: fmt::Debug + Send + Sync {
     /// Its name, such as `claude`.
     fn name(&self) -> &'static str;
+
+    /// The body with what the dialect puts into the address: `path` and `query` are those of the request, without a
+    /// secret. In a dialect that puts nothing there, it is the body itself.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`] if the body is no object, or the address is none of a reply.
+    fn with_address<'b>(
+        &self,
+        _path: &str,
+        _query: Option<&str>,
+        body: &'b [u8],
+    ) -> Result<Cow<'b, [u8]>, ServeError> {
+        Ok(Cow::Borrowed(body))
+    }
 
     /// Parses a client's request. `header` returns the value of a header by its lower-case name. The ids of the
     /// client's calls are kept as opaque state of the owner that `owner` returns for the requested model.

@@ -6,6 +6,7 @@
 //!
 //! | `POST` | there is |
 //! |---|---|
+//! | `/v1beta/models/MODEL:generateContent` | [`gemini::check`] |
 //! | `/v1/messages` | [`claude::check`] |
 //! | `/v1/chat/completions` | [`openai::chat::check`] |
 //! | `/v1/responses` | [`openai::responses::check`] |
@@ -13,6 +14,7 @@
 //! A check returns every violation, each with its path. It never changes the body.
 
 pub mod claude;
+pub mod gemini;
 pub mod openai;
 
 pub use jackfield_dialect_kit::metaschema::faults as schema_faults;

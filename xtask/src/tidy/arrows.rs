@@ -113,6 +113,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-engine",
             "jackfield-ports",
             "jackfield-provider-claude",
+            "jackfield-provider-gemini",
             "jackfield-provider-kit",
             "jackfield-provider-openai",
             "jackfield-store-memory",
@@ -159,6 +160,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-dialect-claude",
         &["jackfield-dialect-kit", "jackfield-domain"],
     ),
+    (
+        "jackfield-dialect-gemini",
+        &["jackfield-dialect-kit", "jackfield-domain"],
+    ),
     ("jackfield-dialect-kit", &["jackfield-domain"]),
     (
         "jackfield-dialect-openai",
@@ -168,6 +173,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-dialect-rules",
         &[
             "jackfield-dialect-claude",
+            "jackfield-dialect-gemini",
             "jackfield-dialect-kit",
             "jackfield-dialect-openai",
             "jackfield-domain",
@@ -191,6 +197,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-http",
         &[
             "jackfield-dialect-claude",
+            "jackfield-dialect-gemini",
             "jackfield-dialect-kit",
             "jackfield-dialect-openai",
             "jackfield-domain",
@@ -233,6 +240,15 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-provider-claude",
         &[
             "jackfield-dialect-claude",
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
+    ),
+    (
+        "jackfield-provider-gemini",
+        &[
+            "jackfield-dialect-gemini",
             "jackfield-domain",
             "jackfield-ports",
             "jackfield-provider-kit",

@@ -6,4 +6,5 @@
 )]
 
 mod claude;
+mod gemini;
 mod openai;

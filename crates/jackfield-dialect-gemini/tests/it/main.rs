@@ -1,0 +1,15 @@
+//! Integration tests of `jackfield-dialect-gemini`.
+
+#![expect(
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test stops at the first surprise"
+)]
+
+mod arb;
+mod examples;
+mod profiles;
+mod reply_laws;
+mod request_laws;
+mod schema;
+mod streams;

@@ -1,0 +1,172 @@
+//! The chat model: sends requests to Gemini and emits the replies.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::HeaderMap;
+use jackfield_dialect_gemini::stream::Decoder;
+use jackfield_dialect_gemini::{DIALECT, error, models, request};
+use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::listing::ListedModel;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::ModelRequest;
+use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
+use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_provider_kit::chat_span;
+use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
+use jackfield_provider_kit::secret::Secret;
+use jackfield_provider_kit::transport::Transport;
+use tracing::Span;
+
+use crate::config::{GeminiConfig, InvalidConfig};
+
+/// Gemini, or a compatible server. Never retries; dropping a future cancels its request.
+pub struct Gemini {
+    config: GeminiConfig,
+    headers: HeaderMap,
+    transport: Transport,
+}
+
+impl Gemini {
+    /// Creates the model; sends nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidConfig`] if the key is not valid in a header.
+    pub fn new(config: GeminiConfig, transport: Transport) -> Result<Self, InvalidConfig> {
+        exchange::warn_if_exposed(&config.base_url, config.key.as_ref());
+        Ok(Self {
+            headers: config.headers()?,
+            config,
+            transport,
+        })
+    }
+}
+
+impl Adapter for Gemini {
+    type Decoder = Decoder;
+
+    /// The vendor names a request in no header; the id of a reply is in its body. A gateway in front may have one.
+    const REQUEST_ID: (&'static str, &'static str) = ("x-request-id", "gemini.request_id");
+
+    fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
+        let model = &request.model.model;
+        let owner = self.state_owner(model);
+        let profile = self.config.profile.get(model);
+        let body = request::to_wire(request, &owner, &profile)
+            .map_err(|refusal| exchange::unsupported(&refusal))?;
+        let method = if request.whole { WHOLE } else { STREAM };
+        let model = percent_encode(model.strip_prefix("models/").unwrap_or(model));
+        let url = self
+            .config
+            .base_url
+            .join(&format!("{MODELS}/{model}{method}"));
+        let decoder = Decoder::for_request(owner, request);
+        PreparedRequest::post(&url, self.headers.clone(), body, decoder)
+    }
+
+    fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure> {
+        // A response in another form is not the provider's.
+        let _ours = error::parse(answer.body)?;
+        let status = answer.status.as_u16();
+        let header = |name: &str| answer.header(name);
+        let phase = Phase::BeforeFirstDelta;
+        Some(error::classify(status, header, answer.body, phase))
+    }
+
+    fn key(&self) -> Option<&Secret> {
+        self.config.key.as_ref()
+    }
+
+    fn missing_key(&self) -> Option<&str> {
+        self.config.missing_key.as_deref()
+    }
+
+    fn span(&self, model: &str) -> Span {
+        let base_url = &self.config.base_url;
+        chat_span!("gcp.gemini", "gemini.request_id", model, base_url)
+    }
+}
+
+#[async_trait]
+impl ChatModel for Gemini {
+    fn capabilities(&self) -> Capabilities {
+        let mut can = Capabilities::NONE;
+        can.audio = true;
+        can.documents = true;
+        can.forced_tools = self.config.tools;
+        can.images = true;
+        can.parallel_calls = self.config.tools;
+        can.reasoning = true;
+        can.streaming = true;
+        can.structured_output = true;
+        can.tools = self.config.tools;
+        can
+    }
+
+    fn state_owner(&self, model: &str) -> StateOwner {
+        StateOwner {
+            dialect: DIALECT.into(),
+            endpoint: Arc::clone(self.config.base_url.endpoint()),
+            model: model.into(),
+        }
+    }
+
+    async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
+        let first = format!("{}?pageSize={PAGE}", self.config.base_url.join(MODELS));
+        let mut url = first.clone();
+        let mut all = Vec::new();
+        for _ in 0..PAGES {
+            let headers = self.headers.clone();
+            let body = exchange::read(self, &self.transport, &url, headers).await?;
+            let (page, next) = models::from_wire(&body)
+                .map_err(|error| exchange::unreadable("the list of models", &error))?;
+            all.extend(page);
+            match next {
+                Some(token) => url = format!("{first}&pageToken={}", percent_encode(&token)),
+                None => return Ok(all),
+            }
+        }
+        let why = format!("there are more than {PAGES} pages of it");
+        Err(exchange::unreadable("the list of models", &why).into())
+    }
+
+    async fn reply(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        exchange::reply(self, &self.transport, request, sink).await
+    }
+}
+
+impl fmt::Debug for Gemini {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gemini")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A text encoded for an address (RFC 3986, section 2.1).
+fn percent_encode(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let bytes = text.bytes().map(|byte| {
+        if plain(byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    });
+    bytes.collect()
+}
+
+const MODELS: &str = "/v1beta/models";
+/// The vendor's largest page of models.
+const PAGE: usize = 1000;
+/// The most pages of models that are requested.
+const PAGES: usize = 20;
+const STREAM: &str = ":streamGenerateContent?alt=sse";
+const WHOLE: &str = ":generateContent";
