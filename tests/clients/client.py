@@ -1,4 +1,5 @@
-"""The official client for Python in front of the server that the arguments start, in each of its modes."""
+"""The official client for Python in front of a server, in each of its modes: the one that the arguments start, or
+the one at an address."""
 
 import asyncio
 import sys
@@ -8,9 +9,15 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
 
+def server():
+    command, *args = sys.argv[1:]
+    if command.startswith("http://"):
+        return command
+    return stdio_client(StdioServerParameters(command=command, args=args))
+
+
 async def check(mode: str, revision: str) -> None:
-    server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:])
-    async with Client(stdio_client(server), mode=mode) as client:
+    async with Client(server(), mode=mode) as client:
         assert client.protocol_version == revision, client.protocol_version
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(tools) == ["calculator", "current_datetime"], tools

@@ -45,6 +45,7 @@ mod gateway_guarded;
 mod gateway_hostile;
 mod gateway_lost;
 mod gateway_matrix;
+mod gateway_mcp;
 mod gateway_new;
 mod gateway_offer;
 mod gateway_sessions;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::policy::Policy;
@@ -105,6 +106,25 @@ impl Gateway {
             failures::log_missing_key(provider, reason);
         }
         config.options.get(provider).cloned()
+    }
+
+    /// The options for a client that uses the server tools itself, without a turn: those that its token permits.
+    #[must_use]
+    pub fn tool_options(&self, client: &Principal) -> TurnOptions {
+        TurnOptions {
+            caller: Some(Arc::new(Caller {
+                body: None,
+                dialect: "mcp".into(),
+                display: Display::default(),
+                echo: None,
+                key: None,
+                model: "".into(),
+                principal: Arc::clone(&client.principal),
+                view: None,
+            })),
+            server_tools: client.tools.clone(),
+            ..self.shared.config.default_options.clone()
+        }
     }
 
     /// The engine.

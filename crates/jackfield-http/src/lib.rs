@@ -9,6 +9,7 @@
 //! | `front` | applies to every request: its id, `Host` and `Origin`, the access log |
 //! | `auth` | authentication |
 //! | `router` | the routes |
+//! | `mcp` | the tools for MCP clients |
 //! | `web_page` | the files of the page for people |
 
 mod access;
@@ -24,6 +25,8 @@ mod front;
 mod ids;
 mod linger;
 mod listing;
+mod mcp;
+mod mcp_refusal;
 mod notes;
 mod passthrough;
 mod receipt;

@@ -10,12 +10,13 @@ use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
 use crate::access::RefusalCode;
 use crate::ids::RequestId;
-use crate::{api, dialects, retry_headers};
+use crate::{api, dialects, mcp_refusal, retry_headers};
 
 /// How the refusal of a request is written.
 pub(crate) struct RefusalForm {
     dialect: &'static dyn ServeDialect,
     is_api: bool,
+    is_mcp: bool,
     request_id: String,
 }
 
@@ -27,6 +28,7 @@ impl RefusalForm {
         Self {
             dialect: dialects::for_request(path, request.headers()),
             is_api: api::owns_path(path),
+            is_mcp: mcp_refusal::owns_path(path),
             request_id: id.map(|id| id.0.clone()).unwrap_or_default(),
         }
     }
@@ -36,6 +38,7 @@ impl RefusalForm {
         match response.extensions_mut().remove::<HttpRefusal>() {
             None => response,
             Some(refusal) if self.is_api => api::refusal_response(refusal.error),
+            Some(refusal) if self.is_mcp => mcp_refusal::response(refusal.error, refusal.status),
             Some(refusal) => {
                 refusal.into_dialect_response(response, self.dialect, &self.request_id)
             }

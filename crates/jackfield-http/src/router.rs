@@ -1,20 +1,29 @@
 //! The routes of the gateway.
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
+use axum::{Extension, Router};
 use http::{Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_gateway::Gateway;
+use jackfield_mcp_server::HttpService;
 
 use crate::refusal::{HttpRefusal, RefusalForm, json};
-use crate::{api, counting, dialects, flow, listing, passthrough, refusal, stored, web_page};
+use crate::{
+    api, counting, dialects, flow, listing, mcp, mcp_refusal, passthrough, refusal, stored,
+    web_page,
+};
 
 /// The router with all paths of the gateway.
 pub fn router(gateway: &Gateway) -> Router {
+    with_mcp(gateway, HttpService::new())
+}
+
+/// The same with these sessions of MCP clients.
+pub(crate) fn with_mcp(gateway: &Gateway, mcp: HttpService) -> Router {
     Router::new()
         .merge(api::router())
         .route("/", get(web_page::answer))
@@ -33,6 +42,7 @@ pub fn router(gateway: &Gateway) -> Router {
         )
         .route("/v1/responses/{id}/cancel", post(stored::cancel))
         .route("/v1/responses/{id}/input_items", get(stored::input_items))
+        .route(mcp_refusal::PATH, any(mcp::answer).layer(Extension(mcp)))
         .fallback(further)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn(write_refusal))

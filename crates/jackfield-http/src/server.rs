@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_gateway::Gateway;
+use jackfield_mcp_server::HttpService;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::connection;
-use crate::router::router;
+use crate::router::with_mcp;
 
 /// Serves requests until `shutdown`. Then it accepts no more connections, and the open ones have
 /// `serve.limits.drain` to finish; `at_once` ends that time early. Turns that are still open are recovered at the
@@ -22,7 +23,8 @@ pub async fn serve(
     at_once: impl Future<Output = ()>,
 ) {
     let limits = gateway.config().limits;
-    let router = router(&gateway);
+    let mcp = HttpService::new();
+    let router = with_mcp(&gateway, mcp.clone());
     let places = Arc::new(Semaphore::new(limits.connections));
     let (close, closing) = watch::channel(false);
     let mut connections = JoinSet::new();
@@ -58,6 +60,7 @@ pub async fn serve(
     }
     drop(listener);
     close.send_replace(true);
+    mcp.close();
     if !connections.is_empty() {
         let (connections, within) = (connections.len(), limits.drain);
         tracing::info!(connections, ?within, "ending; asked again, it ends at once");

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use http::HeaderMap;
+use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::IdempotencyKey;
+use jackfield_domain::tool::InputFormat;
 use jackfield_engine::{CallProgress, DirectCall, Engine, TurnOptions};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
@@ -10,9 +13,9 @@ use rmcp::model::{
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressToken,
-    ProtocolVersion, ServerCapabilities, ServerConfig,
+    ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -22,12 +25,18 @@ use crate::offer::Offer;
 use crate::revision::Revision;
 use crate::settings::ServerSettings;
 use crate::writer::LossLog;
-use crate::{definition, outcome};
+use crate::{definition, outcome, request_headers};
 
 /// Handles the requests of one client.
 pub(crate) struct RequestHandler {
-    pub(crate) loss_log: LossLog,
+    /// Whether the client can learn of changed tools: over HTTP alone.
+    pub(crate) announces_changes: bool,
+    /// Ends streams of changes in good order.
+    pub(crate) closing: Option<ConnectionLife>,
     pub(crate) engine: Engine,
+    /// The headers of the request, where they repeat arguments.
+    pub(crate) headers: Option<HeaderMap>,
+    pub(crate) loss_log: LossLog,
     pub(crate) life: ConnectionLife,
     pub(crate) options: TurnOptions,
     pub(crate) patterns: Arc<[Arc<str>]>,
@@ -41,6 +50,18 @@ impl RequestHandler {
         Offer::from_tools(self.engine.tools(&self.options).await, &self.patterns)
     }
 
+    /// Waits until the offered tools differ from the known ones. Without known ones, the present ones are known.
+    pub(crate) async fn changed(&self, known: &mut Option<Digest>) {
+        loop {
+            let present = self.offer().await.fingerprint();
+            let before = known.replace(present);
+            if before.is_some_and(|before| before != present) {
+                return;
+            }
+            tokio::time::sleep(self.settings.change_check).await;
+        }
+    }
+
     async fn call(
         &self,
         request: CallToolRequestParams,
@@ -51,11 +72,17 @@ impl RequestHandler {
             let complaint = offer.not_offered_message(&request.name);
             return Err(ErrorData::invalid_params(complaint, None));
         };
+        let arguments = request.arguments.unwrap_or_default();
+        if let (Some(headers), InputFormat::Json(schema)) = (&self.headers, &tool.definition.input)
+        {
+            request_headers::check_arguments(headers, schema, &arguments)
+                .map_err(|message| ErrorData::header_mismatch(message, None))?;
+        }
         // The semaphore is never closed.
         let _turn = self.turns.acquire().await;
         let key = context.meta.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
         let call = DirectCall {
-            arguments: request.arguments.unwrap_or_default(),
+            arguments,
             key: key.and_then(|key| IdempotencyKey::parse(key).ok()),
             progress: match context.meta.get_progress_token() {
                 Some(token) => progress_reporter(token, self.loss_log.clone()),
@@ -90,8 +117,14 @@ impl RequestHandler {
 
 impl ServerHandler for RequestHandler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
-        let mut info = ServerConfig::new(capabilities).with_server_info(self.implementation());
+        let capabilities = ServerCapabilities::builder().enable_tools();
+        let capabilities = if self.announces_changes {
+            capabilities.enable_tool_list_changed()
+        } else {
+            capabilities
+        };
+        let mut info =
+            ServerConfig::new(capabilities.build()).with_server_info(self.implementation());
         info.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         info
     }
@@ -155,6 +188,38 @@ impl ServerHandler for RequestHandler {
             () = self.life.grace_expired(self.settings.grace) => Err(ending_error()),
             () = context.ct.cancelled() => Err(cancelled_error()),
         }
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        _requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let tools = SubscriptionFilter::builder().tools_list_changed();
+        self.announces_changes.then(|| tools.build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let closing = self.closing.clone().unwrap_or_default();
+        let changes = async {
+            // Without this filter, the stream only stays open.
+            if context.accepted().tools_list_changed != Some(true) {
+                std::future::pending::<()>().await;
+            }
+            let mut known = None;
+            loop {
+                self.changed(&mut known).await;
+                if context.sink().notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = changes => {}
+            () = closing.closed() => {}
+            () = context.cancelled() => {}
+            () = self.life.closed() => {}
+        }
+        Ok(())
     }
 
     // By default, `rmcp` would answer these with an empty result, although the capability is missing.

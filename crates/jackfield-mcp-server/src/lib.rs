@@ -1,4 +1,4 @@
-//! Serves the tools of an engine as an MCP server, over any two streams.
+//! Serves the tools of an engine as an MCP server, over any two streams or over HTTP.
 //!
 //! A [`ToolServer`] supports both eras of the protocol at once (MCP specification, revisions 2024-11-05 to
 //! 2026-07-28): a client that begins with `initialize` gets a handshake, and a client that sends its version with
@@ -24,6 +24,8 @@
 //! | `lines`, `client_message` | reads and parses the client's messages, with limits |
 //! | `writer` | writes messages to the client, line by line |
 //! | `transport` | connects both to `rmcp`: ids, cancellation, the limit on open requests |
+//! | `streamable` | the same for requests over HTTP, each with a transport of its own, and sessions |
+//! | `request_headers` | the headers of a request over HTTP |
 //! | `handler` | handles requests: listing tools, and calls |
 //! | `offer` | selects the offered tools |
 //! | `definition`, `outcome` | converts tools and results to MCP |
@@ -37,12 +39,15 @@ mod life;
 mod lines;
 mod offer;
 mod outcome;
+mod request_headers;
 mod revision;
 mod server;
 mod settings;
+mod streamable;
 mod transport;
 mod writer;
 
 pub use self::offer::{Offer, WithheldTool};
 pub use self::server::ToolServer;
 pub use self::settings::ServerSettings;
+pub use self::streamable::{HttpReply, HttpService, MessageStream};

@@ -58,6 +58,12 @@ impl ConnectionLife {
     }
 }
 
+impl Default for ConnectionLife {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// Ends the connection when it is dropped.
 pub(crate) struct LifeGuard(pub(crate) ConnectionLife);
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::digest::Digest;
 use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::tool::{CatalogEntry, InputFormat, Permission, Safety};
 use jackfield_engine::{ToolOffer, ToolboxProblem};
@@ -57,6 +58,16 @@ impl Offer {
             }
         }
         offer
+    }
+
+    /// A digest of what a list of the tools shows.
+    pub(crate) fn fingerprint(&self) -> Digest {
+        let mut bytes = Vec::new();
+        for tool in &self.tools {
+            bytes.extend_from_slice(tool.definition.name.as_str().as_bytes());
+            bytes.extend_from_slice(tool.digest.as_bytes());
+        }
+        Digest::of(&bytes)
     }
 
     /// The tool of this name.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, ServerTools, TurnOptions};
 use rmcp::service::serve_directly;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
@@ -13,7 +14,7 @@ use crate::lines::Lines;
 use crate::offer::Offer;
 use crate::settings::ServerSettings;
 use crate::transport::ClientPipes;
-use crate::writer::ClientWriter;
+use crate::writer::{ClientWriter, LossLog};
 
 /// Serves the tools of an engine over MCP. Clones share the engine.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ pub struct ToolServer {
     engine: Engine,
     options: TurnOptions,
     patterns: Arc<[Arc<str>]>,
-    settings: ServerSettings,
+    pub(crate) settings: ServerSettings,
 }
 
 impl ToolServer {
@@ -29,6 +30,11 @@ impl ToolServer {
     #[must_use]
     pub fn new(engine: Engine, mut options: TurnOptions) -> Self {
         options.policy.can_ask = false;
+        // The tools do not depend on what a model can do, so none is named.
+        options.model = ModelRef {
+            model: "".into(),
+            provider: "".into(),
+        };
         Self {
             engine,
             options,
@@ -59,6 +65,22 @@ impl ToolServer {
         Offer::from_tools(self.engine.tools(&self.options).await, &self.patterns)
     }
 
+    /// The handler of one connection's requests.
+    pub(crate) fn handler(&self, loss_log: LossLog, life: ConnectionLife) -> RequestHandler {
+        RequestHandler {
+            announces_changes: true,
+            closing: None,
+            engine: self.engine.clone(),
+            headers: None,
+            life,
+            loss_log,
+            options: self.options.clone(),
+            patterns: Arc::clone(&self.patterns),
+            settings: self.settings.clone(),
+            turns: Semaphore::new(self.settings.most_calls),
+        }
+    }
+
     /// Serves one client until its input ends, its output fails, or `stop` completes.
     ///
     /// After the end of input, calls in flight may run for [`ServerSettings::grace`]; then they are aborted. When
@@ -73,13 +95,8 @@ impl ToolServer {
         let settings = &self.settings;
         let writer = ClientWriter::new(output, life.clone());
         let handler = RequestHandler {
-            loss_log: writer.loss_log(),
-            engine: self.engine.clone(),
-            life: life.clone(),
-            options: self.options.clone(),
-            patterns: Arc::clone(&self.patterns),
-            settings: settings.clone(),
-            turns: Semaphore::new(settings.most_calls),
+            announces_changes: false,
+            ..self.handler(writer.loss_log(), life.clone())
         };
         let input = BufReader::with_capacity(BUFFER, input);
         let lines = Lines::new(input, settings.max_message);

@@ -5,6 +5,8 @@ use std::time::Duration;
 /// The settings of all connections.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ServerSettings {
+    /// How often the offered tools are compared for a client that wants to know of changes.
+    pub change_check: Duration,
     /// How long calls may run after the end of input; `rmcp` allows five seconds at most.
     pub grace: Duration,
     /// The maximum length of a message, in bytes.
@@ -15,6 +17,8 @@ pub struct ServerSettings {
     pub most_requests: usize,
     /// The server's name, as sent to clients.
     pub name: String,
+    /// Over HTTP, how long a response may take before the client gets a stream, which can be kept alive.
+    pub stream_after: Duration,
     /// The server's version, as sent to clients.
     pub version: String,
 }
@@ -22,11 +26,13 @@ pub struct ServerSettings {
 impl Default for ServerSettings {
     fn default() -> Self {
         Self {
+            change_check: Duration::from_secs(2),
             grace: Duration::from_millis(500),
             max_message: 4 << 20,
             most_calls: 64,
             most_requests: 1024,
             name: "jackfield".to_owned(),
+            stream_after: Duration::from_secs(10),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }

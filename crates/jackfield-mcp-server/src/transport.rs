@@ -20,7 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::client_message::ClientMessage;
 use crate::life::ConnectionLife;
 use crate::lines::Lines;
-use crate::writer::{ClientWriter, QueuedMessage};
+use crate::writer::{ClientWriter, MessageKind, QueuedMessage};
 
 /// A client's two streams as a transport of `rmcp`.
 pub(crate) struct ClientPipes<R> {
@@ -171,6 +171,7 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
             },
             None => (true, None),
         };
+        let kind = MessageKind::of(&message);
         let bytes = serde_json::to_vec(&message).map_err(io::Error::from);
         let (queue, life) = (self.writer.queue(), self.life.clone());
         async move {
@@ -179,6 +180,7 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
             };
             let message = QueuedMessage {
                 bytes: bytes?,
+                kind,
                 permit,
             };
             let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
@@ -202,6 +204,8 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
                 if let Some(bytes) = self.pending.take() {
                     place.send(QueuedMessage {
                         bytes,
+                        // Only a refusal waits here.
+                        kind: MessageKind::Error(ErrorCode::INVALID_REQUEST),
                         permit: None,
                     });
                 }

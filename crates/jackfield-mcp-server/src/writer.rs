@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use rmcp::model::{ErrorCode, JsonRpcMessage, ServerJsonRpcMessage};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinHandle;
@@ -17,9 +18,22 @@ pub(crate) struct ClientWriter {
 }
 
 /// A message, with the slot that it holds until it was written.
+#[derive(Debug)]
 pub(crate) struct QueuedMessage {
     pub(crate) bytes: Vec<u8>,
+    pub(crate) kind: MessageKind,
     pub(crate) permit: Option<OwnedSemaphorePermit>,
+}
+
+/// What a message is to its client.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum MessageKind {
+    /// A response with an error.
+    Error(ErrorCode),
+    /// A message without a response.
+    Notification,
+    /// A response with a result.
+    Result,
 }
 
 /// A queue for messages that are dropped if the client reads too slowly.
@@ -73,12 +87,28 @@ impl Drop for ClientWriter {
     }
 }
 
+impl MessageKind {
+    pub(crate) const fn of(message: &ServerJsonRpcMessage) -> Self {
+        match message {
+            JsonRpcMessage::Error(error) => Self::Error(error.error.code),
+            JsonRpcMessage::Notification(_) | JsonRpcMessage::Request(_) => Self::Notification,
+            JsonRpcMessage::Response(_) => Self::Result,
+        }
+    }
+}
+
 impl LossLog {
+    /// The queue of this sender. It does not keep the queue open.
+    pub(crate) fn new(messages: &mpsc::Sender<QueuedMessage>) -> Self {
+        Self(messages.downgrade())
+    }
+
     /// Queues the message if there is space.
     pub(crate) fn try_send(&self, bytes: Vec<u8>) {
         if let Some(messages) = self.0.upgrade() {
             let _full = messages.try_send(QueuedMessage {
                 bytes,
+                kind: MessageKind::Notification,
                 permit: None,
             });
         }
@@ -94,4 +124,4 @@ async fn write(output: &mut (impl AsyncWrite + Unpin), mut bytes: Vec<u8>) -> io
 /// The time limit of writing the last messages.
 const LAST: Duration = Duration::from_millis(300);
 /// The capacity of the queue; senders wait when it is full.
-const QUEUE: usize = 64;
+pub(crate) const QUEUE: usize = 64;

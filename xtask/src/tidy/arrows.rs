@@ -204,6 +204,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-engine",
             "jackfield-export",
             "jackfield-gateway",
+            "jackfield-mcp-server",
             "jackfield-ports",
             "jackfield-web",
         ],

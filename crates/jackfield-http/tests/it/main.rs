@@ -11,6 +11,7 @@ mod bodies;
 mod connections;
 mod harness;
 mod login;
+mod mcp;
 mod routes;
 mod usage;
 mod web_page;

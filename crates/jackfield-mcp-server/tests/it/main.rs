@@ -8,3 +8,4 @@ mod hostile;
 mod mapping;
 mod offering;
 mod rmcp_client;
+mod streamable;

@@ -1,0 +1,157 @@
+//! `/mcp`: the server tools for MCP clients, over Streamable HTTP (MCP specification, "Transports" of the revisions
+//! 2025-03-26 to 2026-07-28).
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Extension, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, StatusCode};
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use jackfield_engine::ServerTools;
+use jackfield_gateway::{Gateway, Principal};
+use jackfield_mcp_server::{HttpReply, HttpService, MessageStream, ServerSettings, ToolServer};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
+
+use crate::auth::authenticate;
+use crate::body;
+use crate::refusal::{HttpRefusal, json};
+
+/// Answers a request of an MCP client.
+pub(crate) async fn answer(
+    State(gateway): State<Gateway>,
+    Extension(service): Extension<HttpService>,
+    request: Request<Body>,
+) -> Result<Response, HttpRefusal> {
+    let (head, body) = request.into_parts();
+    let client = authenticate(&gateway, &head.headers)?;
+    let slot = gateway.acquire_slot()?;
+    let server = tool_server(&gateway, &client);
+    // A session belongs to a token, and not to its principal, as the tools are those of the token.
+    let owner = &*client.name;
+    let headers = &head.headers;
+    let reply = match head.method {
+        Method::POST => {
+            let body = body::read(headers, body, &gateway.config().limits).await?;
+            service.post(&server, owner, headers, &body).await
+        }
+        Method::GET => service.get(&server, owner, headers).await,
+        Method::DELETE => service.delete(owner, headers),
+        _ => HttpReply::MethodNotAllowed,
+    };
+    Ok(render(reply, gateway.config().keep_alive, slot))
+}
+
+/// The tools that a client may use.
+fn tool_server(gateway: &Gateway, client: &Principal) -> ToolServer {
+    let options = gateway.tool_options(client);
+    let server = ToolServer::new(gateway.engine().clone(), options);
+    let server = match &client.tools {
+        ServerTools::All => server,
+        ServerTools::None => server.offering::<&str>([]),
+        ServerTools::Only(patterns) => server.offering(patterns.iter().cloned()),
+    };
+    server.with(ServerSettings {
+        max_message: gateway.config().limits.body,
+        stream_after: gateway.config().keep_alive,
+        ..ServerSettings::default()
+    })
+}
+
+fn render(reply: HttpReply, keep_alive: Duration, slot: OwnedSemaphorePermit) -> Response {
+    match reply {
+        HttpReply::Accepted => StatusCode::ACCEPTED.into_response(),
+        HttpReply::Ended => StatusCode::NO_CONTENT.into_response(),
+        HttpReply::Message {
+            body,
+            session,
+            status,
+        } => {
+            let mut response = json(body);
+            *response.status_mut() =
+                StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            name_session(&mut response, session.as_deref());
+            response
+        }
+        HttpReply::MethodNotAllowed => {
+            let mut response = StatusCode::METHOD_NOT_ALLOWED.into_response();
+            let post = HeaderValue::from_static("POST");
+            response.headers_mut().insert(ALLOW, post);
+            response
+        }
+        HttpReply::Stream(messages) => events(messages, keep_alive, slot),
+    }
+}
+
+/// Messages as server-sent events (WHATWG HTML, section 9.2), with a comment after each silence of this length.
+fn events(messages: MessageStream, keep_alive: Duration, slot: OwnedSemaphorePermit) -> Response {
+    let session = messages.session().map(str::to_owned);
+    let state = EventBody {
+        is_begun: false,
+        keep_alive,
+        messages,
+        _slot: slot,
+    };
+    // Boxed, because it is moved with every piece.
+    let frames = stream::unfold(Box::new(state), |mut state| async move {
+        let text = state.next().await?;
+        Some((Ok::<_, Infallible>(Frame::data(text)), state))
+    });
+    let mut response = Response::new(Body::new(StreamBody::new(Box::pin(frames))));
+    name_session(&mut response, session.as_deref());
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE.as_str(), "text/event-stream"),
+        (CACHE_CONTROL.as_str(), "no-cache"),
+        // Tells proxies not to buffer the response.
+        ("x-accel-buffering", "no"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// A stream of messages, which holds its place among the requests until its last byte was sent.
+struct EventBody {
+    is_begun: bool,
+    keep_alive: Duration,
+    messages: MessageStream,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl EventBody {
+    async fn next(&mut self) -> Option<Bytes> {
+        // The head is sent with the first piece, and the client waits for the head.
+        let silence = if self.is_begun {
+            self.keep_alive
+        } else {
+            Duration::ZERO
+        };
+        self.is_begun = true;
+        match timeout(silence, self.messages.next()).await {
+            Ok(None) => None,
+            Ok(Some(message)) => {
+                let mut text = b"event: message\ndata: ".to_vec();
+                text.extend_from_slice(&message);
+                text.extend_from_slice(b"\n\n");
+                Some(text.into())
+            }
+            Err(_) => Some(Bytes::from_static(b": \n\n")),
+        }
+    }
+}
+
+fn name_session(response: &mut Response, session: Option<&str>) {
+    if let Some(id) = session.and_then(|id| HeaderValue::from_str(id).ok()) {
+        response.headers_mut().insert(SESSION, id);
+    }
+}
+
+/// The header that names a session.
+const SESSION: &str = "mcp-session-id";

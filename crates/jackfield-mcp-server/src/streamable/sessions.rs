@@ -1,0 +1,195 @@
+//! The sessions of clients of the older revisions, bounded in number and time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jackfield_domain::digest::Digest;
+use rmcp::model::{InitializeRequestParams, RequestId};
+use tokio::time::Instant;
+
+use crate::life::ConnectionLife;
+
+/// The sessions, by their ids.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(Mutex<HashMap<String, Arc<ClientSession>>>);
+
+/// A session.
+#[derive(Debug)]
+pub(super) struct ClientSession {
+    client: String,
+    /// Ends with the session.
+    pub(super) life: ConnectionLife,
+    open: Mutex<OpenRequests>,
+    /// The client's own words at the beginning, with the negotiated revision.
+    pub(super) peer: InitializeRequestParams,
+}
+
+#[derive(Debug)]
+struct OpenRequests {
+    by_id: HashMap<RequestId, ConnectionLife>,
+    last_used: Instant,
+    /// How many streams of changes are open.
+    streams: usize,
+}
+
+/// A request's place in its session.
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    id: RequestId,
+    session: Arc<ClientSession>,
+}
+
+/// The place of a stream of changes in its session.
+#[derive(Debug)]
+pub(super) struct OpenStream(Arc<ClientSession>);
+
+impl Sessions {
+    /// Begins a session; gives its id. At the limit of a client, its session that was unused for longest ends.
+    ///
+    /// # Errors
+    ///
+    /// The operating system has no random numbers.
+    pub(super) fn begin(
+        &self,
+        client: &str,
+        peer: InitializeRequestParams,
+    ) -> Result<String, getrandom::Error> {
+        let mut random = [0; 32];
+        getrandom::fill(&mut random)?;
+        let id = Digest::from_bytes(random).to_hex();
+        let session = Arc::new(ClientSession {
+            client: client.to_owned(),
+            life: ConnectionLife::new(),
+            open: Mutex::new(OpenRequests {
+                by_id: HashMap::new(),
+                last_used: Instant::now(),
+                streams: 0,
+            }),
+            peer,
+        });
+        let mut sessions = self.lock();
+        // An expired session has nothing to end.
+        sessions.retain(|_, session| !session.is_expired());
+        let own = sessions
+            .iter()
+            .filter(|(_, session)| session.client == client);
+        let own: Vec<(&String, Instant)> = own
+            .map(|(id, session)| (id, session.lock().last_used))
+            .collect();
+        if own.len() >= MOST_SESSIONS {
+            let oldest = own.iter().min_by_key(|(_, used)| *used);
+            if let Some(oldest) = oldest.map(|(id, _)| (*id).clone())
+                && let Some(ended) = sessions.remove(&oldest)
+            {
+                ended.end();
+            }
+        }
+        sessions.insert(id.clone(), session);
+        Ok(id)
+    }
+
+    /// The client's session of this id.
+    pub(super) fn find(&self, client: &str, id: &str) -> Option<Arc<ClientSession>> {
+        let sessions = self.lock();
+        let session = sessions.get(id).filter(|session| session.client == client);
+        let session = session.filter(|session| !session.is_expired())?;
+        session.lock().last_used = Instant::now();
+        Some(Arc::clone(session))
+    }
+
+    /// Ends a client's session; `false` if there is none.
+    pub(super) fn end(&self, client: &str, id: &str) -> bool {
+        let mut sessions = self.lock();
+        let own = sessions.get(id).filter(|session| session.client == client);
+        let is_own = own.is_some();
+        if let Some(ended) = is_own.then(|| sessions.remove(id)).flatten() {
+            ended.end();
+        }
+        is_own
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<ClientSession>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientSession {
+    /// Adds a request to a session.
+    ///
+    /// # Errors
+    ///
+    /// The id is that of another open request, or there are too many.
+    pub(super) fn open(
+        session: &Arc<Self>,
+        id: &RequestId,
+        life: &ConnectionLife,
+    ) -> Result<OpenRequest, String> {
+        let mut open = session.lock();
+        if open.by_id.contains_key(id) {
+            return Err(format!("a request of the id `{id}` is under way"));
+        }
+        if open.by_id.len() >= MOST_REQUESTS {
+            return Err("too many requests are under way; wait for one".to_owned());
+        }
+        open.by_id.insert(id.clone(), life.clone());
+        drop(open);
+        Ok(OpenRequest {
+            id: id.clone(),
+            session: Arc::clone(session),
+        })
+    }
+
+    /// Adds a stream of changes to a session.
+    pub(super) fn listen(session: &Arc<Self>) -> OpenStream {
+        session.lock().streams += 1;
+        OpenStream(Arc::clone(session))
+    }
+
+    /// Cancels an open request, if there is such a one.
+    pub(super) fn cancel(&self, id: &RequestId) {
+        if let Some(life) = self.lock().by_id.get(id) {
+            life.close();
+        }
+    }
+
+    /// Ends its streams and requests.
+    fn end(&self) {
+        self.life.close();
+        for life in self.lock().by_id.values() {
+            life.close();
+        }
+    }
+
+    fn is_expired(&self) -> bool {
+        let open = self.lock();
+        open.by_id.is_empty() && open.streams == 0 && open.last_used.elapsed() > IDLE
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OpenRequests> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        let mut open = self.session.lock();
+        open.by_id.remove(&self.id);
+        open.last_used = Instant::now();
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut open = self.0.lock();
+        open.streams -= 1;
+        open.last_used = Instant::now();
+    }
+}
+
+/// How long a session is kept without a request.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+/// The maximum number of open requests of a session.
+const MOST_REQUESTS: usize = 64;
+/// The maximum number of sessions of one client.
+const MOST_SESSIONS: usize = 128;

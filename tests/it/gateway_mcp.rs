@@ -1,0 +1,131 @@
+//! `/mcp` of the gateway: what MCP clients of both eras get of servers of both eras.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Gateway, Kept, McpServer, jackfield, shell, tool};
+
+/// Asks in the newest revision.
+async fn modern(gateway: &Gateway, method: &str, mut params: Value) -> Answer {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "slice", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let name = params["name"].as_str().unwrap_or_default().to_owned();
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let asking = gateway
+        .post("/mcp", &body)
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", method)
+        .header("mcp-name", &name);
+    asking.answered().await
+}
+
+/// Asks in a session of an older revision.
+async fn legacy(gateway: &Gateway, method: &str, params: Value) -> Value {
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "slice", "version": "1" },
+    } });
+    let accept = "application/json, text/event-stream";
+    let begun = gateway.post("/mcp", &hello).header("accept", accept);
+    let begun = begun.answered().await;
+    assert_eq!(begun.is(200)["result"]["protocolVersion"], "2025-06-18");
+    let session = begun.header("mcp-session-id").to_owned();
+    let body = json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params });
+    let asking = gateway
+        .post("/mcp", &body)
+        .header("accept", accept)
+        .header("mcp-session-id", &session);
+    asking.answered().await.is(200)
+}
+
+/// A server of one era, with a tool that gives one block of each kind.
+fn giving(era: &str) -> McpServer {
+    let reply = json!([{ "reply": { "content": blocks(), "isError": false } }]);
+    McpServer::new(json!({ "era": era, "tools": [tool("give")], "calls": { "give": reply } }))
+}
+
+fn blocks() -> Value {
+    json!([
+        { "type": "text", "text": "words", "annotations": { "audience": ["user"], "priority": 0.5 } },
+        { "type": "image", "data": "QUJD", "mimeType": "image/png" },
+        { "type": "resource_link", "uri": "file:///a.txt", "name": "a", "title": "The a" },
+        { "type": "audio", "data": "QUJD", "mimeType": "audio/wav" },
+    ])
+}
+
+#[tokio::test]
+async fn a_client_of_one_era_reaches_a_server_of_the_other_and_gets_all_of_it() {
+    for era in ["legacy", "modern"] {
+        let server = giving(era);
+        let sessions = Kept::new();
+        let serve = sessions.gateway().servers([("box", server.trusted())]);
+        let gateway = Gateway::listening(serve.start()).await;
+        let call = json!({ "name": "box__give", "arguments": {} });
+        let called = modern(&gateway, "tools/call", call.clone()).await.is(200);
+        assert_eq!(called["result"]["content"], blocks(), "{era}");
+        assert_eq!(called["result"]["resultType"], "complete");
+        let called = legacy(&gateway, "tools/call", call).await;
+        assert_eq!(called["result"]["content"], blocks(), "{era}");
+        let listed = legacy(&gateway, "tools/list", json!({})).await;
+        let names = listed["result"]["tools"].as_array().expect("tools").iter();
+        let names: Vec<&str> = names.filter_map(|tool| tool["name"].as_str()).collect();
+        assert_eq!(names, ["box__give", "calculator", "current_datetime"]);
+        gateway.end().await;
+        server.kept_and_gone().await;
+    }
+}
+
+#[tokio::test]
+async fn the_gateway_is_a_server_at_an_address_for_another_jackfield() {
+    let sessions = Kept::new();
+    let token = "one-0123456789abcdef";
+    let tokens = "[serve.tokens.one]\nenv = \"ONE\"\ntools = [\"builtin/calculator\"]\n";
+    let serve = sessions.gateway().configured(tokens).env("ONE", token);
+    let gateway = Gateway::listening(serve.start()).await;
+    let url = format!("http://{}/mcp", gateway.address());
+    let headers = json!({ "Authorization": format!("Bearer {token}") });
+    let entry = json!({ "url": url, "headers": headers, "trust": true });
+    let test = jackfield(["mcp", "test", "--json"]).servers([("other", entry.clone())]);
+    let ran = test.run().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let tested: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(
+        (
+            &tested[0]["state"],
+            &tested[0]["stateless"],
+            &tested[0]["tools"]
+        ),
+        (&json!("ready"), &json!(true), &json!(["calculator"]))
+    );
+    assert_eq!(tested[0]["problems"], json!([]));
+    let call = r#"jackfield tools call other__calculator '{"expression": "6 * 7"}'"#;
+    let ran = shell(call).servers([("other", entry)]).run().await;
+    assert_eq!((ran.code, ran.out.trim()), (Some(0), "42"), "{}", ran.err);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_tool_that_needs_approval_is_not_there() {
+    let server = McpServer::new(json!({
+        "tools": [tool("look"), { "name": "write", "inputSchema": { "type": "object" } }],
+        "calls": { "look": [{ "text": "seen" }] },
+    }));
+    let sessions = Kept::new();
+    let serve = sessions.gateway().servers([("eye", server.trusted())]);
+    let gateway = Gateway::listening(serve.start()).await;
+    let listed = modern(&gateway, "tools/list", json!({})).await.is(200);
+    let listed = listed["result"]["tools"].to_string();
+    assert!(
+        listed.contains("eye__look") && !listed.contains("eye__write"),
+        "{listed}"
+    );
+    let refused = modern(&gateway, "tools/call", json!({ "name": "eye__write" })).await;
+    let error = refused.is(200)["error"].clone();
+    assert_eq!(error["code"], -32602);
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.contains("needs approval"), "{message}");
+    gateway.end().await;
+}
