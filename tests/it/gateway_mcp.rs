@@ -101,7 +101,7 @@ async fn the_gateway_is_a_server_at_an_address_for_another_jackfield() {
         (&json!("ready"), &json!(true), &json!(["calculator"]))
     );
     assert_eq!(tested[0]["problems"], json!([]));
-    let call = r#"jackfield tools call other__calculator '{"expression": "6 * 7"}'"#;
+    let call = r#"exec "$jackfield" tools call other__calculator '{"expression": "6 * 7"}'"#;
     let ran = shell(call).servers([("other", entry)]).run().await;
     assert_eq!((ran.code, ran.out.trim()), (Some(0), "42"), "{}", ran.err);
     gateway.end().await;

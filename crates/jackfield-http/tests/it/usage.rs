@@ -88,7 +88,7 @@ async fn requests_that_were_passed_through_count_for_their_model_and_day() {
 #[tokio::test]
 async fn requests_that_were_passed_through_are_one_line_beside_the_sessions() {
     let gateway = gateway(&records()).await;
-    let passed = json!([["passed through", 3, 3000]]);
+    let passed = json!([["without a session", 3, 3000]]);
     assert_eq!(lines(&gateway, "?by=session").await, passed);
 }
 
