@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use crate::harness::{Jackfield, KEY, Size, jackfield, kept};
 
 /// A keyring of files, behind a program that takes the arguments of `secret-tool`.
-struct FileKeyring(TempDir);
+pub(crate) struct FileKeyring(TempDir);
 
 impl FileKeyring {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let program = folder.path().join("secret-tool");
         let keys = folder.path().display();
@@ -29,12 +29,12 @@ impl FileKeyring {
         Self(folder)
     }
 
-    fn key(&self, provider: &str) -> Option<String> {
+    pub(crate) fn key(&self, provider: &str) -> Option<String> {
         fs::read_to_string(self.0.path().join(provider)).ok()
     }
 
     /// Has this keyring, and no key in the environment.
-    fn of(&self, run: Jackfield) -> Jackfield {
+    pub(crate) fn of(&self, run: Jackfield) -> Jackfield {
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{path}", self.0.path().display());
         without_key(run).env("PATH", path)

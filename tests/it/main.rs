@@ -68,6 +68,7 @@ mod mcp_http;
 mod mcp_passing_on;
 mod mcp_serve;
 mod mcp_servers;
+mod mcp_sign_in;
 mod mcp_starting;
 mod models;
 mod older;

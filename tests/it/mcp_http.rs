@@ -83,8 +83,13 @@ async fn one_that_is_gone_is_reported_with_the_cause_and_the_turn_goes_on() {
         "{}",
         ran.out
     );
-    assert!(ran.out.contains("answers 401"), "{}", ran.out);
-    assert!(ran.out.contains("`headers`"), "{}", ran.out);
+    assert!(ran.out.contains("wants a sign-in"), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains("`jackfield mcp login wants`, or give it a key in its `headers`"),
+        "{}",
+        ran.out
+    );
     let claude = ScriptedClaude::start([ScriptTurn::text("Without it.")]).await;
     let ask = jackfield(["ask", "Weather?"]).at(&claude.base_url());
     let ran = ask.servers([("gone", gone)]).run().await;

@@ -229,6 +229,7 @@ impl Registry {
             data: config.data.as_deref(),
             guarded: self.guarded,
             redact_details: self.redact_details,
+            sign_in_network: network::guarded(config),
             start_wait: config.start_wait,
             transport: &transport,
             pin_notice: Arc::default(),

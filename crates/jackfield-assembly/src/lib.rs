@@ -90,13 +90,14 @@ pub use self::serve::{
 };
 pub use self::server_file::ServerFile;
 pub use self::servers::{
-    AcceptError, ChangedTool, McpServerEntry, ServerStatus, ServerTest, ServerToolbox, guard,
-    server_id, server_keys,
+    AcceptError, ChangedTool, McpServerEntry, OAuthEntry, PendingSignIn, ServerSignIn,
+    ServerStatus, ServerTest, ServerToolbox, guard, server_id, server_keys,
 };
 pub use self::surroundings::{Environment, Surroundings};
 pub use self::values::{length_of_time, listen_address, size_in_bytes};
 pub use self::web::{Web, WebApi};
 pub use jackfield_engine::near::did_you_mean;
+pub use jackfield_tools_mcp::ServerFault;
 
 /// Compiles the example in the README.
 #[cfg(doctest)]

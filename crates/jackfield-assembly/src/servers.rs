@@ -6,9 +6,13 @@ mod foreign;
 mod lines;
 mod managed_server;
 mod memory;
+mod oauth;
 mod pins;
+pub(crate) mod private_file;
 mod prompt;
 mod read;
+mod sign_in;
+mod sign_in_file;
 mod toolbox;
 
 use std::ffi::OsStr;
@@ -22,10 +26,12 @@ use std::time::Duration;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::{GuardProgram, Patterns};
 
+pub use self::oauth::OAuthEntry;
 pub use self::pins::{AcceptError, ChangedTool};
 pub(crate) use self::read::id_of_name;
 pub(crate) use self::read::{ServersFile, json, read};
 pub use self::read::{server_id, server_keys};
+pub use self::sign_in::{PendingSignIn, ServerSignIn};
 pub(crate) use self::toolbox::CommonSettings;
 pub use self::toolbox::{ServerStatus, ServerTest, ServerToolbox};
 use crate::place::{Origin, ValueSource};
@@ -56,6 +62,8 @@ pub struct McpServerEntry {
     pub name: Option<Arc<str>>,
     /// Where it is configured.
     pub place: ValueSource,
+    /// How a person signs in there, as far as the server does not say it.
+    pub oauth: OAuthEntry,
     /// The prefix of its tools' names, instead of its id.
     pub prefix: Option<Arc<str>>,
     /// The start timeout, if it is not the default.
@@ -102,6 +110,7 @@ impl McpServerEntry {
             itself: true,
             lazy: false,
             name: None,
+            oauth: OAuthEntry::default(),
             place: Origin::Default.into(),
             prefix: None,
             start_timeout: None,

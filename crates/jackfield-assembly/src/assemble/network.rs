@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
+use jackfield_provider_kit::guarded::GuardedSettings;
 use jackfield_provider_kit::transport::{Transport, TransportError, TransportSettings};
 
 use crate::config::Config;
@@ -34,6 +35,17 @@ pub(super) fn transport(config: &Config) -> Result<Transport, ConfigProblem> {
     let proxy = config.network.proxy.as_ref();
     settings.proxy = proxy.map(|(proxy, _)| proxy.to_string());
     Transport::new(settings).map_err(|error| unreachable(config, &error))
+}
+
+/// The settings of guarded clients, which reach public addresses only.
+pub(super) fn guarded(config: &Config) -> GuardedSettings {
+    let mut settings = GuardedSettings::default();
+    if let Some(timeout) = config.network.connect_timeout {
+        settings.connect_timeout = timeout;
+    }
+    let proxy = config.network.proxy.as_ref();
+    settings.proxy = proxy.map(|(proxy, _)| proxy.to_string());
+    settings
 }
 
 /// The problem of an invalid network configuration.

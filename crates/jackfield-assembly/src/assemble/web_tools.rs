@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use jackfield_domain::ids::ToolboxId;
 use jackfield_engine::{EngineBuilder, ToolboxStatus};
-use jackfield_provider_kit::guarded::{Allowed, GuardedClient, GuardedSettings};
+use jackfield_provider_kit::guarded::{Allowed, GuardedClient};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_tools_web::{Header, WebTool, WebTools};
 
-use super::network::unreachable;
+use super::network::{guarded, unreachable};
 use crate::config::Config;
 use crate::expand::{expand, expand_with};
 use crate::place::{ConfigProblem, Origin};
@@ -73,14 +73,9 @@ fn client(
     allowed: Allowed,
     advised: bool,
 ) -> Result<GuardedClient, ConfigProblem> {
-    let mut settings = GuardedSettings::default();
+    let mut settings = guarded(config);
     settings.advised = advised;
     settings.allowed = allowed;
-    if let Some(timeout) = config.network.connect_timeout {
-        settings.connect_timeout = timeout;
-    }
-    let proxy = config.network.proxy.as_ref();
-    settings.proxy = proxy.map(|(proxy, _)| proxy.to_string());
     GuardedClient::new(settings).map_err(|error| unreachable(config, &error))
 }
 

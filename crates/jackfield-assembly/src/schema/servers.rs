@@ -92,6 +92,7 @@ fn fields() -> Map<String, Value> {
             flag("Whether it is started by the first call of a tool"),
         ),
         ("name", text("For people: its name in words")),
+        ("oauth", oauth()),
         ("prefix", prefix),
         (
             "start_timeout",
@@ -119,6 +120,27 @@ fn fields() -> Map<String, Value> {
     let all = all.into_iter();
     all.map(|(name, schema)| (name.to_owned(), schema))
         .collect()
+}
+
+/// The fields of `oauth`.
+fn oauth() -> Value {
+    json!({
+        "type": "object",
+        "description": "How to sign in at a server with a `url`, as far as the server does not say it",
+        "properties": {
+            "allow_private": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "Networks, addresses and names of the sign-in that are reached although they are not public",
+            },
+            "client_id": text("The id of a client that was registered by hand; ${NAME} is filled in"),
+            "client_metadata_url": text("The address of a document about the client; ${NAME} is filled in"),
+            "client_secret": text("The secret of that client; ${NAME} is filled in"),
+            "redirect_uri": text("The redirect that the client was registered with, such as http://127.0.0.1:8765/callback"),
+            "scope": text("The scope to ask for, instead of what the server suggests"),
+        },
+        "additionalProperties": false,
+    })
 }
 
 fn flag(about: &str) -> Value {

@@ -14,6 +14,7 @@ use crate::servers::McpServerEntry;
 use crate::servers::comments::blanked;
 use crate::servers::fields::{FileProblems, ServerFields, duration, filled, flag, text, texts};
 use crate::servers::foreign::{self, NamedTransport, UnsupportedServer};
+use crate::servers::oauth;
 use crate::surroundings::Surroundings;
 use crate::web;
 
@@ -81,7 +82,7 @@ pub fn server_keys() -> Vec<String> {
         base: (PathBuf::new(), None),
         pages: &pages,
     };
-    let server = json!({ "id": "NAME", "command": "NAME", "tools": {} });
+    let server = json!({ "id": "NAME", "command": "NAME", "oauth": {}, "tools": {} });
     reader.servers(&json!({ "servers": [server], "mcpServers": { "NAME": server } }));
     let read_fields = pages.read_fields().into_iter();
     let mut keys: Vec<String> = read_fields.map(|key| key.replace("[0]", ".NAME")).collect();
@@ -212,7 +213,7 @@ impl<'a> ServersReader<'a> {
         }
         let (others, owner): (&[&'static str], _) = match over_http {
             true => (&["args", "cwd", "env"], "command"),
-            false => (&["headers"], "url"),
+            false => (&["headers", "oauth"], "url"),
         };
         for name in others {
             if is_known && fields.find(name).is_some_and(|value| !is_empty(value)) {
@@ -222,6 +223,7 @@ impl<'a> ServersReader<'a> {
         }
         let url = foreign::url(&mut fields).filter(|_| over_http);
         let headers = headers(&mut fields);
+        let oauth = oauth::read(&mut fields, self.pages);
         let command = fields.take("command", filled).filter(|_| !over_http);
         if is_known && over_http && !has_url {
             fields.problem("url", "missing: the address of the server");
@@ -253,6 +255,7 @@ impl<'a> ServersReader<'a> {
             name: fields
                 .take("name", text)
                 .or_else(|| changed.map(Into::into)),
+            oauth,
             place: fields.place(),
             prefix: fields.take("prefix", prefix),
             start_timeout: limit(&mut fields, "start_timeout", start_timeout),

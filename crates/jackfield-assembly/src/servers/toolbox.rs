@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use jackfield_domain::tool::ToolSpec;
 use jackfield_engine::{EngineBuilder, ToolboxStatus};
 use jackfield_ports::toolbox::Toolbox;
+use jackfield_provider_kit::guarded::GuardedSettings;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_tools_mcp::{
     ClientSettings, Era, GuardProgram, HttpEndpoint, McpToolbox, ServerConfig, ServerFault,
@@ -17,6 +18,7 @@ use crate::servers::managed_server::{BrokenServer, ManagedServer, StartReport};
 use crate::servers::memory::ToolListFile;
 use crate::servers::pins::{AcceptError, ChangedTool, PinNotice, Pins};
 use crate::servers::prompt::Prompt;
+use crate::servers::sign_in::ServerSignIn;
 use crate::servers::{GUARD, McpServerEntry};
 use crate::surroundings::Environment;
 
@@ -27,6 +29,7 @@ pub struct ServerToolbox {
     /// Its configuration.
     pub config: Arc<McpServerEntry>,
     kind: ServerSource,
+    sign_in: Option<ServerSignIn>,
 }
 
 #[derive(Clone)]
@@ -48,6 +51,8 @@ pub(crate) struct CommonSettings<'a> {
     /// Whether errors that remote clients see omit details of this machine.
     pub(crate) redact_details: bool,
     pub(crate) start_wait: Duration,
+    /// The settings of the client for sign-ins.
+    pub(crate) sign_in_network: GuardedSettings,
     /// The HTTP client for servers with an address.
     pub(crate) transport: &'a Transport,
     pub(crate) pin_notice: PinNotice,
@@ -106,15 +111,26 @@ impl ServerToolbox {
         environment: &Environment,
         common: &CommonSettings<'_>,
     ) -> Self {
+        let mut sign_in = None;
+        let expanded = || {
+            let server = expand_config(config, environment)?;
+            let network = &common.sign_in_network;
+            let sign_in = ServerSignIn::new(config, &server, environment, common.data, network)?;
+            Ok((server, sign_in))
+        };
         let kind = if !config.enabled {
             ServerSource::Off
         } else {
-            match expand_config(config, environment) {
-                Ok(server) => {
+            match expanded() {
+                Ok((server, found)) => {
+                    sign_in = found;
                     let memory = common.cache.map(|cache| ToolListFile::new(cache, config));
                     let pins = Pins::new(common.data, config, &common.pin_notice);
                     let mcp = McpToolbox::new(server, settings(config, common));
-                    let mcp = mcp.over(common.transport.clone());
+                    let mut mcp = mcp.over(common.transport.clone());
+                    if let Some(sign_in) = &sign_in {
+                        mcp = mcp.authorized(sign_in.authorization());
+                    }
                     let start_report = StartReport::new(config.id.clone(), common.redact_details);
                     let running = ManagedServer::new(mcp, memory, pins, config, start_report);
                     let prompt = Prompt::new(running, common.start_wait, common.redact_details);
@@ -129,7 +145,14 @@ impl ServerToolbox {
         Self {
             config: Arc::new(config.clone()),
             kind,
+            sign_in,
         }
+    }
+
+    /// The sign-in at its address; `None` if it has no address, or a key in its `headers`.
+    #[must_use]
+    pub const fn sign_in(&self) -> Option<&ServerSignIn> {
+        self.sign_in.as_ref()
     }
 
     /// Adds it to an engine.

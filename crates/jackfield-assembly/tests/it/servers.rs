@@ -66,6 +66,41 @@ fn both_shapes_say_the_same() {
 }
 
 #[test]
+fn how_to_sign_in_is_read_in_our_form_and_in_that_of_others() {
+    let ours = own(
+        r#"{"mcpServers": {"a": {"url": "https://a.example/mcp", "oauth": {
+            "client_id": "one", "client_secret": "${SECRET}", "scope": "read write",
+            "redirect_uri": "http://127.0.0.1:8765/callback", "allow_private": ["10.0.0.0/8"],
+            "client_metadata_url": "https://me.example/client.json"}}}}"#,
+    );
+    let config = ours.load().unwrap();
+    let oauth = &config.servers.values().next().unwrap().oauth;
+    assert_eq!(
+        format!("{oauth:?}"),
+        "OAuthEntry { allow_private: [\"10.0.0.0/8\"], client_id: Some(\"one\"), \
+         client_metadata_url: Some(\"https://me.example/client.json\"), \
+         client_secret: Some(\"${SECRET}\"), \
+         redirect_uri: Some(\"http://127.0.0.1:8765/callback\"), scope: Some(\"read write\") }"
+    );
+    let others = own(r#"{"mcpServers": {"a": {"url": "https://a.example/mcp",
+            "oauth": {"clientId": "one", "callbackPort": 8080, "authServerMetadataUrl": "x"}}}}"#);
+    let config = others.load().unwrap();
+    let oauth = &config.servers.values().next().unwrap().oauth;
+    assert_eq!(oauth.client_id.as_deref(), Some("one"));
+    assert_eq!(
+        oauth.redirect_uri.as_deref(),
+        Some("http://localhost:8080/callback")
+    );
+    check(
+        r#"{"mcpServers": {"a": {"url": "https://a.example/mcp", "oauth": {"client_idd": "x", "allow_private": ["?"]}}}}"#,
+        &[
+            ":1: key `mcpServers.a.oauth.allow_private`: `?` is no network such as \"10.0.0.0/8\", no address, and no name such as \"localhost\" or \"*.internal.example\"",
+            ":1: key `mcpServers.a.oauth.client_idd`: unknown; did you mean `client_id`?",
+        ],
+    );
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_key_all_at_once() {
     check(
         "{\n\"servers\": [,],\n}",

@@ -44,6 +44,27 @@ pub enum Mcp {
         #[arg(long)]
         json: bool,
     },
+    /// Sign in at a server with an address, by OAuth in a browser.
+    #[command(after_help = LOGIN_EXAMPLES)]
+    Login {
+        /// The server, by its id.
+        server: String,
+        /// Print the address only, and start no browser.
+        #[arg(long)]
+        no_browser: bool,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Sign out: forget the tokens of a server, and have them revoked.
+    #[command(after_help = LOGOUT_EXAMPLES)]
+    Logout {
+        /// The server, by its id.
+        server: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
     /// Show what a server says on standard error when it is started.
     #[command(after_help = LOGS_EXAMPLES)]
     Logs {
@@ -184,6 +205,7 @@ Examples:
   jackfield mcp list
   jackfield mcp test weather
   jackfield mcp accept weather
+  jackfield mcp login tracker
   jackfield mcp logs weather --mcp-config mcp-servers.json
   jackfield mcp serve --tools 'builtin/*' 'weather/*'";
 
@@ -222,6 +244,19 @@ const LIST_EXAMPLES: &str = "\
 Examples:
   jackfield mcp list
   jackfield mcp list --json | jq -r '.[] | select(.state == \"failed\") | .id'";
+
+const LOGIN_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp login tracker
+  jackfield mcp login tracker --no-browser
+
+The address to open is printed; a browser is started where there is a screen.
+Tokens are kept in the keyring of the system if there is one, and otherwise in a file of this user alone.
+The exit code is 8 if the sign-in fails.";
+
+const LOGOUT_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp logout tracker";
 
 const LOGS_EXAMPLES: &str = "\
 Examples:

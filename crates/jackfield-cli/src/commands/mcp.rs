@@ -1,7 +1,8 @@
-//! `jackfield mcp`: lists and tests MCP servers, and serves tools over MCP.
+//! `jackfield mcp`: lists and tests MCP servers, signs in at them, and serves tools over MCP.
 
 pub(crate) mod manage;
 mod serve;
+mod sign_in;
 
 pub mod accept;
 
@@ -26,6 +27,8 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
     let source = match &mcp {
         Mcp::Accept { source, .. }
         | Mcp::List { source, .. }
+        | Mcp::Login { source, .. }
+        | Mcp::Logout { source, .. }
         | Mcp::Logs { source, .. }
         | Mcp::Test { source, .. } => source,
         Mcp::Add(add) => return manage::add(add),
@@ -52,11 +55,27 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         let accept = Accept { json, tools, yes };
         return accept::run(named(&all, &server)?, accept).await;
     }
+    match &mcp {
+        Mcp::Login {
+            server, no_browser, ..
+        } => return sign_in::login(&named(&all, server)?, !no_browser).await,
+        Mcp::Logout { server, .. } => return sign_in::logout(&named(&all, server)?).await,
+        Mcp::Accept { .. }
+        | Mcp::Add(_)
+        | Mcp::Import(_)
+        | Mcp::List { .. }
+        | Mcp::Logs { .. }
+        | Mcp::Remove { .. }
+        | Mcp::Serve(_)
+        | Mcp::Test { .. } => {}
+    }
     let chosen = match &mcp {
         Mcp::Accept { .. }
         | Mcp::Add(_)
         | Mcp::Import(_)
         | Mcp::List { .. }
+        | Mcp::Login { .. }
+        | Mcp::Logout { .. }
         | Mcp::Remove { .. }
         | Mcp::Serve(_) => all,
         Mcp::Logs { server, .. } => vec![named(&all, server)?],
@@ -77,9 +96,12 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         Mcp::Accept { json, .. } | Mcp::List { json, .. } => {
             (Exit::Answered, render::list_servers(out, &tried, *json))
         }
-        Mcp::Add(_) | Mcp::Import(_) | Mcp::Remove { .. } | Mcp::Serve(_) => {
-            (Exit::Answered, Ok(()))
-        }
+        Mcp::Add(_)
+        | Mcp::Import(_)
+        | Mcp::Login { .. }
+        | Mcp::Logout { .. }
+        | Mcp::Remove { .. }
+        | Mcp::Serve(_) => (Exit::Answered, Ok(())),
         Mcp::Logs { json, .. } => (Exit::Answered, render::logs(out, &tried, *json)),
         Mcp::Test { json, .. } if unusable => (Exit::Server, render::tested(out, &tried, *json)),
         Mcp::Test { json, .. } => (Exit::Answered, render::tested(out, &tried, *json)),

@@ -4,17 +4,17 @@
 //! its read until after its write, so that neither of two processes loses the pins of the other.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write as _};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use jackfield_domain::digest::{Digest, canonical_json};
 use serde_json::{Map, Value, json};
 
 use crate::bounded_file::read_at_most;
-use crate::servers::McpServerEntry;
+use crate::servers::{McpServerEntry, private_file};
 
 /// The accepted definitions, by the tools' own names.
 pub(crate) type Accepted = BTreeMap<String, Pin>;
@@ -165,44 +165,16 @@ impl PinFile {
         change: impl FnOnce(&mut Accepted) -> bool,
     ) -> Result<Accepted, PinFileError> {
         let no_place = |error| PinFileError::NoPlace(self.unusable(&error));
-        let _lock = self.lock().map_err(no_place)?;
+        let _lock = private_file::lock(&self.file, TIME_LIMIT).map_err(no_place)?;
         let mut accepted = self.read()?;
         if change(&mut accepted) {
             let text = text(&self.server, &mut accepted);
             if text.len() as u64 > LIMIT {
                 return Err(PinFileError::Full);
             }
-            write(&self.file, &text).map_err(no_place)?;
+            private_file::write(&self.file, &text).map_err(no_place)?;
         }
         Ok(accepted)
-    }
-
-    /// Waits for the lock. The operating system releases it when the process ends.
-    fn lock(&self) -> io::Result<File> {
-        if let Some(folder) = self.file.parent() {
-            let mut builder = fs::DirBuilder::new();
-            builder.recursive(true);
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(folder)?;
-        }
-        let mut options = OpenOptions::new();
-        options.create(true).write(true);
-        let lock = own(&mut options).open(self.file.with_extension("lock"))?;
-        let since = Instant::now();
-        loop {
-            match lock.try_lock() {
-                Ok(()) => return Ok(lock),
-                Err(TryLockError::WouldBlock) if since.elapsed() < TIME_LIMIT => {
-                    std::thread::sleep(PAUSE);
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let message = "another process does not let go of it";
-                    return Err(io::Error::new(ErrorKind::TimedOut, message));
-                }
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-        }
     }
 
     fn unusable(&self, error: &io::Error) -> String {
@@ -245,35 +217,6 @@ fn text(server: &str, accepted: &mut Accepted) -> String {
     json!({ "format": FORMAT, "server": server, "tools": tools }).to_string()
 }
 
-/// Writes a private file atomically and durably.
-fn write(file: &Path, text: &str) -> io::Result<()> {
-    // The writer has the lock, so a temporary file is a leftover of a killed process.
-    let beside = file.with_extension("tmp");
-    match fs::remove_file(&beside) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    let mut open = own(&mut options).open(&beside)?;
-    open.write_all(text.as_bytes())?;
-    open.sync_all()?;
-    fs::rename(beside, file)?;
-    #[cfg(unix)]
-    if let Some(folder) = file.parent() {
-        // Makes the name durable, too. Where a folder cannot be synced, the file is complete all the same.
-        let _lasting = File::open(folder).and_then(|folder| folder.sync_all());
-    }
-    Ok(())
-}
-
-/// Readable by the owner only.
-fn own(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
 /// The format version of the file.
 const FORMAT: u64 = 1;
 /// The maximum length of a definition stored with its text, in bytes.
@@ -284,5 +227,3 @@ const MAX_TOTAL_TIME: usize = 16 << 20;
 const LIMIT: u64 = 64 << 20;
 /// How long to wait for the lock.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
-/// The poll interval of the lock.
-const PAUSE: Duration = Duration::from_millis(5);
