@@ -246,10 +246,22 @@ impl<'a> Section<'a> {
 
     /// Ends the reading of this table: keys that were not read are unknown.
     pub(crate) fn finish(self) {
+        self.finish_with(|_| None);
+    }
+
+    /// The same, with help for some of the unknown tables, by their names.
+    pub(crate) fn finish_with(self, help: impl Fn(&str) -> Option<&'static str>) {
         let (asked, reader) = (self.asked.clone(), self.reader);
         for entry in self.rest() {
-            let hint = did_you_mean(&entry.name, &asked);
-            reader.problem(ConfigProblem::new(entry.place, format!("unknown{hint}")));
+            let is_table = entry.value.get_ref().as_table().is_some();
+            let problem = match help(&entry.name).filter(|_| is_table) {
+                Some(help) => ConfigProblem::new(entry.place, "unknown").with_help(help),
+                None => {
+                    let hint = did_you_mean(&entry.name, &asked);
+                    ConfigProblem::new(entry.place, format!("unknown{hint}"))
+                }
+            };
+            reader.problem(problem);
         }
     }
 

@@ -195,7 +195,8 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     let others = config.plain_assistant();
     let section = root.section("assistants");
     assistants::read(&mut Assistants::default(), &others, section, trust);
-    root.finish();
+    let servers = ["mcpServers", "mcp_servers"];
+    root.finish_with(|name| servers.contains(&name).then_some(SERVERS_HELP));
 }
 
 fn aliases(draft: &mut Draft, section: Section<'_>, mine: impl Fn(&ModelRef) -> bool) {
@@ -260,7 +261,7 @@ fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
     form::keys! { section over draft.config;
         start_wait: form::duration("5s"), "How long a turn waits for MCP servers that start";
     }
-    section.finish();
+    section.finish_with(|_| Some(SERVERS_HELP));
 }
 
 fn system(config: &mut Config, mut section: Section<'_>) {
@@ -284,3 +285,7 @@ pub(crate) fn trust_help(place: &ValueSource) -> String {
          or add its folder to `trusted_projects` in your own file"
     )
 }
+
+/// Help for an MCP server in this file.
+const SERVERS_HELP: &str = "MCP servers are in a file of their own, `mcp-servers.json` beside this one: \
+    add them with `jackfield mcp add`, or take over another program's file with `jackfield mcp import`";

@@ -15,6 +15,30 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
+fn a_server_in_the_wrong_file_is_told_where_servers_are() {
+    for text in [
+        "[mcp.weather]\ncommand = 'x'",
+        "[mcp_servers.weather]\ncommand = 'x'",
+        "[mcpServers.weather]\ncommand = 'x'",
+    ] {
+        let world = World::new().with_user(text);
+        let Err(ConfigError::Wrong(problems)) = world.load() else {
+            panic!("{text}");
+        };
+        let help = problems[0].help.as_deref().unwrap_or_default();
+        assert_eq!(problems[0].message, "unknown", "{text}");
+        assert!(
+            help.contains("`mcp-servers.json` beside this one"),
+            "{help}"
+        );
+    }
+    check(
+        "[mcp]\nstart_wat = '5s'",
+        &["2: key `mcp.start_wat`: unknown; did you mean `start_wait`?"],
+    );
+}
+
+#[test]
 fn an_unknown_key_is_told_with_the_nearest_name() {
     check(
         "\n[limits]\nroundz = 3",
