@@ -51,9 +51,16 @@ pub(super) fn status(host: &str, status: StatusCode, words: &str) -> LinkFailure
             reason("the request is too large for it"),
             "give it less at once",
         ),
-        400..=499 => LinkFailure::not_sent(
+        // Not taken, as these statuses of HTTP and of the protocol say.
+        400 | 404..=406 | 411 | 414 | 415 | 417 | 421 | 426 | 431 => LinkFailure::not_sent(
             reason("it does not take the request"),
             "check that its `url` is that of an MCP server over Streamable HTTP; the path is often `/mcp`",
+        ),
+        // Others may follow an attempt, as a conflict or the limit on its time do.
+        400..=499 => LinkFailure::unknown(
+            LinkFailureKind::Unavailable,
+            reason("it, or something in front of it, has not completed the request"),
+            "see the server's own log",
         ),
         500..=599 => LinkFailure::unknown(
             LinkFailureKind::Unavailable,

@@ -54,6 +54,17 @@ async fn a_call_that_has_no_usable_answer_fails_with_what_is_known() {
             "try again later",
             0,
         ),
+        (json!({ "status": 400 }), Disposition::NotSent, "400", 0),
+        (json!({ "status": 406 }), Disposition::NotSent, "406", 0),
+        (
+            json!({ "status": 408 }),
+            Disposition::Unknown,
+            "has not completed the request",
+            0,
+        ),
+        (json!({ "status": 409 }), Disposition::Unknown, "409", 0),
+        (json!({ "status": 422 }), Disposition::Unknown, "422", 0),
+        (json!({ "status": 499 }), Disposition::Unknown, "499", 0),
         (json!({ "status": 502 }), Disposition::Unknown, "502", 0),
         (
             json!({ "status": 202 }),
