@@ -30,7 +30,8 @@
 //! The steps of a call run in order until one ends it: `{"reply": result}`, `{"text": words}`, `{"error": {code,
 //! message}}`, `{"echo": true}`, `{"environment": true}`, `{"size": bytes}`, `{"twice": words}`, `{"wait": true}`
 //! (until it is cancelled; with a text instead of `true`, it still answers with that text), `{"hold": n}` (until n
-//! calls are held, which are then answered in reverse order), `{"die": code}`. Intermediate steps are `{"progress":
+//! calls are held, which are then answered in reverse order), `{"elicit": params}` (asks the client in the older era, and
+//! answers with its reply as text), `{"die": code}`. Intermediate steps are `{"progress":
 //! [done, of, message]}`, `{"sleep": milliseconds}`, `{"raw": line}`, `{"tools": definitions}` (from now on),
 //! `{"unlisten": true}` (ends the subscriptions to list changes), `{"ask": {requests, state}}` (unless there are
 //! answers) and `{"task": [state, …]}` (the answers of `tasks/get`, in order).
@@ -103,6 +104,8 @@ struct ScriptedMcpState {
     initialized: bool,
     listeners: Vec<Value>,
     open: HashSet<String>,
+    /// The replies of the client, by the ids of our requests.
+    replies: HashMap<String, Value>,
     tasks: HashMap<String, Vec<Value>>,
     tools: Vec<Value>,
 }
@@ -146,7 +149,10 @@ impl ScriptedMcpServer {
             } else {
                 "replied"
             };
-            self.log(&format!("{kind} {id} {}", answer.unwrap_or(&Value::Null)));
+            let answer = answer.unwrap_or(&Value::Null);
+            self.log(&format!("{kind} {id} {answer}"));
+            self.state().replies.insert(id.to_string(), answer.clone());
+            self.changed.notify_all();
             return;
         }
         if !self.state().open.insert(id.to_string()) {
@@ -421,5 +427,7 @@ fn task_times() -> Map<String, Value> {
     times
 }
 
+/// The field of a request's `_meta` that names the call it belongs to.
+const DURING: &str = "scripted/during";
 const MODERN: &str = "2026-07-28";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";

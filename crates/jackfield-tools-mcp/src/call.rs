@@ -18,6 +18,8 @@ use crate::abandoned::LateReply;
 use crate::answer::{RequestError, RpcAnswer};
 use crate::clock::after;
 use crate::connection::ServerConnection;
+use crate::held::HeldCall;
+use crate::message::ServerQuestion;
 use crate::request::{PendingRequest, RequestEvent};
 
 /// The parameters of a tool call, reused for each request of the call.
@@ -50,10 +52,11 @@ impl CallLimits {
 }
 
 /// A server's answer to a call.
-#[derive(Debug)]
 pub(crate) enum CallReply {
     /// The tool's result, or the server's refusal to run it.
     Finished(ToolResult),
+    /// The server asks a person, and the call stays open.
+    Held(Box<HeldCall>),
     /// A call that goes on: the `resultType`, and the whole answer.
     Other(String, Value),
 }
@@ -83,10 +86,23 @@ impl ServerCall {
             .late_outcome()
             .map(|after| self.late_reply(after, max_bytes));
         let sent = connection.send(request, Some(meta), late_reply).await;
-        let mut request = sent.map_err(|_| {
+        let request = sent.map_err(|_| {
             let kind = ToolFailureKind::Unavailable;
             ToolFailure::not_sent(kind, "the server went away before the call was sent")
         })?;
+        self.wait_for(request, connection, limits, max_bytes, events)
+            .await
+    }
+
+    /// Waits for the answer to this request of the call. Dropping the future cancels it at the server.
+    pub(crate) async fn wait_for(
+        &self,
+        mut request: PendingRequest,
+        connection: &ServerConnection,
+        limits: CallLimits,
+        max_bytes: usize,
+        events: &mut dyn ToolEvents,
+    ) -> Result<CallReply, ToolError> {
         let answer = wait(&mut request, limits, events).await;
         let failed = |kind, message: String| {
             let failure = if request.withdraw() {
@@ -98,6 +114,9 @@ impl ServerCall {
         };
         match answer {
             Ok(answer) => self.read_answer(&answer, max_bytes, events.original()),
+            Err(NoReply::Question(question)) => {
+                Ok(CallReply::Held(Box::new(HeldCall { question, request })))
+            }
             Err(NoReply::Silent) => Err(failed(
                 ToolFailureKind::Timeout,
                 format!(
@@ -220,6 +239,7 @@ impl ServerCall {
 
 /// Why there is no answer.
 enum NoReply {
+    Question(ServerQuestion),
     Request(RequestError),
     Silent,
     TooLong,
@@ -238,6 +258,7 @@ async fn wait(
             news = request.next_event() => match news {
                 RequestEvent::Answer(answer) => return answer.map_err(NoReply::Request),
                 RequestEvent::Progress(progress) => progress,
+                RequestEvent::Question(question) => return Err(NoReply::Question(question)),
             },
             () = sleep_until(silent.min(limits.deadline)) => {
                 return Err(if silent < limits.deadline { NoReply::Silent } else { NoReply::TooLong });

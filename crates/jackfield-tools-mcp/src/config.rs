@@ -138,6 +138,9 @@ const MIN_SECRET: usize = 6;
 /// Settings that apply to every server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ClientSettings {
+    /// Whether servers of the older era may ask a person in the middle of a call. Switch it off where nobody answers
+    /// questions: then they are declined at once.
+    pub asks: bool,
     /// The pause before the first restart of a failed server; doubled after every further failure.
     pub backoff: Duration,
     /// How long a server has to exit after its input was closed, and again after `SIGTERM`, before it is killed.
@@ -174,6 +177,7 @@ pub struct ClientSettings {
 impl Default for ClientSettings {
     fn default() -> Self {
         Self {
+            asks: true,
             backoff: Duration::from_millis(500),
             grace: Duration::from_millis(1500),
             guard: None,

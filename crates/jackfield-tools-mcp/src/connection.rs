@@ -11,7 +11,7 @@ use jackfield_provider_kit::transport::Transport;
 use rmcp::model::{ClientConfig, ClientRequest, Implementation, RequestMetaObject, ServerPeerInfo};
 use rmcp::service::{RunningService, ServiceError, serve_directly};
 use rmcp::{ClientHandler, Peer, RoleClient};
-use tokio::sync::{RwLock, watch};
+use tokio::sync::{RwLock, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -23,6 +23,7 @@ use crate::era::Era;
 use crate::error::ServerFault;
 use crate::failure::{LinkFailure, LinkFailureKind};
 use crate::handshake::{HandshakeError, client_capabilities, ended_early, negotiate};
+use crate::held::HeldCalls;
 use crate::http::{HttpLink, HttpSettings};
 use crate::link::{Link, OF_A_PROCESS, OF_AN_ENDPOINT};
 use crate::listing::Listing;
@@ -45,6 +46,8 @@ pub(crate) struct ServerConnection {
     exit_reason: watch::Sender<Option<String>>,
     /// Whether a call was refused because its headers do not fit the present list of tools.
     headers_refused: AtomicBool,
+    /// The calls whose server waits for a person.
+    pub(crate) held: Arc<HeldCalls>,
     id: ToolboxId,
     pub(crate) info: ServerPeerInfo,
     /// Whether its announcements of the older era come over a stream of their own, which may be closed.
@@ -53,6 +56,8 @@ pub(crate) struct ServerConnection {
     pub(crate) listing: RwLock<Option<Arc<Listing>>>,
     /// How many times the list of tools was requested.
     listing_count: AtomicU64,
+    /// Replies to questions of the server, as JSON.
+    replies: mpsc::Sender<Vec<u8>>,
     session_lost: watch::Receiver<bool>,
     /// Whether the server announces list changes at present; not known of a process in the older era.
     subscribed: watch::Receiver<bool>,
@@ -157,8 +162,7 @@ impl RunningServer {
             subscribed: listening.clone(),
             log: Arc::clone(log),
         };
-        let identity = (settings.version.as_str(), settings.probe);
-        let met = match negotiate(&mut *link, &notices, known_era, identity).await {
+        let met = match negotiate(&mut *link, &notices, known_era, settings).await {
             Ok(met) => met,
             Err(missed) => {
                 return Err(match process {
@@ -168,11 +172,14 @@ impl RunningServer {
             }
         };
         let abandoned = Arc::new(AbandonedRequests::default());
+        let (replies, replied) = mpsc::channel(REPLIES);
         let transport = LinkTransport {
             abandoned: Arc::clone(&abandoned),
             in_flight: Arc::new(RequestsInFlight::default()),
             link,
             notices,
+            replies: replied,
+            takes_questions: settings.asks,
         };
         let handler = DecliningHandler::new(&settings.version);
         let service = serve_directly(handler, transport, Some(met.peer.clone()));
@@ -183,11 +190,13 @@ impl RunningServer {
             era: met.era,
             exit_reason: watch::Sender::new(None),
             headers_refused: AtomicBool::new(false),
+            held: Arc::default(),
             id: config.id.clone(),
             info: met.peer,
             is_endpoint: config.http.is_some(),
             listing: RwLock::new(None),
             listing_count: AtomicU64::new(0),
+            replies,
             session_lost,
             subscribed: is_listening,
             open_calls: Mutex::default(),
@@ -352,6 +361,11 @@ impl ServerConnection {
         PendingRequest::send(&self.peer, &self.abandoned, request, meta, late_reply).await
     }
 
+    /// Replies to a question of the server; `false` if the connection is gone.
+    pub(crate) async fn reply(&self, reply: Vec<u8>) -> bool {
+        self.replies.send(reply).await.is_ok()
+    }
+
     /// Sends a request and waits for its answer for at most this long.
     pub(crate) async fn request(
         &self,
@@ -460,5 +474,7 @@ const CLOSING: Duration = Duration::from_millis(500);
 const RESUBSCRIBE_PAUSE: Duration = Duration::from_secs(5);
 /// The longest such pause, at a server that acknowledges none.
 const LONGEST_RESUBSCRIBE_PAUSE: Duration = Duration::from_secs(300);
+/// The length of the queue of replies to a server's questions.
+const REPLIES: usize = 16;
 /// The most calls without a result that are remembered per process.
 const MAX_OPEN_FILES: usize = 4096;

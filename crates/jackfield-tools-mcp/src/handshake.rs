@@ -4,13 +4,12 @@
 //! (MCP specification, revisions 2024-11-05 to 2026-07-28, "Lifecycle" and "Versioning", read 2026-11-22). The
 //! first answer decides, so a short probe does no harm to a server that is slow to start.
 
-use std::time::Duration;
-
-use rmcp::model::{ErrorData, ProtocolVersion, ServerCapabilities, ServerPeerInfo};
+use rmcp::model::{ErrorData, ProtocolVersion, RequestId, ServerCapabilities, ServerPeerInfo};
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 
 use crate::clock::after;
+use crate::config::ClientSettings;
 use crate::era::Era;
 use crate::error::ServerFault;
 use crate::link::{Link, LinkEvent, OF_A_PROCESS, Outgoing};
@@ -38,19 +37,19 @@ pub(crate) async fn negotiate(
     link: &mut dyn Link,
     notices: &ServerNotices,
     known_era: Option<Era>,
-    (version, probe): (&str, Duration),
+    settings: &ClientSettings,
 ) -> Result<HandshakeOutcome, HandshakeError> {
     let mut handshake = Handshake {
         sent: Vec::new(),
         link,
         notices,
-        version,
+        settings,
     };
     if known_era == Some(Era::Handshake) {
         handshake.send_request(INITIALIZE);
     } else {
         handshake.send_request(PROBE);
-        match timeout_at(after(probe), handshake.next_reply()).await {
+        match timeout_at(after(settings.probe), handshake.next_reply()).await {
             Ok(Ok(HandshakeReply::Completed(met))) => {
                 handshake.link.settle(met.era, &met.peer);
                 return Ok(*met);
@@ -113,7 +112,7 @@ struct Handshake<'a> {
     sent: Vec<(&'static str, bool)>,
     link: &'a mut dyn Link,
     notices: &'a ServerNotices,
-    version: &'a str,
+    settings: &'a ClientSettings,
 }
 
 enum HandshakeReply {
@@ -130,7 +129,7 @@ impl Handshake<'_> {
     }
 
     fn send_request(&mut self, id: &'static str) {
-        let client = json!({ "name": "jackfield", "version": self.version });
+        let client = json!({ "name": "jackfield", "version": self.settings.version });
         let (method, params) = if id != INITIALIZE {
             let meta = json!({
                 "io.modelcontextprotocol/protocolVersion": ProtocolVersion::V_2026_07_28.as_str(),
@@ -140,9 +139,13 @@ impl Handshake<'_> {
             ("server/discover", json!({ "_meta": meta }))
         } else {
             let version = ProtocolVersion::LATEST_WITH_INITIALIZE;
+            let capabilities = match self.settings.asks {
+                true => json!({ "elicitation": { "form": {} } }),
+                false => json!({}),
+            };
             let params = json!({
                 "protocolVersion": version.as_str(),
-                "capabilities": {},
+                "capabilities": capabilities,
                 "clientInfo": client,
             });
             ("initialize", params)
@@ -230,6 +233,7 @@ impl Handshake<'_> {
                         self.notices.log_message(&params);
                     }
                 }
+                ServerMessage::Question(question) => self.refuse(question.id),
                 ServerMessage::Request(request) => self.reply(&request),
                 ServerMessage::Unreadable {
                     id,
@@ -258,9 +262,14 @@ impl Handshake<'_> {
         if matches!(request.request, rmcp::model::ServerRequest::PingRequest(_)) {
             self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
         } else {
-            let error = json!({ "code": -32601, "message": "nothing can be asked for here" });
-            self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+            self.refuse(request.id.clone());
         }
+    }
+
+    fn refuse(&mut self, id: RequestId) {
+        let error = json!({ "code": -32601, "message": "nothing can be asked for here" });
+        let id = id.into_json_value();
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
     }
 }
 

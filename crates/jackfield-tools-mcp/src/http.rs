@@ -8,6 +8,7 @@
 //! one that the server was just closing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::ids::ToolboxId;
@@ -16,6 +17,7 @@ use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use rmcp::model::{RequestId, ServerPeerInfo};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
 
 use self::address::Address;
 use self::exchange::{Exchange, HttpSession};
@@ -56,6 +58,9 @@ pub(crate) struct HttpLink {
     announced: watch::Sender<bool>,
     events: mpsc::Receiver<LinkEvent>,
     exchange: Arc<Exchange>,
+    /// Whether the server has answered the request for a stream of its own messages. Calls wait for that for a moment:
+    /// some servers ask over that stream alone.
+    listens: watch::Sender<bool>,
     /// The requests in flight, for their cancellation.
     requests: Vec<(RequestId, AbortHandle)>,
     tasks: JoinSet<()>,
@@ -90,6 +95,7 @@ impl HttpLink {
             announced: watch::Sender::new(true),
             events,
             exchange: Arc::new(exchange),
+            listens: watch::Sender::new(true),
             requests: Vec::new(),
             tasks: JoinSet::new(),
         })
@@ -161,12 +167,14 @@ impl Link for HttpLink {
                 ("notifications/cancelled", Some(id)) => self.cancel(&id.clone(), sent),
                 ("notifications/initialized", _) => {
                     self.announced.send_replace(false);
+                    self.listens.send_replace(false);
+                    let listens = self.listens.clone();
                     let written = self.spawn(sent, Some(self.announced.clone()));
                     let (exchange, mut announced) =
                         (Arc::clone(&self.exchange), self.announced.subscribe());
                     self.tasks.spawn(async move {
                         until_announced(&mut announced).await;
-                        exchange.listen().await;
+                        exchange.listen(&listens).await;
                     });
                     written
                 }
@@ -177,8 +185,13 @@ impl Link for HttpLink {
         };
         let exchange = Arc::clone(&self.exchange);
         let mut announced = self.announced.subscribe();
+        let mut listens = self.listens.subscribe();
+        let is_call = sent.method == "tools/call";
         let request = self.tasks.spawn(async move {
             until_announced(&mut announced).await;
+            if is_call {
+                let _late = timeout(STREAM, listens.wait_for(|listens| *listens)).await;
+            }
             exchange.ask(&sent, mark).await;
         });
         self.requests.push((id, request));
@@ -202,5 +215,7 @@ async fn until_announced(announced: &mut watch::Receiver<bool>) {
 
 /// The length of the queue of events; streams wait while it is full.
 const EVENTS: usize = 256;
+/// How long the first calls wait for the stream of the server's own messages.
+const STREAM: Duration = Duration::from_millis(500);
 /// The most messages under way at which replies to the server are still sent.
 const MAX_TASKS: usize = 1024;

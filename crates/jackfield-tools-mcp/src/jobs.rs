@@ -17,10 +17,24 @@ use crate::call::ServerCall;
 /// The contents of a job handle. Handles outlive their process, so later versions must still read this form.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum JobHandleForm {
+    /// A call that stays open at its server, which waits for the answer.
+    Held(HeldJob),
     /// A call that is sent again once its questions are answered.
     InputRequired(Box<InputRequest>),
     /// A task of the server.
     Task(TaskJob),
+}
+
+/// A call that stays open, in this process.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HeldJob {
+    pub(crate) key: IdempotencyKey,
+    pub(crate) max_bytes: usize,
+    /// The name of the held call.
+    pub(crate) name: String,
+    /// The question, under one key.
+    pub(crate) questions: Questions,
+    pub(crate) tool: String,
 }
 
 /// A task of the server.
@@ -64,6 +78,23 @@ impl Questions {
         }
     }
 
+    /// The one question of a request of the server.
+    pub(crate) fn of_request(params: &Value) -> Self {
+        let request = json!({ "method": "elicitation/create", "params": params });
+        let mut open = Map::new();
+        open.insert(ONLY.to_owned(), request);
+        Self {
+            answers: Map::new(),
+            open,
+        }
+    }
+
+    /// The answer to the one question of a request of the server.
+    pub(crate) fn answer_to_request(&mut self, answer: &ElicitationAnswer) -> Value {
+        self.record_answer(answer);
+        self.answers.remove(ONLY).unwrap_or_default()
+    }
+
     /// The next question.
     ///
     /// # Errors
@@ -104,10 +135,12 @@ impl Questions {
             return;
         };
         // Keeps the server's order of the remaining questions.
-        self.open.shift_remove(&key);
+        let asked = self.open.shift_remove(&key);
+        let schema = asked.as_ref();
+        let schema = schema.and_then(|asked| asked.pointer("/params/requestedSchema"));
         let response = match answer {
             ElicitationAnswer::Accepted(content) => {
-                json!({ "action": "accept", "content": **content })
+                json!({ "action": "accept", "content": with_defaults(content, schema) })
             }
             ElicitationAnswer::Declined => json!({ "action": "decline" }),
             ElicitationAnswer::Dismissed => json!({ "action": "cancel" }),
@@ -127,9 +160,37 @@ impl Questions {
     }
 }
 
+/// The content of an answer, with the defaults of fields that it leaves out (SEP-1034 of MCP 2025-11-25, read
+/// 2026-11-26).
+fn with_defaults(content: &Value, schema: Option<&Value>) -> Value {
+    let mut content = content.clone();
+    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+    if let (Some(fields), Some(properties)) = (content.as_object_mut(), properties) {
+        for (name, property) in properties {
+            if let Some(default) = property.get("default")
+                && !fields.contains_key(name)
+            {
+                fields.insert(name.clone(), default.clone());
+            }
+        }
+    }
+    content
+}
+
+/// The key of the one question of a request.
+const ONLY: &str = "question";
+
 impl JobHandleForm {
     pub(crate) fn to_handle(&self) -> JobHandle {
         let json = match self {
+            Self::Held(held) => json!({
+                "key": held.key.as_str(),
+                "kind": "held",
+                "max_bytes": held.max_bytes,
+                "name": held.name,
+                "questions": held.questions.to_json(),
+                "tool": held.tool,
+            }),
             Self::InputRequired(asking) => json!({
                 "arguments": asking.call.arguments,
                 "key": asking.call.key.as_str(),
@@ -181,6 +242,13 @@ impl JobHandleForm {
                 round: json.get("round")?.as_u64()?,
                 state: text("state"),
             }))),
+            "held" => Some(Self::Held(HeldJob {
+                key: IdempotencyKey::parse(&text("key")?).ok()?,
+                max_bytes,
+                name: text("name")?,
+                questions: Questions::from_json(json.get("questions")?)?,
+                tool,
+            })),
             "task" => Some(Self::Task(TaskJob {
                 questions: json.get("questions").and_then(Questions::from_json),
                 id: text("task")?,

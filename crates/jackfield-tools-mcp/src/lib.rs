@@ -39,7 +39,7 @@
 //! | `transport`, `handshake`, `era`, `connection`, `request`, `answer` | the protocol, by means of `rmcp` |
 //! | `listing`, `mapping`, `mirrored` | its tools and their results |
 //! | `gate` | review of its tool definitions by the embedding program |
-//! | `call`, `run`, `jobs` | a call: time limits, progress, tasks and questions |
+//! | `call`, `run`, `jobs`, `held` | a call: time limits, progress, tasks and questions |
 //! | `container` | failures outside of the server, where it runs in a container |
 //! | `supervisor`, `toolbox`, `state` | restarts, the toolbox port, and the server's state |
 
@@ -59,6 +59,7 @@ mod failure;
 mod gate;
 pub mod guard;
 mod handshake;
+mod held;
 mod http;
 mod jobs;
 mod lines;

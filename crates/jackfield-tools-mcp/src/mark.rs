@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::model::{ProgressToken, RequestId};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+
+use crate::message::ServerQuestion;
 
 /// A mark on one request.
 #[derive(Clone, Debug)]
@@ -15,7 +18,16 @@ pub(crate) struct RequestMark(Arc<MarkedRequest>);
 #[derive(Debug)]
 struct MarkedRequest {
     progress: mpsc::Sender<RequestProgress>,
+    questions: mpsc::Sender<ServerQuestion>,
     written: AtomicU8,
+}
+
+/// What the server says of a request before its answer.
+#[derive(Debug)]
+pub(crate) struct RequestNews {
+    pub(crate) progress: mpsc::Receiver<RequestProgress>,
+    /// Questions to a person. The server's questions are declined once this is closed.
+    pub(crate) questions: mpsc::Receiver<ServerQuestion>,
 }
 
 /// The progress of a call.
@@ -27,13 +39,19 @@ pub(crate) struct RequestProgress {
 }
 
 impl RequestMark {
-    pub(crate) fn new() -> (Self, mpsc::Receiver<RequestProgress>) {
-        let (progress, receiver) = mpsc::channel(PROGRESS);
+    pub(crate) fn new() -> (Self, RequestNews) {
+        let (progress, told) = mpsc::channel(PROGRESS);
+        let (questions, asked) = mpsc::channel(QUESTIONS);
         let marked = MarkedRequest {
             progress,
+            questions,
             written: AtomicU8::new(WAITING),
         };
-        (Self(Arc::new(marked)), receiver)
+        let news = RequestNews {
+            progress: told,
+            questions: asked,
+        };
+        (Self(Arc::new(marked)), news)
     }
 
     /// Claims the request for writing; `false` if it was withdrawn and must not be written.
@@ -77,6 +95,31 @@ impl RequestsInFlight {
         }
     }
 
+    /// Passes a question on to the request that it belongs to. Without a word of that, it belongs to the only request in
+    /// flight.
+    ///
+    /// # Errors
+    ///
+    /// The question, if it belongs to no request, or to one that takes none.
+    pub(crate) fn forward_question(&self, question: ServerQuestion) -> Result<(), ServerQuestion> {
+        let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = requests.marks.values();
+        let mark = match &question.during {
+            Some(id) => {
+                let token = requests.tokens.get(id);
+                token.and_then(|token| requests.marks.get(token))
+            }
+            None => marks.next().filter(|_| marks.next().is_none()),
+        };
+        let Some(mark) = mark else {
+            return Err(question);
+        };
+        let sent = mark.0.questions.try_send(question);
+        sent.map_err(|refused| match refused {
+            TrySendError::Closed(question) | TrySendError::Full(question) => question,
+        })
+    }
+
     /// Passes progress on to the waiting request. If its queue is full, the progress is dropped.
     pub(crate) fn forward_progress(&self, params: &Value) {
         let Some(progress) = RequestProgress::read(params) else {
@@ -111,3 +154,5 @@ const WITHDRAWN: u8 = 2;
 const MAX_MESSAGE: usize = 1000;
 /// The length of the queue of progress notifications.
 const PROGRESS: usize = 64;
+/// The length of the queue of questions; servers ask one after another.
+const QUESTIONS: usize = 4;

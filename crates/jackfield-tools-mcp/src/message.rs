@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::answer::RpcAnswer;
 use crate::lines::Line;
@@ -26,7 +26,9 @@ pub(crate) enum ServerMessage {
     Noise(Vec<u8>),
     /// A notification.
     Notification { method: String, params: Value },
-    /// A request to the client.
+    /// A question to a person, by a server of the older era.
+    Question(ServerQuestion),
+    /// Another request to the client.
     Request(Box<ServerJsonRpcMessage>),
     /// A response that cannot be parsed, with the reason.
     Unreadable {
@@ -34,6 +36,31 @@ pub(crate) enum ServerMessage {
         line: Vec<u8>,
         reason: String,
     },
+}
+
+/// A question to a person (MCP 2025-11-25, "Elicitation", read 2026-11-26).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ServerQuestion {
+    /// The call that it belongs to, if the link can tell.
+    pub(crate) during: Option<RequestId>,
+    /// The id of the server's request.
+    pub(crate) id: RequestId,
+    pub(crate) params: Value,
+}
+
+impl ServerQuestion {
+    /// The reply with this result, as JSON.
+    pub(crate) fn reply(&self, result: &Value) -> Vec<u8> {
+        let id = self.id.clone().into_json_value();
+        json!({ "jsonrpc": "2.0", "id": id, "result": result })
+            .to_string()
+            .into_bytes()
+    }
+
+    /// The reply that declines it.
+    pub(crate) fn decline(&self) -> Vec<u8> {
+        self.reply(&json!({ "action": "decline" }))
+    }
 }
 
 /// A message, and whether its JSON had to be repaired.
@@ -137,6 +164,15 @@ impl ServerMessage {
             None => None,
         };
         match (envelope.method.clone(), id) {
+            (Some(method), Some(id)) if method == "elicitation/create" => {
+                let params = envelope.params.map(RawValue::get);
+                let params = params.and_then(|text| serde_json::from_str(text).ok());
+                Some(Self::Question(ServerQuestion {
+                    during: None,
+                    id,
+                    params: params.unwrap_or_default(),
+                }))
+            }
             (Some(_), Some(_)) => {
                 let request = serde_json::from_slice(bytes).ok()?;
                 Some(Self::Request(Box::new(request)))

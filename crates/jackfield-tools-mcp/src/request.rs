@@ -8,11 +8,12 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use rmcp::{Peer, RoleClient};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::abandoned::{AbandonedRequests, LateReply};
 use crate::answer::{RequestError, RpcAnswer, into_answer};
-use crate::mark::{RequestMark, RequestProgress};
+use crate::mark::{RequestMark, RequestNews, RequestProgress};
+use crate::message::ServerQuestion;
 
 /// A request in flight. Dropping it cancels it at the server, if it was sent.
 pub(crate) struct PendingRequest {
@@ -22,7 +23,7 @@ pub(crate) struct PendingRequest {
     /// What cancellation needs; `None` once the request has ended.
     open: Option<(Peer<RoleClient>, RequestId)>,
     mark: RequestMark,
-    progress: mpsc::Receiver<RequestProgress>,
+    news: RequestNews,
 }
 
 /// The answer as `rmcp` passes it on.
@@ -32,6 +33,8 @@ type CarriedAnswer = oneshot::Receiver<Result<ServerResult, ServiceError>>;
 pub(crate) enum RequestEvent {
     Answer(Result<RpcAnswer, RequestError>),
     Progress(RequestProgress),
+    /// The server asks a person, and waits.
+    Question(ServerQuestion),
 }
 
 impl PendingRequest {
@@ -43,7 +46,7 @@ impl PendingRequest {
         meta: Option<RequestMetaObject>,
         late_reply: Option<LateReply>,
     ) -> Result<Self, RequestError> {
-        let (mark, progress) = RequestMark::new();
+        let (mark, news) = RequestMark::new();
         request.extensions_mut().insert(mark.clone());
         let mut options = PeerRequestOptions::no_options();
         options.meta = meta;
@@ -55,7 +58,7 @@ impl PendingRequest {
             answer: handle.rx,
             mark,
             open: Some((handle.peer, handle.id)),
-            progress,
+            news,
         })
     }
 
@@ -64,14 +67,16 @@ impl PendingRequest {
         let answer = tokio::select! {
             // Progress first, as it must be reported before the answer that followed it.
             biased;
-            Some(progress) = self.progress.recv() => return RequestEvent::Progress(progress),
+            Some(progress) = self.news.progress.recv() => return RequestEvent::Progress(progress),
+            Some(question) = self.news.questions.recv() => return RequestEvent::Question(question),
             answer = &mut self.answer => answer,
         };
         RequestEvent::Answer(self.finish(answer))
     }
 
-    /// Waits for the answer. Cancel safe until it has arrived.
+    /// Waits for the answer, and takes no questions. Cancel safe until it has arrived.
     pub(crate) async fn answer(&mut self) -> Result<RpcAnswer, RequestError> {
+        self.news.questions.close();
         let answer = (&mut self.answer).await;
         self.finish(answer)
     }

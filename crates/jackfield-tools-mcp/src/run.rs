@@ -11,15 +11,16 @@ use rmcp::model::{
     CancelTaskParams, CancelTaskRequest, ClientRequest, GetTaskParams, GetTaskRequest,
     UpdateTaskParams, UpdateTaskRequest,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
 use crate::answer::{RequestError, RpcAnswer};
 use crate::call::{CallLimits, CallReply, ServerCall};
 use crate::connection::ServerConnection;
+use crate::held::HeldCall;
 use crate::jobs::{
-    InputRequest, JobHandleForm, Questions, TaskJob, TaskState, task_id, task_state,
+    HeldJob, InputRequest, JobHandleForm, Questions, TaskJob, TaskState, task_id, task_state,
 };
 use crate::mapping::outcome;
 
@@ -55,6 +56,7 @@ impl CallRun<'_> {
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         match job {
+            JobHandleForm::Held(held) => self.answer_held(held, answer, events).await,
             JobHandleForm::InputRequired(mut asking) => {
                 self.max_bytes = asking.max_bytes;
                 if let Some(answer) = answer {
@@ -97,9 +99,10 @@ impl CallRun<'_> {
             let reply = call
                 .send_once(self.connection, more, self.limits, self.max_bytes, events)
                 .await?;
+            let reply = self.unless_held(reply, &input_request.call, events).await?;
             let (kind, answer) = match reply {
-                CallReply::Finished(result) => return Ok(ToolEnd::Finished(result)),
-                CallReply::Other(kind, answer) => (kind, answer),
+                Settled::End(end) => return Ok(end),
+                Settled::Other(kind, answer) => (kind, answer),
             };
             match kind.as_str() {
                 "input_required" => {
@@ -143,6 +146,104 @@ impl CallRun<'_> {
                     )));
                 }
             }
+        }
+    }
+
+    /// The reply of a call, or its end at a question to a person. Questions that cannot be asked are declined.
+    async fn unless_held(
+        &self,
+        mut reply: CallReply,
+        call: &ServerCall,
+        events: &mut dyn ToolEvents,
+    ) -> Result<Settled, ToolError> {
+        loop {
+            let held = match reply {
+                CallReply::Finished(result) => {
+                    return Ok(Settled::End(ToolEnd::Finished(result)));
+                }
+                CallReply::Held(held) => held,
+                CallReply::Other(kind, answer) => return Ok(Settled::Other(kind, answer)),
+            };
+            let declined = match self.hold(held, call) {
+                Ok(asked) => return Ok(Settled::End(asked)),
+                Err(declined) => declined,
+            };
+            // If the connection is gone, the call ends with the reason.
+            let _gone = self.connection.reply(declined.question.decline()).await;
+            let (connection, limits) = (self.connection, self.limits);
+            let more = call.wait_for(declined.request, connection, limits, self.max_bytes, events);
+            reply = more.await?;
+        }
+    }
+
+    /// Keeps a call open whose server asks a person.
+    ///
+    /// # Errors
+    ///
+    /// The call, if that cannot be asked, or if too many calls wait.
+    fn hold(&self, held: Box<HeldCall>, call: &ServerCall) -> Result<ToolEnd, Box<HeldCall>> {
+        let questions = Questions::of_request(&held.question.params);
+        let Ok(Some(question)) = questions.next() else {
+            return Err(held);
+        };
+        let job = HeldJob {
+            key: call.key.clone(),
+            max_bytes: self.max_bytes,
+            name: self.connection.held.keep(held)?,
+            questions,
+            tool: call.tool.clone(),
+        };
+        let handle = JobHandleForm::Held(job).to_handle();
+        Ok(ToolEnd::Asked { handle, question })
+    }
+
+    /// Passes the answer to the server of a call that stays open, and waits for the call.
+    async fn answer_held(
+        mut self,
+        mut held: HeldJob,
+        answer: Option<&ElicitationAnswer>,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        let is_there = self.connection.held.has(&held.name);
+        if let (None, true, Some(question)) = (answer, is_there, held.questions.next()?) {
+            let handle = JobHandleForm::Held(held).to_handle();
+            return Ok(ToolEnd::Asked { handle, question });
+        }
+        let found = answer.zip(self.connection.held.take(&held.name));
+        let Some((answer, call)) = found else {
+            let message = format!(
+                "`{}` waited for an answer, and its connection has ended meanwhile",
+                held.tool
+            );
+            return Err(ToolFailure::unknown(ToolFailureKind::Unavailable, message).into());
+        };
+        self.max_bytes = held.max_bytes;
+        let HeldCall { question, request } = *call;
+        let reply = held.questions.answer_to_request(answer);
+        if !self.connection.reply(question.reply(&reply)).await {
+            let message = format!("the server of `{}` went away", held.tool);
+            return Err(ToolFailure::unknown(ToolFailureKind::Crashed, message).into());
+        }
+        let call = ServerCall {
+            arguments: Map::new(),
+            key: held.key,
+            tool: held.tool,
+        };
+        let reply = call
+            .wait_for(
+                request,
+                self.connection,
+                self.limits,
+                self.max_bytes,
+                events,
+            )
+            .await?;
+        match self.unless_held(reply, &call, events).await? {
+            Settled::End(end) => Ok(end),
+            Settled::Other(kind, _) => Err(protocol_violation(format!(
+                "the server answered with a `{}`",
+                kind.chars().take(80).collect::<String>()
+            ))),
         }
     }
 
@@ -224,6 +325,13 @@ impl CallRun<'_> {
             .await;
         result.map(drop).map_err(|error| task_lost(task, &error))
     }
+}
+
+/// A reply that no person is asked about.
+enum Settled {
+    End(ToolEnd),
+    /// A call that goes on: the `resultType`, and the whole answer.
+    Other(String, Value),
 }
 
 /// Requests the cancellation of a task when dropped.

@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::abandoned::AbandonedRequests;
 use crate::answer::{RequestError, carried_failure, carried_unreadable};
@@ -30,6 +30,10 @@ pub(crate) struct LinkTransport {
     pub(crate) in_flight: Arc<RequestsInFlight>,
     pub(crate) link: Box<dyn Link>,
     pub(crate) notices: ServerNotices,
+    /// Replies to questions of the server, as JSON.
+    pub(crate) replies: mpsc::Receiver<Vec<u8>>,
+    /// Whether a person may be asked.
+    pub(crate) takes_questions: bool,
 }
 
 /// The receivers of a server's notifications.
@@ -91,7 +95,14 @@ impl Transport<RoleClient> for LinkTransport {
                 self.notices.ended.send_replace(true);
                 return None;
             }
-            let ReadMessage { repaired, message } = match self.link.receive().await {
+            let event = tokio::select! {
+                event = self.link.receive() => event,
+                Some(reply) = self.replies.recv() => {
+                    drop(self.link.send(Outgoing::new(reply)));
+                    continue;
+                }
+            };
+            let ReadMessage { repaired, message } = match event {
                 None => {
                     self.notices.ended.send_replace(true);
                     return None;
@@ -161,6 +172,15 @@ impl Transport<RoleClient> for LinkTransport {
                     // No other notifications are subscribed to.
                     _ => {}
                 },
+                ServerMessage::Question(question) => {
+                    let forwarded = match self.takes_questions {
+                        true => self.in_flight.forward_question(question),
+                        false => Err(question),
+                    };
+                    if let Err(question) = forwarded {
+                        drop(self.link.send(Outgoing::new(question.decline())));
+                    }
+                }
                 ServerMessage::Request(request) => return Some(*request),
                 ServerMessage::Unreadable {
                     id,

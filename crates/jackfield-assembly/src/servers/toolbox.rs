@@ -398,6 +398,8 @@ fn expand_config(
 
 fn settings(config: &McpServerEntry, common: &CommonSettings<'_>) -> ClientSettings {
     let mut settings = ClientSettings {
+        // The terminal and the gateway have no forms yet, so a question would only delay its call.
+        asks: false,
         expose_faults: !common.redact_details,
         ..ClientSettings::default()
     };

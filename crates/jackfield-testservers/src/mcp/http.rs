@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use serde_json::{Value, json};
 
 use self::sign_in::SignIns;
-use super::{MODERN, SUBSCRIPTION, ScriptedMcpServer};
+use super::{DURING, MODERN, SUBSCRIPTION, ScriptedMcpServer};
 
 mod exchange;
 mod sign_in;
@@ -175,11 +175,13 @@ impl HttpFront {
         let mut state = self.state();
         let token = &message["params"]["progressToken"];
         let subscription = &message["params"]["_meta"][SUBSCRIPTION];
+        let during = &message["params"]["_meta"][DURING];
         let place = state.open.iter().position(|request| {
             let is_answer = message["method"].is_null() && request.id == message["id"];
             is_answer
                 || (!token.is_null() && request.token == *token)
                 || (!subscription.is_null() && request.id == *subscription)
+                || (!during.is_null() && request.id == *during)
         });
         match place {
             Some(place) if message["method"].is_null() => {

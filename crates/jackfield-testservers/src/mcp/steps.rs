@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{ScriptedMcpServer, task_times};
+use super::{DURING, ScriptedMcpServer, task_times};
 
 impl ScriptedMcpServer {
     /// Runs the steps of this tool.
@@ -60,6 +60,10 @@ impl ScriptedMcpServer {
                 let mut result = words(&said.to_string());
                 result.insert("structuredContent".to_owned(), said);
                 self.answer(id, result);
+            }
+            "elicit" => {
+                let reply = self.elicit(id, with);
+                self.answer(id, words(&reply.to_string()));
             }
             "environment" => {
                 let names = std::env::vars_os().map(|(name, _)| name);
@@ -139,6 +143,24 @@ impl ScriptedMcpServer {
             unknown => self.violated(&format!("the script has a step `{unknown}`")),
         }
         true
+    }
+
+    /// Asks the client during a call, and waits for its reply.
+    fn elicit(&self, during: &Value, params: &Value) -> Value {
+        let id = json!(format!("ask-{during}"));
+        let mut params = params.clone();
+        params["_meta"] = json!({ DURING: during });
+        let method = "elicitation/create";
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.raw(&request.to_string());
+        let mut state = self.state();
+        loop {
+            if let Some(reply) = state.replies.remove(&id.to_string()) {
+                return reply;
+            }
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
     }
 
     /// Waits until the call is cancelled.

@@ -1,17 +1,20 @@
 //! The stream of a server's own messages, in the older era.
 
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::exchange::Exchange;
 use super::stream::{MAX_RETRY, RETRY};
 
 impl Exchange {
-    /// Keeps the stream open as long as the server offers one.
-    pub(super) async fn listen(&self) {
+    /// Keeps the stream open as long as the server offers one, and says once that the server has answered.
+    pub(super) async fn listen(&self, listens: &watch::Sender<bool>) {
         let (mut last_id, mut retry) = (None::<String>, RETRY);
         let mut pause = retry;
         loop {
-            if let Ok(incoming) = self.open_stream(last_id.as_deref()).await {
+            let opened = self.open_stream(last_id.as_deref()).await;
+            listens.send_replace(true);
+            if let Ok(incoming) = opened {
                 self.settings.subscribed.send_replace(true);
                 // What was announced before was missed.
                 self.settings.changes.send_modify(|times| *times += 1);

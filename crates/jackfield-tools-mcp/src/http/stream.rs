@@ -145,6 +145,11 @@ impl Exchange {
                     .await;
                 return false;
             }
+            ServerMessage::Question(question) => {
+                question.during = own.cloned();
+                self.queue(read).await;
+                return false;
+            }
             ServerMessage::Notification { .. } | ServerMessage::Request(_) => {
                 self.queue(read).await;
                 return false;

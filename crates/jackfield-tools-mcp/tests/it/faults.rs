@@ -334,14 +334,12 @@ async fn a_server_that_asks_us_for_something_is_told_that_it_cannot_be_had() {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         json!({ "raw": request.to_string() })
     };
-    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
     let message = json!({ "role": "user", "content": { "type": "text", "text": "Hi" } });
     let mut asking = script(
         "greet",
         &json!([
             asks("x1", "ping", json!({})),
             asks("x2", "roots/list", json!({})),
-            asks("x3", "elicitation/create", json!({ "message": "Who?", "requestedSchema": schema })),
             asks("x4", "elicitation/create", json!({ "mode": "url", "elicitationId": "e", "message": "Go", "url": "https://x.example/" })),
             asks("x5", "sampling/createMessage", json!({ "messages": [message], "maxTokens": 1 })),
             asks("x6", "unknown/method", json!({})),
@@ -363,11 +361,12 @@ async fn a_server_that_asks_us_for_something_is_told_that_it_cannot_be_had() {
     })
     .await;
     let log = server.log();
-    // Nothing was promised,
-    assert_eq!(said(&log, "capable of"), "capable of {}");
-    // and so nothing is given: but every question has an answer.
+    // Forms alone were promised,
+    let promised = "capable of {\"elicitation\":{\"form\":{}}}";
+    assert_eq!(said(&log, "capable of"), promised);
+    // and so nothing else is given: but every question has an answer.
     assert_eq!(said(&log, "replied \"x1\""), "replied \"x1\" {}");
-    for id in ["x2", "x3", "x4", "x5", "x6"] {
+    for id in ["x2", "x4", "x5", "x6", "x7"] {
         let refused = said(&log, &format!("refused \"{id}\""));
         let replied = said(&log, &format!("replied \"{id}\""));
         let declines =

@@ -1,5 +1,6 @@
 //! MCP servers as toolboxes, against servers that speak the protocol from scripts.
 
+mod asked;
 mod bytes;
 mod calls;
 mod contract;

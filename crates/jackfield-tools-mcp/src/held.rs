@@ -1,0 +1,74 @@
+//! Calls whose server waits for an answer of a person, in the older era: the call stays open meanwhile, so it belongs to
+//! this process alone.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::message::ServerQuestion;
+use crate::request::PendingRequest;
+
+/// The held calls of one connection.
+#[derive(Default)]
+pub(crate) struct HeldCalls(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    calls: HashMap<String, Box<HeldCall>>,
+    next: u64,
+}
+
+/// A call that waits.
+pub(crate) struct HeldCall {
+    pub(crate) question: ServerQuestion,
+    pub(crate) request: PendingRequest,
+}
+
+impl HeldCalls {
+    /// Keeps a call for [`MAX_WAIT`], and returns the name by which it is found again. Then it is dropped, which cancels
+    /// it at the server.
+    ///
+    /// # Errors
+    ///
+    /// The call, if too many wait already.
+    pub(crate) fn keep(self: &Arc<Self>, call: Box<HeldCall>) -> Result<String, Box<HeldCall>> {
+        let mut held = self.lock();
+        if held.calls.len() >= MAX_CALLS {
+            return Err(call);
+        }
+        held.next += 1;
+        // With the process, as a later one has none of these calls.
+        let name = format!("{}-{}", std::process::id(), held.next);
+        held.calls.insert(name.clone(), call);
+        drop(held);
+        let (calls, late) = (Arc::downgrade(self), name.clone());
+        tokio::spawn(async move {
+            sleep(MAX_WAIT).await;
+            if let Some(calls) = calls.upgrade() {
+                calls.take(&late);
+            }
+        });
+        Ok(name)
+    }
+
+    /// The call of this name, if it still waits.
+    pub(crate) fn take(&self, name: &str) -> Option<Box<HeldCall>> {
+        self.lock().calls.remove(name)
+    }
+
+    /// Whether the call of this name still waits.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.lock().calls.contains_key(name)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The most calls that wait at once.
+const MAX_CALLS: usize = 64;
+/// The longest wait for a person.
+const MAX_WAIT: Duration = Duration::from_secs(3600);
