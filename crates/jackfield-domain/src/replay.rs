@@ -16,6 +16,7 @@
 //! inputs matches.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::estimate;
 use crate::fact::{Envelope, Fact, InputKind};
@@ -115,7 +116,7 @@ impl<'a> Replay<'a> {
         };
         let mut first = None;
         for rebuilt in candidates {
-            let Some(step) = self.decide(&rebuilt, recorded.now) else {
+            let Some(step) = self.decide(&rebuilt, recorded) else {
                 continue;
             };
             let difference = Difference::between(&recorded.facts, &step.facts);
@@ -168,8 +169,8 @@ impl<'a> Replay<'a> {
     }
 
     /// The loop's present decision for this input; `None` if there is no turn.
-    fn decide(&self, rebuilt: &RebuiltInput, now: Now) -> Option<Step> {
-        let session = self.session.id();
+    fn decide(&self, rebuilt: &RebuiltInput, recorded: &Envelope) -> Option<Step> {
+        let (session, now) = (self.session.id(), recorded.now);
         match rebuilt {
             RebuiltInput::Began { opening, setup } => {
                 let base = TurnBase {
@@ -226,6 +227,8 @@ impl<'a> Replay<'a> {
                         live.record_usage(used.without_estimates(), units);
                     }
                 }
+                // The facts have no deltas, but they have the time to the first one.
+                live.set_first_token(first_token(&recorded.facts));
                 let mut tool_loop = ToolLoop::from_state(session.clone(), turn, live);
                 Some(tool_loop.handle(Input::clone(input), now))
             }
@@ -259,4 +262,27 @@ impl<'a> Replay<'a> {
             self.live.sync_to_turn(turn, recorded.now);
         }
     }
+}
+
+/// The recorded time from the start of the model call that these facts end to the first piece of its reply.
+fn first_token(facts: &[Fact]) -> Option<Duration> {
+    facts.iter().find_map(|fact| match fact {
+        Fact::ModelCallEnded { first_token, .. } | Fact::ReplyReceived { first_token, .. } => {
+            *first_token
+        }
+        Fact::BackendSession { .. }
+        | Fact::CallAccepted { .. }
+        | Fact::CallClosed { .. }
+        | Fact::CallLost { .. }
+        | Fact::CallStarted { .. }
+        | Fact::Compacted(_)
+        | Fact::Late(_)
+        | Fact::ModelCallStarted { .. }
+        | Fact::SessionForked { .. }
+        | Fact::TurnEnded { .. }
+        | Fact::TurnOpened { .. }
+        | Fact::TurnResumed { .. }
+        | Fact::WaitClosed { .. }
+        | Fact::WaitOpened { .. } => None,
+    })
 }

@@ -371,8 +371,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "replay-at-todays-instant",
         file: "crates/jackfield-domain/src/replay.rs",
-        from: "self.decide(&rebuilt, recorded.now)",
-        to: "self.decide(&rebuilt, Now::default())",
+        from: "let (session, now) = (self.session.id(), recorded.now);",
+        to: "let (session, now) = (self.session.id(), Now::default());",
+        package: "jackfield-domain",
+        test: "loop_properties::every_step_is_decided_the_same_in_a_replay",
+    },
+    Mutant {
+        name: "replay-without-the-first-token",
+        file: "crates/jackfield-domain/src/replay.rs",
+        from: "live.set_first_token(first_token(&recorded.facts));",
+        to: "live.set_first_token(None);",
         package: "jackfield-domain",
         test: "loop_properties::every_step_is_decided_the_same_in_a_replay",
     },

@@ -24,6 +24,7 @@ impl Decider<'_> {
             Stage::Calling(attempt) => {
                 let attempt = *attempt;
                 let usage = Some(self.usage_so_far());
+                let first_token = self.live.first_token();
                 let partial = self
                     .live
                     .take_reply()
@@ -38,7 +39,7 @@ impl Decider<'_> {
                     usage,
                     why,
                     at_once: false,
-                    first_token: None,
+                    first_token,
                     settled: Vec::new(),
                     withdrawn: false,
                 });

@@ -25,6 +25,10 @@ pub(crate) struct LiveState {
 struct LiveReply {
     accumulator: ReplyAccumulator,
     attempt: ModelAttempt,
+    /// When the model was called.
+    began: MonoTime,
+    /// The time from then to the first piece.
+    first_token: Option<Duration>,
     /// Boxed, because few servers report usage before the end.
     reported: Option<Box<CountedUsage>>,
     last_activity: MonoTime,
@@ -66,6 +70,8 @@ impl LiveState {
         self.reply = Some(LiveReply {
             accumulator,
             attempt,
+            began: now.mono,
+            first_token: None,
             reported: None,
             last_activity: now.mono,
         });
@@ -77,6 +83,26 @@ impl LiveState {
             reply.last_activity = now.mono;
             &mut reply.accumulator
         })
+    }
+
+    /// Records the time to the first piece of the reply in flight, unless it is known.
+    pub(super) fn note_first_token(&mut self, now: Now) {
+        if let Some(reply) = &mut self.reply {
+            let elapsed = now.mono.since(reply.began);
+            reply.first_token.get_or_insert(elapsed);
+        }
+    }
+
+    /// Sets the time to the first piece of the reply in flight, as it was recorded.
+    pub(crate) fn set_first_token(&mut self, first_token: Option<Duration>) {
+        if let Some(reply) = &mut self.reply {
+            reply.first_token = first_token;
+        }
+    }
+
+    /// The time to the first piece of the reply in flight, if there was one.
+    pub(super) fn first_token(&self) -> Option<Duration> {
+        self.reply.as_ref()?.first_token
     }
 
     /// Records the provider's usage report about the reply in flight, which covers this many units.

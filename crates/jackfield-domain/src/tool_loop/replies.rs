@@ -34,9 +34,13 @@ impl Decider<'_> {
             return;
         }
         let now = self.now;
-        if let Some(Err(violation)) = self.live.touch_reply(now).map(|reply| reply.push(delta)) {
-            self.actions.push(Action::Abort(Attempt::Model(attempt)));
-            self.reply_failed(attempt, protocol_failure(&violation));
+        match self.live.touch_reply(now).map(|reply| reply.push(delta)) {
+            Some(Err(violation)) => {
+                self.actions.push(Action::Abort(Attempt::Model(attempt)));
+                self.reply_failed(attempt, protocol_failure(&violation));
+            }
+            Some(Ok(())) => self.live.note_first_token(now),
+            None => {}
         }
     }
 
@@ -54,6 +58,7 @@ impl Decider<'_> {
         }
         // Some servers report no usage, or report zeros.
         let usage = nonzero_usage(end.usage).unwrap_or_else(|| self.usage_so_far());
+        let first_token = self.live.first_token();
         let Some(reply) = self.live.take_reply() else {
             return;
         };
@@ -73,7 +78,7 @@ impl Decider<'_> {
                 self.decide(Fact::ReplyReceived {
                     attempt,
                     reply: Arc::new(reply),
-                    first_token: None,
+                    first_token,
                     settled: Vec::new(),
                 });
                 if matches!(self.turn.stage, Stage::Tools(_)) {
@@ -103,6 +108,7 @@ impl Decider<'_> {
         failure: ModelFailure,
         usage: Option<Usage>,
     ) {
+        let first_token = self.live.first_token();
         let reply = self.live.take_reply();
         if attempt.is_compaction() {
             return self.compaction_failed(attempt, ModelCallEnd::Failed(failure), usage);
@@ -118,7 +124,7 @@ impl Decider<'_> {
         self.decide(Fact::ModelCallEnded {
             at_once: matches!(next, AfterFailure::AtOnce { .. }),
             attempt,
-            first_token: None,
+            first_token,
             partial: partial.clone(),
             retry_at,
             settled: Vec::new(),
