@@ -53,6 +53,7 @@ pub mod system_prompt;
 pub mod target;
 pub mod text_event;
 pub mod time;
+pub mod timeline;
 pub mod tool;
 pub mod tool_input;
 pub mod tool_loop;

@@ -30,6 +30,7 @@ mod server_tools;
 mod spending;
 mod talk;
 mod telling;
+mod timelines;
 mod values;
 mod viewing;
 mod waits;
