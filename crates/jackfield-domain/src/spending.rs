@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::block::ToolCall;
 use crate::estimate;
-use crate::fact::{CallEnd, Envelope, Fact};
+use crate::fact::{CallEnd, Envelope, Fact, ModelCallEnd};
 use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::price::Price;
 use crate::request::ModelRef;
@@ -24,16 +24,33 @@ use crate::usage::Usage;
 pub struct TurnSpending {
     /// When it began.
     pub at: WallTime,
+    /// Its model calls that have ended, in order, whether they used anything or not.
+    pub attempts: Vec<AttemptSpending>,
     /// Its finished tool calls, in the order in which they ended.
     pub calls: Vec<CallSpending>,
     /// The model that was called first.
     pub model: ModelRef,
     /// Its place in the session, from 1.
     pub ordinal: u32,
+    /// The principal that it was for; `None` for turns of the command line.
+    pub principal: Option<Arc<str>>,
     /// Its model calls with any usage, in order.
     pub replies: Vec<ReplySpending>,
     /// Its id.
     pub turn: TurnId,
+}
+
+/// A model call that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptSpending {
+    /// When it ended.
+    pub at: WallTime,
+    /// Whether it failed. One that was cancelled, or lost with its process, did not.
+    pub failed: bool,
+    /// The time to the first piece of the reply, if it is known.
+    pub first_token: Option<Duration>,
+    /// The model that was called.
+    pub model: ModelRef,
 }
 
 /// The usage of a model call.
@@ -184,9 +201,14 @@ impl SpendingFold {
                 self.setup = Some(Arc::clone(setup));
                 self.turns.push(TurnSpending {
                     at,
+                    attempts: Vec::new(),
                     calls: Vec::new(),
                     model: setup.model.clone(),
                     ordinal: *ordinal,
+                    principal: setup
+                        .caller
+                        .as_ref()
+                        .map(|caller| Arc::clone(&caller.principal)),
                     replies: Vec::new(),
                     turn: turn.clone(),
                 });
@@ -194,7 +216,22 @@ impl SpendingFold {
             Fact::ModelCallStarted {
                 attempt, target, ..
             } => self.targets.add(*attempt, *target),
-            Fact::ReplyReceived { reply, .. } => {
+            Fact::ModelCallEnded {
+                attempt,
+                first_token,
+                why,
+                ..
+            } => {
+                let failed = matches!(why, ModelCallEnd::Failed(_));
+                self.record_attempt(*attempt, failed, *first_token, at);
+            }
+            Fact::ReplyReceived {
+                attempt,
+                first_token,
+                reply,
+                ..
+            } => {
+                self.record_attempt(*attempt, false, *first_token, at);
                 for call in reply.message.calls() {
                     self.calls
                         .insert(call.id.clone(), (Arc::clone(call), None, 0));
@@ -239,12 +276,29 @@ impl SpendingFold {
             | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
             | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnResumed { .. }
             | Fact::WaitClosed { .. }
             | Fact::WaitOpened { .. } => {}
+        }
+    }
+
+    fn record_attempt(
+        &mut self,
+        attempt: ModelAttempt,
+        failed: bool,
+        first_token: Option<Duration>,
+        at: WallTime,
+    ) {
+        if let (Some(turn), Some(setup)) = (self.turns.last_mut(), &self.setup) {
+            let target = self.targets.get(attempt);
+            turn.attempts.push(AttemptSpending {
+                at,
+                failed,
+                first_token,
+                model: setup.model_of(target).unwrap_or(&setup.model).clone(),
+            });
         }
     }
 

@@ -30,9 +30,11 @@ pub fn report(out: &mut impl Write, report: &SpendingReport, as_json: bool) -> i
                 .collect(),
             SpendingGroup::Day
             | SpendingGroup::Model
+            | SpendingGroup::Provider
             | SpendingGroup::Reply
             | SpendingGroup::Session
-            | SpendingGroup::Turn => report
+            | SpendingGroup::Turn
+            | SpendingGroup::User => report
                 .rows()
                 .map(|row| row_json(row, report.group()))
                 .collect(),
@@ -193,14 +195,22 @@ fn row_json(row: &SpendingRow, by: SpendingGroup) -> Value {
 
 fn totals_json(sums: &SpendingTotals) -> Value {
     let SpendingTotals {
+        attempts,
         costs,
+        failures,
         replies,
         turns,
         unpriced,
         usage,
+        ..
     } = sums;
     let mut json = spent::of_usage(usage);
+    insert(&mut json, "attempts", (*attempts).into());
     insert(&mut json, "cost", costs_json(costs));
+    insert(&mut json, "failures", (*failures).into());
+    for (name, percent) in [("first_token_p50_ms", 50), ("first_token_p95_ms", 95)] {
+        insert(&mut json, name, sums.first_token(percent).into());
+    }
     insert(&mut json, "replies", (*replies).into());
     insert(&mut json, "turns", (*turns).into());
     insert(&mut json, "unpriced_tokens", (*unpriced).into());
@@ -239,10 +249,12 @@ const fn word(by: SpendingGroup) -> &'static str {
     match by {
         SpendingGroup::Day => "day",
         SpendingGroup::Model => "model",
+        SpendingGroup::Provider => "provider",
         SpendingGroup::Reply => "reply",
         SpendingGroup::Session => "session",
         SpendingGroup::Tool => "tool",
         SpendingGroup::Turn => "turn",
+        SpendingGroup::User => "user",
     }
 }
 

@@ -1,11 +1,13 @@
 //! The rows of `jackfield usage`: turns, and model calls without a session.
 
+use std::time::Duration;
+
 use jackfield_cli::render::usage::report;
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending::report::{SpendingGroup, SpendingReport};
-use jackfield_domain::spending::{ReplySpending, TurnSpending};
+use jackfield_domain::spending::{AttemptSpending, ReplySpending, TurnSpending};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
@@ -32,9 +34,24 @@ fn turn(session: &SessionId) -> TurnSpending {
     let record = record("", NOON);
     TurnSpending {
         at: NOON,
+        attempts: vec![
+            AttemptSpending {
+                at: NOON,
+                failed: true,
+                first_token: None,
+                model: record.model.clone(),
+            },
+            AttemptSpending {
+                at: NOON,
+                failed: false,
+                first_token: Some(Duration::from_millis(420)),
+                model: record.model.clone(),
+            },
+        ],
         calls: Vec::new(),
         model: record.model.clone(),
         ordinal: 1,
+        principal: None,
         replies: vec![ReplySpending {
             at: NOON,
             attempt: ModelAttempt {
@@ -152,6 +169,33 @@ fn requests_that_were_passed_through_are_one_row_beside_sessions_turns_and_repli
     let (told, _) = shown(SpendingGroup::Reply, None);
     assert_eq!(told["lines"][1]["reply"], "without a session", "{told:#}");
     assert_eq!(told["lines"][1]["replies"], 2, "{told:#}");
+}
+
+#[test]
+fn a_turn_without_a_token_is_of_the_command_line_and_a_provider_has_all_of_its_models() {
+    let passed = record("a", NOON).principal.to_string();
+    let mut users = [
+        json!([passed, [0, 2, 2000, "0.0012", 1020]]),
+        json!(["command line", [1, 1, 1000, "0.0012", 0]]),
+    ];
+    users.sort_by_key(|row| row[0].to_string());
+    check(SpendingGroup::User, "user", &users);
+    let provider = json!(["claude", [1, 3, 3000, "0.0024", 1020]]);
+    check(SpendingGroup::Provider, "provider", &[provider]);
+}
+
+#[test]
+fn failed_calls_count_and_times_to_the_first_token_are_those_of_the_others() {
+    let (told, _) = shown(SpendingGroup::User, None);
+    let mut rows = told["lines"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["user"] == "command line").unwrap();
+    let seen = json!([
+        row["attempts"],
+        row["failures"],
+        row["first_token_p50_ms"],
+        row["first_token_p95_ms"]
+    ]);
+    assert_eq!(seen, json!([2, 1, 420, 420]), "{told:#}");
 }
 
 #[test]

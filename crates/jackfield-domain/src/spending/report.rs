@@ -1,4 +1,5 @@
-//! Sums what turns and model calls without a session used into rows, by day, model, reply, session, tool or turn.
+//! Sums what turns and model calls without a session used into rows, by day, model, provider, reply, session, tool, turn or
+//! user.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use crate::ids::SessionId;
 use crate::price::{Cost, Money, Price};
 use crate::request::ModelRef;
-use crate::spending::{CallSpending, ReplySpending, TurnSpending};
+use crate::spending::{AttemptSpending, CallSpending, ReplySpending, TurnSpending};
 use crate::spending_record::SpendingRecord;
 use crate::time::WallTime;
 use crate::usage::Usage;
@@ -20,6 +21,8 @@ pub enum SpendingGroup {
     /// A model.
     #[default]
     Model,
+    /// A provider.
+    Provider,
     /// A model call.
     Reply,
     /// A session.
@@ -28,6 +31,8 @@ pub enum SpendingGroup {
     Tool,
     /// A turn.
     Turn,
+    /// A user: a principal.
+    User,
 }
 
 /// What was used from an instant on: rows, and their total.
@@ -37,6 +42,7 @@ pub struct SpendingReport {
     group: SpendingGroup,
     rows: BTreeMap<RowKey, SpendingRow>,
     since: Option<WallTime>,
+    until: Option<WallTime>,
     tools: BTreeMap<String, ToolSpending>,
     total: SpendingTotals,
 }
@@ -44,8 +50,8 @@ pub struct SpendingReport {
 /// A row.
 #[derive(Clone, Debug, Default)]
 pub struct SpendingRow {
-    /// What it is about: a day, `provider/model`, a session's id, `session turn`, `session turn.round.attempt`, or
-    /// [`WITHOUT_SESSION`].
+    /// What it is about: a day, `provider/model`, a provider, a principal or [`COMMAND_LINE`], a session's id,
+    /// `session turn`, `session turn.round.attempt`, or [`WITHOUT_SESSION`].
     pub label: String,
     /// Its session, if it belongs to one.
     pub session: Option<SessionId>,
@@ -58,6 +64,12 @@ pub struct SpendingRow {
 /// Usage and cost.
 #[derive(Clone, Debug, Default)]
 pub struct SpendingTotals {
+    /// The number of model calls and passed-through requests that have ended.
+    pub attempts: u64,
+    /// How many of them failed.
+    pub failures: u64,
+    /// The times to the first piece of a reply, as far as they are known, in milliseconds and in no order.
+    pub first_tokens: Vec<u32>,
     /// The cost per currency, and how much of it is an estimate.
     pub costs: BTreeMap<Arc<str>, (Money, Money)>,
     /// The number of model calls that used tokens.
@@ -90,6 +102,9 @@ pub struct ToolSpending {
 /// The order of rows: by time where they are about turns or replies, requests without a session last.
 type RowKey = (i64, String);
 
+/// The label of turns without a principal, where rows are about users. No principal has a space.
+pub const COMMAND_LINE: &str = "command line";
+
 /// The label of requests without a session, where rows are about sessions or parts of them. No id has a space.
 pub const WITHOUT_SESSION: &str = "without a session";
 
@@ -107,14 +122,31 @@ impl SpendingReport {
             group,
             rows: BTreeMap::new(),
             since,
+            until: None,
             tools: BTreeMap::new(),
             total: SpendingTotals::default(),
         }
     }
 
+    /// The same, without what was used at this instant or later.
+    #[must_use]
+    pub const fn until(mut self, until: Option<WallTime>) -> Self {
+        self.until = until;
+        self
+    }
+
     /// Adds the turns of a session.
     pub fn add_session(&mut self, session: &SessionId, title: &Arc<str>, turns: &[TurnSpending]) {
         for turn in turns {
+            for attempt in &turn.attempts {
+                // A row about a reply has no room for attempts without one.
+                if self.counts(attempt.at) && self.group != SpendingGroup::Reply {
+                    let (key, has_session) = self.attempt_key(session, turn, attempt);
+                    let row = self.row(key, session, title, has_session);
+                    row.totals.add_attempt(attempt.failed, attempt.first_token);
+                    self.total.add_attempt(attempt.failed, attempt.first_token);
+                }
+            }
             if self.counts(turn.at) {
                 let (key, has_session) = self.key(session, turn, None);
                 let row = self.row(key, session, title, has_session);
@@ -142,26 +174,35 @@ impl SpendingReport {
         }
     }
 
-    /// Adds the usage of a model call that belongs to no session, if it used any.
+    /// Adds a model call that belongs to no session, if it used anything or failed.
     pub fn add_record(&mut self, record: &SpendingRecord) {
         let SpendingRecord {
             at, price, usage, ..
         } = record;
-        if usage.total() == 0 || !self.counts(*at) {
+        let succeeded = record
+            .status
+            .is_some_and(|status| (200..400).contains(&status));
+        if (usage.total() == 0 && succeeded) || !self.counts(*at) {
             return;
         }
         let key = match self.group {
             SpendingGroup::Day => (0, (self.day_of)(*at)),
             SpendingGroup::Model | SpendingGroup::Tool => (0, model_name(&record.model)),
+            SpendingGroup::Provider => (0, record.model.provider.to_string()),
+            SpendingGroup::User => (0, record.principal.to_string()),
             SpendingGroup::Reply | SpendingGroup::Session | SpendingGroup::Turn => {
                 (i64::MAX, WITHOUT_SESSION.to_owned())
             }
         };
-        self.total.add(usage, price.as_ref());
         let label = key.1.clone();
         let row = self.rows.entry(key).or_default();
         row.label = label;
-        row.totals.add(usage, price.as_ref());
+        for totals in [&mut row.totals, &mut self.total] {
+            totals.add_attempt(!succeeded, record.first_token.filter(|_| succeeded));
+            if usage.total() > 0 {
+                totals.add(usage, price.as_ref());
+            }
+        }
     }
 
     /// What its rows are about.
@@ -190,7 +231,25 @@ impl SpendingReport {
     }
 
     fn counts(&self, at: WallTime) -> bool {
-        self.since.is_none_or(|since| at >= since)
+        self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
+    }
+
+    /// The key of the row of a model call, and whether the row belongs to the session.
+    fn attempt_key(
+        &self,
+        session: &SessionId,
+        turn: &TurnSpending,
+        attempt: &AttemptSpending,
+    ) -> (RowKey, bool) {
+        match self.group {
+            SpendingGroup::Day => ((0, (self.day_of)(attempt.at)), false),
+            SpendingGroup::Model | SpendingGroup::Tool => ((0, model_name(&attempt.model)), false),
+            SpendingGroup::Provider => ((0, attempt.model.provider.to_string()), false),
+            SpendingGroup::Reply
+            | SpendingGroup::Session
+            | SpendingGroup::Turn
+            | SpendingGroup::User => self.key(session, turn, None),
+        }
     }
 
     /// The key of the row of a turn, or of a reply in it, and whether the row belongs to the session.
@@ -210,6 +269,14 @@ impl SpendingReport {
             SpendingGroup::Model | SpendingGroup::Tool => {
                 let model = reply.map_or(&turn.model, |reply| &reply.model);
                 ((0, model_name(model)), false)
+            }
+            SpendingGroup::Provider => {
+                let model = reply.map_or(&turn.model, |reply| &reply.model);
+                ((0, model.provider.to_string()), false)
+            }
+            SpendingGroup::User => {
+                let user = turn.principal.as_deref().unwrap_or(COMMAND_LINE);
+                ((0, user.to_owned()), false)
             }
             SpendingGroup::Reply => {
                 let place = reply.map(|reply| (reply.attempt.round, reply.attempt.attempt));
@@ -241,6 +308,23 @@ impl SpendingReport {
 }
 
 impl SpendingTotals {
+    /// The time to the first piece of a reply that this share of the replies did not exceed, in milliseconds;
+    /// `None` if no time is known.
+    #[must_use]
+    pub fn first_token(&self, percent: usize) -> Option<u32> {
+        let mut times = self.first_tokens.clone();
+        times.sort_unstable();
+        let nth = (times.len() * percent).div_ceil(100).saturating_sub(1);
+        times.get(nth).copied()
+    }
+
+    fn add_attempt(&mut self, failed: bool, first_token: Option<Duration>) {
+        self.attempts += 1;
+        self.failures += u64::from(failed);
+        let millis = first_token.map(|time| u32::try_from(time.as_millis()).unwrap_or(u32::MAX));
+        self.first_tokens.extend(millis);
+    }
+
     fn add(&mut self, usage: &Usage, price: Option<&Price>) {
         self.replies += 1;
         self.usage += *usage;
