@@ -109,6 +109,10 @@ impl<J: Journal> Journal for Counting<J> {
         self.journal.delete(session).await
     }
 
+    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        self.journal.rename(session, title).await
+    }
+
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
         self.journal.mark_restored(session).await
     }

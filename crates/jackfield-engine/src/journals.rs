@@ -157,6 +157,10 @@ impl Journal for Journals {
         deleted
     }
 
+    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        self.of(session).rename(session, title).await
+    }
+
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
         self.of(session).mark_restored(session).await
     }

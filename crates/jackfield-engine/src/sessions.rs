@@ -211,6 +211,23 @@ impl Engine {
         Ok(self.shared.journal.delete(session).await?)
     }
 
+    /// Gives a session a title, in one line, in place of the one that follows from its messages; an empty one takes it
+    /// away. A turn may be at work meanwhile, in any process.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the session does not exist, or the journal cannot be reached.
+    pub async fn rename(&self, session: &SessionId, title: &str) -> Result<(), EngineError> {
+        let words: Vec<&str> = title.split_whitespace().collect();
+        let title: String = words.join(" ");
+        let title: String = title
+            .chars()
+            .filter(|letter| !letter.is_control())
+            .take(MAX_TITLE)
+            .collect();
+        Ok(self.shared.journal.rename(session, title.trim()).await?)
+    }
+
     /// Marks a session as restored from an older state: its open turn is parked until a person resumes it.
     ///
     /// # Errors
@@ -347,6 +364,9 @@ impl Engine {
 fn facts(loaded: &Loaded) -> impl Iterator<Item = &Fact> {
     loaded.steps.iter().flat_map(|step| &step.facts)
 }
+
+/// The maximum length of a title that a session is given, in characters.
+const MAX_TITLE: usize = 200;
 
 /// The id of the probe session.
 const PROBE: &str = "probe-of-the-journal";

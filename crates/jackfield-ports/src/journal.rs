@@ -53,7 +53,9 @@ use crate::chat_model::BoxError;
 ///   MUST NOT lose anything. The same holds for a committed step and `follow`.
 /// - The results of `sessions`, `due`, `open_waits` and `find` MUST be what a fold of the facts by [`summary`],
 ///   [`waits`] and [`marks`] gives, from the moment that an append is committed: they are written in the same
-///   transaction.
+///   transaction. Only the title of a row is another one where `rename` gave one.
+/// - A title that `rename` gave MUST be listed and found by its words, whoever owns the session, until another call
+///   replaces it or takes it away.
 /// - A delivery that [needs no owner](summary::is_for_owner) MUST be stored like any other, and MUST NOT make a
 ///   session due.
 /// - `find` MUST NOT find anything of another principal, and its cost MUST NOT grow with the number of
@@ -173,6 +175,20 @@ pub trait Journal: Send + Sync {
     /// [`JournalError`] if the session does not exist, a live process, including this one, owns or holds it, or
     /// the journal cannot be reached.
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
+
+    /// Gives a session a title, which lists show instead of the one that follows from its messages; an empty one
+    /// takes it away. It belongs to no step and to no fork, and changes nothing else of the session.
+    ///
+    /// The default refuses: the store keeps no titles.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the session does not exist, the journal cannot be reached, or it keeps no titles.
+    async fn rename(&self, _session: &SessionId, _title: &str) -> Result<(), JournalError> {
+        Err(JournalError::Unreachable {
+            source: "this journal keeps no titles".into(),
+        })
+    }
 
     /// Marks a session as restored from an older state: its open turn may have continued elsewhere since, so
     /// only a person can resume it here. The mark ends with the next append.

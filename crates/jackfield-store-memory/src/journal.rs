@@ -335,6 +335,10 @@ impl Journal for MemoryJournal {
         Ok(())
     }
 
+    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        self.with_session(session, |found| found.rename(title))
+    }
+
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
         self.with_session(session, SessionRows::mark_restored)
     }

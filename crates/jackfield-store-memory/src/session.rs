@@ -32,6 +32,8 @@ pub(crate) struct SessionRows {
     deliveries: Vec<Record>,
     delivered: HashSet<DeliveryId>,
     epoch: u64,
+    /// The title that it was given, and its words for search.
+    given_title: Option<(Arc<str>, String)>,
     /// Notified of every append.
     append_notify: Arc<Notify>,
     /// All values that follow from its steps and deliveries.
@@ -69,6 +71,7 @@ impl SessionRows {
             deliveries: Vec::new(),
             delivered: HashSet::new(),
             epoch,
+            given_title: None,
             append_notify: Arc::default(),
             fold: SessionFold::default(),
             mark_places: Vec::new(),
@@ -122,6 +125,12 @@ impl SessionRows {
         self.owner
             .as_ref()
             .is_some_and(|owner| !owner.deadline.has_passed())
+    }
+
+    /// Gives it a title, or takes that away.
+    pub(crate) fn rename(&mut self, title: &str) {
+        let given = (!title.is_empty()).then(|| (title.into(), summary::normalize(title)));
+        self.given_title = given;
     }
 
     /// Marks it as restored from an older state, until the next append.
@@ -285,11 +294,11 @@ impl SessionRows {
         Arc::clone(&self.append_notify)
     }
 
-    /// Whether the text of a message contains this normalized text.
+    /// Whether the text of a message or the given title contains this normalized text.
     pub(crate) fn contains_text(&self, text: &str) -> bool {
-        self.searchable_texts
-            .iter()
-            .any(|words| words.contains(text))
+        let title = self.given_title.as_ref().map(|(_, words)| words);
+        let mut texts = self.searchable_texts.iter().chain(title);
+        texts.any(|words| words.contains(text))
     }
 
     /// When it was last changed.
@@ -326,7 +335,10 @@ impl SessionRows {
             principal: summary.principal.clone(),
             session,
             steps: self.steps.len() as u64,
-            title: Arc::clone(&summary.title),
+            title: match &self.given_title {
+                Some((title, _)) => Arc::clone(title),
+                None => Arc::clone(&summary.title),
+            },
             turns: summary.turns,
             unreadable: None,
         }

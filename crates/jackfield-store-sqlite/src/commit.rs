@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::summary::{AT_ONCE, is_for_owner};
+use jackfield_ports::journal::summary::{AT_ONCE, is_for_owner, normalize};
 use jackfield_ports::journal::waits;
 use jackfield_ports::journal::{AppendRefusal, DeliveryOutcome, Epoch};
 use jackfield_record::DecodeError;
@@ -125,6 +125,30 @@ pub(crate) fn delete(
     past.execute([row.epoch])?;
     chain::delete(connection, &row.end())?;
     parts::delete_session(connection, row.number)?;
+    Ok(Ok(()))
+}
+
+/// Gives a session a title, or takes it away.
+pub(crate) fn rename(
+    connection: &Connection,
+    session: &SessionId,
+    title: &str,
+) -> rusqlite::Result<Result<(), NotOwned>> {
+    let Some(row) = rows::session(connection, session)? else {
+        return Ok(Err(NotOwned::Unknown));
+    };
+    if let Some(newer) = derived::newer(&row) {
+        return Ok(Err(NotOwned::Unreadable(newer)));
+    }
+    if title.is_empty() {
+        let mut delete = connection.prepare_cached("DELETE FROM titles WHERE session = ?1")?;
+        delete.execute([row.number])?;
+    } else {
+        let mut insert = connection.prepare_cached(
+            "INSERT OR REPLACE INTO titles (session, title, words) VALUES (?1, ?2, ?3)",
+        )?;
+        insert.execute(params![row.number, title, normalize(title)])?;
+    }
     Ok(Ok(()))
 }
 

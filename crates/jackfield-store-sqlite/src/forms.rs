@@ -1,10 +1,16 @@
 //! The forms (schema versions) of the file, and the migrations between them.
 
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
-pub(crate) const FORM: i64 = 6;
+pub(crate) const FORM: i64 = 7;
 
-/// The oldest form that can be read without a migration: form 6 only adds the table of spending records.
+/// The oldest form that can be read without a migration: forms 6 and 7 only add a table each.
 pub(crate) const READABLE_FORM: i64 = 5;
+
+/// The form that adds the table of spending records.
+pub(crate) const SPENDING_FORM: i64 = 6;
+
+/// The form that adds the table of given titles.
+pub(crate) const TITLES_FORM: i64 = 7;
 
 /// The statements that set up an empty file. The result equals the first form after all [`MIGRATIONS`].
 pub(crate) const NEWEST: &str = "
@@ -115,6 +121,13 @@ CREATE TABLE spending (
 ) STRICT;
 
 CREATE INDEX spending_by_time ON spending (at, id);
+
+-- Titles that sessions were given, with what is searched of them.
+CREATE TABLE titles (
+    session INTEGER PRIMARY KEY REFERENCES sessions ON DELETE CASCADE,
+    title TEXT NOT NULL,
+    words TEXT NOT NULL
+) STRICT;
 ";
 
 /// The statements from each form to the next, from the first on. A released entry never changes: a new form is a
@@ -253,4 +266,11 @@ CREATE TABLE spending (
 ) STRICT;
 
 CREATE INDEX spending_by_time ON spending (at, id);
+","
+-- Titles that sessions were given, with what is searched of them.
+CREATE TABLE titles (
+    session INTEGER PRIMARY KEY REFERENCES sessions ON DELETE CASCADE,
+    title TEXT NOT NULL,
+    words TEXT NOT NULL
+) STRICT;
 "];

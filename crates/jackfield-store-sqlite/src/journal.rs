@@ -3,6 +3,7 @@
 pub(crate) mod errors;
 mod inspection;
 mod spending;
+mod titles;
 
 use std::fmt;
 use std::io;
@@ -17,7 +18,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
@@ -34,7 +35,7 @@ use crate::error::{JobError, OpenError};
 use crate::file::WriteFile;
 use crate::holds::Holds;
 use crate::jobs::ConcurrentWriters;
-use crate::listing;
+use crate::listing::{self, Titles};
 use crate::marks;
 use crate::opened::{self, ReadyFile};
 use crate::options::{NowFn, Options};
@@ -260,10 +261,8 @@ impl Journal for SqliteJournal {
     async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
         let id = session.clone();
         let read = move |connection: &Connection| Ok(rows::session(connection, &id)?.is_some());
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
+        let read = self.readers.read(read).await;
+        read.map_err(|fault| self.unreachable(fault))
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
@@ -376,25 +375,26 @@ impl Journal for SqliteJournal {
         }
     }
 
-    async fn sessions(
-        &self,
-        query: &SessionQuery,
-    ) -> Result<Vec<sessions::SessionRow>, JournalError> {
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
         let (incarnation, query, holds) = (self.incarnation()?, query.clone(), self.holds.clone());
         let path = self.path.clone();
         let read = move |connection: &Connection| {
+            let marked = RestoredMarks::read(&path);
             listing::sessions(
                 connection,
                 &query,
                 &incarnation,
                 &holds,
-                &RestoredMarks::read(&path),
+                &marked,
+                Titles::Kept,
             )
         };
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
+        let read = self.readers.read(read).await;
+        read.map_err(|fault| self.unreachable(fault))
+    }
+
+    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        self.set_title(session, title).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
@@ -451,10 +451,8 @@ impl Journal for SqliteJournal {
                 &RestoredMarks::read(&path),
             )
         };
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
+        let read = self.readers.read(read).await;
+        read.map_err(|fault| self.unreachable(fault))
     }
 
     async fn open_waits(
@@ -463,10 +461,8 @@ impl Journal for SqliteJournal {
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
         let query = query.clone();
         let read = move |connection: &Connection| listing::open_waits(connection, &query);
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
+        let read = self.readers.read(read).await;
+        read.map_err(|fault| self.unreachable(fault))
     }
 
     async fn find(
@@ -477,10 +473,8 @@ impl Journal for SqliteJournal {
     ) -> Result<Vec<FoundTurn>, JournalError> {
         let (principal, marks) = (principal.to_owned(), marks.to_vec());
         let read = move |connection: &Connection| marks::find(connection, &principal, &marks, most);
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
+        let read = self.readers.read(read).await;
+        read.map_err(|fault| self.unreachable(fault))
     }
 
     /// Writes all requests made so far, then releases the file and every session: other processes see this one as

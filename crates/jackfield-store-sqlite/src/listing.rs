@@ -21,6 +21,25 @@ use crate::parts;
 use crate::restored::RestoredMarks;
 use crate::rows::wait_row;
 
+/// Whether the file has a table of given titles.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Titles {
+    /// It has.
+    Kept,
+    /// It has an older form without one.
+    None,
+}
+
+impl Titles {
+    /// The selection of listed sessions, with the titles that count.
+    const fn listed(self) -> &'static str {
+        match self {
+            Self::Kept => LISTED_WITH_TITLES,
+            Self::None => LISTED,
+        }
+    }
+}
+
 /// The live owners; each owner is tested once.
 struct LiveOwners<'a> {
     liveness: HashMap<String, bool>,
@@ -46,8 +65,9 @@ pub(crate) fn sessions(
     incarnation: &Incarnation,
     holds: &Holds,
     marked: &RestoredMarks,
+    titles: Titles,
 ) -> rusqlite::Result<Vec<SessionRow>> {
-    let mut select = format!("{LISTED} WHERE true");
+    let mut select = format!("{} WHERE true", titles.listed());
     let mut values: Vec<Value> = Vec::new();
     if let Some((changed, session)) = &query.before {
         select.push_str(" AND (changed, id) < (?, ?)");
@@ -59,8 +79,14 @@ pub(crate) fn sessions(
         values.push(session.as_str().to_owned().into());
     }
     if let Some(text) = &query.text {
-        select.push_str(" AND number IN (SELECT session FROM texts WHERE instr(text, ?))");
-        values.push(normalize(text).into());
+        let words = normalize(text);
+        select.push_str(" AND (number IN (SELECT session FROM texts WHERE instr(text, ?))");
+        if titles == Titles::Kept {
+            select.push_str(" OR number IN (SELECT session FROM titles WHERE instr(words, ?))");
+            values.push(words.clone().into());
+        }
+        select.push(')');
+        values.push(words.into());
     }
     select.push_str(" ORDER BY changed DESC, id DESC LIMIT ?");
     values.push(i64::try_from(query.limit).unwrap_or(i64::MAX).into());
@@ -97,6 +123,7 @@ pub(crate) fn readable(
     let held = holds.held_sessions();
     let mut found: Vec<SessionRow> = Vec::new();
     for order in ["DESC", "ASC"] {
+        // Another table may be damaged, too.
         let select = format!("{LISTED} ORDER BY number {order}");
         let Ok(mut select) = connection.prepare(&select) else {
             continue;
@@ -250,4 +277,9 @@ fn session_id(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
 
 /// The columns of a listed session.
 const LISTED: &str = "SELECT id, owner, steps, created, changed, bytes, title, turns, open, known, \
+     vocabulary, number, principal, last FROM sessions";
+
+/// The same, with the given titles.
+const LISTED_WITH_TITLES: &str = "SELECT id, owner, steps, created, changed, bytes, \
+     coalesce((SELECT titles.title FROM titles WHERE titles.session = sessions.number), title), turns, open, known, \
      vocabulary, number, principal, last FROM sessions";

@@ -31,10 +31,10 @@ use rusqlite::Connection;
 
 use crate::derived;
 use crate::error::{JobError, OpenError};
-use crate::forms::{FORM, READABLE_FORM};
+use crate::forms::{FORM, READABLE_FORM, SPENDING_FORM, TITLES_FORM};
 use crate::holds::Holds;
 use crate::journal::errors::{damaged, unknown, unreadable};
-use crate::listing;
+use crate::listing::{self, Titles};
 use crate::marks;
 use crate::owners::Incarnation;
 use crate::readers::{ReaderFactory, Readers};
@@ -53,6 +53,7 @@ pub struct ReadOnlyJournal {
     readers: Arc<Readers>,
     recent: Arc<Recent>,
     incarnation: Arc<Incarnation>,
+    titles: Titles,
 }
 
 impl ReadOnlyJournal {
@@ -85,7 +86,12 @@ impl ReadOnlyJournal {
             Err(error) => return Err(error.into_open_error(&path)),
         };
         Ok(Self {
-            has_spending: form == FORM,
+            has_spending: form >= SPENDING_FORM,
+            titles: if form >= TITLES_FORM {
+                Titles::Kept
+            } else {
+                Titles::None
+            },
             readers: Readers::new(path.clone(), open),
             recent: Arc::new(Recent::new(0)),
             incarnation: Arc::new(Incarnation::observer(&path)),
@@ -216,19 +222,24 @@ impl Journal for ReadOnlyJournal {
         &self,
         query: &SessionQuery,
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
-        let (us, query, path) = (
+        let (us, query, path, titles) = (
             Arc::clone(&self.incarnation),
             query.clone(),
             self.path.clone(),
+            self.titles,
         );
         self.read(move |connection| {
             let (holds, marked) = (Holds::new(&path), RestoredMarks::read(&path));
-            listing::sessions(connection, &query, &us, &holds, &marked)
+            listing::sessions(connection, &query, &us, &holds, &marked, titles)
         })
         .await
     }
 
     async fn delete(&self, _: &SessionId) -> Result<(), JournalError> {
+        Err(self.refused())
+    }
+
+    async fn rename(&self, _: &SessionId, _: &str) -> Result<(), JournalError> {
         Err(self.refused())
     }
 

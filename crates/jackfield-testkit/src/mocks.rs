@@ -136,6 +136,7 @@ mock! {
         ) -> Result<Vec<Envelope>, JournalError>;
         async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError>;
         async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
+        async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError>;
         async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError>;
         async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError>;
         async fn open_waits(

@@ -50,6 +50,7 @@ struct Stored {
     deliveries: Vec<(DeliveryId, Vec<u8>)>,
     epoch: u64,
     fold: SessionFold,
+    given_title: Option<Arc<str>>,
     is_owned: bool,
     /// The epochs that appended the steps, and their records.
     steps: Vec<(Epoch, Vec<u8>)>,
@@ -154,7 +155,7 @@ impl Stored {
             principal: summary.principal.clone(),
             session: session.clone(),
             steps: self.fold.steps,
-            title: Arc::clone(&summary.title),
+            title: Arc::clone(self.given_title.as_ref().unwrap_or(&summary.title)),
             turns: summary.turns,
             unreadable: None,
         }
@@ -271,9 +272,11 @@ impl Journal for Ledger {
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
         let (table, text) = (self.table(), query.text.as_deref().map(normalize));
         let has_text = |stored: &Stored| {
-            let mut words = stored.words.iter();
-            text.as_ref()
-                .is_none_or(|text| words.any(|words| words.contains(text)))
+            let title = stored.given_title.as_deref().map(normalize);
+            text.as_ref().is_none_or(|text| {
+                let mut words = stored.words.iter().chain(&title);
+                words.any(|words| words.contains(text))
+            })
         };
         let is_asked = |id: &SessionId| query.session.as_ref().is_none_or(|asked| asked == id);
         let all = table.sessions.iter();
@@ -308,6 +311,11 @@ impl Journal for Ledger {
         table.waits.retain(|(of, _)| *of != session);
         table.deleted = table.deleted.max(epoch);
         self.changed.notify_waiters();
+        Ok(())
+    }
+
+    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        self.table().get(session)?.given_title = (!title.is_empty()).then(|| title.into());
         Ok(())
     }
 

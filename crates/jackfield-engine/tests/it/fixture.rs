@@ -346,6 +346,10 @@ impl Journal for Watched {
         self.inner.delete(session).await
     }
 
+    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        self.inner.rename(session, title).await
+    }
+
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
         self.inner.mark_restored(session).await
     }

@@ -14,7 +14,8 @@ pub struct SessionQuery {
     pub limit: usize,
     /// Only this session, if it exists.
     pub session: Option<SessionId>,
-    /// Only sessions with this in the text of a message, ignoring case and white space.
+    /// Only sessions with this in the text of a message or in a title that they were given, ignoring case and white
+    /// space.
     pub text: Option<String>,
 }
 
@@ -40,7 +41,8 @@ pub struct SessionRow {
     pub session: SessionId,
     /// The number of steps.
     pub steps: u64,
-    /// The beginning of the first user message, in one line; empty if there is none.
+    /// The title that it was given, or else the beginning of the first user message, in one line; empty if there is
+    /// neither.
     pub title: Arc<str>,
     /// The number of turns that have begun.
     pub turns: u32,

@@ -78,6 +78,8 @@ pub enum JournalRequest {
     RecordSpending,
     /// `release`.
     Release,
+    /// `rename`.
+    Rename,
     /// `sessions`.
     Sessions,
     /// `records` of the log of spending records.
@@ -312,6 +314,11 @@ impl Journal for FaultyJournal {
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
         self.check_reachable(JournalRequest::Delete)?;
         self.inner.delete(session).await
+    }
+
+    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        self.check_reachable(JournalRequest::Rename)?;
+        self.inner.rename(session, title).await
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {

@@ -249,6 +249,10 @@ const MISTAKES: &[(Mistake, &str)] = &[
     (Mistake::PagesSkip, "a_list_goes_on_after_any_row"),
     (Mistake::BytesForgotten, "a_row_says_when_and_how_much"),
     (
+        Mistake::RenameForgotten,
+        "a_given_title_is_listed_until_it_is_taken_away",
+    ),
+    (
         Mistake::TitleForgotten,
         "a_title_is_the_first_message_in_one_line",
     ),

@@ -4,6 +4,7 @@
 use jackfield_domain::ids::WaitId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::DeliveryBody;
+use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, WaitQuery};
 
 use super::scene::{DEADLINE, JournalScene, cancel, granted, resumed_step, session, step};
@@ -121,6 +122,42 @@ pub(super) async fn a_title_is_the_first_message_in_one_line<H: JournalHarness>(
     );
     assert!(row.title.chars().count() <= 80, "{row:?}");
     assert_eq!(row.turns, 2);
+}
+
+pub(super) async fn a_given_title_is_listed_until_it_is_taken_away<H: JournalHarness>() {
+    let scene = JournalScene::<H>::begin().await;
+    let (journal, id) = (&scene.journal, &scene.session);
+    let title = async || scene.row().await.expect("a row").title;
+    let found = async |text: &str| {
+        let query = SessionQuery {
+            text: Some(text.to_owned()),
+            ..all()
+        };
+        scene.list(query).await.len()
+    };
+    journal.rename(id, "Мои Планы").await.expect("a title");
+    assert_eq!(&*title().await, "Мои Планы");
+    let opened = step(0, vec![turn_opened(id, 1, "Hello"), turn_ended()]);
+    scene.commit(0, vec![opened]).await;
+    assert_eq!(&*title().await, "Мои Планы");
+    assert_eq!(found("мои планы").await, 1);
+    journal.rename(id, "Other").await.expect("a title");
+    assert_eq!(&*title().await, "Other");
+    assert_eq!(found("планы").await, 0);
+    let other = scene.other_session("b").await;
+    let row = SessionQuery {
+        session: Some(other.session.clone()),
+        ..all()
+    };
+    assert_eq!(&*scene.list(row).await.pop().expect("a row").title, "");
+    journal.rename(id, "").await.expect("no title");
+    assert_eq!(&*title().await, "Hello");
+    assert_eq!(found("other").await, 0);
+    let renamed = journal.rename(&session("nobody"), "None").await;
+    assert!(
+        matches!(renamed, Err(JournalError::UnknownSession { .. })),
+        "{renamed:?}"
+    );
 }
 
 pub(super) async fn a_row_says_where_the_open_turn_is<H: JournalHarness>() {

@@ -407,6 +407,13 @@ impl Journal for Mistaken {
         self.end(session).await
     }
 
+    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        match self.is {
+            Mistake::RenameForgotten => Ok(()),
+            _ => self.inner.rename(&self.which(session), title).await,
+        }
+    }
+
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
         self.mark(session).await
     }

@@ -71,6 +71,7 @@ pub(crate) enum Mistake {
     PrincipalsMixed,
     RefusedKept,
     RefusedListed,
+    RenameForgotten,
     ReleaseForgotten,
     ReleaseOfAny,
     RepetitionRefused,
