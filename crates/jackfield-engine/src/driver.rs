@@ -229,7 +229,10 @@ impl<'o> Driver<'o> {
                         delta,
                     });
                 }
-                BatchEvent::Notice(news) => news.notify(self.observer),
+                BatchEvent::Notice(news) => {
+                    self.feed_writer.progress(news.progress());
+                    news.notify(self.observer);
+                }
                 BatchEvent::Step(place) => {
                     let Some(step) = batch.steps.get(*place) else {
                         continue;

@@ -10,6 +10,7 @@ use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEvents};
 use tokio::sync::mpsc;
 
 use crate::crash;
+use crate::feeds::RunningCall;
 use crate::late::LateOutcomeSender;
 use crate::news::{self, Observer};
 
@@ -53,6 +54,19 @@ pub(crate) enum ToolNotice {
 }
 
 impl ToolNotice {
+    /// How far a call is, if it says so.
+    pub(crate) fn progress(&self) -> Option<RunningCall> {
+        let Self::Progress(progress) = self else {
+            return None;
+        };
+        Some(RunningCall {
+            attempt: progress.attempt.clone(),
+            done: progress.done,
+            message: progress.message.as_deref().map(Into::into),
+            total: progress.total,
+        })
+    }
+
     pub(crate) fn notify(&self, observer: &mut dyn Observer) {
         match self {
             Self::Progress(progress) => {

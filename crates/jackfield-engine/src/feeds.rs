@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::{Envelope, Fact};
-use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId};
 use tokio::sync::watch;
 
 use crate::error::{EngineError, chain};
@@ -14,6 +14,20 @@ use crate::error::{EngineError, chain};
 /// The feeds of the sessions that are driven in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Feeds(Mutex<BTreeMap<SessionId, watch::Receiver<Feed>>>);
+
+/// How far an attempt at a tool call is, as its tool says.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RunningCall {
+    /// The attempt.
+    pub attempt: ToolAttempt,
+    /// The amount done.
+    pub done: f64,
+    /// A message about it.
+    pub message: Option<Arc<str>>,
+    /// The total amount, if known.
+    pub total: Option<f64>,
+}
 
 /// The committed steps of a driver, and the reply in flight.
 #[derive(Debug, Default)]
@@ -24,6 +38,8 @@ pub(crate) struct Feed {
     pub(crate) facts: u64,
     /// The number of the first of the steps.
     first: u64,
+    /// How far the calls are that run.
+    pub(crate) progress: BTreeMap<ToolCallId, RunningCall>,
     /// The provider's id of the newest model request.
     pub(crate) provider_request: Option<Arc<str>>,
     pub(crate) reply: Option<ReplyAccumulator>,
@@ -98,6 +114,17 @@ impl FeedWriter {
         });
     }
 
+    /// Publishes the progress of a tool call. It is no event, so it wakes no watcher.
+    pub(crate) fn progress(&self, progress: Option<RunningCall>) {
+        if let Some(progress) = progress {
+            self.sender.send_if_modified(|speech| {
+                let call = progress.attempt.call.clone();
+                speech.progress.insert(call, progress);
+                false
+            });
+        }
+    }
+
     /// Publishes the provider's id of the model request in flight. It is no event, so it wakes no watcher.
     pub(crate) fn provider_request(&self, id: Arc<str>) {
         self.sender.send_if_modified(|speech| {
@@ -126,7 +153,11 @@ impl FeedWriter {
 impl Feed {
     /// Applies a committed fact; `facts` is the number of facts including it.
     fn apply(&mut self, fact: &Fact, facts: u64, turn: &TurnId) {
-        if let Fact::ModelCallStarted { attempt, .. } = fact {
+        if let Fact::CallClosed { call, .. } = fact {
+            self.progress.remove(call);
+        } else if let Fact::CallLost { attempt, .. } = fact {
+            self.progress.remove(&attempt.call);
+        } else if let Fact::ModelCallStarted { attempt, .. } = fact {
             self.facts = facts;
             self.reply = Some(ReplyAccumulator::new(turn.clone(), *attempt));
         } else if matches!(

@@ -79,6 +79,7 @@ pub use self::drive_outcome::{DriveOutcome, WaitingTurn};
 pub use self::engine::EngineBuilder;
 pub use self::ephemeral::Ephemeral;
 pub use self::error::{EngineError, ParkReason, chain};
+pub use self::feeds::RunningCall;
 pub use self::keeper::{Keeper, KeeperOptions, KeptSession};
 pub use self::news::{Observer, ObserverEvent};
 pub use self::options::{

@@ -18,7 +18,7 @@ use jackfield_ports::journal::{Journal as _, JournalError};
 use tokio::sync::watch;
 
 use crate::error::EngineError;
-use crate::feeds::{Feed, count};
+use crate::feeds::{Feed, RunningCall, count};
 use crate::state::{Engine, EngineState};
 
 impl Engine {
@@ -202,6 +202,14 @@ impl Watcher {
             .borrow()
             .provider_request
             .clone()
+    }
+
+    /// How far the calls are that run, if the turn is driven in this process. Progress has no cursor and wakes nobody:
+    /// whoever shows it asks again.
+    #[must_use]
+    pub fn progress(&self) -> Vec<RunningCall> {
+        let feed = self.feed_receiver.as_ref().map(watch::Receiver::borrow);
+        feed.map_or_else(Vec::new, |feed| feed.progress.values().cloned().collect())
     }
 
     /// Whether all known events were returned and no turn is open.
