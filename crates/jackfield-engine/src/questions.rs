@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::ids::{SessionId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::ToolInput;
@@ -14,7 +14,8 @@ use jackfield_ports::journal::{Journal as _, JournalError, Loaded};
 use crate::error::EngineError;
 use crate::state::Engine;
 
-/// An approval or another yes-or-no question of a session, with its context.
+/// A question of a session to a person, with its context: an approval, whether a call of unknown outcome runs again, or
+/// a tool's own question.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OpenQuestion {
@@ -33,7 +34,7 @@ pub struct OpenQuestion {
 }
 
 impl Engine {
-    /// The open questions that a person can answer with yes or no, the newest last.
+    /// The open questions that a person can answer, the newest last.
     ///
     /// # Errors
     ///
@@ -49,7 +50,7 @@ impl Engine {
         let open = self.shared.journal.open_waits(&query).await?;
         let mut sessions: BTreeMap<SessionId, Vec<OpenQuestion>> = BTreeMap::new();
         for (session, row) in open {
-            if !is_yes_or_no(&row.wait.kind) {
+            if !is_for_person(&row.wait.kind) {
                 continue;
             }
             if !sessions.contains_key(&session) {
@@ -63,7 +64,24 @@ impl Engine {
         Ok(questions)
     }
 
-    /// The yes-or-no questions whose id begins with `id`: the open ones or, if there are none, the closed ones
+    /// The ids of the open questions that a person can answer, the newest last. It reads no session, so it tells cheaply
+    /// whether there are others than before.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn open_question_ids(&self) -> Result<Vec<WaitId>, EngineError> {
+        let query = WaitQuery {
+            limit: MAX_WAITS,
+            session: None,
+        };
+        let open = self.shared.journal.open_waits(&query).await?;
+        let asked = open.into_iter().map(|(_, row)| row.wait);
+        let asked = asked.filter(|wait| is_for_person(&wait.kind));
+        Ok(asked.map(|wait| wait.id).collect())
+    }
+
+    /// The questions whose id begins with `id`: the open ones or, if there are none, the closed ones
     /// of the sessions that changed last.
     ///
     /// # Errors
@@ -113,7 +131,7 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
         .turns
         .iter()
         .flat_map(|turn| turn.waits.iter().map(move |asked| (turn, asked)));
-    let questions = waits.filter(|(_, asked)| is_yes_or_no(&asked.wait.kind));
+    let questions = waits.filter(|(_, asked)| is_for_person(&asked.wait.kind));
     let questions = questions.map(|(turn, asked)| {
         let call = turn.call(&asked.wait.call).map(|known| &known.call);
         let input = asked.edited.as_deref();
@@ -129,11 +147,12 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
     questions.collect()
 }
 
-/// Whether the answer is yes or no.
-const fn is_yes_or_no(kind: &WaitKind) -> bool {
+/// Whether a person can answer it. A request for a message of a model is none.
+const fn is_for_person(kind: &WaitKind) -> bool {
     match kind {
         WaitKind::Approval { .. } | WaitKind::UnknownOutcome => true,
-        WaitKind::ClientResult | WaitKind::Elicitation { .. } => false,
+        WaitKind::Elicitation { question, .. } => question.sampling.is_none(),
+        WaitKind::ClientResult => false,
     }
 }
 

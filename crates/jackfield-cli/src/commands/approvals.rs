@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use jackfield_assembly::Registry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitKind};
+use jackfield_domain::wait::{
+    Answer, Approval, DeliveryBody, ElicitationAnswer, UnknownAnswer, WaitKind,
+};
 use jackfield_engine::{DeliveryOutcome, Engine, OpenQuestion};
 use serde_json::{Map, Value};
 
@@ -193,6 +195,14 @@ async fn deliver(
         }
         (ApprovalAnswer::Deny(_), WaitKind::UnknownOutcome) => {
             Answer::UnknownOutcome(UnknownAnswer::Report)
+        }
+        (ApprovalAnswer::Allow { .. }, WaitKind::Elicitation { .. }) => {
+            let message = "the tool asks for more than a yes";
+            let help = "answer it on the page of `jackfield serve`, or over its API";
+            return Err(CommandError::new(Exit::Usage, message).with_help(help));
+        }
+        (ApprovalAnswer::Deny(_), WaitKind::Elicitation { .. }) => {
+            Answer::Elicitation(ElicitationAnswer::Declined)
         }
         (
             ApprovalAnswer::Allow {

@@ -58,11 +58,10 @@ pub fn one(
     if as_json {
         return document(out, &question_json(question));
     }
-    let what = match question.wait.kind {
-        WaitKind::UnknownOutcome => "it may have taken effect: run it again?",
-        WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
-            "may it run?"
-        }
+    let what = match &question.wait.kind {
+        WaitKind::UnknownOutcome => "it may have taken effect: run it again?".to_owned(),
+        WaitKind::Elicitation { question, .. } => words::one_line(&question.message),
+        WaitKind::Approval { .. } | WaitKind::ClientResult => "may it run?".to_owned(),
     };
     writeln!(out, "{}", label(question, words::arguments))?;
     if let Some(input) = &question.input {
@@ -72,7 +71,7 @@ pub fn one(
         }
     }
     let mut row = |name: &str, value: &str| writeln!(out, "{DIM}{name:8}{DIM:#} {value}");
-    row("asks", what)?;
+    row("asks", &what)?;
     row("id", question.wait.id.as_str())?;
     if let Some(tool) = &question.tool {
         row("server", tool.origin.toolbox.as_str())?;
