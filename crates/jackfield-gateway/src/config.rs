@@ -220,6 +220,12 @@ pub enum KeySummary {
 pub trait ServerDirectory: Send + Sync {
     /// The servers with their present states.
     fn servers(&self) -> Vec<ServerSummary>;
+
+    /// The last lines that a server wrote to its log, the oldest first; `None` if there is no such server. The default
+    /// knows none.
+    fn log(&self, _id: &str) -> Option<Vec<String>> {
+        None
+    }
 }
 
 /// No servers.

@@ -10,7 +10,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::policy::Policy;
 use jackfield_engine::{Engine, Ephemeral, ServerTools, TurnOptions};
 use jackfield_ports::journal::Journal;
-use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::api_keys::Principal;
 use crate::browser_logins::{BrowserLogin, BrowserLogins};
@@ -19,6 +19,7 @@ use crate::config::GatewayConfig;
 use crate::failures;
 use crate::key_locks::KeyLocks;
 use crate::matcher::RequestMatcher;
+use crate::question_feed::QuestionFeed;
 use crate::write_probe::WriteProbe;
 
 /// The shared state of a gateway. Clones share it.
@@ -35,6 +36,7 @@ pub(crate) struct GatewayState {
     session_locks: KeyLocks<SessionId>,
     pub(crate) listing_cache: ListingCache,
     pub(crate) matcher: RequestMatcher,
+    questions: Arc<QuestionFeed>,
     /// One permit for each request in progress.
     slots: Arc<Semaphore>,
     /// Whether the journal was writable at the last check.
@@ -64,6 +66,7 @@ impl Gateway {
                 engine,
                 session_locks: KeyLocks::default(),
                 listing_cache: ListingCache::default(),
+                questions: Arc::default(),
                 slots,
                 write_probe: WriteProbe::default(),
             }),
@@ -187,6 +190,13 @@ impl Gateway {
     /// Waits until no other request with an idempotency key is about to begin a turn in this session.
     pub async fn lock_session(&self, session: &SessionId) -> OwnedMutexGuard<()> {
         self.shared.session_locks.lock(session).await
+    }
+
+    /// Tells when the open questions of any session have changed, in whichever process; within a second. Call it within
+    /// a Tokio runtime.
+    #[must_use]
+    pub fn watch_questions(&self) -> watch::Receiver<u64> {
+        self.shared.questions.subscribe(&self.shared.engine)
     }
 
     /// Whether the journal can be written. The result is cached for two seconds.

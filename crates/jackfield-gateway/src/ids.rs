@@ -47,6 +47,19 @@ pub fn session_for(principal: &str) -> Result<SessionId, InvalidId> {
     SessionId::parse(&format!("{random}-{}", tag(&random, principal)))
 }
 
+/// The id of a session that a client calls by a name of its own, and the number of its rewritings; always the same. It
+/// proves the owner as that of [`session_for`] does.
+///
+/// # Errors
+///
+/// None: letters, digits and `-` are a valid id.
+pub fn named_session(principal: &str, name: &str, rewriting: u32) -> Result<SessionId, InvalidId> {
+    let nth = rewriting.to_string();
+    let mut digits = Digest::of_parts(["named session", principal, name, &nth]).to_hex();
+    digits.truncate(24);
+    SessionId::parse(&format!("{digits}-{}", tag(&digits, principal)))
+}
+
 /// Whether a session id was made for this principal.
 pub fn is_issued_to(session: &SessionId, principal: &str) -> bool {
     let parts = session.as_str().rsplit_once('-');

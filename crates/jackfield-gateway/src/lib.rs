@@ -16,6 +16,7 @@
 //! | `matcher`, `in_flight` | earlier turns of the same request, by its key or its body |
 //! | `locator` | the session that a request continues |
 //! | `previous`, `stored_response`, `item_references` | replies that are fetched later, by their ids |
+//! | `question_feed` | when the open questions have changed |
 //! | `passthrough` | requests that go to their provider byte for byte |
 //! | `failures` | the client's error for each internal error |
 
@@ -36,6 +37,7 @@ mod opening;
 mod parsed_request;
 mod passthrough;
 mod previous;
+mod question_feed;
 mod stored_response;
 pub mod tools;
 mod write_probe;

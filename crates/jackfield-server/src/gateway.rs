@@ -182,4 +182,10 @@ impl ServerDirectory for ConfiguredServers {
         });
         servers.collect()
     }
+
+    fn log(&self, id: &str) -> Option<Vec<String>> {
+        let mut servers = self.0.iter();
+        let server = servers.find(|server| server.config.id.as_str() == id);
+        server.map(ServerToolbox::log)
+    }
 }

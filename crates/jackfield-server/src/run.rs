@@ -10,7 +10,7 @@ use jackfield_assembly::{
     ServerToolbox, restored_help,
 };
 use jackfield_engine::{
-    DriveOutcome, EngineError, Keeper, KeeperOptions, KeptSession, Pruner, Retention, chain,
+    DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner, Retention, chain,
 };
 use jackfield_gateway::Gateway;
 use thiserror::Error;
@@ -149,6 +149,12 @@ impl RunningGateway {
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.gateway.is_open()
+    }
+
+    /// The engine that the gateway answers with.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        self.gateway.engine()
     }
 
     /// Serves until `shutdown`, then shuts down gracefully: work in flight has the drain time, but no longer than
