@@ -12,6 +12,8 @@ mod api;
 mod api_docs;
 mod api_events;
 mod api_owners;
+mod api_timeline;
+mod api_titles;
 mod approvals;
 mod approvers;
 mod asking;

@@ -128,6 +128,28 @@ const scenarios = {
     await ended(page, 0);
     assert.equal(await page.locator('.history .card').count(), 2);
     await shot(page, 'fork');
+    // The session gets a title, by keyboard.
+    await page.getByRole('button', { name: 'Rename' }).click();
+    const title = page.getByRole('textbox', { name: 'Title of the session' });
+    await title.fill('Plans <b>for</b> May');
+    await title.press('Enter');
+    await page.locator('.sessions').getByText('Plans <b>for</b> May').waitFor();
+    assert.equal(await page.locator('.title h1').textContent(), 'Plans <b>for</b> May');
+    // How the time of a turn was spent, what was recorded, and the same decisions again.
+    await page.goto(before);
+    await ended(page, 1);
+    await page.locator('.turn').first().getByRole('button', { name: 'Timeline' }).click();
+    const timeline = page.getByRole('region', { name: 'Timeline' });
+    await timeline.getByText('Question (approval)').first().waitFor();
+    assert.deepEqual(await timeline.locator('tr[data-kind]').evaluateAll((all) => all.map((one) => one.dataset.kind)),
+      ['model', 'wait', 'wait', 'call', 'call', 'model']);
+    await timeline.getByRole('button', { name: 'Facts' }).first().click();
+    await timeline.getByText('"reply_received"').first().waitFor();
+    await timeline.getByRole('button', { name: 'Facts' }).first().click();
+    await timeline.getByRole('button', { name: 'Replay' }).click();
+    await timeline.getByText(/^All \d+ steps come out the same\.$/).waitFor();
+    await shot(page, 'timeline');
+    await isAccessible(page);
     await page.locator('.sessions a').nth(1).waitFor();
     // The same on a phone and in the dark.
     const phone = await opened(browser, { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
@@ -141,6 +163,17 @@ const scenarios = {
     await shot(phone, 'phone-dark-top');
     await phone.getByRole('button', { name: 'Menu' }).click();
     await shot(phone, 'phone-menu');
+    await page.getByRole('link', { name: 'Use and cost' }).click();
+    const choice = (name) => page.getByRole('combobox', { name, exact: true });
+    for (const [by, heading] of [['model', 'Model'], ['user', 'User'], ['session', 'Session'], ['day', 'Day']]) {
+      await choice('By').selectOption(by);
+      await page.getByRole('columnheader', { name: heading, exact: true }).waitFor();
+      await page.waitForFunction(() => document.querySelector('.chart')?.naturalWidth > 0);
+    }
+    await choice('Chart of').selectOption('first_token');
+    const csv = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'CSV' }).click();
+    assert.equal((await csv).suggestedFilename(), 'usage.csv');
     for (const place of ['Use and cost', 'Servers and providers']) {
       await page.getByRole('link', { name: place }).click();
       await page.getByRole('heading', { name: place }).waitFor();
@@ -227,7 +260,15 @@ const scenarios = {
     await page.locator('.scroll').evaluate((scroll) => scroll.scrollTo(0, scroll.scrollHeight));
     await shot(page, 'results');
     await isAccessible(page);
+    // A message without tools.
+    await page.locator('.tool-choice summary').click();
+    await isAccessible(page);
+    await shot(page, 'tools');
+    await page.getByRole('checkbox', { name: 'builtin' }).uncheck();
+    await page.keyboard.press('Escape');
+    const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/turns'));
     await say(page, 'Never stop');
+    assert.deepEqual((await sent).postDataJSON().server_tools, []);
     await wish('stuck');
     await page.getByRole('button', { name: 'Stop' }).waitFor();
     await page.keyboard.press('Escape');
@@ -275,6 +316,53 @@ const scenarios = {
     await ended(page, 0);
     assert.equal(await card.getAttribute('data-state'), 'unknown');
     await shot(page, 'unknown-told');
+    // The log of the server.
+    await page.goto(`${url}/#/servers`);
+    const log = page.locator('.card', { hasText: 'bank' }).locator('details').last();
+    await log.locator('summary').click();
+    await log.locator('.value, .dim').first().waitFor();
+    await shot(page, 'servers-log');
+    await isAccessible(page);
+  },
+
+  // What the server of a tool asks: the fields of its schema, and nothing of its texts runs.
+  async form(browser) {
+    const page = await opened(browser, { viewport: { width: 800, height: 900 } });
+    await page.goto(url);
+    await say(page, 'Book a train');
+    const card = page.locator('.card');
+    await card.getByText('When do you <i>travel</i>?').waitFor();
+    await page.locator('#waiting').waitFor();
+    const answer = card.getByRole('button', { name: 'Answer' });
+    // What is required is asked for by the browser.
+    await answer.click();
+    await card.getByLabel('Day <b>of</b> travel *').fill('2026-12-24');
+    await card.getByLabel('seats *').fill('2');
+    await card.getByLabel('class').selectOption({ label: 'Second' });
+    await card.getByRole('checkbox', { name: 'window' }).uncheck();
+    await card.getByRole('checkbox', { name: 'rice' }).check();
+    await shot(page, 'form');
+    await isAccessible(page);
+    await answer.click();
+    await ended(page, 0);
+    await page.getByText('It is booked.').first().waitFor();
+  },
+
+  // How far a running call is, also after a reload.
+  async progress(browser) {
+    const page = await opened(browser, { viewport: { width: 800, height: 700 } });
+    await page.goto(url);
+    await say(page, 'Read the books');
+    const card = page.locator('.card');
+    await card.getByText('30% · reading <b>page</b> 3').waitFor();
+    await page.reload();
+    await card.getByText('30% · reading <b>page</b> 3').waitFor();
+    assert.equal(await card.getByRole('progressbar').getAttribute('value'), '3');
+    await shot(page, 'progress');
+    await isAccessible(page);
+    await page.keyboard.press('Escape');
+    await ended(page, 0);
+    assert.equal(await card.getByRole('progressbar').count(), 0);
   },
 
   // A session of 1,000 messages opens at once.

@@ -116,6 +116,65 @@ async fn a_call_of_unknown_outcome_asks_whether_it_runs_again() {
 }
 
 #[tokio::test]
+async fn what_a_server_asks_is_a_form() {
+    let files = Kept::new();
+    let schema = json!({
+        "type": "object",
+        "required": ["day", "seats"],
+        "properties": {
+            "day": { "type": "string", "format": "date", "title": "Day <b>of</b> travel" },
+            "seats": { "type": "integer", "minimum": 1, "maximum": 9 },
+            "class": { "type": "string", "enum": ["1", "2"], "enumNames": ["First", "Second"] },
+            "window": { "type": "boolean", "default": true },
+            "meals": { "type": "array", "items": { "type": "string", "enum": ["fish", "rice"] } },
+        },
+    });
+    let question = json!({ "method": "elicitation/create", "params": {
+        "message": "When do you <i>travel</i>?", "requestedSchema": schema,
+    } });
+    let ask = json!({ "ask": { "requests": { "when": question }, "state": "signed: 1" } });
+    let server = McpServer::new(json!({
+        "tools": [{ "name": "book", "description": "Books.", "inputSchema": { "type": "object" } }],
+        "calls": { "book": [ask, { "text": "booked" }] },
+    }));
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("train__book", &json!({ "to": "Porto" })),
+        ScriptTurn::text("It is booked."),
+    ])
+    .await;
+    let policy = "[policy.tools]\n\"*\" = \"allow\"\n";
+    let run = files.gateway().servers([("train", server.entry())]);
+    let gateway = Gateway::listening(run.at_with(&claude.base_url(), policy).start()).await;
+    Browser::start("form", gateway.address()).ends().await;
+    let answers = server
+        .log()
+        .into_iter()
+        .filter(|line| line.starts_with("answers"));
+    let answers: Vec<String> = answers.collect();
+    let content = json!({ "day": "2026-12-24", "seats": 2, "class": "2", "window": false, "meals": ["rice"] });
+    let expected = json!({ "when": { "action": "accept", "content": content } });
+    assert_eq!(answers, [format!("answers {expected}")]);
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_running_call_says_how_far_it_is_also_after_a_reload() {
+    let files = Kept::new();
+    let server = McpServer::new(json!({
+        "tools": [{ "name": "index", "description": "Reads.", "inputSchema": { "type": "object" } }],
+        "calls": { "index": [{ "progress": [3, 10, "reading <b>page</b> 3"] }, { "hold": null }] },
+    }));
+    let claude = ScriptedClaude::start([ScriptTurn::call("books__index", &json!({}))]).await;
+    let policy = "[policy.tools]\n\"*\" = \"allow\"\n";
+    let run = files.gateway().servers([("books", server.entry())]);
+    let gateway = Gateway::listening(run.at_with(&claude.base_url(), policy).start()).await;
+    Browser::start("progress", gateway.address()).ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_session_of_1000_messages_opens_at_once() {
     let files = Kept::new();
     let answer =

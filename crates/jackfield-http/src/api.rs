@@ -6,6 +6,7 @@
 //! This API can retract text: when a reply is requested again, the text streamed so far is marked as superseded.
 
 mod answer;
+mod approval_events;
 mod approvals;
 mod approver;
 mod document;
@@ -20,6 +21,7 @@ mod problem;
 mod session_events;
 mod sessions;
 mod story;
+mod timeline;
 mod turns;
 mod usage;
 mod wire;
@@ -50,6 +52,7 @@ pub(crate) fn refusal_response(error: ServeError) -> Response {
 pub(crate) fn router() -> Router<Gateway> {
     let api = Router::new()
         .route("/approvals", get(approvals::list))
+        .route("/approvals/events", get(approval_events::events))
         .route("/approvals/{approval}", get(approvals::get))
         .route("/approvals/{approval}/allow", post(approvals::allow))
         .route("/approvals/{approval}/deny", post(approvals::deny))
@@ -64,10 +67,13 @@ pub(crate) fn router() -> Router<Gateway> {
         .route("/openapi.json", get(document::json))
         .route("/providers", get(listing::providers))
         .route("/servers", get(listing::servers))
+        .route("/servers/{server}/log", get(listing::server_log))
         .route("/sessions", get(sessions::list).post(sessions::create))
         .route(
             "/sessions/{session}",
-            get(sessions::get).delete(sessions::delete),
+            get(sessions::get)
+                .patch(sessions::edit)
+                .delete(sessions::delete),
         )
         .route("/sessions/{session}/events", get(events::watch))
         .route("/sessions/{session}/export", get(sessions::export))
@@ -77,10 +83,19 @@ pub(crate) fn router() -> Router<Gateway> {
             "/sessions/{session}/turns",
             get(sessions::turns).post(turns::post),
         )
+        .route("/sessions/{session}/steps/{step}", get(timeline::step))
         .route("/sessions/{session}/turns/{turn}", get(turns::get))
         .route(
             "/sessions/{session}/turns/{turn}/cancel",
             post(turns::cancel),
+        )
+        .route(
+            "/sessions/{session}/turns/{turn}/replay",
+            get(timeline::replay),
+        )
+        .route(
+            "/sessions/{session}/turns/{turn}/timeline",
+            get(timeline::timeline),
         )
         .route(
             "/sessions/{session}/turns/{turn}/results",

@@ -6,9 +6,11 @@
 //! | module | what it has |
 //! |---|---|
 //! | `assets` | the files of the page, and the content security policy that they are served with |
+//! | `chart` | numbers as SVG |
 //! | `markdown` | the text of a model as HTML |
 
 mod assets;
+pub mod chart;
 mod markdown;
 
 pub use self::assets::{Asset, POLICY, assets, find};

@@ -206,6 +206,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-gateway",
             "jackfield-mcp-server",
             "jackfield-ports",
+            "jackfield-record",
             "jackfield-web",
         ],
     ),

@@ -111,6 +111,7 @@ impl AnswerOptions {
                 gateway,
                 html: false,
                 last_sent: Instant::now(),
+                progress: Vec::new(),
                 slot,
                 until: StreamEnd::Turn(turn),
                 watcher,

@@ -1,16 +1,20 @@
 //! Approvals: lists and answers the open questions of the client's sessions.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use jackfield_domain::ids::{SessionId, WaitId};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{
-    Answer, Approval, DeliveryBody, UnknownAnswer, WaitEnd, WaitEndKind, WaitKind,
+    Answer, Approval, DeliveryBody, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitEndKind,
+    WaitKind,
 };
-use jackfield_engine::{DeliveryOutcome, OpenQuestion};
+use jackfield_engine::{DeliveryOutcome, EngineError, OpenQuestion};
 use jackfield_gateway::Gateway;
 use jackfield_gateway::Principal;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::extract::{ApprovalPath, OptionalJsonBody, Parameters, Requester};
 use super::owner;
@@ -50,20 +54,30 @@ pub(crate) async fn list(
             Some(session)
         }
     };
-    let open = gateway.engine().open_questions(session.as_ref()).await?;
+    let approvals = visible(&gateway, &client, session.as_ref()).await?;
+    Ok(Json(ApprovalList { approvals }))
+}
+
+/// The open questions that this client sees, of one session or of all, oldest first.
+pub(super) async fn visible(
+    gateway: &Gateway,
+    client: &Principal,
+    session: Option<&SessionId>,
+) -> Result<Vec<ApprovalView>, EngineError> {
+    let open = gateway.engine().open_questions(session).await?;
     let mut approvals = Vec::new();
     let mut last: Option<(SessionId, bool)> = None;
     for question in &open {
         let is_visible = match &last {
             Some((known, sees)) if *known == question.session => *sees,
-            _ => owner::can_see(&gateway, &client, &question.session).await?,
+            _ => owner::can_see(gateway, client, &question.session).await?,
         };
         last = Some((question.session.clone(), is_visible));
         if is_visible {
             approvals.push(ApprovalView::from_question(question));
         }
     }
-    Ok(Json(ApprovalList { approvals }))
+    Ok(approvals)
 }
 
 /// One question, answered or not.
@@ -80,7 +94,8 @@ pub(crate) async fn get(
     Ok(Json(ApprovalView::from_question(&question)))
 }
 
-/// Allows a call: once, as it is or with other arguments, or all calls of its tool in the session.
+/// Allows a call: once, as it is or with other arguments, or all calls of its tool in the session. A tool's own question
+/// is answered with `content`.
 #[utoipa::path(
     post, path = "/approvals/{approval}/allow", tag = "approvals", operation_id = "allow_call", params(("approval" = String, Path)),
     request_body = Option<Allow>,
@@ -96,7 +111,13 @@ pub(crate) async fn allow(
     let Allow {
         arguments,
         for_session,
+        content,
     } = allow;
+    let is_own = matches!(question.wait.kind, WaitKind::Elicitation { .. });
+    if content.is_some() && !is_own {
+        let why = "only a tool's own question is answered with content";
+        return Err(ProblemDetails::field("/content", why));
+    }
     let is_text = matches!(question.input, Some(ToolInput::Text(_)));
     let answer = match &question.wait.kind {
         WaitKind::UnknownOutcome if arguments.is_some() || for_session => {
@@ -104,7 +125,15 @@ pub(crate) async fn allow(
             return Err(ProblemDetails::field("/arguments", detail));
         }
         WaitKind::UnknownOutcome => Answer::UnknownOutcome(UnknownAnswer::Retry),
-        WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+        WaitKind::Elicitation { .. } if arguments.is_some() || for_session => {
+            let why = "a tool's own question is answered with `content` alone";
+            return Err(ProblemDetails::field("/arguments", why));
+        }
+        WaitKind::Elicitation { .. } => {
+            let content = Value::Object(content.unwrap_or_default());
+            Answer::Elicitation(ElicitationAnswer::Accepted(Arc::new(content)))
+        }
+        WaitKind::Approval { .. } | WaitKind::ClientResult => {
             if is_text && arguments.is_some() {
                 let why = "this call has no JSON arguments that could be changed";
                 return Err(ProblemDetails::field("/arguments", why));
@@ -118,7 +147,7 @@ pub(crate) async fn allow(
     deliver(&gateway, &client, question, answer).await
 }
 
-/// Denies the call; the model gets the reason.
+/// Denies the call; the model gets the reason. A tool's own question is declined.
 #[utoipa::path(
     post, path = "/approvals/{approval}/deny", tag = "approvals", operation_id = "deny_call", params(("approval" = String, Path)),
     request_body = Option<Deny>,
@@ -138,11 +167,10 @@ pub(crate) async fn deny(
     let question = find(&gateway, &client, &id).await?;
     let answer = match &question.wait.kind {
         WaitKind::UnknownOutcome => Answer::UnknownOutcome(UnknownAnswer::Report),
-        WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
-            Answer::Approval(Approval::Denied {
-                reason: reason.trim().into(),
-            })
-        }
+        WaitKind::Elicitation { .. } => Answer::Elicitation(ElicitationAnswer::Declined),
+        WaitKind::Approval { .. } | WaitKind::ClientResult => Answer::Approval(Approval::Denied {
+            reason: reason.trim().into(),
+        }),
     };
     deliver(&gateway, &client, question, answer).await
 }

@@ -11,7 +11,9 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, Secur
 use utoipa::{Modify, OpenApi};
 
 use super::problem::ProblemView;
-use super::{approvals, events, health, listing, login, sessions, turns, usage};
+use super::{
+    approval_events, approvals, events, health, listing, login, sessions, timeline, turns, usage,
+};
 
 /// The API under `/api/v1`.
 #[derive(OpenApi)]
@@ -36,12 +38,14 @@ use super::{approvals, events, health, listing, login, sessions, turns, usage};
         (name = "health", description = "Whether the gateway is well."),
     ),
     paths(
+        approval_events::events,
         approvals::allow, approvals::deny, approvals::get, approvals::list,
         events::watch,
-        listing::models, listing::providers, listing::servers, listing::tools,
+        listing::models, listing::providers, listing::server_log, listing::servers, listing::tools,
         login::delete, login::get, login::post,
-        sessions::compact, sessions::create, sessions::delete, sessions::export, sessions::fork, sessions::get,
+        sessions::compact, sessions::create, sessions::delete, sessions::edit, sessions::export, sessions::fork, sessions::get,
         sessions::list, sessions::turns,
+        timeline::replay, timeline::step, timeline::timeline,
         turns::cancel, turns::get, turns::post, turns::results,
         usage::usage,
     ),

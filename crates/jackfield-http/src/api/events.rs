@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use super::extract::{OwnedSession, Parameters};
 use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
-use super::wire::events::EventView;
+use super::wire::events::{CallProgressView, EventView};
 
 /// From where on, and how long.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -79,6 +79,7 @@ pub(crate) async fn watch(
         gateway,
         html: query.html,
         last_sent: Instant::now(),
+        progress: Vec::new(),
         slot,
         until: match query.until {
             Some(StreamLimit::Rest) => StreamEnd::Rest,
@@ -113,6 +114,8 @@ pub(crate) struct Stream {
     pub(crate) html: bool,
     /// When anything was last sent.
     pub(crate) last_sent: Instant,
+    /// The progress of running calls as it was sent last.
+    pub(crate) progress: Vec<CallProgressView>,
     /// A slot of the limit on concurrent requests.
     #[expect(dead_code, reason = "it is held until the last byte has left")]
     pub(crate) slot: OwnedSemaphorePermit,
@@ -169,6 +172,9 @@ impl Stream {
                 }
                 return None;
             }
+            if let Some(chunk) = self.next_progress() {
+                return Some(chunk);
+            }
             let next = timeout(keep_alive.min(TICK), self.watcher.next()).await;
             let (cursor, event) = match next {
                 Ok(Ok(told)) => told,
@@ -189,6 +195,22 @@ impl Stream {
                 return Some(EventChunk::event(&event, cursor));
             }
         }
+    }
+
+    /// The progress of running calls that was not sent yet.
+    fn next_progress(&mut self) -> Option<EventChunk> {
+        let now: Vec<_> = self.watcher.progress();
+        let now: Vec<_> = now.iter().map(CallProgressView::from).collect();
+        if now == self.progress {
+            return None;
+        }
+        let known = std::mem::replace(&mut self.progress, now);
+        let news = self.progress.iter().filter(|one| !known.contains(one));
+        let text: String = news
+            .map(|one| EventChunk::without_cursor(&EventView::CallProgress(one.clone())))
+            .collect();
+        self.last_sent = Instant::now();
+        (!text.is_empty()).then(|| EventChunk::raw(text))
     }
 
     async fn is_over(&mut self) -> bool {
@@ -229,6 +251,12 @@ impl EventChunk {
             "id: {cursor}\nevent: {}\ndata: {data}\n\n",
             event.name()
         ))
+    }
+
+    /// An event that nobody comes back to.
+    fn without_cursor(event: &EventView) -> String {
+        let data = serde_json::to_string(event).unwrap_or_default();
+        format!("event: {}\ndata: {data}\n\n", event.name())
     }
 
     /// The last event of a session that was deleted or cannot be read.

@@ -80,6 +80,40 @@ impl FromRequestParts<Gateway> for TurnPath {
     }
 }
 
+/// The number of a step in the path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepPath(pub(crate) u64);
+
+impl FromRequestParts<Gateway> for StepPath {
+    type Rejection = ProblemDetails;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
+        let text = path_parameter(parts, gateway, "step").await?;
+        text.parse().map(Self).map_err(|_| {
+            let detail = format!("there is no step `{}`: it is a number", shortened(&text));
+            ProblemDetails::new(ProblemKind::NotFound, detail)
+        })
+    }
+}
+
+/// The id of an MCP server in the path.
+#[derive(Clone, Debug)]
+pub(crate) struct ServerPath(pub(crate) String);
+
+impl FromRequestParts<Gateway> for ServerPath {
+    type Rejection = ProblemDetails;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
+        path_parameter(parts, gateway, "server").await.map(Self)
+    }
+}
+
 /// The approval id in the path.
 #[derive(Clone, Debug)]
 pub(crate) struct ApprovalPath(pub(crate) String);

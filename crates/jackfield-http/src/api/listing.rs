@@ -4,11 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use jackfield_gateway::Gateway;
 
-use super::extract::Requester;
-use super::problem::{ProblemDetails, Problems};
+use super::extract::{Requester, ServerPath};
+use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::wire::listing::{
-    MissingView, ModelList, ModelView, ProviderList, ProviderView, ServerList, ServerView,
-    ToolList, ToolView,
+    MissingView, ModelList, ModelView, ProviderList, ProviderView, ServerList, ServerLog,
+    ServerView, ToolList, ToolView,
 };
 use super::wire::words;
 use super::{approver, owner};
@@ -57,6 +57,30 @@ pub(crate) async fn servers(
     })
 }
 
+/// The last lines of the log of an MCP server: its standard error, and what it wrote outside the protocol. For admins,
+/// as it may name what is on the machine.
+#[utoipa::path(
+    get, path = "/servers/{server}/log", tag = "tools", operation_id = "get_server_log", params(("server" = String, Path)),
+    responses((status = 200, description = "The lines, the oldest first.", body = ServerLog), Problems)
+)]
+pub(crate) async fn server_log(
+    Requester(client): Requester,
+    ServerPath(server): ServerPath,
+    State(gateway): State<Gateway>,
+) -> Result<Json<ServerLog>, ProblemDetails> {
+    if !client.admin {
+        let detail = "the log of a server is for admins";
+        return Err(ProblemDetails::new(ProblemKind::Forbidden, detail));
+    }
+    let lines = gateway.config().servers.log(&server);
+    let lines = lines.ok_or_else(|| {
+        let server: String = server.chars().take(MAX_NAME).collect();
+        let detail = format!("there is no MCP server `{server}`; `GET /api/v1/servers` lists them");
+        ProblemDetails::new(ProblemKind::NotFound, detail)
+    })?;
+    Ok(Json(ServerLog { lines }))
+}
+
 /// Lists the providers and their states, without a request to any of them.
 #[utoipa::path(
     get, path = "/providers", tag = "models", operation_id = "list_providers",
@@ -102,3 +126,6 @@ pub(crate) async fn models(
         models: models.collect(),
     })
 }
+
+/// The maximum length of a name in an error, in characters.
+const MAX_NAME: usize = 80;

@@ -2,7 +2,7 @@
 //! each event exactly once.
 
 use jackfield_domain::cursor::Cursor;
-use jackfield_domain::fact::{Compaction, Envelope, Fact, ModelCallEnd};
+use jackfield_domain::fact::{Compaction, Envelope, Fact};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use jackfield_domain::session_events::SessionEvent;
 use jackfield_domain::setup::Setup;
@@ -211,10 +211,7 @@ impl SessionEvents {
 
 /// A reply that broke off.
 fn compacted(compaction: &Compaction, setup: Option<&Setup>) -> CompactedView {
-    let failure = match &compaction.failure {
-        Some(ModelCallEnd::Failed(failure)) => Some(FailureView::from_failure(failure)),
-        Some(ModelCallEnd::Cancelled | ModelCallEnd::Lost) | None => None,
-    };
+    let failure = compaction.failure.as_ref().and_then(FailureView::of);
     let messages = compaction.messages.iter();
     let why_not = compaction.failure.as_ref().map(words::model_call_end);
     let cost = setup.and_then(|setup| compaction.cost(setup));
@@ -242,10 +239,7 @@ fn broken_reply(fact: &Fact, now: Now) -> Option<ReplyBroken> {
     else {
         return None;
     };
-    let failure = match why {
-        ModelCallEnd::Failed(failure) => Some(FailureView::from_failure(failure)),
-        ModelCallEnd::Cancelled | ModelCallEnd::Lost => None,
-    };
+    let failure = FailureView::of(why);
     let why = words::model_call_end(why);
     Some(ReplyBroken {
         round: attempt.round,

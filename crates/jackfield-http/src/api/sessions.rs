@@ -13,11 +13,11 @@ use jackfield_engine::{CompactSession, EngineError, JournalError, SessionQuery, 
 use jackfield_gateway::{Gateway, RequestedModel};
 use serde::Deserialize;
 
-use super::extract::{OptionalJsonBody, OwnedSession, Parameters, Requester};
+use super::extract::{JsonBody, OptionalJsonBody, OwnedSession, Parameters, Requester};
 use super::owner;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::story;
-use super::wire::request::{CreateSession, Fork};
+use super::wire::request::{CreateSession, EditSession, Fork};
 use super::wire::session::{ForkedView, SessionPage, SessionView, TurnPage};
 use super::wire::turn::TurnView;
 
@@ -146,6 +146,26 @@ pub(crate) async fn get(
     own: OwnedSession,
     State(gateway): State<Gateway>,
 ) -> Result<Json<SessionView>, ProblemDetails> {
+    view(&gateway, &own.session).await.map(Json)
+}
+
+/// Gives a session another title. A turn may be at work meanwhile.
+#[utoipa::path(
+    patch, path = "/sessions/{session}", tag = "sessions", operation_id = "edit_session", params(("session" = String, Path)),
+    request_body = EditSession,
+    responses((status = 200, description = "The session.", body = SessionView), Problems)
+)]
+pub(crate) async fn edit(
+    own: OwnedSession,
+    State(gateway): State<Gateway>,
+    JsonBody { value, .. }: JsonBody<EditSession>,
+) -> Result<Json<SessionView>, ProblemDetails> {
+    if value.title.chars().count() > MAX_TITLE {
+        let why = format!("a title has at most {MAX_TITLE} characters");
+        return Err(ProblemDetails::field("/title", why));
+    }
+    let engine = gateway.engine();
+    engine.rename(&own.session, &value.title).await?;
     view(&gateway, &own.session).await.map(Json)
 }
 
@@ -372,6 +392,8 @@ const JSON: &str = "application/json";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 /// The maximum length of a search text.
 const MAX_SEARCH: usize = 1_000;
+/// The maximum length of a title, in characters.
+const MAX_TITLE: usize = 200;
 /// The maximum page size.
 const LIMIT: usize = 200;
 /// The maximum number of sessions examined for one page, where most belong to other principals.

@@ -1,12 +1,23 @@
-//! Usage and cost, summed over the client's sessions and the model calls without a session.
+//! Usage and cost, summed over the client's sessions and the model calls without a session: as JSON, as a
+//! table to download, or as a chart.
+
+mod table;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::HeaderValue;
+use http::header::{
+    CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
 use jackfield_domain::spending;
-use jackfield_domain::spending::report::{SpendingGroup, SpendingReport, SpendingTotals};
+use jackfield_domain::spending::report::{
+    SpendingGroup, SpendingReport, SpendingRow, SpendingTotals,
+};
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{EngineError, JournalError, SessionQuery};
-use jackfield_gateway::Gateway;
+use jackfield_gateway::{Gateway, Principal};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -26,6 +37,14 @@ pub(crate) struct UsageQuery {
     by: UsageGroup,
     /// Only what was used from this day on, in UTC, such as `2026-11-01`.
     since: Option<String>,
+    /// Only what was used up to this day, in UTC; that day counts.
+    until: Option<String>,
+    /// In which form.
+    #[param(inline)]
+    format: UsageFormat,
+    /// Of what a chart is; not for other forms, and not by tool.
+    #[param(inline)]
+    of: UsageMeasure,
 }
 
 /// What a line is about.
@@ -37,17 +56,49 @@ pub(crate) enum UsageGroup {
     /// A model.
     #[default]
     Model,
+    /// A provider.
+    Provider,
     /// A session.
     Session,
     /// A tool.
     Tool,
+    /// A user: a token, with the end user behind it; `command line` has none.
+    User,
+}
+
+/// In which form.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum UsageFormat {
+    /// A table of comma-separated values (RFC 4180).
+    Csv,
+    /// JSON.
+    #[default]
+    Json,
+    /// A chart: a picture of the lines with most, without words of its own.
+    Svg,
+}
+
+/// Of what a chart is.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum UsageMeasure {
+    /// The cost, in the currency that most was spent in.
+    Cost,
+    /// The share of model calls that failed.
+    Failures,
+    /// The time to the first piece of a reply that half of the replies did not exceed.
+    FirstToken,
+    /// The tokens: input, and output.
+    #[default]
+    Tokens,
 }
 
 /// What was used.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UsageReport)]
 pub(crate) struct UsageReport {
-    /// A line for each model, day or session; none by tool.
+    /// A line for each model, day, provider, session or user; none by tool.
     lines: Vec<LineView>,
     /// A line for each tool, where that was asked for.
     tools: Vec<ToolLineView>,
@@ -62,6 +113,9 @@ pub(crate) struct LineView {
     /// What it is about. By session, `without a session` is the line of all requests that were passed through
     /// to a provider, and of ephemeral turns.
     about: String,
+    /// The title of the session, by session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     #[serde(flatten)]
     sums: SumsView,
 }
@@ -74,6 +128,15 @@ pub(crate) struct SumsView {
     turns: u64,
     /// How many model calls used something.
     replies: u64,
+    /// How many model calls and passed-through requests have ended.
+    attempts: u64,
+    /// How many of them failed.
+    failures: u64,
+    /// The time to the first piece of a reply that half of the replies did not exceed, in milliseconds; null where it
+    /// was not recorded.
+    first_token_p50_ms: Option<u32>,
+    /// The same for 95% of the replies.
+    first_token_p95_ms: Option<u32>,
     /// The tokens.
     usage: UsageView,
     /// What that cost, by currency.
@@ -103,26 +166,61 @@ pub(crate) struct ToolLineView {
 /// Reports usage and cost.
 #[utoipa::path(
     get, path = "/usage", tag = "usage", operation_id = "get_usage", params(UsageQuery),
-    responses((status = 200, description = "What was used.", body = UsageReport), Problems)
+    responses((status = 200, description = "What was used.",
+            content((UsageReport = "application/json"), (String = "text/csv"), (String = "image/svg+xml"))), Problems)
 )]
 pub(crate) async fn usage(
     Requester(client): Requester,
     State(gateway): State<Gateway>,
-    Parameters(UsageQuery { by, since }): Parameters<UsageQuery>,
-) -> Result<Json<UsageReport>, ProblemDetails> {
-    let since = since.as_deref().map(day).transpose()?;
+    Parameters(query): Parameters<UsageQuery>,
+) -> Result<Response, ProblemDetails> {
+    let report = gather(&gateway, &client, &query).await?;
+    Ok(match query.format {
+        UsageFormat::Json => Json(UsageReport::new(&report)).into_response(),
+        UsageFormat::Csv => {
+            let mut response = file(table::csv(&report), "text/csv; charset=utf-8");
+            let name = HeaderValue::from_static("attachment; filename=\"usage.csv\"");
+            response.headers_mut().insert(CONTENT_DISPOSITION, name);
+            response
+        }
+        UsageFormat::Svg => file(table::chart(&report, query.of), "image/svg+xml"),
+    })
+}
+
+fn file(text: String, kind: &'static str) -> Response {
+    let mut response = Response::new(Body::from(text));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    let nosniff = HeaderValue::from_static("nosniff");
+    headers.insert(X_CONTENT_TYPE_OPTIONS, nosniff);
+    // A chart may be opened by itself. It has a style, and nothing that runs.
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    response
+}
+
+/// Sums what the client sees.
+async fn gather(
+    gateway: &Gateway,
+    client: &Principal,
+    query: &UsageQuery,
+) -> Result<SpendingReport, ProblemDetails> {
+    let day_given = |name, day: &Option<String>| day.as_deref().map(|day| start_of(name, day));
+    let since = day_given("since", &query.since).transpose()?;
+    let until = day_given("until", &query.until).transpose()?;
+    let until = until.map(|day| WallTime::from_millis(day.as_millis().saturating_add(DAY_MILLIS)));
     let engine = gateway.engine();
-    let mut report = SpendingReport::new(by.into(), since, day_of);
+    let mut report = SpendingReport::new(query.by.into(), since, day_of).until(until);
     // Records that cannot be read are left out, like the sessions that cannot be read.
     let _unreadable = engine
         .read_spending(since, |record| {
-            if owner::can_see_principal(&client, &record.principal) {
+            if owner::can_see_principal(client, &record.principal) {
                 report.add_record(record);
             }
         })
         .await?;
     let mut before = None;
-    'pages: loop {
+    loop {
         let query = SessionQuery {
             before: before.take(),
             limit: PAGE,
@@ -133,10 +231,11 @@ pub(crate) async fn usage(
         for row in rows {
             // Rows are ordered by last change, newest first.
             if since.is_some_and(|since| row.changed < since) {
-                break 'pages;
+                return Ok(report);
             }
             before = Some((row.changed, row.session.clone()));
-            if row.turns == 0 || !owner::can_see_row(&client, &row) {
+            let began_later = until.is_some_and(|until| row.created >= until);
+            if row.turns == 0 || began_later || !owner::can_see_row(client, &row) {
                 continue;
             }
             match engine.load(&row.session).await {
@@ -154,18 +253,13 @@ pub(crate) async fn usage(
             }
         }
         if is_last {
-            break;
+            return Ok(report);
         }
     }
-    Ok(Json(UsageReport::new(&report)))
 }
 
 impl UsageReport {
     fn new(report: &SpendingReport) -> Self {
-        let lines = report.rows().map(|row| LineView {
-            about: row.label.clone(),
-            sums: SumsView::new(&row.totals),
-        });
         let tools = report.tools().map(|(tool, spending)| ToolLineView {
             tool: tool.to_owned(),
             calls: spending.calls,
@@ -175,9 +269,19 @@ impl UsageReport {
             duration_ms: words::millis(spending.duration),
         });
         Self {
-            lines: lines.collect(),
+            lines: report.rows().map(LineView::new).collect(),
             tools: tools.collect(),
             total: SumsView::new(report.total()),
+        }
+    }
+}
+
+impl LineView {
+    fn new(row: &SpendingRow) -> Self {
+        Self {
+            about: row.label.clone(),
+            title: row.session.as_ref().map(|_| row.title.to_string()),
+            sums: SumsView::new(&row.totals),
         }
     }
 }
@@ -188,6 +292,10 @@ impl SumsView {
         Self {
             turns: totals.turns,
             replies: totals.replies,
+            attempts: totals.attempts,
+            failures: totals.failures,
+            first_token_p50_ms: totals.first_token(50),
+            first_token_p95_ms: totals.first_token(95),
             usage: UsageView::from(&totals.usage),
             cost: costs
                 .map(|(currency, (amount, estimated))| CostView {
@@ -206,8 +314,10 @@ impl From<UsageGroup> for SpendingGroup {
         match group {
             UsageGroup::Day => Self::Day,
             UsageGroup::Model => Self::Model,
+            UsageGroup::Provider => Self::Provider,
             UsageGroup::Session => Self::Session,
             UsageGroup::Tool => Self::Tool,
+            UsageGroup::User => Self::User,
         }
     }
 }
@@ -217,18 +327,20 @@ fn day_of(at: WallTime) -> String {
     at.to_rfc3339().chars().take(DAY).collect()
 }
 
-/// The beginning of a day.
-fn day(text: &str) -> Result<WallTime, ProblemDetails> {
+/// The beginning of the day that this parameter names.
+fn start_of(parameter: &'static str, text: &str) -> Result<WallTime, ProblemDetails> {
     let midnight = WallTime::from_rfc3339(&format!("{text}T00:00:00Z"));
     // A day that its month does not have is one of the next month.
     let midnight = midnight.filter(|at| at.to_rfc3339().get(..DAY) == Some(text));
     midnight.ok_or_else(|| {
         let why = "a day such as `2026-11-01` is expected";
-        ProblemDetails::parameter("since", why)
+        ProblemDetails::parameter(parameter, why)
     })
 }
 
 /// The length of a date.
 const DAY: usize = 10;
+/// A day, in milliseconds.
+const DAY_MILLIS: i64 = 86_400_000;
 /// How many rows are read at once.
 const PAGE: usize = 200;

@@ -11,5 +11,6 @@ pub(crate) mod parts;
 pub(crate) mod request;
 pub(crate) mod session;
 pub(crate) mod settings;
+pub(crate) mod timeline;
 pub(crate) mod turn;
 pub(crate) mod words;

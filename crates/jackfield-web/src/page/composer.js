@@ -1,12 +1,13 @@
-// The field for a message, with the model that is asked. Enter sends, Shift and Enter begins a line, Esc stops.
+// The field for a message, with the model that is asked and the tools that it is offered. Enter sends, Shift and Enter begins a line, Esc stops.
 
 import { ask } from './api.js';
 import { Attachments } from './attachments.js';
 import { button, element, visible } from './dom.js';
 import { say } from './languages.js';
+import { ToolChoice } from './tool_choice.js';
 
 export class Composer {
-  // `actions` has `send(text, model, files)`, which fails if the message is not taken, and `stop()`.
+  // `actions` has `send(text, model, files, tools)`, which fails if the message is not taken, and `stop()`.
   constructor(actions) {
     this.actions = actions;
     this.text = element('textarea', { rows: 1, placeholder: say('message'), 'aria-label': say('message'), 'aria-keyshortcuts': 'Enter Escape', dir: 'auto' });
@@ -16,8 +17,9 @@ export class Composer {
     this.problem = element('p', { className: 'error', role: 'alert' });
     this.root = element('form', { className: 'composer', on: { submit: (event) => this.submit(event) } });
     this.files = new Attachments(this.root);
+    this.tools = new ToolChoice();
     this.root.append(this.problem, this.files.problem, this.files.list, this.text,
-      element('div', { className: 'buttons' }, this.files.input, this.files.button, this.model, this.stopButton, this.sendButton));
+      element('div', { className: 'buttons' }, this.files.input, this.files.button, this.model, this.tools.root, this.stopButton, this.sendButton));
     this.text.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) this.submit(event);
     });
@@ -68,7 +70,7 @@ export class Composer {
     this.sendButton.disabled = true;
     this.problem.textContent = '';
     try {
-      await this.actions.send(text, this.model.value || undefined, files);
+      await this.actions.send(text, this.model.value || undefined, files, this.tools.chosen);
       // Only now, so that a message that was not taken is not lost.
       if (this.text.value === text) this.fill('');
       this.files.clear();

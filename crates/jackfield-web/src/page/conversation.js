@@ -18,7 +18,7 @@ export class Conversation {
     this.connection = element('p', { className: 'connection', role: 'status' });
     this.log = element('div', { className: 'log', role: 'log', 'aria-label': say('conversation'), 'aria-live': 'off' });
     this.composer = new Composer({
-      send: (text, model, files) => this.send(text, model, files),
+      send: (text, model, files, tools) => this.send(text, model, files, tools),
       stop: () => this.stopTurn(),
     });
     this.scroll = element('div', { className: 'scroll', tabIndex: -1 }, this.log);
@@ -38,7 +38,8 @@ export class Conversation {
     this.log.replaceChildren();
     this.showTools();
     this.loadTitle();
-    this.stream = new EventStream(this.session, {
+    const path = (cursor) => `${sessionPath(this.session)}/events?html=true${cursor === null ? '' : `&after=${cursor}`}`;
+    this.stream = new EventStream(path, {
       event: (event) => this.apply(event),
       connected: (isLive) => {
         if (isLive && this.connection.textContent) this.app.sessionsChanged();
@@ -76,7 +77,36 @@ export class Conversation {
       delete remove.dataset.sure;
       remove.textContent = say('delete');
     });
-    this.tools.replaceChildren(link('json', say('export_json')), link('markdown', say('export_markdown')), remove);
+    const rename = button(say('rename'), () => this.rename(), { className: 'quiet' });
+    this.tools.replaceChildren(rename, link('json', say('export_json')), link('markdown', say('export_markdown')), remove);
+  }
+
+  // A field in the place of the title; Enter saves, Esc leaves it as it was.
+  rename() {
+    const field = element('input', { type: 'text', maxLength: 200, value: this.title.textContent, 'aria-label': say('session_title') });
+    const done = () => {
+      field.replaceWith(this.title);
+      this.tools.querySelector('button')?.focus();
+    };
+    field.addEventListener('keydown', async (event) => {
+      if (event.isComposing || (event.key !== 'Enter' && event.key !== 'Escape')) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (event.key === 'Escape') {
+        done();
+        return;
+      }
+      try {
+        await ask(sessionPath(this.session), { method: 'PATCH', body: { title: field.value } });
+        await this.loadTitle();
+        this.app.sessionsChanged();
+        done();
+      } catch (error) {
+        this.connection.textContent = error.message;
+      }
+    });
+    this.title.replaceWith(field);
+    field.select();
   }
 
   async remove() {
@@ -103,6 +133,7 @@ export class Conversation {
     }
     if (event.event === 'turn_started') {
       this.turns.push(new Turn(event, {
+        session: () => this.session,
         serverOf: (tool) => this.app.serverOf(tool),
         retry: (turn) => this.again(turn),
         edit: (turn) => this.edit(turn),
@@ -118,7 +149,8 @@ export class Conversation {
       this.app.sessionsChanged();
       announce(say(`told_${event.event}`));
     }
-    this.toEnd();
+    // A text that is drawn has its own height soon, which is observed.
+    if (event.event !== 'text') this.toEnd();
   }
 
   // A reader who goes up stays there; at the end, the newest text is followed again.
@@ -138,11 +170,11 @@ export class Conversation {
     });
   }
 
-  async send(text, model, files) {
+  async send(text, model, files, tools) {
     // A message that failed and is sent again is the same request.
     const words = text.trim() ? [{ type: 'text', text }] : [];
     const message = files.length ? { content: [...words, ...files] } : { message: text };
-    const body = { ...message, mode: 'background', ...(model ? { model } : {}) };
+    const body = { ...message, mode: 'background', ...(model ? { model } : {}), ...(tools ? { server_tools: tools } : {}) };
     const written = JSON.stringify(body);
     if (this.pending?.written !== written) this.pending = { written, key: randomKey() };
     if (!this.session) {

@@ -51,6 +51,26 @@ export function time(text) {
   return isToday ? at.toLocaleTimeString(language, clock) : at.toLocaleString(language, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
+const SVG = 'http://www.w3.org/2000/svg';
+
+// A bar of parts, each a class and its width in percent, from a place on; `words` say the same.
+export function bar(parts, from, words) {
+  const svg = document.createElementNS(SVG, 'svg');
+  for (const [name, value] of Object.entries({ class: 'bar-chart', viewBox: '0 0 100 8', preserveAspectRatio: 'none', role: 'img', 'aria-label': words })) {
+    svg.setAttribute(name, value);
+  }
+  let x = from;
+  for (const [name, width] of parts) {
+    const part = document.createElementNS(SVG, 'rect');
+    // What took next to no time is still seen.
+    const seen = Math.max(width, 0.6);
+    for (const [key, value] of Object.entries({ class: name, x: Math.min(x, 100 - seen), y: 0, width: seen, height: 8 })) part.setAttribute(key, value);
+    x += width;
+    svg.append(part);
+  }
+  return svg;
+}
+
 // Milliseconds in words.
 export function duration(ms) {
   if (ms < 1000) return `${ms} ms`;

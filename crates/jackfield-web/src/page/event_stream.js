@@ -1,11 +1,13 @@
-// The events of a session, from a cursor on: a lost connection, a restart of the gateway or a sleeping tab loses none.
+// A stream of events, such as those of a session from a cursor on: a lost connection, a restart of the gateway or a
+// sleeping tab loses none.
 
-import { Problem, send, sessionPath } from './api.js';
+import { Problem, send } from './api.js';
 
 export class EventStream {
-  // `listener` has `event(data)`, `connected(isLive)` and `gone(problem)`.
-  constructor(session, listener) {
-    this.session = session;
+  // `path(cursor)` is where the events behind a cursor are, all of them for `null`. `listener` has `event(data)`,
+  // `connected(isLive)` and `gone(problem)`.
+  constructor(path, listener) {
+    this.path = path;
     this.listener = listener;
     this.cursor = null;
     this.stopped = false;
@@ -64,9 +66,7 @@ export class EventStream {
 
   async read(wasLive) {
     this.connection = new AbortController();
-    const after = this.cursor === null ? '' : `&after=${this.cursor}`;
-    const path = `${sessionPath(this.session)}/events?html=true${after}`;
-    const response = await send(path, { signal: this.connection.signal });
+    const response = await send(this.path(this.cursor), { signal: this.connection.signal });
     this.listener.connected(true);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     // A browser has few connections to one host, so a hidden tab gives its own back after a while.
@@ -105,7 +105,8 @@ export class EventStream {
     const data = JSON.parse(fields.data);
     if (fields.event === 'problem') throw new Problem(data.status, data);
     this.listener.event(data);
-    this.cursor = fields.id;
+    // An event without a cursor, such as progress, is not come back to.
+    if (fields.id !== undefined) this.cursor = fields.id;
   }
 }
 

@@ -1,6 +1,7 @@
 // The page: the sign-in, the side, and what is shown beside it, by the part of the address behind `#`.
 
 import { ask, onSignedOut } from './api.js';
+import { ApprovalFeed } from './approval_feed.js';
 import { Approvals } from './approvals.js';
 import { Conversation } from './conversation.js';
 import { button, byId, element, visible } from './dom.js';
@@ -24,11 +25,10 @@ class App {
     byId('app').hidden = false;
     addEventListener('hashchange', () => this.show());
     addEventListener('keydown', (event) => this.key(event));
-    document.addEventListener('visibilitychange', () => this.look());
     this.sessions.load();
     this.loadTools();
     this.show();
-    this.look();
+    this.approvals = new ApprovalFeed((open) => this.showApprovals(open));
   }
 
   showSide(login) {
@@ -77,7 +77,7 @@ class App {
     byId('main').replaceChildren(this.view.root);
     if (this.view instanceof Conversation) this.view.composer.fill(draft);
     else byId('main').focus();
-    if (this.view instanceof Approvals) this.look();
+    if (this.view instanceof Approvals && this.approvals.last) this.view.show(this.approvals.last);
   }
 
   async made(place, id) {
@@ -108,25 +108,14 @@ class App {
 
   sessionsChanged() {
     this.sessions.changed();
-    clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.look(), 200);
   }
 
-  // Looks for open questions, while the page is seen.
-  async look() {
-    clearTimeout(this.timer);
-    if (document.hidden) return;
-    try {
-      const { approvals } = await ask('/approvals');
-      const badge = byId('waiting');
-      badge.hidden = approvals.length === 0;
-      badge.textContent = say('waiting', { n: approvals.length });
-      if (this.view instanceof Approvals) this.view.show(approvals);
-    } catch {
-      // The stream of the session says that the gateway is away.
-    }
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.look(), LOOK_AGAIN);
+  // Shows the questions that are open now.
+  showApprovals(open) {
+    const badge = byId('waiting');
+    badge.hidden = open.length === 0;
+    badge.textContent = say('waiting', { n: open.length });
+    if (this.view instanceof Approvals) this.view.show(open);
   }
 
   key(event) {
@@ -156,8 +145,6 @@ function decoded(name) {
   }
 }
 
-const LOOK_AGAIN = 5_000;
-
 async function start() {
   await loadTexts();
   let login = await loginState();
@@ -172,6 +159,7 @@ async function start() {
     byId('app').inert = false;
     asking = false;
     app.view?.stream?.retry();
+    app.approvals.retry();
     app.sessionsChanged();
   });
 }

@@ -2,10 +2,12 @@
 
 import { Problem, ask } from './api.js';
 import { announce, button, element, visible } from './dom.js';
+import { formOf } from './form.js';
 import { say } from './languages.js';
 
 export class Question {
-  // `wait` has `id`, `kind` and `expires`; `found()` gives the arguments of the call.
+  // `wait` has `id`, `kind` and `expires`, and of a server's own question `question` and `schema`; `found()` gives the
+  // arguments of the call.
   constructor(wait, found) {
     this.wait = wait;
     this.found = found;
@@ -31,8 +33,27 @@ export class Question {
         button(say('run_again'), () => this.answer('allow', {}), { className: 'primary' }),
         button(say('report_unknown'), () => this.answer('deny', {})),
       ]));
+    } else if (kind === 'elicitation') {
+      this.root.append(this.form());
     }
     this.root.append(this.state);
+  }
+
+  // What the server of a tool asks, as a form.
+  form() {
+    const { root, value } = formOf(this.wait.schema);
+    const submit = (event) => {
+      event.preventDefault();
+      try {
+        this.answer('allow', { content: value() });
+      } catch (error) {
+        this.state.textContent = say('not_json', { why: error.message });
+      }
+    };
+    return element('form', { on: { submit } }, root, this.buttons([
+      element('button', { type: 'submit', className: 'primary', textContent: say('answer') }),
+      button(say('decline'), () => this.answer('deny', {}), { className: 'danger' }),
+    ]));
   }
 
   buttons(list) {
@@ -86,12 +107,13 @@ export class Question {
   }
 
   async answer(how, body) {
-    const fields = this.root.querySelectorAll('button, input, textarea');
+    const fields = this.root.querySelectorAll('button, input, select, textarea');
     for (const field of fields) field.disabled = true;
     this.state.textContent = say('sending');
     try {
       const answered = await ask(`/approvals/${encodeURIComponent(this.wait.id)}/${how}`, { method: 'POST', body });
       this.close(answered.ended?.how || 'answered', answered.ended?.by);
+      dispatchEvent(new CustomEvent('question-answered', { detail: this.wait.id }));
     } catch (error) {
       if (error instanceof Problem && error.kind === 'closed') {
         this.close(error.document.how, error.document.by);

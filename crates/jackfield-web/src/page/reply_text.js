@@ -22,12 +22,22 @@ export class ReplyText {
     this.body.append(this.node);
   }
 
+  // A model may write a hundred pieces a second; a page that draws each of them does nothing else.
   append(text) {
-    this.node.appendData(text);
+    this.waiting = (this.waiting || '') + text;
+    this.timer ||= setTimeout(() => this.draw(), DRAWN_EVERY);
+  }
+
+  draw() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.node.appendData(this.waiting);
+    this.waiting = '';
   }
 
   // The whole text, and its HTML if the gateway made it.
   complete(text, html) {
+    clearTimeout(this.timer);
     if (html === undefined) {
       this.body.textContent = text;
       return;
@@ -37,3 +47,6 @@ export class ReplyText {
     for (const code of this.body.querySelectorAll('pre, table')) code.tabIndex = 0;
   }
 }
+
+// Milliseconds between two drawings of a text that is written.
+const DRAWN_EVERY = 80;

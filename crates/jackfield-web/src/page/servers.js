@@ -3,6 +3,7 @@
 import { ask } from './api.js';
 import { element, visible } from './dom.js';
 import { say, sayOr } from './languages.js';
+import { textView } from './value.js';
 
 export class Servers {
   constructor() {
@@ -36,9 +37,25 @@ function serverView(server, tools) {
       element('span', { className: 'dim', textContent: visible(server.protocol || '') }), state),
     server.description ? element('p', { className: 'dim', textContent: visible(server.description).slice(0, 500) }) : '',
     server.reason ? element('p', { className: 'error', textContent: visible(server.reason) }) : '',
-    toolList(tools.filter((tool) => tool.server === server.id)));
+    toolList(tools.filter((tool) => tool.server === server.id)), logView(server.id));
   card.dataset.state = server.state;
   return card;
+}
+
+// The last lines of the log of a server, read when it is opened.
+function logView(server) {
+  const body = element('div');
+  const load = async () => {
+    if (!root.open) return;
+    try {
+      const { lines } = await ask(`/servers/${encodeURIComponent(server)}/log`);
+      body.replaceChildren(lines.length ? textView(lines.join('\n')) : element('p', { className: 'dim', textContent: say('no_log') }));
+    } catch (error) {
+      body.replaceChildren(element('p', { className: 'error', role: 'alert', textContent: error.message }));
+    }
+  };
+  const root = element('details', { on: { toggle: load } }, element('summary', { textContent: say('server_log') }), body);
+  return root;
 }
 
 // Tools that are of no MCP server.

@@ -35,6 +35,10 @@ export class ToolCard {
 
   setState(state) {
     this.status = state;
+    if (state !== 'running') {
+      this.barRow?.remove();
+      this.bar = undefined;
+    }
     this.root.dataset.state = state;
     this.state.textContent = say(`call_${state}`);
   }
@@ -67,6 +71,20 @@ export class ToolCard {
     this.closeQuestion();
     this.setState('running');
     if (attempt > 1) this.badges.textContent = say('attempt', { n: attempt });
+  }
+
+  // How far it is, as the tool says.
+  progress({ done, total, message }) {
+    if (this.status !== 'running') return;
+    if (!this.bar) {
+      this.bar = element('progress', { 'aria-label': say('progress') });
+      this.barText = element('span', { className: 'dim' });
+      this.barRow = element('p', { className: 'progress' }, this.bar, this.barText);
+      this.notes.after(this.barRow);
+    }
+    if (total > 0) Object.assign(this.bar, { max: total, value: Math.min(done, total) });
+    const amount = total > 0 ? `${Math.round((done / total) * 100)}%` : done.toLocaleString();
+    this.barText.textContent = [amount, message && visible(message).slice(0, 300)].filter(Boolean).join(' · ');
   }
 
   // It goes on elsewhere.

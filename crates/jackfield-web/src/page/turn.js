@@ -7,7 +7,7 @@ import { ToolCard } from './tool_card.js';
 import { fileView } from './value.js';
 
 export class Turn {
-  // `actions` has `serverOf(tool)`, `retry(turn)`, `edit(turn)` and `fork(turn)`.
+  // `actions` has `session()`, `serverOf(tool)`, `retry(turn)`, `edit(turn)` and `fork(turn)`.
   constructor(event, actions) {
     this.id = event.turn;
     this.number = event.number;
@@ -19,7 +19,8 @@ export class Turn {
     this.restarts = 0;
     this.body = element('div', { className: 'reply' });
     this.busy = element('p', { className: 'busy', role: 'status', textContent: say('model_asked') });
-    this.foot = element('div', { className: 'foot' });
+    this.timelineButton = button(say('timeline'), () => this.toggleTimeline(), { className: 'quiet', 'aria-expanded': 'false' });
+    this.foot = element('div', { className: 'foot' }, this.timelineButton);
     const blocks = event.messages.filter((one) => one.role === 'user').flatMap((one) => one.blocks);
     this.message = blocks.filter((block) => block.type === 'text').map((block) => block.text).join('\n');
     this.files = blocks.filter((block) => block.source);
@@ -183,7 +184,19 @@ export class Turn {
       element('span', { className: 'dim', textContent: facts.filter(Boolean).map(visible).join(' · ') }),
       turn.answer && navigator.clipboard ? copy : '',
       button(say('fork'), () => this.actions.fork(this), { className: 'quiet', title: say('fork_help') }),
+      this.timelineButton,
     );
+  }
+
+  // Shows what took how long, or hides it.
+  async toggleTimeline() {
+    const isShown = this.timelineButton.getAttribute('aria-expanded') === 'true';
+    this.timelineButton.setAttribute('aria-expanded', String(!isShown));
+    this.timeline?.remove();
+    if (isShown) return;
+    const { Timeline } = await import('./timeline.js');
+    this.timeline = new Timeline(this.actions.session(), this.id).root;
+    this.foot.after(this.timeline);
   }
 
   note(text, kind = 'dim') {
@@ -197,6 +210,7 @@ const ACTS = {
   call_accepted: (turn, event) => turn.card(event.call).accepted(),
   call_ended: (turn, event) => turn.card(event.call.id, event.call.name).ended(event.call),
   call_lost: (turn, event) => turn.card(event.call).lost(event),
+  call_progress: (turn, event) => turn.card(event.call).progress(event),
   call_started: (turn, event) => turn.card(event.call).started(event.attempt),
   compacted: (turn, event) => turn.compacted(event),
   reply: (turn, event) => turn.reply(event),

@@ -1,6 +1,6 @@
 //! Wire types of approvals.
 
-use jackfield_domain::wait::WaitEnd;
+use jackfield_domain::wait::{WaitEnd, WaitKind};
 use jackfield_engine::OpenQuestion;
 use serde::Serialize;
 use serde_json::Value;
@@ -9,14 +9,14 @@ use utoipa::ToSchema;
 use super::blocks::arguments;
 use super::words;
 
-/// A question about a call that a person can say yes or no to.
+/// A question about a call to a person.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Approval)]
 pub(crate) struct ApprovalView {
     /// Its id.
     pub(crate) id: String,
-    /// What is asked: `approval` (may it run?) or `unknown_outcome` (may it run again, although it is unknown
-    /// whether it took effect?).
+    /// What is asked: `approval` (may it run?), `unknown_outcome` (may it run again, although it is unknown
+    /// whether it took effect?) or `elicitation` (a tool's own question).
     pub(crate) kind: String,
     /// The session.
     pub(crate) session: String,
@@ -32,6 +32,12 @@ pub(crate) struct ApprovalView {
     pub(crate) description: Option<String>,
     /// What it would be run with: an object, or the text that is none.
     pub(crate) arguments: Option<Value>,
+    /// A tool's own question, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<String>,
+    /// The JSON Schema of the answer to it, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) schema: Option<Value>,
     /// When it ends unanswered.
     pub(crate) expires: String,
     /// How it ended, if it has.
@@ -62,6 +68,10 @@ impl ApprovalView {
     /// Converts an open question.
     pub(crate) fn from_question(question: &OpenQuestion) -> Self {
         let tool = question.tool.as_ref();
+        let own = match &question.wait.kind {
+            WaitKind::Elicitation { question, .. } => Some(question),
+            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
+        };
         Self {
             id: question.wait.id.to_string(),
             kind: words::wait_kind(&question.wait.kind).to_owned(),
@@ -72,6 +82,8 @@ impl ApprovalView {
             server: tool.map(|tool| tool.origin.toolbox.to_string()),
             description: tool.map(|tool| tool.definition.description.to_string()),
             arguments: question.input.as_ref().map(arguments),
+            question: own.map(|own| own.message.to_string()),
+            schema: own.and_then(|own| own.schema.as_deref().cloned()),
             expires: question.wait.deadline.to_rfc3339(),
             ended: question.end.as_ref().map(|(at, end)| AnsweredView {
                 at: at.to_rfc3339(),

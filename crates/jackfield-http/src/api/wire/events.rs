@@ -1,5 +1,6 @@
 //! Wire types of events: one for each session event, with its cursor.
 
+use jackfield_engine::RunningCall;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -23,6 +24,8 @@ pub(crate) enum EventView {
     CallEnded(CallEnded),
     /// A try at a call ended without an outcome.
     CallLost(CallLost),
+    /// How far a running call is, as its tool says. It has no cursor: whoever comes back gets the newest.
+    CallProgress(CallProgressView),
     /// A call runs.
     CallStarted(CallMoved),
     /// A summary has replaced the beginning of the conversation, or the attempt at that failed.
@@ -116,6 +119,22 @@ pub(crate) struct CallLost {
     pub(crate) disposition: String,
     /// What is done about it: `ask` (a person), `repeat`, or `report` (to the model).
     pub(crate) then: String,
+}
+
+/// See the event `call_progress`.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = CallProgress)]
+pub(crate) struct CallProgressView {
+    /// The call.
+    pub(crate) call: String,
+    /// The try at it, from 1.
+    pub(crate) attempt: u32,
+    /// The amount done.
+    pub(crate) done: f64,
+    /// The total amount, if known.
+    pub(crate) total: Option<f64>,
+    /// A message about it.
+    pub(crate) message: Option<String>,
 }
 
 /// See the event `compacted`.
@@ -249,6 +268,18 @@ pub(crate) struct WaitEnded {
     pub(crate) by: Option<String>,
 }
 
+impl From<&RunningCall> for CallProgressView {
+    fn from(progress: &RunningCall) -> Self {
+        Self {
+            call: progress.attempt.call.to_string(),
+            attempt: progress.attempt.attempt,
+            done: progress.done,
+            total: progress.total,
+            message: progress.message.as_deref().map(str::to_owned),
+        }
+    }
+}
+
 impl EventView {
     /// Adds the HTML of the texts of models.
     pub(crate) fn add_html(&mut self) {
@@ -267,6 +298,7 @@ impl EventView {
             | Self::CallAccepted(_)
             | Self::CallEnded(_)
             | Self::CallLost(_)
+            | Self::CallProgress(_)
             | Self::CallStarted(_)
             | Self::RoundStarted(_)
             | Self::Superseded(_)
@@ -287,6 +319,7 @@ impl EventView {
             Self::CallAccepted(_) => "call_accepted",
             Self::CallEnded(_) => "call_ended",
             Self::CallLost(_) => "call_lost",
+            Self::CallProgress(_) => "call_progress",
             Self::CallStarted(_) => "call_started",
             Self::Compacted(_) => "compacted",
             Self::Forked(_) => "forked",

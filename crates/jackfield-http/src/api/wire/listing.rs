@@ -82,6 +82,14 @@ pub(crate) struct ServerView {
     pub(crate) trusted: bool,
 }
 
+/// The log of an MCP server.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ServerLog)]
+pub(crate) struct ServerLog {
+    /// The last lines, the oldest first, without the values of secrets.
+    pub(crate) lines: Vec<String>,
+}
+
 /// The providers of models.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ProviderList)]

@@ -162,6 +162,9 @@ pub(crate) struct Allow {
     /// Whether all later calls of this tool may run too, in this session and until its definition changes.
     #[serde(default)]
     pub(crate) for_session: bool,
+    /// The answer to a tool's own question: an object, as its schema says.
+    #[schema(value_type = Option<Object>)]
+    pub(crate) content: Option<Map<String, Value>>,
 }
 
 /// No to a question about a call.
@@ -181,6 +184,16 @@ pub(crate) struct Fork {
     pub(crate) turn: Option<u32>,
     /// Its round, from 1; default: its end.
     pub(crate) round: Option<u32>,
+}
+
+/// What to change of a session.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = EditSession, example = json!({ "title": "Plans for May" }))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EditSession {
+    /// Its title, in one line; an empty one is none, and the beginning of its first message is shown again.
+    #[schema(max_length = 200)]
+    pub(crate) title: String,
 }
 
 /// A new session. There is nothing to say of one yet.

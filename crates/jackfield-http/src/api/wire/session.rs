@@ -13,7 +13,7 @@ use super::turn::TurnView;
 pub(crate) struct SessionView {
     /// Its id.
     pub(crate) id: String,
-    /// The beginning of the first message of the user, in one line.
+    /// Its title, or else the beginning of the first message of the user, in one line.
     pub(crate) title: String,
     /// When it was made.
     pub(crate) created: String,

@@ -1,6 +1,6 @@
 //! Wire types of turns: answer, calls, waits and usage.
 
-use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::fact::{ModelCallEnd, TurnEnd};
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::note::Note;
 use jackfield_domain::price::Cost;
@@ -142,6 +142,10 @@ pub(crate) struct WaitView {
     /// A tool's own question, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<String>,
+    /// The JSON Schema of the answer to it, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub(crate) schema: Option<Value>,
 }
 
 /// Tokens. The sums include estimates, which are named.
@@ -227,6 +231,14 @@ impl EndView {
 }
 
 impl FailureView {
+    /// The failure that ended a model call, if one did.
+    pub(crate) fn of(why: &ModelCallEnd) -> Option<Self> {
+        match why {
+            ModelCallEnd::Failed(failure) => Some(Self::from_failure(failure)),
+            ModelCallEnd::Cancelled | ModelCallEnd::Lost => None,
+        }
+    }
+
     /// Converts a model failure.
     pub(crate) fn from_failure(failure: &ModelFailure) -> Self {
         Self {
@@ -240,7 +252,7 @@ impl WaitView {
     /// Converts a wait.
     pub(crate) fn from_wait(wait: &Wait) -> Self {
         let question = match &wait.kind {
-            WaitKind::Elicitation { question, .. } => Some(question.message.to_string()),
+            WaitKind::Elicitation { question, .. } => Some(question),
             WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
         };
         Self {
@@ -248,7 +260,8 @@ impl WaitView {
             call: wait.call.to_string(),
             kind: words::wait_kind(&wait.kind).to_owned(),
             expires: wait.deadline.to_rfc3339(),
-            question,
+            question: question.map(|question| question.message.to_string()),
+            schema: question.and_then(|question| question.schema.as_deref().cloned()),
         }
     }
 }

@@ -1,0 +1,104 @@
+//! The open questions as server-sent events: all of them at once, and again whenever they change.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use jackfield_engine::EngineError;
+use jackfield_gateway::{Gateway, Principal};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::{Instant, timeout};
+
+use super::approvals::visible;
+use super::extract::Requester;
+use super::problem::{ProblemDetails, Problems};
+use super::wire::approval::ApprovalList;
+
+/// Streams the open questions: the event `approvals` has all of them, at once and whenever they change, whichever
+/// process asks or answers them. Ends only with the connection.
+#[utoipa::path(
+    get, path = "/approvals/events", tag = "approvals", operation_id = "watch_approvals",
+    responses((status = 200, description = "The questions, as they are asked and answered.", body = ApprovalList,
+            content_type = "text/event-stream"), Problems)
+)]
+pub(crate) async fn events(
+    Requester(client): Requester,
+    State(gateway): State<Gateway>,
+) -> Result<Response, ProblemDetails> {
+    let slot = gateway.acquire_slot()?;
+    // Before the first look, so that no change in between is missed.
+    let changes = gateway.watch_questions();
+    let questions = QuestionStream {
+        changes,
+        client,
+        gateway,
+        is_due: true,
+        last: None,
+        sent: Instant::now(),
+        _slot: slot,
+    };
+    let chunks = stream::unfold(questions, |mut questions| async {
+        let text = questions.next().await?;
+        Some((Ok::<_, EngineError>(Bytes::from(text)), questions))
+    });
+    let mut response = Response::new(Body::from_stream(chunks));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Tells proxies not to buffer the stream.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+struct QuestionStream {
+    changes: watch::Receiver<u64>,
+    client: Arc<Principal>,
+    gateway: Gateway,
+    /// Whether the questions may have changed since the last look.
+    is_due: bool,
+    /// What was sent last; others may have questions that this client does not see.
+    last: Option<String>,
+    /// When anything was sent last.
+    sent: Instant,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl QuestionStream {
+    /// The next piece; `None` at the end.
+    async fn next(&mut self) -> Option<String> {
+        let keep_alive = self.gateway.config().keep_alive;
+        loop {
+            if self.gateway.engine().is_draining() {
+                return None;
+            }
+            if self.is_due {
+                self.is_due = false;
+                // A journal that cannot be read ends the stream, and the client comes again.
+                let approvals = visible(&self.gateway, &self.client, None).await.ok()?;
+                // JSON on one line: line breaks in texts are escaped.
+                let data = serde_json::to_string(&ApprovalList { approvals }).ok()?;
+                if self.last.as_ref() != Some(&data) {
+                    self.sent = Instant::now();
+                    let text = format!("event: approvals\ndata: {data}\n\n");
+                    self.last = Some(data);
+                    return Some(text);
+                }
+            }
+            let waited = timeout(keep_alive.min(TICK), self.changes.changed()).await;
+            self.is_due = waited.is_ok();
+            if !self.is_due && self.sent.elapsed() >= keep_alive {
+                self.sent = Instant::now();
+                return Some(": still there\n\n".to_owned());
+            }
+        }
+    }
+}
+
+/// The longest time until a stream notices the shutdown of the gateway.
+const TICK: Duration = Duration::from_secs(1);
