@@ -60,6 +60,7 @@ async fn the_examples_of_the_api_run_as_they_stand() {
         "Rain until noon.",
         "event: turn_ended",
         "",
+        "\"differs\": 0",
         "\"pointer\":\"/temprature\"",
         "\"replies\":",
         "\"status\":\"ok\"",

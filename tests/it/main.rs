@@ -14,6 +14,7 @@ mod api_events;
 mod api_owners;
 mod api_timeline;
 mod api_titles;
+mod api_ui;
 mod approvals;
 mod approvers;
 mod asking;

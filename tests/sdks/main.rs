@@ -26,6 +26,7 @@ mod passthrough;
 mod recorder;
 mod responses;
 mod script;
+mod ui;
 mod upstream;
 
 /// What all kinds of slices need.

@@ -109,7 +109,7 @@ async fn run(
     gateway.end().await
 }
 
-fn interpreter(script: &str) -> PathBuf {
+pub(crate) fn interpreter(script: &str) -> PathBuf {
     if script.ends_with(".py") {
         folder("JACKFIELD_SDKS_PYTHON").join("bin/python")
     } else {
@@ -118,7 +118,7 @@ fn interpreter(script: &str) -> PathBuf {
 }
 
 /// A folder that `cargo xtask slices` made.
-fn folder(variable: &str) -> PathBuf {
+pub(crate) fn folder(variable: &str) -> PathBuf {
     let folder = std::env::var_os(variable).unwrap_or_else(|| {
         panic!("{variable} does not say where the SDKs are: run `cargo xtask slices`")
     });

@@ -23,6 +23,7 @@ mod sessions;
 mod story;
 mod timeline;
 mod turns;
+mod ui;
 mod usage;
 mod wire;
 
@@ -102,6 +103,8 @@ pub(crate) fn router() -> Router<Gateway> {
             post(turns::results),
         )
         .route("/tools", get(listing::tools))
+        .route("/ui/chat", post(ui::chat))
+        .route("/ui/chat/{chat}/stream", get(ui::stream))
         .route("/usage", get(usage::usage))
         .fallback(no_such_address)
         .method_not_allowed_fallback(wrong_method);

@@ -12,7 +12,8 @@ use utoipa::{Modify, OpenApi};
 
 use super::problem::ProblemView;
 use super::{
-    approval_events, approvals, events, health, listing, login, sessions, timeline, turns, usage,
+    approval_events, approvals, events, health, listing, login, sessions, timeline, turns, ui,
+    usage,
 };
 
 /// The API under `/api/v1`.
@@ -34,6 +35,7 @@ use super::{
         (name = "approvals", description = "Questions to people."),
         (name = "tools", description = "Tools and the servers that they are of."),
         (name = "models", description = "Models and their providers."),
+        (name = "ui", description = "Front ends made for the AI SDK."),
         (name = "usage", description = "What was used."),
         (name = "health", description = "Whether the gateway is well."),
     ),
@@ -47,6 +49,7 @@ use super::{
         sessions::list, sessions::turns,
         timeline::replay, timeline::step, timeline::timeline,
         turns::cancel, turns::get, turns::post, turns::results,
+        ui::chat, ui::stream,
         usage::usage,
     ),
     // No path names this schema explicitly; it describes all error responses.

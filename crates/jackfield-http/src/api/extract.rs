@@ -99,6 +99,21 @@ impl FromRequestParts<Gateway> for StepPath {
     }
 }
 
+/// The name of a chat in the path.
+#[derive(Clone, Debug)]
+pub(crate) struct ChatPath(pub(crate) String);
+
+impl FromRequestParts<Gateway> for ChatPath {
+    type Rejection = ProblemDetails;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
+        path_parameter(parts, gateway, "chat").await.map(Self)
+    }
+}
+
 /// The id of an MCP server in the path.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerPath(pub(crate) String);

@@ -229,7 +229,7 @@ pub(crate) async fn cancel(
 }
 
 /// The options of a new turn.
-async fn options(
+pub(super) async fn options(
     gateway: &Gateway,
     client: &Principal,
     mut request: PostTurn,
@@ -285,7 +285,7 @@ async fn options(
 }
 
 /// The effect of a client disconnect on a turn. A background turn continues.
-fn disconnect(gateway: &Gateway, mode: Mode) -> Disconnect {
+pub(super) fn disconnect(gateway: &Gateway, mode: Mode) -> Disconnect {
     match mode {
         Mode::Stream | Mode::Wait => gateway.config().disconnect,
         Mode::Background => Disconnect::Finish,
@@ -293,7 +293,7 @@ fn disconnect(gateway: &Gateway, mode: Mode) -> Disconnect {
 }
 
 /// The turn that an earlier request with this key began in the session.
-async fn find_earlier(
+pub(super) async fn find_earlier(
     engine: &Engine,
     session: &SessionId,
     principal: &str,

@@ -13,4 +13,5 @@ pub(crate) mod session;
 pub(crate) mod settings;
 pub(crate) mod timeline;
 pub(crate) mod turn;
+pub(crate) mod ui;
 pub(crate) mod words;

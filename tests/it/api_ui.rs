@@ -1,0 +1,346 @@
+//! The AI SDK's UI message stream: chunks of turns that are kept.
+
+use jackfield_testkit::server::Gate;
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::ScriptTurn;
+use serde_json::{Value, json};
+
+use crate::api::{gateway, is_problem};
+use crate::harness::{Answer, Gateway, Kept, kept};
+
+/// Every call of a tool asks a person.
+const ASKS: &str = "[policy.tools]\n\"*\" = \"ask\"\n";
+
+fn user(id: &str, text: &str) -> Value {
+    json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] })
+}
+
+fn chat(messages: &[Value]) -> Value {
+    json!({ "id": "chat 1", "trigger": "submit-message", "messages": messages })
+}
+
+async fn post(gateway: &Gateway, body: &Value) -> Answer {
+    gateway.post("/api/v1/ui/chat", body).answered().await
+}
+
+/// The chunks of a stream that came to its end.
+#[track_caller]
+fn chunks(answer: &Answer) -> Vec<Value> {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.header("x-vercel-ai-ui-message-stream"), "v1");
+    let text = answer.body.replace("\r\n", "\n");
+    let mut frames: Vec<&str> = text
+        .split("\n\n")
+        .filter_map(|frame| frame.strip_prefix("data: "))
+        .collect();
+    assert_eq!(frames.pop(), Some("[DONE]"), "{text}");
+    frames
+        .iter()
+        .map(|frame| serde_json::from_str(frame).expect("JSON"))
+        .collect()
+}
+
+/// The kinds of chunks, those of one kind in a row once.
+fn kinds(chunks: &[Value]) -> Vec<&str> {
+    let mut kinds: Vec<&str> = chunks
+        .iter()
+        .filter_map(|chunk| chunk["type"].as_str())
+        .collect();
+    kinds.dedup();
+    kinds
+}
+
+fn text(chunks: &[Value]) -> String {
+    let texts = chunks.iter().filter(|chunk| chunk["type"] == "text-delta");
+    texts.filter_map(|chunk| chunk["delta"].as_str()).collect()
+}
+
+/// A gateway that asks a person for each call.
+async fn asking(files: &Kept, turns: Vec<ScriptTurn>) -> (Gateway, ScriptedClaude) {
+    let claude = ScriptedClaude::start(turns).await;
+    let running = files.gateway().at_with(&claude.base_url(), ASKS).start();
+    (Gateway::listening(running).await, claude)
+}
+
+#[tokio::test]
+async fn a_message_is_streamed_with_its_calls_and_a_repetition_is_the_same_turn() {
+    let files = Kept::new();
+    let turns = [
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("It is 42."),
+    ];
+    let (gateway, claude) = gateway(&files, turns).await;
+    let body = chat(&[user("m1", "What is 6*7?")]);
+    let first = chunks(&post(&gateway, &body).await);
+    assert_eq!(
+        kinds(&first),
+        [
+            "start",
+            "start-step",
+            "tool-input-start",
+            "tool-input-delta",
+            "tool-input-available",
+            "tool-output-available",
+            "finish-step",
+            "start-step",
+            "text-start",
+            "text-delta",
+            "text-end",
+            "finish-step",
+            "finish",
+        ],
+        "{first:#?}"
+    );
+    let called = first
+        .iter()
+        .find(|chunk| chunk["type"] == "tool-input-available")
+        .expect("a call");
+    assert_eq!(
+        (
+            &called["toolName"],
+            &called["input"],
+            &called["providerExecuted"]
+        ),
+        (
+            &json!("calculator"),
+            &json!({ "expression": "6*7" }),
+            &json!(true)
+        )
+    );
+    assert_eq!(text(&first), "It is 42.");
+    assert_eq!(
+        first.last(),
+        Some(&json!({ "type": "finish", "finishReason": "stop" }))
+    );
+    // The same request again, and whoever resumes, get the same message.
+    let again = chunks(&post(&gateway, &body).await);
+    let resumed = gateway
+        .get("/api/v1/ui/chat/chat%201/stream")
+        .answered()
+        .await;
+    for other in [again, chunks(&resumed)] {
+        assert_eq!(
+            (&other[0], kinds(&other), text(&other)),
+            (&first[0], kinds(&first), text(&first))
+        );
+    }
+    let none = gateway.get("/api/v1/ui/chat/other/stream").answered().await;
+    assert_eq!((none.status, &*none.body), (204, ""));
+    // The session is one of the others.
+    let session = first[0]["messageMetadata"]["session"]
+        .as_str()
+        .expect("a session");
+    let session = gateway
+        .get(&format!("/api/v1/sessions/{session}"))
+        .answered()
+        .await;
+    assert_eq!(session.is(200)["turns"], 1);
+    for wrong in [
+        json!({ "id": "", "messages": [user("m", "a")] }),
+        json!({ "id": "a", "messages": [] }),
+        json!({ "id": "a", "messages": [user("m", " ")] }),
+        json!({ "id": "a", "messages": [{ "id": "m", "role": "system", "parts": [] }] }),
+        json!({ "id": "a" }),
+    ] {
+        is_problem(&post(&gateway, &wrong).await, 400, "invalid");
+    }
+    let foreign = json!({ "id": "new", "messages": [user("m1", "a"), user("m2", "b")] });
+    is_problem(&post(&gateway, &foreign).await, 409, "conflict");
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn approvals_are_answered_in_the_message_and_a_denied_call_is_told() {
+    let files = Kept::new();
+    let turns = vec![
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" }))
+            .and_call("calculator", &json!({ "expression": "2+2" })),
+        ScriptTurn::text("2, and not allowed."),
+    ];
+    let (gateway, claude) = asking(&files, turns).await;
+    let message = user("m1", "What is 1+1, and 2+2?");
+    let first = chunks(&post(&gateway, &chat(std::slice::from_ref(&message))).await);
+    assert_eq!(
+        first.last(),
+        Some(&json!({ "type": "finish", "finishReason": "tool-calls" }))
+    );
+    let asked: Vec<&Value> = first
+        .iter()
+        .filter(|chunk| chunk["type"] == "tool-approval-request")
+        .collect();
+    assert_eq!(asked.len(), 2, "{first:#?}");
+    let parts: Vec<Value> = asked
+        .iter()
+        .enumerate()
+        .map(|(nth, asked)| {
+            json!({
+                "type": "dynamic-tool", "toolName": "calculator", "toolCallId": asked["toolCallId"],
+                "state": "approval-responded", "providerExecuted": true,
+                "approval": { "id": asked["approvalId"], "approved": nth == 0, "reason": "too easy" },
+            })
+        })
+        .collect();
+    let assistant = json!({ "id": first[0]["messageId"], "role": "assistant", "parts": parts });
+    let body = chat(&[message, assistant]);
+    let rest = chunks(&post(&gateway, &body).await);
+    assert_eq!(
+        rest[0],
+        json!({ "type": "start", "messageId": first[0]["messageId"] })
+    );
+    let mut seen = kinds(&rest);
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(
+        seen,
+        [
+            "finish",
+            "finish-step",
+            "start",
+            "start-step",
+            "text-delta",
+            "text-end",
+            "text-start",
+            "tool-approval-response",
+            "tool-output-available",
+            "tool-output-denied",
+        ],
+        "{rest:#?}"
+    );
+    let ended = |kind: &str| {
+        rest.iter()
+            .find(|chunk| chunk["type"] == kind)
+            .map(|chunk| &chunk["toolCallId"])
+    };
+    assert_eq!(
+        ended("tool-output-available"),
+        Some(&asked[0]["toolCallId"])
+    );
+    assert_eq!(ended("tool-output-denied"), Some(&asked[1]["toolCallId"]));
+    // The same answers again get the same rest.
+    assert_eq!(text(&chunks(&post(&gateway, &body).await)), text(&rest));
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_rewritten_conversation_goes_on_in_a_fork() {
+    let files = Kept::new();
+    let turns = [
+        ScriptTurn::text("one"),
+        ScriptTurn::text("two"),
+        ScriptTurn::text("other two"),
+        ScriptTurn::text("third"),
+    ];
+    let (gateway, claude) = gateway(&files, turns).await;
+    let (first, second) = (user("m1", "First"), user("m2", "Second"));
+    let one = chunks(&post(&gateway, &chat(std::slice::from_ref(&first))).await);
+    let answer = json!({ "id": one[0]["messageId"], "role": "assistant", "parts": [] });
+    let messages = [first.clone(), answer, second];
+    let two = chunks(&post(&gateway, &chat(&messages)).await);
+    assert_eq!(text(&two), "two");
+    let mut again = chat(&messages);
+    again["trigger"] = json!("regenerate-message");
+    again["messageId"] = two[0]["messageId"].clone();
+    let other = chunks(&post(&gateway, &again).await);
+    assert_eq!(text(&other), "other two");
+    let session = |chunks: &[Value]| chunks[0]["messageMetadata"]["session"].clone();
+    assert_ne!(session(&two), session(&other));
+    // From now on, the fork is the chat.
+    let resumed = gateway
+        .get("/api/v1/ui/chat/chat%201/stream")
+        .answered()
+        .await;
+    assert_eq!(text(&chunks(&resumed)), "other two");
+    let third = chunks(&post(&gateway, &chat(&[user("m9", "Edited")])).await);
+    assert_eq!(text(&third), "third");
+    assert_eq!(
+        claude.requests()[3]["messages"].as_array().map(Vec::len),
+        Some(1)
+    );
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_message_is_whole_after_a_kill_in_the_middle_of_it() {
+    let files = Kept::new();
+    let gate = Gate::new();
+    let long = "A word after the other. ".repeat(40);
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text(format!("{long}Lost.")).pause_after(4_000, &gate),
+        ScriptTurn::text("The reply after the restart."),
+    ])
+    .await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    let address = gateway.address().to_owned();
+    let mut sent = gateway
+        .post("/api/v1/ui/chat", &chat(&[user("m1", "Write")]))
+        .sent()
+        .await;
+    sent.until("A word after the other").await;
+    gate.reached().await;
+    gateway.running.kill();
+    gateway.running.end().await;
+    let again = files
+        .run(&["serve", "--bind", &address])
+        .at(&claude.base_url())
+        .start();
+    let gateway = Gateway::listening(again).await;
+    let whole = chunks(
+        &gateway
+            .get("/api/v1/ui/chat/chat%201/stream")
+            .answered()
+            .await,
+    );
+    let seen = kinds(&whole);
+    assert_eq!(seen.first(), Some(&"start"));
+    assert_eq!(
+        whole.last(),
+        Some(&json!({ "type": "finish", "finishReason": "stop" }))
+    );
+    // What was told of the lost reply is taken back, if it is told at all.
+    let from = whole
+        .iter()
+        .rposition(|chunk| chunk["type"] == "reset-step")
+        .map_or(0, |at| at + 1);
+    assert_eq!(
+        text(&whole[from..]),
+        "The reply after the restart.",
+        "{whole:#?}"
+    );
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_front_end_runs_its_own_tools() {
+    let files = Kept::new();
+    let turns = [
+        ScriptTurn::call("weather", &json!({ "city": "Porto" })),
+        ScriptTurn::text("Rain until noon."),
+    ];
+    let (gateway, claude) = gateway(&files, turns).await;
+    let message = user("m1", "Is it raining?");
+    let mut body = chat(std::slice::from_ref(&message));
+    body["tools"] = json!([{ "name": "weather", "input_schema": { "type": "object" } }]);
+    let first = chunks(&post(&gateway, &body).await);
+    let called = first
+        .iter()
+        .find(|chunk| chunk["type"] == "tool-input-available")
+        .expect("a call");
+    assert_eq!(called.get("providerExecuted"), None);
+    let part = json!({
+        "type": "dynamic-tool", "toolName": "weather", "toolCallId": called["toolCallId"],
+        "state": "output-available", "input": called["input"], "output": { "rain": true },
+    });
+    let assistant = json!({ "id": first[0]["messageId"], "role": "assistant", "parts": [part] });
+    let rest = chunks(&post(&gateway, &chat(&[message, assistant])).await);
+    assert_eq!(text(&rest), "Rain until noon.");
+    assert_eq!(
+        rest.last(),
+        Some(&json!({ "type": "finish", "finishReason": "stop" }))
+    );
+    kept(&claude);
+    gateway.end().await;
+}
