@@ -31,6 +31,7 @@ mod chat_commands;
 mod chat_held;
 mod chat_leaving;
 mod chat_terminals;
+mod chat_web;
 mod coming_back;
 mod compacting;
 mod containers;

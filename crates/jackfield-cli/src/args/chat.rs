@@ -11,6 +11,9 @@ pub struct Chat {
     /// The system prompt, in place of the configured one; "" for none.
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
+    /// Open the page in a browser, at the session, and serve it to this machine until Ctrl-C.
+    #[arg(long, conflicts_with_all = ["system", "no_history", "yes"])]
+    pub web: bool,
     /// Keep nothing of what is typed for later runs.
     #[arg(long)]
     pub no_history: bool,
@@ -36,6 +39,7 @@ Examples:
   jackfield chat
   jackfield chat -m claude/claude-haiku-5-5 --allow 'builtin/*'
   jackfield chat -c
+  jackfield chat --web -c
   jackfield chat --no-history --system \"Answer in French.\"
   printf '%s\\n' 'What is 17 * 4?' 'And half of that?' | jackfield chat
 

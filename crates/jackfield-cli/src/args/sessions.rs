@@ -96,6 +96,22 @@ pub enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Give a session a title, which lists show instead of its first message.
+    #[command(after_help = RENAME_EXAMPLES)]
+    Rename {
+        /// The session: an id, the beginning of one, or `last`.
+        #[arg(value_name = "ID")]
+        session: String,
+        /// The title, in one line of at most 200 characters; an empty one takes the title away.
+        #[arg(value_name = "TITLE")]
+        title: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Go on with turns that were left open, as by a crash.
     #[command(after_help = with_exit_codes(RESUME_EXAMPLES))]
     Resume(Resume),
@@ -179,6 +195,11 @@ Examples:
 
 A turn that was open when the copy was made may be over since, and its calls were made. A marked one waits for
 `jackfield sessions resume ID --again`.";
+
+const RENAME_EXAMPLES: &str = "\
+Examples:
+  jackfield sessions rename last \"Plans for May\"
+  jackfield sessions rename k3f9 \"\"";
 
 const PRUNE_EXAMPLES: &str = "\
 Examples:

@@ -11,7 +11,7 @@ pub struct UsageArgs {
     /// Only this session: an id, the beginning of one, or `last`.
     #[arg(value_name = "ID")]
     pub session: Option<String>,
-    /// What a line is about: day, model, reply, session, tool or turn.
+    /// What a line is about: day, model, provider, reply, session, tool, turn or user.
     #[arg(
         long,
         value_enum,
@@ -42,6 +42,8 @@ pub enum UsageGrouping {
     Day,
     /// A model.
     Model,
+    /// A provider.
+    Provider,
     /// A model call.
     Reply,
     /// A session.
@@ -50,6 +52,8 @@ pub enum UsageGrouping {
     Tool,
     /// A turn.
     Turn,
+    /// A user: a token, with the end user behind it.
+    User,
 }
 
 impl From<UsageGrouping> for SpendingGroup {
@@ -57,10 +61,12 @@ impl From<UsageGrouping> for SpendingGroup {
         match grouping {
             UsageGrouping::Day => Self::Day,
             UsageGrouping::Model => Self::Model,
+            UsageGrouping::Provider => Self::Provider,
             UsageGrouping::Reply => Self::Reply,
             UsageGrouping::Session => Self::Session,
             UsageGrouping::Tool => Self::Tool,
             UsageGrouping::Turn => Self::Turn,
+            UsageGrouping::User => Self::User,
         }
     }
 }

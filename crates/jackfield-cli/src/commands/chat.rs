@@ -9,6 +9,7 @@ pub mod mentions;
 mod pick;
 mod rewind;
 pub mod slash;
+mod web;
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -48,6 +49,9 @@ use crate::turn::{self, AskMode, CommandTurnEnd};
 ///
 /// [`CommandError`] with the exit code and help.
 pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandError> {
+    if chat.web {
+        return web::run(chat, registry).await;
+    }
     let mut flags = ask::flags(&chat.setup);
     (flags.model, flags.system) = (chat.model.clone(), chat.system.clone());
     flags.takes_assistant = true;

@@ -8,6 +8,7 @@ mod fork;
 mod list;
 mod mark_restored;
 pub(crate) mod prune;
+mod rename;
 mod resume;
 mod watch;
 
@@ -39,6 +40,7 @@ pub async fn run(sessions: SessionsCommand, registry: &Registry) -> Result<Exit,
         | SessionsCommand::List { source, .. }
         | SessionsCommand::MarkRestored { source, .. }
         | SessionsCommand::Prune { source, .. }
+        | SessionsCommand::Rename { source, .. }
         | SessionsCommand::Show { source, .. } => source,
         SessionsCommand::Export(export) => &export.source,
         SessionsCommand::Watch(watch) => &watch.source,
@@ -48,6 +50,7 @@ pub async fn run(sessions: SessionsCommand, registry: &Registry) -> Result<Exit,
         | SessionsCommand::Fork { .. }
         | SessionsCommand::MarkRestored { .. }
         | SessionsCommand::Prune { dry_run: false, .. }
+        | SessionsCommand::Rename { .. }
         | SessionsCommand::Resume(_) => JournalAccess::Write,
         SessionsCommand::Export(_)
         | SessionsCommand::List { .. }
@@ -107,6 +110,12 @@ async fn perform(
             )
             .await
         }
+        SessionsCommand::Rename {
+            session,
+            title,
+            json,
+            ..
+        } => rename::run(engine, &session, &title, json).await,
         SessionsCommand::Resume(_) => Ok(Exit::Answered),
         SessionsCommand::Show {
             session,

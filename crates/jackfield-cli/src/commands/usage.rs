@@ -1,4 +1,4 @@
-//! `jackfield usage`: usage and cost by day, model, reply, session, tool or turn.
+//! `jackfield usage`: usage and cost by day, model, provider, reply, session, tool, turn or user.
 
 use jackfield_assembly::Registry;
 use jackfield_domain::spending;

@@ -1,0 +1,86 @@
+//! `jackfield chat --web`: the page of a gateway that this process runs, at the session.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Command, Stdio};
+
+use jackfield_assembly::{Environment, Registry};
+use jackfield_server::{RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal};
+
+use crate::args;
+use crate::commands::ask;
+use crate::commands::sessions::find;
+use crate::exit::Exit;
+use crate::fault::CommandError;
+use crate::render;
+
+/// Serves the page to this machine until it is told to end, and opens a browser.
+///
+/// # Errors
+///
+/// [`CommandError`] with the exit code and help.
+pub(super) async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandError> {
+    let mut flags = ask::flags(&chat.setup);
+    flags.model.clone_from(&chat.model);
+    ask::set_limits(&mut flags, &chat.bounds);
+    let (mut config, environment) = ask::load_config(&flags)?;
+    // The port that is configured is the one that the browser knows; `jackfield serve` may have it.
+    let port = config.serve.bind.port();
+    config.serve.bind = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let running = match RunningGateway::start(config.clone(), &environment, registry).await {
+        Err(RunError::CannotListen { .. }) => {
+            config.serve.bind.set_port(0);
+            RunningGateway::start(config, &environment, registry).await?
+        }
+        started => started?,
+    };
+    let place = match chat.session.session() {
+        Some(name) => format!("sessions/{}", find::session(running.engine(), name).await?),
+        None => "new".to_owned(),
+    };
+    let address = format!("http://{}/#/{place}", running.address);
+    // Signal handlers are installed before the address is announced.
+    let ends = shutdown_signal();
+    render::remark(&format!("the page is at {address}; Ctrl-C ends it"));
+    open_browser(&address, &environment);
+    running.run_until(ends, immediate_shutdown_signal()).await;
+    Ok(Exit::Answered)
+}
+
+/// Opens the address in the browser of the person. Whoever has none opens the address that was printed.
+fn open_browser(address: &str, environment: &Environment) {
+    let chosen = environment.get("BROWSER").and_then(Result::ok);
+    let chosen = chosen.filter(|program| !program.trim().is_empty());
+    let program = chosen.as_deref().unwrap_or(OPENER);
+    let mut command = Command::new(program);
+    command.args(if chosen.is_some() {
+        &[]
+    } else {
+        OPENER_ARGUMENTS
+    });
+    command.arg(address);
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    match command.spawn() {
+        Ok(mut child) => {
+            // Its end is taken, so that it leaves no zombie.
+            std::thread::spawn(move || child.wait());
+        }
+        Err(error) => tracing::debug!(%error, program, "no browser can be opened"),
+    }
+}
+
+/// The program that opens addresses.
+const OPENER: &str = if cfg!(windows) {
+    "rundll32"
+} else if cfg!(target_os = "macos") {
+    "open"
+} else {
+    "xdg-open"
+};
+
+/// What it is given before the address.
+const OPENER_ARGUMENTS: &[&str] = if cfg!(windows) {
+    &["url.dll,FileProtocolHandler"]
+} else {
+    &[]
+};
