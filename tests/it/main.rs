@@ -9,6 +9,7 @@
 )]
 
 mod api;
+mod api_approval_events;
 mod api_docs;
 mod api_events;
 mod api_owners;
