@@ -12,6 +12,7 @@
 mod asking;
 mod carried;
 mod clients;
+mod conformance_server;
 mod first_hour;
 mod guide;
 mod http;

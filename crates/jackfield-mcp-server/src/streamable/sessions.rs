@@ -190,6 +190,6 @@ impl Drop for OpenStream {
 /// How long a session is kept without a request.
 const IDLE: Duration = Duration::from_secs(60 * 60);
 /// The maximum number of open requests of a session.
-const MOST_REQUESTS: usize = 64;
+const MOST_REQUESTS: usize = 1024;
 /// The maximum number of sessions of one client.
 const MOST_SESSIONS: usize = 128;
