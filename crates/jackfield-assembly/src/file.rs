@@ -6,6 +6,7 @@ mod providers;
 mod response_format;
 mod sections;
 mod serve;
+mod tool_sets;
 mod web;
 
 pub(crate) use self::assistants::Assistants;
@@ -136,7 +137,8 @@ pub fn keys() -> Vec<String> {
 /// Every key that the readers know, in their order, with `NAME` for free names.
 pub(crate) fn known() -> Vec<AskedKey> {
     let sample = "[aliases]\nNAME = \"a/b\"\n[assistants.NAME]\n[models.NAME]\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
-                  [policy.unknown_of]\nNAME = \"ask\"\n[serve.tokens.NAME.endpoints]\nNAME = \"a\"\n\
+                  [policy.unknown_of]\nNAME = \"ask\"\n[serve.mcp.NAME.tools.NAME.arguments]\nNAME = 0\n\
+                  [serve.tokens.NAME.endpoints]\nNAME = \"a\"\n\
                   [web.tools.NAME.headers]\nNAME = \"\"\n[web.tools.NAME.parameters.NAME]\n";
     read(
         &mut Draft::default(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
+use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::ServerTools;
 
 use crate::endpoints::{self, TokenEndpoint};
@@ -50,6 +51,8 @@ pub struct ServeConfig {
     pub show_tools: bool,
     /// Whether streaming clients see calls of client tools while the model writes them.
     pub stream_arguments: bool,
+    /// The sets of tools for MCP clients, by name, and in each the tools by their names there.
+    pub tool_sets: BTreeMap<Arc<str>, BTreeMap<Arc<str>, ToolSetEntry>>,
     /// The tokens, by name.
     pub tokens: BTreeMap<Arc<str>, TokenConfig>,
     /// The server tools that a request may use.
@@ -127,6 +130,18 @@ pub enum LogFormat {
     Text,
 }
 
+/// A tool of a set for MCP clients.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ToolSetEntry {
+    /// The arguments that every call has.
+    pub arguments: serde_json::Map<String, serde_json::Value>,
+    /// Its description; `None` keeps the tool's own.
+    pub description: Option<Arc<str>>,
+    /// The tool.
+    pub origin: ToolOrigin,
+}
+
 /// A token of a client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -177,6 +192,7 @@ impl Default for ServeConfig {
             offer: ServerTools::None,
             show_tools: true,
             stream_arguments: true,
+            tool_sets: BTreeMap::new(),
             tokens: BTreeMap::new(),
             tools: ServerTools::default(),
             whole_replies: true,

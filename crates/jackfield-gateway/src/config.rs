@@ -5,9 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
 use jackfield_ports::upstream::Upstream;
+use serde_json::{Map, Value};
 
 use crate::api_keys::ApiKeys;
 
@@ -50,6 +53,8 @@ pub struct GatewayConfig {
     pub servers: Arc<dyn ServerDirectory>,
     /// Whether clients see the calls of server tools, where their dialect supports it.
     pub show_tools: bool,
+    /// The sets of tools for MCP clients, by name.
+    pub tool_sets: BTreeMap<Arc<str>, Vec<ToolSetEntry>>,
     /// Whether streaming clients see calls of client tools while the model writes them.
     pub stream_arguments: bool,
     /// Whether the provider is asked for a reply without streaming if the client wants it so and no one else can
@@ -84,6 +89,7 @@ impl GatewayConfig {
             providers: BTreeMap::new(),
             servers: Arc::new(()),
             show_tools: true,
+            tool_sets: BTreeMap::new(),
             stream_arguments: true,
             whole_replies: true,
             default_options,
@@ -99,6 +105,19 @@ impl fmt::Debug for GatewayConfig {
             .field("providers", &self.providers)
             .finish_non_exhaustive()
     }
+}
+
+/// A tool of a set for MCP clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSetEntry {
+    /// The arguments that every call has.
+    pub arguments: Map<String, Value>,
+    /// Its description; `None` keeps the tool's own.
+    pub description: Option<Arc<str>>,
+    /// Its name for clients.
+    pub name: ToolName,
+    /// The tool.
+    pub origin: ToolOrigin,
 }
 
 /// How requests are passed through.

@@ -15,12 +15,12 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};
 use crate::api_keys::Principal;
 use crate::browser_logins::{BrowserLogin, BrowserLogins};
 use crate::catalog::{ListingCache, ModelCatalog};
-use crate::config::GatewayConfig;
-use crate::failures;
+use crate::config::{GatewayConfig, ToolSetEntry};
 use crate::key_locks::KeyLocks;
 use crate::matcher::RequestMatcher;
 use crate::question_feed::QuestionFeed;
 use crate::write_probe::WriteProbe;
+use crate::{failures, tools};
 
 /// The shared state of a gateway. Clones share it.
 #[derive(Clone)]
@@ -111,9 +111,18 @@ impl Gateway {
         config.options.get(provider).cloned()
     }
 
-    /// The options for a client that uses the server tools itself, without a turn: those that its token permits.
+    /// The options for a client that uses the server tools itself, without a turn: those that its token permits, and
+    /// of a set of tools those alone.
     #[must_use]
-    pub fn tool_options(&self, client: &Principal) -> TurnOptions {
+    pub fn tool_options(&self, client: &Principal, set: Option<&[ToolSetEntry]>) -> TurnOptions {
+        let server_tools = match set {
+            None => client.tools.clone(),
+            Some(set) => {
+                let origins = set.iter().map(|tool| &tool.origin);
+                let patterns = origins.map(|tool| format!("{}/{}", tool.toolbox, tool.tool).into());
+                tools::restrict(&client.tools, ServerTools::Only(patterns.collect()))
+            }
+        };
         TurnOptions {
             caller: Some(Arc::new(Caller {
                 body: None,
@@ -125,7 +134,7 @@ impl Gateway {
                 principal: Arc::clone(&client.principal),
                 view: None,
             })),
-            server_tools: client.tools.clone(),
+            server_tools,
             ..self.shared.config.default_options.clone()
         }
     }

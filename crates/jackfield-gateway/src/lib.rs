@@ -48,7 +48,7 @@ pub use self::catalog::ModelCatalog;
 pub use self::config::{
     AssistantConfig, DEFAULT_ASSISTANT, GatewayConfig, GatewayLimits, KeySummary,
     PassthroughConfig, PassthroughUpstream, ProviderSummary, ServerDirectory, ServerSummary,
-    ServerSummaryState,
+    ServerSummaryState, ToolSetEntry,
 };
 pub use self::gateway::Gateway;
 pub use self::item_references::resolve_references;

@@ -1,5 +1,5 @@
 //! `/mcp`: the server tools for MCP clients, over Streamable HTTP (MCP specification, "Transports" of the revisions
-//! 2025-03-26 to 2026-07-28).
+//! 2025-03-26 to 2026-07-28); `/mcp/NAME`: sets of them.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,14 +14,16 @@ use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_engine::ServerTools;
-use jackfield_gateway::{Gateway, Principal};
-use jackfield_mcp_server::{HttpReply, HttpService, MessageStream, ServerSettings, ToolServer};
+use jackfield_gateway::{Gateway, Principal, ToolSetEntry};
+use jackfield_mcp_server::{
+    HttpReply, HttpService, MessageStream, SelectedTool, ServerSettings, ToolServer,
+};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use crate::auth::authenticate;
-use crate::body;
-use crate::refusal::{HttpRefusal, json};
+use crate::refusal::{HttpRefusal, json, no_such_address};
+use crate::{body, mcp_refusal};
 
 /// Answers a request of an MCP client.
 pub(crate) async fn answer(
@@ -31,10 +33,19 @@ pub(crate) async fn answer(
 ) -> Result<Response, HttpRefusal> {
     let (head, body) = request.into_parts();
     let client = authenticate(&gateway, &head.headers)?;
+    let path = head.uri.path();
+    let set = match path.strip_prefix(mcp_refusal::SETS) {
+        None => None,
+        Some(name) => {
+            let set = gateway.config().tool_sets.get(name);
+            Some(set.ok_or_else(|| no_such_address(&head.uri))?.as_slice())
+        }
+    };
     let slot = gateway.acquire_slot()?;
-    let server = tool_server(&gateway, &client);
+    let server = tool_server(&gateway, &client, set);
     // A session belongs to a token, and not to its principal, as the tools are those of the token.
-    let owner = &*client.name;
+    let owner = format!("{} {path}", client.name);
+    let owner = &*owner;
     let headers = &head.headers;
     let reply = match head.method {
         Method::POST => {
@@ -48,14 +59,20 @@ pub(crate) async fn answer(
     Ok(render(reply, gateway.config().keep_alive, slot))
 }
 
-/// The tools that a client may use.
-fn tool_server(gateway: &Gateway, client: &Principal) -> ToolServer {
-    let options = gateway.tool_options(client);
+/// The tools that a client may use: all of them, or those of a set.
+fn tool_server(gateway: &Gateway, client: &Principal, set: Option<&[ToolSetEntry]>) -> ToolServer {
+    let options = gateway.tool_options(client, set);
     let server = ToolServer::new(gateway.engine().clone(), options);
-    let server = match &client.tools {
-        ServerTools::All => server,
-        ServerTools::None => server.offering::<&str>([]),
-        ServerTools::Only(patterns) => server.offering(patterns.iter().cloned()),
+    let server = match (set, &client.tools) {
+        (Some(set), _) => server.selecting(set.iter().map(|tool| SelectedTool {
+            arguments: tool.arguments.clone(),
+            description: tool.description.clone(),
+            name: tool.name.clone(),
+            origin: tool.origin.clone(),
+        })),
+        (None, ServerTools::All) => server,
+        (None, ServerTools::None) => server.offering::<&str>([]),
+        (None, ServerTools::Only(patterns)) => server.offering(patterns.iter().cloned()),
     };
     server.with(ServerSettings {
         max_message: gateway.config().limits.body,

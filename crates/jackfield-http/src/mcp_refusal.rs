@@ -12,7 +12,7 @@ use crate::dialects;
 
 /// Whether a path belongs to MCP clients.
 pub(crate) fn owns_path(path: &str) -> bool {
-    path == PATH
+    path == PATH || path.starts_with(SETS)
 }
 
 /// A refusal as a JSON-RPC error without an id: the request was not read.
@@ -37,5 +37,7 @@ pub(crate) fn response(error: ServeError, status: Option<StatusCode>) -> Respons
 
 /// The address of MCP clients.
 pub(crate) const PATH: &str = "/mcp";
+/// The beginning of the addresses of sets of tools.
+pub(crate) const SETS: &str = "/mcp/";
 /// A generic error code of JSON-RPC servers.
 const REFUSED: i32 = -32000;

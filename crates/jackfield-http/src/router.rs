@@ -42,7 +42,11 @@ pub(crate) fn with_mcp(gateway: &Gateway, mcp: HttpService) -> Router {
         )
         .route("/v1/responses/{id}/cancel", post(stored::cancel))
         .route("/v1/responses/{id}/input_items", get(stored::input_items))
-        .route(mcp_refusal::PATH, any(mcp::answer).layer(Extension(mcp)))
+        .route(
+            mcp_refusal::PATH,
+            any(mcp::answer).layer(Extension(mcp.clone())),
+        )
+        .route("/mcp/{name}", any(mcp::answer).layer(Extension(mcp)))
         .fallback(further)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn(write_refusal))

@@ -1,7 +1,5 @@
 //! Handles the requests of a client: listing tools, and calls.
 
-use std::sync::Arc;
-
 use http::HeaderMap;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::IdempotencyKey;
@@ -21,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::life::ConnectionLife;
-use crate::offer::Offer;
+use crate::offer::{Offer, ToolSelection};
 use crate::revision::Revision;
 use crate::settings::ServerSettings;
 use crate::writer::LossLog;
@@ -39,7 +37,7 @@ pub(crate) struct RequestHandler {
     pub(crate) loss_log: LossLog,
     pub(crate) life: ConnectionLife,
     pub(crate) options: TurnOptions,
-    pub(crate) patterns: Arc<[Arc<str>]>,
+    pub(crate) choice: ToolSelection,
     pub(crate) settings: ServerSettings,
     /// One permit for each concurrent call.
     pub(crate) turns: Semaphore,
@@ -47,7 +45,7 @@ pub(crate) struct RequestHandler {
 
 impl RequestHandler {
     async fn offer(&self) -> Offer {
-        Offer::from_tools(self.engine.tools(&self.options).await, &self.patterns)
+        self.choice.offer(self.engine.tools(&self.options).await)
     }
 
     /// Waits until the offered tools differ from the known ones. Without known ones, the present ones are known.
@@ -78,6 +76,7 @@ impl RequestHandler {
             request_headers::check_arguments(headers, schema, &arguments)
                 .map_err(|message| ErrorData::header_mismatch(message, None))?;
         }
+        let (own, arguments) = offer.resolve(tool, arguments);
         // The semaphore is never closed.
         let _turn = self.turns.acquire().await;
         let key = context.meta.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
@@ -89,15 +88,26 @@ impl RequestHandler {
                 None => Box::new(drop),
             },
         };
-        let direct_outcome = self
-            .engine
-            .call_offered_raw(&self.options, tool, call)
-            .await;
+        let direct_outcome = self.engine.call_offered_raw(&self.options, own, call).await;
         let revision = Revision::of(context.protocol_version().as_ref());
         let declares_structured = definition::output(tool, revision.legacy).is_some();
         let mut result = outcome::result(&direct_outcome, declares_structured, revision);
         result.meta = self.meta(revision.legacy);
         Ok(result.into())
+    }
+
+    /// A note on the tools of a selection that are left out; `None` if there are none.
+    async fn instructions(&self) -> Option<String> {
+        if !self.choice.is_selection() {
+            return None;
+        }
+        let withheld = self.offer().await.withheld;
+        let notes = withheld.iter().map(|tool| {
+            tracing::warn!(tool = tool.name, why = tool.reason, "a tool is left out");
+            format!("The tool `{}` is left out: {}.", tool.name, tool.reason)
+        });
+        let notes: Vec<String> = notes.collect();
+        (!notes.is_empty()).then(|| notes.join("\n"))
     }
 
     /// The server info in results, for revisions without a handshake.
@@ -134,10 +144,11 @@ impl ServerHandler for RequestHandler {
         mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        let result = self.negotiate_initialize(&request)?;
+        let mut result = self.negotiate_initialize(&request)?;
         // From here on, the negotiated revision counts instead of the requested one.
         request.protocol_version = result.protocol_version.clone();
         context.peer.set_peer_info(request);
+        result.instructions = self.instructions().await;
         Ok(result)
     }
 
@@ -146,7 +157,9 @@ impl ServerHandler for RequestHandler {
         _context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(DISCOVER_TTL))
+        let mut info = self.get_info();
+        info.instructions = self.instructions().await;
+        Ok(DiscoverResult::from_server_info(versions, info).with_ttl_ms(DISCOVER_TTL))
     }
 
     async fn list_tools(

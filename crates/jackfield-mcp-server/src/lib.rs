@@ -28,6 +28,7 @@
 //! | `request_headers` | the headers of a request over HTTP |
 //! | `handler` | handles requests: listing tools, and calls |
 //! | `offer` | selects the offered tools |
+//! | `selection` | tools under other names, with fixed arguments |
 //! | `definition`, `outcome` | converts tools and results to MCP |
 //! | `revision` | the features of the client's protocol revision |
 //! | `life` | ends all work when the connection ends |
@@ -41,6 +42,7 @@ mod offer;
 mod outcome;
 mod request_headers;
 mod revision;
+mod selection;
 mod server;
 mod settings;
 mod streamable;
@@ -48,6 +50,7 @@ mod transport;
 mod writer;
 
 pub use self::offer::{Offer, WithheldTool};
+pub use self::selection::SelectedTool;
 pub use self::server::ToolServer;
 pub use self::settings::ServerSettings;
 pub use self::streamable::{HttpReply, HttpService, MessageStream};

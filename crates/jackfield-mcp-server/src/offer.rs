@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
-use jackfield_domain::tool::{CatalogEntry, InputFormat, Permission, Safety};
+use jackfield_domain::tool::{CatalogEntry, InputFormat, Permission, Safety, ToolOrigin};
 use jackfield_engine::{ToolOffer, ToolboxProblem};
+use serde_json::{Map, Value};
+
+use crate::selection::SelectedTool;
 
 /// The tools of an engine, as the server offers them.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +18,8 @@ pub struct Offer {
     pub idle: Vec<Arc<str>>,
     /// The toolboxes whose tools are unavailable.
     pub problems: Vec<ToolboxProblem>,
+    /// The tools of a selection as they are, in the order of `tools`; empty without a selection.
+    selected: Vec<(SelectedTool, CatalogEntry)>,
     /// The tools that are left out for a reason that only their toolbox can remove.
     pub skipped: Vec<ToolboxProblem>,
     /// The offered tools, by name.
@@ -32,8 +37,32 @@ pub struct WithheldTool {
     pub reason: String,
 }
 
+/// Which tools of an engine are offered.
+#[derive(Clone, Debug)]
+pub(crate) enum ToolSelection {
+    /// Those that match one of these patterns.
+    Patterns(Arc<[Arc<str>]>),
+    /// These.
+    Tools(Arc<[SelectedTool]>),
+}
+
+impl ToolSelection {
+    /// The offer of these tools.
+    pub(crate) fn offer(&self, offered: ToolOffer) -> Offer {
+        match self {
+            Self::Patterns(patterns) => Offer::from_tools(offered, patterns),
+            Self::Tools(tools) => Offer::from_selection(offered, tools),
+        }
+    }
+
+    /// Whether the tools were named one by one.
+    pub(crate) const fn is_selection(&self) -> bool {
+        matches!(self, Self::Tools(_))
+    }
+}
+
 impl Offer {
-    pub(crate) fn from_tools(offered: ToolOffer, patterns: &[Arc<str>]) -> Self {
+    fn from_tools(offered: ToolOffer, patterns: &[Arc<str>]) -> Self {
         let mut offer = Self {
             problems: offered.problems,
             skipped: offered.skipped,
@@ -60,12 +89,70 @@ impl Offer {
         offer
     }
 
+    /// The tools of a selection. One that is not there is withheld.
+    fn from_selection(offered: ToolOffer, selection: &[SelectedTool]) -> Self {
+        let mut offer = Self {
+            problems: offered.problems,
+            skipped: offered.skipped,
+            ..Self::default()
+        };
+        for selected in selection {
+            let origin = &selected.origin;
+            let found = offered.catalog.iter().find(|tool| tool.origin == *origin);
+            let why = match found {
+                None => Some(offer.why_missing(origin)),
+                Some(tool) => reason(tool),
+            };
+            match (found, why) {
+                (Some(tool), None) => {
+                    offer.tools.push(selected.shown(tool));
+                    offer.selected.push((selected.clone(), tool.clone()));
+                }
+                (_, why) => offer.withheld.push(WithheldTool {
+                    name: selected.name.to_string(),
+                    reason: why.unwrap_or_default(),
+                }),
+            }
+        }
+        offer
+    }
+
+    /// Why a tool of a selection is not there: a problem of its toolbox, as with a changed definition, if one is
+    /// known.
+    fn why_missing(&self, origin: &ToolOrigin) -> String {
+        let mut problems = self.problems.iter().chain(&self.skipped);
+        let problem = problems.find(|problem| problem.toolbox == origin.toolbox);
+        let ToolOrigin { tool, toolbox } = origin;
+        match problem {
+            Some(problem) => format!(
+                "the tool `{toolbox}/{tool}` is not there: {}",
+                problem.message
+            ),
+            None => format!("the tool `{toolbox}/{tool}` is not there"),
+        }
+    }
+
+    /// A call as the tool itself takes it: the tool, and its arguments with the fixed ones.
+    pub(crate) fn resolve<'a>(
+        &'a self,
+        tool: &'a CatalogEntry,
+        arguments: Map<String, Value>,
+    ) -> (&'a CatalogEntry, Map<String, Value>) {
+        let name = &tool.definition.name;
+        let mut selected = self.selected.iter();
+        match selected.find(|(selected, _)| selected.name == *name) {
+            Some((selected, own)) => (own, selected.complete(arguments)),
+            None => (tool, arguments),
+        }
+    }
+
     /// A digest of what a list of the tools shows.
     pub(crate) fn fingerprint(&self) -> Digest {
         let mut bytes = Vec::new();
         for tool in &self.tools {
             bytes.extend_from_slice(tool.definition.name.as_str().as_bytes());
             bytes.extend_from_slice(tool.digest.as_bytes());
+            bytes.push(0);
         }
         Digest::of(&bytes)
     }

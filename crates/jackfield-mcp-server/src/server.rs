@@ -11,7 +11,8 @@ use tokio::sync::Semaphore;
 use crate::handler::RequestHandler;
 use crate::life::{ConnectionLife, LifeGuard};
 use crate::lines::Lines;
-use crate::offer::Offer;
+use crate::offer::{Offer, ToolSelection};
+use crate::selection::SelectedTool;
 use crate::settings::ServerSettings;
 use crate::transport::ClientPipes;
 use crate::writer::{ClientWriter, LossLog};
@@ -21,7 +22,7 @@ use crate::writer::{ClientWriter, LossLog};
 pub struct ToolServer {
     engine: Engine,
     options: TurnOptions,
-    patterns: Arc<[Arc<str>]>,
+    choice: ToolSelection,
     pub(crate) settings: ServerSettings,
 }
 
@@ -38,7 +39,7 @@ impl ToolServer {
         Self {
             engine,
             options,
-            patterns: Arc::new(["*".into()]),
+            choice: ToolSelection::Patterns(Arc::new(["*".into()])),
             settings: ServerSettings::default(),
         }
     }
@@ -47,9 +48,18 @@ impl ToolServer {
     /// patterns: `*` matches any text.
     #[must_use]
     pub fn offering<P: Into<Arc<str>>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
-        self.patterns = patterns.into_iter().map(Into::into).collect();
+        let patterns: Arc<[Arc<str>]> = patterns.into_iter().map(Into::into).collect();
         // Toolboxes without a matching tool are not asked.
-        self.options.server_tools = ServerTools::Only(self.patterns.to_vec());
+        self.options.server_tools = ServerTools::Only(patterns.to_vec());
+        self.choice = ToolSelection::Patterns(patterns);
+        self
+    }
+
+    /// Offers these tools alone, out of those that the options allow. One that is not there is left out, with a
+    /// note in the server's instructions.
+    #[must_use]
+    pub fn selecting(mut self, tools: impl IntoIterator<Item = SelectedTool>) -> Self {
+        self.choice = ToolSelection::Tools(tools.into_iter().collect());
         self
     }
 
@@ -62,7 +72,7 @@ impl ToolServer {
 
     /// The offered tools, and those that are not offered. Starts MCP servers where necessary.
     pub async fn offer(&self) -> Offer {
-        Offer::from_tools(self.engine.tools(&self.options).await, &self.patterns)
+        self.choice.offer(self.engine.tools(&self.options).await)
     }
 
     /// The handler of one connection's requests.
@@ -75,7 +85,7 @@ impl ToolServer {
             life,
             loss_log,
             options: self.options.clone(),
-            patterns: Arc::clone(&self.patterns),
+            choice: self.choice.clone(),
             settings: self.settings.clone(),
             turns: Semaphore::new(self.settings.most_calls),
         }

@@ -9,12 +9,13 @@ use jackfield_assembly::{
     OpenJournal, ProviderState, ResponsesSetting, ServeConfig, ServeLimits, ServerStatus,
     ServerToolbox, TokenEndpoint,
 };
+use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::Disconnect;
 use jackfield_gateway::{
     ApiKeys, AssistantConfig, Gateway, GatewayConfig, GatewayLimits, KeySummary, OpenEndpoint,
     PassthroughConfig, PassthroughUpstream, Principal, ProviderSummary, ServerDirectory,
-    ServerSummary, ServerSummaryState,
+    ServerSummary, ServerSummaryState, ToolSetEntry,
 };
 
 /// Makes the gateway.
@@ -93,6 +94,7 @@ pub(crate) fn gateway(
             .map(|(name, state)| (Arc::clone(name), provider(state)))
             .collect(),
         servers: Arc::new(ConfiguredServers(assembled.servers)),
+        tool_sets: tool_sets(serve),
         show_tools: serve.show_tools,
         stream_arguments: serve.stream_arguments,
         whole_replies: serve.whole_replies,
@@ -121,6 +123,22 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
         clients.push((digest?, client));
     }
     Ok(ApiKeys::new(clients))
+}
+
+/// The sets of tools for MCP clients. Their names were checked when they were read.
+fn tool_sets(serve: &ServeConfig) -> BTreeMap<Arc<str>, Vec<ToolSetEntry>> {
+    let sets = serve.tool_sets.iter().map(|(name, tools)| {
+        let tools = tools.iter().filter_map(|(name, tool)| {
+            Some(ToolSetEntry {
+                arguments: tool.arguments.clone(),
+                description: tool.description.clone(),
+                name: ToolName::parse(name).ok()?,
+                origin: tool.origin.clone(),
+            })
+        });
+        (Arc::clone(name), tools.collect())
+    });
+    sets.collect()
 }
 
 fn endpoint(endpoint: &TokenEndpoint) -> OpenEndpoint {

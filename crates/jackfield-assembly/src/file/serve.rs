@@ -12,7 +12,7 @@ use toml::de::DeValue;
 
 use crate::document::Section;
 use crate::endpoints::{self, TokenEndpoint};
-use crate::file::{Trust, trust_help};
+use crate::file::{Trust, tool_sets, trust_help};
 use crate::form::{self, ValueForm};
 use crate::place::ConfigProblem;
 use crate::serve::{
@@ -66,6 +66,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         whole_replies: form::flag(), "Whether replies are requested in one piece where no client streams";
     }
     limits(&mut serve.limits, section.section("limits"));
+    tool_sets::read(&mut serve.tool_sets, section.section("mcp"));
     tokens(serve, section.section("tokens"));
     section.finish();
 }

@@ -14,6 +14,7 @@ mod prices;
 mod registry;
 mod schema;
 mod servers;
+mod tool_sets;
 mod trust;
 mod upstreams;
 mod waiting;

@@ -124,10 +124,11 @@ fn what_the_schema_takes_the_reader_takes_and_the_other_way_round() {
     for (key, schema) in settings() {
         let kinds = kinds(&schema);
         let is_table = kinds.contains("object") && kinds.len() == 1;
-        // A web API is taken whole, and a keyword of its parameters is whatever JSON Schema says.
+        // A web API and a tool of a set are taken whole, and a keyword of its parameters is whatever JSON Schema says.
         // The path of a token's endpoint is no free name.
         let is_endpoint = key == "serve.tokens.NAME.endpoints.NAME";
-        let is_part = key.starts_with("web.tools.") || is_list(&key) || is_endpoint;
+        let is_whole = key.starts_with("web.tools.") || key.starts_with("serve.mcp.");
+        let is_part = is_whole || is_list(&key) || is_endpoint;
         if is_table || is_part || is_of_a_kind(&key, &known) {
             continue;
         }

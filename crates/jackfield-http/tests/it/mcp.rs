@@ -7,11 +7,11 @@ use axum::response::Response;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::tool::Safety;
+use jackfield_domain::tool::{Safety, ToolOrigin};
 use jackfield_engine::{Engine, ServerTools, ToolboxStatus, TurnOptions};
-use jackfield_gateway::{ApiKeys, Gateway, GatewayConfig, Principal};
+use jackfield_gateway::{ApiKeys, Gateway, GatewayConfig, Principal, ToolSetEntry};
 use jackfield_http::router;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedCall, ScriptedToolbox};
@@ -74,7 +74,18 @@ async fn ask(
     headers: &[(&str, &str)],
     body: impl Into<Body>,
 ) -> Response {
-    let mut request = Request::builder().method(method).uri("/mcp");
+    at(gateway, "/mcp", method, token, headers, body).await
+}
+
+async fn at(
+    gateway: &Gateway,
+    path: &str,
+    method: Method,
+    token: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> Response {
+    let mut request = Request::builder().method(method).uri(path);
     if !token.is_empty() {
         request = request.header("authorization", format!("Bearer {token}"));
     }
@@ -86,7 +97,17 @@ async fn ask(
 }
 
 /// Asks in the newest revision.
-async fn modern(gateway: &Gateway, token: &str, method: &str, mut params: Value) -> Response {
+async fn modern(gateway: &Gateway, token: &str, method: &str, params: Value) -> Response {
+    modern_at(gateway, "/mcp", token, method, params).await
+}
+
+async fn modern_at(
+    gateway: &Gateway,
+    path: &str,
+    token: &str,
+    method: &str,
+    mut params: Value,
+) -> Response {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -102,7 +123,15 @@ async fn modern(gateway: &Gateway, token: &str, method: &str, mut params: Value)
     if !name.is_empty() {
         headers.push(("mcp-name", &name));
     }
-    ask(gateway, Method::POST, token, &headers, body.to_string()).await
+    at(
+        gateway,
+        path,
+        Method::POST,
+        token,
+        &headers,
+        body.to_string(),
+    )
+    .await
 }
 
 async fn text(response: Response) -> String {
@@ -269,4 +298,42 @@ async fn a_client_that_listens_does_not_hold_the_end_up() {
     stream.read_to_end(&mut read).await.expect("an answer");
     let read = String::from_utf8_lossy(&read);
     assert!(read.contains("\"resultType\":\"complete\""), "{read}");
+}
+
+#[tokio::test]
+async fn a_set_of_tools_has_an_address_of_its_own_and_is_below_what_a_token_may_use() {
+    let tools = toolbox();
+    let entry = |name: &str, tool: &str| ToolSetEntry {
+        arguments: serde_json::Map::new(),
+        description: None,
+        name: ToolName::parse(name).expect("a name"),
+        origin: ToolOrigin {
+            tool: tool.into(),
+            toolbox: ToolboxId::parse("files").expect("an id"),
+        },
+    };
+    let gateway = gateway(&tools, |config| {
+        let set = vec![entry("look", "read"), entry("put", "write")];
+        config.tool_sets.insert("desk".into(), set);
+    });
+    for (token, names) in [
+        ("all", &["look", "put"][..]),
+        ("read", &["look"]),
+        ("none", &[]),
+    ] {
+        let listed = modern_at(&gateway, "/mcp/desk", token, "tools/list", json!({})).await;
+        let listed = json(listed).await;
+        let tools = listed["result"]["tools"].as_array().expect("tools");
+        let listed: Vec<&str> = tools
+            .iter()
+            .filter_map(|tool| tool["name"].as_str())
+            .collect();
+        assert_eq!(listed, names, "{token}");
+    }
+    let call = json!({ "name": "look", "arguments": {} });
+    let called = modern_at(&gateway, "/mcp/desk", "read", "tools/call", call).await;
+    assert!(text(called).await.contains("\"done\""));
+    let unknown = modern_at(&gateway, "/mcp/shelf", "all", "tools/list", json!({})).await;
+    assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
+    assert_eq!(json(unknown).await["error"]["code"], -32000);
 }

@@ -8,4 +8,5 @@ mod hostile;
 mod mapping;
 mod offering;
 mod rmcp_client;
+mod selecting;
 mod streamable;
