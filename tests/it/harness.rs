@@ -226,7 +226,7 @@ fn world() -> TempDir {
 }
 
 /// The binary beside the tests; `cargo test --workspace` builds it before they run.
-fn binary() -> PathBuf {
+pub(crate) fn binary() -> PathBuf {
     beside("jackfield", "jackfield-cli")
 }
 

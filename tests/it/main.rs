@@ -76,6 +76,7 @@ mod mcp_servers;
 mod mcp_sign_in;
 mod mcp_starting;
 mod models;
+mod notes;
 mod older;
 mod passthrough;
 mod pins;

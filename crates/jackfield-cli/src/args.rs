@@ -13,6 +13,7 @@ mod keys;
 mod man;
 mod mcp;
 mod models;
+mod notes_server;
 mod replay;
 #[cfg(feature = "serve")]
 mod serve;
@@ -41,6 +42,7 @@ pub use self::keys::Keys;
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpAdd, McpImport, McpServe};
 pub use self::models::{ModelsArgs, Providers};
+pub use self::notes_server::{NotesKind, NotesServer};
 pub use self::replay::ReplayArgs;
 #[cfg(feature = "serve")]
 pub use self::serve::Serve;
@@ -110,6 +112,9 @@ pub enum Command {
     /// List the models of the providers.
     #[command(after_help = models::MODELS_EXAMPLES)]
     Models(ModelsArgs),
+    /// Serve notes, private and shared, as an MCP server.
+    #[command(after_help = notes_server::EXAMPLES)]
+    NotesServer(NotesServer),
     /// List the providers: address, capabilities, key, reachability.
     #[command(after_help = models::PROVIDERS_EXAMPLES)]
     Providers(Providers),

@@ -15,6 +15,7 @@ pub mod keys;
 pub mod man;
 pub mod mcp;
 pub mod models;
+mod notes_server;
 mod patterns;
 mod printed;
 pub mod replay;
@@ -65,6 +66,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Keys(keys) => keys::run(&keys, registry),
         Command::Man(man) => man::run(&man),
         Command::Mcp(mcp) => mcp::run(mcp, registry).await,
+        Command::NotesServer(arguments) => notes_server::run(arguments).await,
         Command::Models(asked) => models::list(asked, registry).await,
         Command::Providers(asked) => models::providers(asked, registry).await,
         Command::Replay(asked) => replay::run(asked, registry).await,

@@ -6,6 +6,7 @@ mod calendar;
 mod clock;
 mod conversions;
 mod language;
+mod notes;
 mod places;
 mod small_talk;
 mod text;
@@ -81,6 +82,10 @@ pub fn reply(request: &ModelRequest) -> DemoReply {
 enum DemoTask {
     /// What this expression comes to.
     Calculate { expression: String },
+    /// Which notes there are, own ones or those of friends: the newest, or those about something.
+    ListNotes { query: Option<String>, shared: bool },
+    /// What this note says in full.
+    ReadNote { id: i64, shared: bool },
     /// What time or date it is, there, written like this.
     Tell {
         format: &'static str,
@@ -121,6 +126,8 @@ impl UserRequest {
                 tasks = find_tasks(&text);
             }
         }
+        let done = done_since(messages.get(start..).unwrap_or_default());
+        tasks.extend(notes::first(&text, &done));
         let language = messages
             .get(..=start)
             .unwrap_or_default()
@@ -129,7 +136,7 @@ impl UserRequest {
             .filter(|message| message.role == Role::User)
             .find_map(|message| Language::of(&text_of(Some(message))));
         Self {
-            done: done_since(messages.get(start..).unwrap_or_default()),
+            done,
             language: language.unwrap_or_default(),
             tasks,
             text,
@@ -159,6 +166,14 @@ impl DemoTask {
     const fn tool(&self) -> &'static str {
         match self {
             Self::Calculate { .. } => CALCULATOR,
+            Self::ListNotes { query, shared } => match (query, shared) {
+                (None, false) => "list_recent_notes",
+                (None, true) => "list_shared_notes",
+                (Some(_), false) => "search_notes",
+                (Some(_), true) => "search_shared_notes",
+            },
+            Self::ReadNote { shared: false, .. } => "get_note",
+            Self::ReadNote { shared: true, .. } => "get_shared_note",
             Self::Tell { .. } => CLOCK,
         }
     }
@@ -202,6 +217,11 @@ impl DemoTask {
     fn arguments(&self) -> Map<String, Value> {
         let fields = match self {
             Self::Calculate { expression } => vec![("expression", json!(expression))],
+            Self::ListNotes { query, .. } => {
+                let query = query.iter().map(|query| ("query", json!(query)));
+                query.collect()
+            }
+            Self::ReadNote { id, .. } => vec![("id", json!(id))],
             Self::Tell { format, zone } => {
                 let zone = zone.as_ref().map(|zone| ("timezone", json!(zone)));
                 zone.into_iter()
@@ -243,6 +263,7 @@ fn find_tasks(text: &str) -> Vec<DemoTask> {
         .chain(conversions::find(text))
         .map(|(at, expression)| (at, DemoTask::Calculate { expression }))
         .chain(clock::find(text, language))
+        .chain(notes::find(text, language))
         .chain(day.clone())
         .collect();
     found.sort_by_key(|(at, _)| *at);
@@ -305,9 +326,9 @@ fn narrow(c: char) -> char {
 /// Whether a tool is offered under this name, alone or after its toolbox's.
 fn is_named(offered: &str, name: &str) -> bool {
     offered == name
-        || offered
-            .strip_suffix(name)
-            .is_some_and(|toolbox| toolbox.ends_with("__"))
+        || offered.strip_suffix(name).is_some_and(|toolbox| {
+            toolbox.ends_with("__") || matches!(toolbox, "private_" | "shared_")
+        })
 }
 
 const CALCULATOR: &str = "calculator";

@@ -146,6 +146,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-mcp-server",
             "jackfield-record",
             "jackfield-server",
+            "jackfield-store-memory",
+            "jackfield-tools-notes",
         ],
     ),
     (
@@ -329,6 +331,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-provider-kit",
         ],
     ),
+    // The engine is for its tests: they call the tools as a model does.
+    (
+        "jackfield-tools-notes",
+        &["jackfield-domain", "jackfield-engine", "jackfield-ports"],
+    ),
     (
         "jackfield-tools-web",
         &[
@@ -360,7 +367,14 @@ const HOMES: &[(&str, &[&str])] = &[
             "jackfield-tools-mcp",
         ],
     ),
-    ("rusqlite", &["jackfield-benches", "jackfield-store-sqlite"]),
+    (
+        "rusqlite",
+        &[
+            "jackfield-benches",
+            "jackfield-store-sqlite",
+            "jackfield-tools-notes",
+        ],
+    ),
 ];
 
 /// The crates that serve below axum; the gateway's own connections are among them.

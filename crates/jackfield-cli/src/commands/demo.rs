@@ -32,7 +32,7 @@ pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
         "this is the demo model: it follows rules and knows no more than its tools; no key, no network",
     );
     render::remark(
-        "its tools are those of `jackfield mcp serve`, an MCP server in a process of its own",
+        "its tools are those of `jackfield mcp serve` and `jackfield notes-server`, MCP servers in processes of their own",
     );
     if !is_asked {
         render::remark(&format!("> {QUESTION}"));
@@ -53,13 +53,17 @@ pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
         model: brain::NAME.into(),
         provider: "claude".into(),
     };
-    let tools = tools()?;
-    config.options.policy.rules.push(PolicyRule {
-        pattern: format!("{}/*", tools.id).into(),
-        verdict: RuleVerdict::Allow,
-    });
+    for tools in [
+        server_of_tools(TOOLS, &["mcp", "serve", "--no-config"])?,
+        server_of_tools(NOTES, &["notes-server", "--samples"])?,
+    ] {
+        config.options.policy.rules.push(PolicyRule {
+            pattern: format!("{}/*", tools.id).into(),
+            verdict: RuleVerdict::Allow,
+        });
+        config.servers.insert(tools.id.clone(), tools);
+    }
     config.builtins = false;
-    config.servers.insert(tools.id.clone(), tools);
     if demo.bounds.no_tools {
         config.options.server_tools = ServerTools::None;
     }
@@ -88,13 +92,13 @@ pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
     .await
 }
 
-/// The built-in tools, as an MCP server in a separate process.
-fn tools() -> Result<McpServerEntry, CommandError> {
+/// Tools of this program, as an MCP server in a separate process.
+fn server_of_tools(id: &str, arguments: &[&str]) -> Result<McpServerEntry, CommandError> {
     let broken = |error: &(dyn std::error::Error + 'static)| {
         CommandError::new(Exit::Internal, "the demo's tools cannot be started").with_cause(error)
     };
-    let id = ToolboxId::parse(TOOLS).map_err(|error| broken(&error))?;
-    let arguments = ["mcp", "serve", "--no-config"];
+    let id = ToolboxId::parse(id).map_err(|error| broken(&error))?;
+    let arguments = arguments.iter().copied();
     let mut server =
         McpServerEntry::of_this_program(id, arguments).map_err(|error| broken(&error))?;
     // Without a prefix, as their own names are clear.
@@ -107,6 +111,9 @@ const QUESTION: &str = "What is 15% of 2500, and what time is it in Tokyo?";
 
 /// The variable of a dummy key.
 const KEY: &str = "JACKFIELD_DEMO_KEY";
+
+/// The id of the server of sample notes.
+const NOTES: &str = "demo-notes";
 
 /// The id of the tool server.
 const TOOLS: &str = "demo-tools";

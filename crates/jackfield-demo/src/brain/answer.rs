@@ -4,7 +4,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool_input::ToolInput;
 
 use super::language::Language;
-use super::{CALCULATOR, CLOCK, DemoResult, calendar, is_named, places, words};
+use super::{CALCULATOR, CLOCK, DemoResult, calendar, is_named, notes, places, words};
 
 /// What came of one call, in words. `text` is the question.
 pub(super) fn tell(language: Language, text: &str, done: &DemoResult) -> String {
@@ -37,6 +37,9 @@ pub(super) fn tell(language: Language, text: &str, done: &DemoResult) -> String 
         && argument("format") == Some(calendar::FORMAT)
         && let Some(answer) = calendar::answer(language, text, &said)
     {
+        return answer;
+    }
+    if let Some(answer) = notes::tell(language, name, &said) {
         return answer;
     }
     match asked {

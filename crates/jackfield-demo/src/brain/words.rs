@@ -2,7 +2,7 @@
 
 use super::language::Language::{self, Chinese, English, Russian};
 use super::small_talk::Topic;
-use super::{CALCULATOR, DemoCall, DemoTask, NAME, is_named};
+use super::{CALCULATOR, DemoCall, DemoTask, NAME, is_named, notes as notes_rules};
 
 /// What comes before the calls.
 pub(super) fn before_calls(language: Language, calls: &[DemoCall]) -> String {
@@ -10,6 +10,17 @@ pub(super) fn before_calls(language: Language, calls: &[DemoCall]) -> String {
         .iter()
         .filter(|call| is_named(call.tool.as_str(), CALCULATOR))
         .count();
+    if calls
+        .iter()
+        .all(|call| notes_rules::is_tool(call.tool.as_str()))
+    {
+        let text = match language {
+            English => "Let me look at the notes.",
+            Russian => "Сейчас посмотрю заметки.",
+            Chinese => "我来看一下笔记。",
+        };
+        return text.to_owned();
+    }
     let text = match language {
         English if sums == calls.len() => "Let me work that out.",
         English if sums == 0 => "Let me look at the clock.",
@@ -85,6 +96,19 @@ pub(super) fn until(language: Language, days: i64, date: &str) -> String {
         Chinese if days < 0 => format!("{date} 已经过去 {ago} 天。"),
         Chinese => format!("距离 {date} 还有 {days} 天。"),
     }
+}
+
+/// What notes there are: own ones, or those of friends.
+pub(super) fn notes(language: Language, shared: bool, said: &str) -> String {
+    let heading = match (language, shared) {
+        (English, false) => "Your notes:",
+        (English, true) => "Notes of friends:",
+        (Russian, false) => "Ваши заметки:",
+        (Russian, true) => "Заметки друзей:",
+        (Chinese, false) => "你的笔记：",
+        (Chinese, true) => "朋友的笔记：",
+    };
+    format!("{heading}\n{said}")
 }
 
 /// What another tool said.

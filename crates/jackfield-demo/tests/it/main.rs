@@ -5,6 +5,7 @@ mod clock;
 mod conversation;
 mod days;
 mod http;
+mod notes;
 mod phrasings;
 mod server;
 mod shown;

@@ -1,0 +1,319 @@
+//! The file of notes.
+//!
+//! Every entry of the index begins with its reader, so a search reads entries of this reader alone.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jackfield_domain::time::WallTime;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params, params_from_iter};
+use thiserror::Error;
+
+use crate::words::{self, Lookup};
+
+/// A file of notes. Clones share it, and so can other processes.
+#[derive(Clone, Debug)]
+pub struct Notebook(Arc<Mutex<Connection>>);
+
+/// A note that a person adds.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct NewNote {
+    /// The people who can read it besides its owner, by name.
+    pub shared_with: Vec<String>,
+    /// The text.
+    pub text: String,
+    /// The title.
+    pub title: String,
+}
+
+/// A note.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct StoredNote {
+    /// Its id.
+    pub id: i64,
+    /// Whose note it is.
+    pub owner: String,
+    /// The people who can read it besides its owner; empty for a reader who is not the owner.
+    pub shared_with: Vec<String>,
+    /// The text.
+    pub text: String,
+    /// The title.
+    pub title: String,
+    /// When it was last written.
+    pub updated: WallTime,
+}
+
+/// Which notes of all that a person can read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Scope {
+    /// The person's own.
+    Own,
+    /// Those that others have shared with the person.
+    Shared,
+    /// Those that this friend has shared with the person.
+    SharedBy(String),
+}
+
+/// Why a file of notes cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum NotebookError {
+    /// The file was written by a newer version.
+    #[error("a newer version wrote these notes: update Jackfield")]
+    Newer,
+    /// SQLite failed.
+    #[error("the file of notes cannot be used")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+impl Notebook {
+    /// Opens a file, and makes it if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`NotebookError`]
+    pub fn open(path: &Path) -> Result<Self, NotebookError> {
+        Self::prepared(Connection::open(path)?)
+    }
+
+    /// Notes in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`NotebookError`]
+    pub fn in_memory() -> Result<Self, NotebookError> {
+        Self::prepared(Connection::open_in_memory()?)
+    }
+
+    fn prepared(mut connection: Connection) -> Result<Self, NotebookError> {
+        connection.busy_timeout(BUSY)?;
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
+        let change = connection.transaction_with_behavior(IMMEDIATE)?;
+        let version: i64 = change.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        match version {
+            0 => change.execute_batch(SCHEMA)?,
+            VERSION => {}
+            _ => return Err(NotebookError::Newer),
+        }
+        change.commit()?;
+        Ok(Self(Arc::new(Mutex::new(connection))))
+    }
+
+    /// Adds a note of this person; gives its id. Blocks until it is on disk.
+    ///
+    /// # Errors
+    ///
+    /// [`NotebookError::Sqlite`]
+    pub fn add(&self, owner: &str, note: &NewNote, now: WallTime) -> Result<i64, NotebookError> {
+        let mut connection = self.lock();
+        let change = connection.transaction_with_behavior(IMMEDIATE)?;
+        let owner = person(&change, owner)?;
+        let now = now.as_millis();
+        change
+            .prepare_cached("INSERT INTO note (owner, title, text, updated) VALUES (?, ?, ?, ?)")?
+            .execute(params![owner, note.title, note.text, now])?;
+        let id = change.last_insert_rowid();
+        let mut readers = vec![owner];
+        for name in &note.shared_with {
+            let reader = person(&change, name)?;
+            if !readers.contains(&reader) {
+                readers.push(reader);
+            }
+        }
+        for reader in readers.iter().filter(|reader| **reader != owner) {
+            change
+                .prepare_cached("INSERT INTO share (reader, updated, note) VALUES (?, ?, ?)")?
+                .execute(params![reader, now, id])?;
+        }
+        let words = words::of_text(&format!("{}\n{}", note.title, note.text));
+        let mut index = change.prepare_cached("INSERT INTO word VALUES (?, ?, ?, ?)")?;
+        for reader in readers {
+            for word in &words {
+                index.execute(params![reader, reader != owner, word, id])?;
+            }
+        }
+        drop(index);
+        change.commit()?;
+        Ok(id)
+    }
+
+    /// The note of this id, if the person can read it in this scope.
+    ///
+    /// # Errors
+    ///
+    /// [`NotebookError::Sqlite`]
+    pub fn get(
+        &self,
+        reader: &str,
+        scope: &Scope,
+        id: i64,
+    ) -> Result<Option<StoredNote>, NotebookError> {
+        let notes = self.select(reader, scope, " AND note.id = ?", vec![id.into()], 1)?;
+        Ok(notes.into_iter().next())
+    }
+
+    /// The notes in this scope, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`NotebookError::Sqlite`]
+    pub fn recent(
+        &self,
+        reader: &str,
+        scope: &Scope,
+        most: usize,
+    ) -> Result<Vec<StoredNote>, NotebookError> {
+        self.select(reader, scope, "", Vec::new(), most)
+    }
+
+    /// The notes in this scope that have all words of a search, newest first; none for a search without a word.
+    ///
+    /// # Errors
+    ///
+    /// [`NotebookError::Sqlite`]
+    pub fn search(
+        &self,
+        reader: &str,
+        scope: &Scope,
+        search: &str,
+        most: usize,
+    ) -> Result<Vec<StoredNote>, NotebookError> {
+        let lookups = words::of_search(search);
+        if lookups.is_empty() {
+            return Ok(Vec::new());
+        }
+        let shared = *scope != Scope::Own;
+        let (mut condition, mut values) = (String::new(), Vec::new());
+        for lookup in lookups {
+            condition.push_str(
+                " AND note.id IN (SELECT word.note FROM word JOIN person ON person.id = word.reader \
+                 WHERE person.name = ? AND word.shared = ? AND ",
+            );
+            values.extend([Value::from(reader.to_owned()), Value::from(shared)]);
+            match lookup {
+                Lookup::Beginning(word) => {
+                    condition.push_str("word.word >= ? AND word.word < ?)");
+                    // No character comes after this one.
+                    let end = format!("{word}\u{10ffff}");
+                    values.extend([Value::from(word), Value::from(end)]);
+                }
+                Lookup::Word(word) => {
+                    condition.push_str("word.word = ?)");
+                    values.push(Value::from(word));
+                }
+            }
+        }
+        self.select(reader, scope, &condition, values, most)
+    }
+
+    /// Selects notes. Every query goes through here, and begins with its reader.
+    fn select(
+        &self,
+        reader: &str,
+        scope: &Scope,
+        condition: &str,
+        values: Vec<Value>,
+        most: usize,
+    ) -> Result<Vec<StoredNote>, NotebookError> {
+        let mut all = vec![Value::from(reader.to_owned())];
+        let from = match scope {
+            Scope::Own => OWN.to_owned(),
+            Scope::Shared => SHARED.to_owned(),
+            Scope::SharedBy(friend) => {
+                all.push(friend.clone().into());
+                format!("{SHARED} AND owner.name = ? COLLATE NOCASE")
+            }
+        };
+        all.extend(values);
+        all.push(i64::try_from(most).unwrap_or(i64::MAX).into());
+        let order = if *scope == Scope::Own {
+            "note.updated DESC, note.id DESC"
+        } else {
+            "share.updated DESC, note.id DESC"
+        };
+        let query = format!("{from}{condition} ORDER BY {order} LIMIT ?");
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&query)?;
+        let notes = statement.query_map(params_from_iter(all), read)?;
+        let mut notes = notes.collect::<Result<Vec<_>, _>>()?;
+        if *scope == Scope::Own {
+            for note in &mut notes {
+                let mut readers = connection.prepare_cached(READERS)?;
+                let names = readers.query_map([note.id], |row| row.get(0))?;
+                note.shared_with = names.collect::<Result<_, _>>()?;
+            }
+        }
+        Ok(notes)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The row of a person, which is made if there is none.
+fn person(change: &Transaction<'_>, name: &str) -> rusqlite::Result<i64> {
+    let found = change
+        .prepare_cached("SELECT id FROM person WHERE name = ?")?
+        .query_row([name], |row| row.get(0))
+        .optional()?;
+    if let Some(id) = found {
+        return Ok(id);
+    }
+    change
+        .prepare_cached("INSERT INTO person (name) VALUES (?)")?
+        .execute([name])?;
+    Ok(change.last_insert_rowid())
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
+    Ok(StoredNote {
+        id: row.get(0)?,
+        owner: row.get(1)?,
+        shared_with: Vec::new(),
+        text: row.get(3)?,
+        title: row.get(2)?,
+        updated: WallTime::from_millis(row.get(4)?),
+    })
+}
+
+/// How long another process may hold the file.
+const BUSY: Duration = Duration::from_secs(5);
+const IMMEDIATE: rusqlite::TransactionBehavior = rusqlite::TransactionBehavior::Immediate;
+const OWN: &str = "SELECT note.id, owner.name, note.title, note.text, note.updated \
+    FROM person AS owner JOIN note ON note.owner = owner.id WHERE owner.name = ?";
+const READERS: &str = "SELECT person.name FROM share JOIN person ON person.id = share.reader \
+    WHERE share.note = ? ORDER BY person.name";
+const SCHEMA: &str = "
+CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE note (
+    id INTEGER PRIMARY KEY,
+    owner INTEGER NOT NULL REFERENCES person (id),
+    title TEXT NOT NULL,
+    text TEXT NOT NULL,
+    updated INTEGER NOT NULL
+) STRICT;
+CREATE INDEX note_recent ON note (owner, updated, id);
+CREATE TABLE share (
+    reader INTEGER NOT NULL REFERENCES person (id),
+    updated INTEGER NOT NULL,
+    note INTEGER NOT NULL REFERENCES note (id),
+    PRIMARY KEY (reader, updated, note)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX share_note ON share (note, reader);
+CREATE TABLE word (
+    reader INTEGER NOT NULL,
+    shared INTEGER NOT NULL,
+    word TEXT NOT NULL,
+    note INTEGER NOT NULL,
+    PRIMARY KEY (reader, shared, word, note)
+) STRICT, WITHOUT ROWID;
+PRAGMA user_version = 1;
+";
+const SHARED: &str = "SELECT note.id, owner.name, note.title, note.text, note.updated \
+    FROM person AS reader JOIN share ON share.reader = reader.id JOIN note ON note.id = share.note \
+    JOIN person AS owner ON owner.id = note.owner WHERE reader.name = ?";
+/// The version of the file.
+const VERSION: i64 = 1;
