@@ -27,6 +27,7 @@ use crate::servers::{CommonSettings, ServerToolbox};
 use crate::surroundings::{Environment, read_small};
 use jackfield_engine::near::did_you_mean;
 
+mod internet;
 mod network;
 mod web_tools;
 
@@ -246,6 +247,7 @@ impl Registry {
             }
         }
         builder = web_tools::join(config, environment, builder, self.redact_details)?;
+        builder = internet::join(config, environment, builder)?;
         let is_there = |id: &_| {
             let own = self.toolboxes.iter().map(|toolbox| toolbox.id());
             let mut known = servers.iter().map(|server| &server.config.id).chain(own);

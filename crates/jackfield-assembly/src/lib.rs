@@ -95,7 +95,7 @@ pub use self::servers::{
 };
 pub use self::surroundings::{Environment, Surroundings};
 pub use self::values::{length_of_time, listen_address, size_in_bytes};
-pub use self::web::{Web, WebApi};
+pub use self::web::{EngineKind, Web, WebApi, WebSearch};
 pub use jackfield_engine::near::did_you_mean;
 pub use jackfield_tools_mcp::ServerFault;
 

@@ -5,19 +5,26 @@
 //! host or the fixed parts of the path. Requests go through the [guarded client](jackfield_provider_kit::guarded),
 //! which decides about the permitted destinations.
 //!
+//! [`InternetTools`] is another toolbox: a web search with one of four [engines](SearchEngine), and pages as text.
+//!
 //! This crate reads no environment variables and no files: the embedding program passes secrets as [`Header`]s.
 
 mod answer;
 mod arguments;
 mod config;
 mod hidden;
+mod internet;
+mod page;
 mod pointer;
 mod schema;
+mod search;
 mod template;
 mod tool;
 mod toolbox;
 
 pub use self::config::{BodyForm, Header, Parameter, ParameterPlace, ToolConfig, header_name};
+pub use self::internet::InternetTools;
+pub use self::search::SearchEngine;
 pub use self::template::{InvalidTemplate, Template, TemplateValueError};
 pub use self::tool::{ToolConfigError, WebTool};
 pub use self::toolbox::WebTools;

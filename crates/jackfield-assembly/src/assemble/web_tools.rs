@@ -68,7 +68,8 @@ pub(super) fn join(
     Ok(builder)
 }
 
-fn client(
+/// A client that reaches these destinations besides public ones.
+pub(super) fn client(
     config: &Config,
     allowed: Allowed,
     advised: bool,

@@ -9,6 +9,7 @@ use jackfield_tools_web::{
 };
 use serde_json::{Map, Value};
 use toml::de::DeValue;
+use url::Url;
 
 use crate::config::Config;
 use crate::document::{Section, TableEntry};
@@ -16,7 +17,7 @@ use crate::file::{Trust, trust_help};
 use crate::form::{self, ValueForm};
 use crate::place::{ConfigProblem, ValueSource};
 use crate::values::{any, filled, flag, text};
-use crate::web::{Web, WebApi};
+use crate::web::{EngineKind, Web, WebApi, WebSearch};
 use jackfield_engine::near::did_you_mean;
 
 /// Reads `[web]`. A tool replaces an earlier one of the same name entirely.
@@ -32,6 +33,14 @@ pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
         }
         web.prefix = Some(prefix);
     }
+    form::keys! { let section;
+        read_pages: form::flag(), "Whether models can read public pages as text";
+    }
+    if let Some((read_pages, place)) = read_pages {
+        own_only(&section, &place, trust);
+        web.read_pages = read_pages;
+    }
+    search(web, section.section("search"), trust);
     let tools = section.section("tools");
     section.finish();
     let names = tools.again();
@@ -54,6 +63,53 @@ pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
     {
         let message = format!("there are more than {LIMIT} web APIs");
         names.problem(ConfigProblem::new(place, message));
+    }
+}
+
+/// Reads `[web.search]`.
+fn search(web: &mut Web, mut section: Section<'_>, trust: Trust) {
+    let first = section.first_place();
+    if let Some(place) = &first {
+        own_only(&section, place, trust);
+    }
+    let engines = [
+        ("brave", EngineKind::Brave),
+        ("searxng", EngineKind::SearXng),
+        ("serpapi", EngineKind::SerpApi),
+        ("tavily", EngineKind::Tavily),
+    ];
+    let address = |value: &DeValue<'_>| {
+        let text = filled(value)?;
+        let url = Url::parse(&text).map_err(|error| error.to_string())?;
+        if matches!(url.scheme(), "http" | "https") {
+            Ok(url)
+        } else {
+            Err("an address with http:// or https:// is expected".to_owned())
+        }
+    };
+    form::keys! { let section;
+        engine: form::one_of(&engines), "The search engine";
+        api_key_env: form::filled("TAVILY_API_KEY"), "The environment variable with its key";
+        url: form::of(ValueForm::Text("http://localhost:8888"), address), "The address of a SearXNG server, or of a proxy";
+    }
+    section.finish();
+    let (Some(place), Some((engine, _))) = (first, engine) else {
+        return;
+    };
+    web.search = Some(WebSearch {
+        engine,
+        key_env: api_key_env.map(|(name, _)| name),
+        place,
+        url: url.map(|(url, _)| url),
+    });
+}
+
+/// Refuses a setting that only the user's own files may have.
+fn own_only(section: &Section<'_>, place: &ValueSource, trust: Trust) {
+    if trust == Trust::Found {
+        let help = trust_help(place);
+        let message = "a file that was merely found gives models no access to the internet";
+        section.problem(ConfigProblem::new(place.clone(), message).with_help(help));
     }
 }
 

@@ -6,6 +6,7 @@ mod compaction;
 mod documented;
 mod explain;
 mod foreign;
+mod internet;
 mod layers;
 mod openai;
 #[cfg(unix)]

@@ -11,5 +11,6 @@ mod answers;
 mod calls;
 mod config;
 mod contract;
+mod internet;
 mod template;
 mod world;
