@@ -88,6 +88,7 @@ mod released;
 mod replaying;
 mod retrying;
 mod room;
+mod routes;
 mod second_messages;
 mod serving;
 mod sessions;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
@@ -14,12 +13,13 @@ use jackfield_provider_kit::transport::Transport;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
 
+use self::switch::switch;
 use crate::assistants::ConfiguredAssistant;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderPassthrough};
 use crate::endpoints;
 use crate::factory::{ProviderFactory, ProviderSettings};
 use crate::keyring::Keyring;
-use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
+use crate::place::{ConfigError, ConfigProblem, Origin};
 use crate::preferred::is_vendor;
 use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 use crate::registry::Registry;
@@ -29,6 +29,7 @@ use jackfield_engine::near::did_you_mean;
 
 mod internet;
 mod network;
+mod switch;
 mod web_tools;
 
 /// An engine with the default options of its turns.
@@ -69,9 +70,10 @@ pub struct Prepared {
 }
 
 impl Assembly {
-    /// Switches later turns to this model, with the configured extensions of its dialect. Other options stay as
-    /// they are.
-    pub fn switch(&mut self, config: &Config, model: ModelRef) {
+    /// Switches later turns to this model, or to a route with this model's options, with the configured extensions of
+    /// its dialect. Other options stay as they are.
+    pub fn switch(&mut self, config: &Config, model: ModelRef, route: Option<Arc<str>>) {
+        self.options.route = route;
         let always = &config.options.settings.extensions;
         switch(
             &mut self.options,
@@ -126,21 +128,6 @@ impl Prepared {
     }
 }
 
-/// Switches the options to this model, with the configured extensions of its dialect.
-fn switch(
-    options: &mut TurnOptions,
-    dialects: &BTreeMap<Arc<str>, Arc<str>>,
-    (always, extensions): (&[Extension], &[(Extension, ValueSource)]),
-    model: ModelRef,
-) {
-    let dialect = dialects.get(&model.provider);
-    let extensions = extensions.iter().map(|(extension, _)| extension);
-    let dialect_extensions = extensions.filter(|extension| Some(&extension.dialect) == dialect);
-    let always = always.iter();
-    options.settings.extensions = always.chain(dialect_extensions).cloned().collect();
-    options.model = model;
-}
-
 impl Registry {
     /// Builds the engine with all configured providers, the built-in tools, the program's own toolboxes, the MCP
     /// servers, the web APIs, and a journal in memory. To use another journal, set it [before the engine is
@@ -181,6 +168,7 @@ impl Registry {
         options.prices = Arc::new(config.prices());
         options.windows = Arc::new(config.windows.clone());
         let (mut keys_found, mut providers) = (BTreeSet::new(), BTreeMap::new());
+        let mut capabilities = BTreeMap::new();
         let mut upstreams = BTreeMap::new();
         for (name, provider) in &config.providers {
             if provider.is_default() && !self.providers.contains_key(name) {
@@ -191,6 +179,7 @@ impl Registry {
                 Ok(built) => {
                     let owner = built.model.state_owner(&options.model.model);
                     dialects.insert(Arc::clone(name), Arc::clone(&owner.dialect));
+                    capabilities.insert(Arc::clone(name), built.model.capabilities());
                     builder = builder.model(Arc::clone(name), built.model);
                     if let Some(upstream) = built.upstream {
                         upstreams.insert(Arc::clone(name), upstream);
@@ -217,6 +206,9 @@ impl Registry {
                 }
                 Err(more) => problems.extend(more),
             }
+        }
+        for (name, route) in &config.routes {
+            builder = builder.route(route.route(name, &capabilities));
         }
         problems.extend(unknown_dialects(config, &dialects));
         let known: Vec<&str> = config.providers.keys().map(|name| &**name).collect();

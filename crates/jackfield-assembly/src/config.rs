@@ -1,5 +1,7 @@
 //! The effective configuration, from files, environment and flags.
 
+mod routes;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
@@ -23,6 +25,7 @@ use crate::journal::JournalConfig;
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::presets::PRESETS;
 use crate::prices::{self, CURRENCY, Prices};
+use crate::routes::ConfiguredRoute;
 use crate::serve::ServeConfig;
 use crate::servers::McpServerEntry;
 use crate::values::parse_model;
@@ -73,6 +76,8 @@ pub struct Config {
     /// The raw values of files, environment and flags, by key, with their sources. Show them through
     /// [`Config::explain`], which redacts secrets.
     pub(crate) raw_values: ConfiguredValues,
+    /// The routes, by name.
+    pub routes: BTreeMap<Arc<str>, ConfiguredRoute>,
     /// The gateway.
     pub serve: ServeConfig,
     /// The MCP servers, by id.
@@ -185,6 +190,7 @@ impl Default for Config {
             providers: providers.collect(),
             remarks: Vec::new(),
             raw_values: ConfiguredValues::default(),
+            routes: BTreeMap::new(),
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             start_wait: START_WAIT,
@@ -223,6 +229,11 @@ impl Config {
             let help = "`jackfield ask` and `jackfield chat` take it with `--model`, and clients of the gateway by name";
             return Err(ConfigProblem::new(place.clone(), message).with_help(help));
         }
+        if self.routes.contains_key(name) {
+            let message = format!("`{name}` is a route, not a model");
+            let help = "name a model here: an alias, or provider/model";
+            return Err(ConfigProblem::new(place.clone(), message).with_help(help));
+        }
         let Some(model) = parse_model(name) else {
             // A file is also read where other models are known.
             if !matches!(place.origin, Origin::File(_))
@@ -231,6 +242,7 @@ impl Config {
                 return Ok(model);
             }
             let known = self.aliases.keys().chain(self.assistants.keys());
+            let known = known.chain(self.routes.keys());
             let known: Vec<&Arc<str>> = known.collect();
             let hint = did_you_mean(name, &known);
             let problem =
@@ -295,10 +307,15 @@ impl Config {
                 let problem = ConfigProblem::new(assistant.place.clone(), message);
                 problems.push(problem.with_help(help));
             }
-            let model = models.get(name);
-            match model.map(|(model, place)| self.model(model, place)) {
-                None => assistant.options.model = self.options.model.clone(),
-                Some(Ok(model)) => assistant.options.model = model,
+            let named = models.get(name);
+            let named = named.map(|(model, place)| self.named_model(model, place));
+            let options = &mut assistant.options;
+            match named {
+                None => {
+                    options.model = self.options.model.clone();
+                    options.route.clone_from(&self.options.route);
+                }
+                Some(Ok((model, route))) => (options.model, options.route) = (model, route),
                 Some(Err(problem)) => problems.push(problem),
             }
         }

@@ -4,6 +4,7 @@ mod assistants;
 mod extensions;
 mod providers;
 mod response_format;
+mod routes;
 mod sections;
 mod serve;
 mod tool_sets;
@@ -137,7 +138,7 @@ pub fn keys() -> Vec<String> {
 /// Every key that the readers know, in their order, with `NAME` for free names.
 pub(crate) fn known() -> Vec<AskedKey> {
     let sample = "[aliases]\nNAME = \"a/b\"\n[assistants.NAME]\n[models.NAME]\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
-                  [policy.unknown_of]\nNAME = \"ask\"\n[serve.mcp.NAME.tools.NAME.arguments]\nNAME = 0\n\
+                  [policy.unknown_of]\nNAME = \"ask\"\n[routes.NAME]\n[serve.mcp.NAME.tools.NAME.arguments]\nNAME = 0\n\
                   [serve.tokens.NAME.endpoints]\nNAME = \"a\"\n\
                   [web.tools.NAME.headers]\nNAME = \"\"\n[web.tools.NAME.parameters.NAME]\n";
     read(
@@ -181,6 +182,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     windows::read(&mut config.windows, root.section("models"));
     sections::prices(&mut config.prices, root.section("prices"), trust);
     providers::read(&mut config.providers, root.section("providers"), trust);
+    routes::read(&mut config.routes, root.section("routes"), trust);
     system(config, root.section("system"));
     sections::approvals(&mut config.approvals, root.section("approvals"), trust);
     sections::budget(config, root.section("budget"));

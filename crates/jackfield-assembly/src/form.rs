@@ -122,6 +122,8 @@ pub(crate) enum ValueForm {
     Size(&'static str),
     /// A strictness.
     Strict,
+    /// The targets of a route.
+    Targets,
     /// A string.
     Text(&'static str),
     /// Several strings.
@@ -183,6 +185,29 @@ impl ValueForm {
                 { "type": "string", "pattern": "^[0-9]+ ?([kKmMgG][iI]?)?[bB]?$" },
             ], "examples": [example, 4096] }),
             Self::Strict => json!({ "enum": ["cosmetic", "cost", "quality", "meaning", false] }),
+            Self::Targets => json!({
+                "type": "array",
+                "items": { "oneOf": [
+                    { "type": "string", "minLength": 1 },
+                    {
+                        "type": "object",
+                        "properties": {
+                            "audio": { "type": "boolean" },
+                            "documents": { "type": "boolean" },
+                            "first_byte": { "type": "string", "examples": ["20s"] },
+                            "images": { "type": "boolean" },
+                            "model": { "type": "string", "minLength": 1 },
+                            "tier": { "type": "integer", "minimum": 0 },
+                            "tools": { "type": "boolean" },
+                            "weight": { "type": "integer", "minimum": 1, "maximum": 1_000_000 },
+                        },
+                        "required": ["model"],
+                        "additionalProperties": false,
+                    },
+                ] },
+                "maxItems": 32,
+                "examples": [["claude/claude-opus-5-5"]],
+            }),
             Self::Text(example) => json!({ "type": "string", "examples": [example] }),
             Self::Texts(example) => json!({
                 "type": "array", "items": { "type": "string" }, "examples": [[example]],

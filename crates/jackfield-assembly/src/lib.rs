@@ -47,6 +47,8 @@ mod quirks;
 mod redact;
 mod registry;
 mod replaced_file;
+mod routes;
+mod running_gateway;
 mod schema;
 mod searched_files;
 mod serve;
@@ -82,6 +84,8 @@ pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 pub use self::preferred::preferred_models;
 pub use self::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 pub use self::registry::Registry;
+pub use self::routes::{ConfiguredRoute, ConfiguredTarget};
+pub use self::running_gateway::{GatewayNotAsked, ask_gateway};
 pub use self::schema::servers_schema;
 pub use self::searched_files::{FileState, SearchedFile, searched_files};
 pub use self::serve::{

@@ -96,13 +96,17 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     } = draft;
     let assistants = file::assistants(&assistant_files, &config);
     config.assistants = assistants.by_name;
+    problems.extend(config.resolve_routes());
     let assistant = chosen_assistant(&config, flags, &model);
     // An assistant that a flag names has the configured model, unless it has one of its own.
     let is_named = flags.model.is_some() && assistant.is_some();
     let model = if is_named { configured_model } else { model };
     match model.filter(|(name, _)| assistant.as_ref() != Some(name)) {
-        Some((name, place)) => match config.model(&name, &place) {
-            Ok(model) => (config.options.model, config.model_place) = (model, place),
+        Some((name, place)) => match config.named_model(&name, &place) {
+            Ok((model, route)) => {
+                (config.options.model, config.model_place) = (model, place);
+                config.options.route = route;
+            }
             Err(problem) => problems.push(problem),
         },
         None => use_model_with_key(&mut config, surroundings),

@@ -15,6 +15,7 @@ mod mcp;
 mod models;
 mod notes_server;
 mod replay;
+mod routes;
 #[cfg(feature = "serve")]
 mod serve;
 pub mod sessions;
@@ -44,6 +45,7 @@ pub use self::mcp::{Mcp, McpAdd, McpImport, McpServe};
 pub use self::models::{ModelsArgs, Providers};
 pub use self::notes_server::{NotesKind, NotesServer};
 pub use self::replay::ReplayArgs;
+pub use self::routes::RoutesArgs;
 #[cfg(feature = "serve")]
 pub use self::serve::Serve;
 pub use self::sessions::SessionsCommand;
@@ -121,6 +123,9 @@ pub enum Command {
     /// Replay a recorded session offline and report differences.
     #[command(after_help = with_exit_codes(replay::EXAMPLES))]
     Replay(ReplayArgs),
+    /// List the routes, with the state of each target in the running gateway.
+    #[command(after_help = routes::EXAMPLES)]
+    Routes(RoutesArgs),
     /// Run the gateway: OpenAI- and Anthropic-compatible APIs in front of any provider.
     #[cfg(feature = "serve")]
     #[command(after_help = with_exit_codes(serve::EXAMPLES))]

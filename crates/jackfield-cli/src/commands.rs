@@ -19,6 +19,7 @@ mod notes_server;
 mod patterns;
 mod printed;
 pub mod replay;
+pub mod routes;
 #[cfg(feature = "serve")]
 pub mod serve;
 mod servers;
@@ -70,6 +71,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Models(asked) => models::list(asked, registry).await,
         Command::Providers(asked) => models::providers(asked, registry).await,
         Command::Replay(asked) => replay::run(asked, registry).await,
+        Command::Routes(asked) => routes::run(asked, registry).await,
         #[cfg(feature = "serve")]
         Command::Serve(serve) => serve::run(serve, registry).await,
         Command::Sessions(sessions) => sessions::run(sessions, registry).await,

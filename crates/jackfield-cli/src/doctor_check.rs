@@ -36,6 +36,8 @@ pub enum Area {
     Providers,
     /// The configured models.
     Models,
+    /// The routes.
+    Routes,
     /// The MCP servers.
     Servers,
     /// The tools offered to a model, and the limits of a turn.
@@ -166,6 +168,7 @@ impl Area {
             Self::Folders => "folders",
             Self::Keys => "keys",
             Self::Models => "models",
+            Self::Routes => "routes",
             Self::Providers => "providers",
             Self::Servers => "servers",
             Self::Sessions => "sessions",
@@ -186,7 +189,7 @@ impl Area {
             | Self::Terminal
             | Self::Tools
             | Self::Version => Exit::Configuration,
-            Self::Models | Self::Providers => Exit::Provider,
+            Self::Models | Self::Providers | Self::Routes => Exit::Provider,
             Self::Servers => Exit::Server,
         }
     }

@@ -118,7 +118,8 @@ impl Exit {
     const fn of_failure(failure: &ModelFailure) -> Self {
         match failure.kind {
             ModelFailureKind::Unauthenticated => Self::Configuration,
-            ModelFailureKind::ContextTooLong { .. }
+            ModelFailureKind::ContentFilter
+            | ModelFailureKind::ContextTooLong { .. }
             | ModelFailureKind::Forbidden
             | ModelFailureKind::Interrupted
             | ModelFailureKind::InvalidRequest

@@ -37,7 +37,8 @@ pub(crate) fn from_detail(detail: &ErrorDetail, phase: Phase) -> ModelFailure {
 #[must_use]
 pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorBody) {
     let (status, kind) = match failure.kind {
-        ModelFailureKind::ContextTooLong { .. }
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => (400, "invalid_request_error"),
@@ -69,7 +70,7 @@ pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorB
 /// The kind of a failure: by the error's type, which is more specific, then by the status. A status overrides types
 /// that servers and proxies use for any error.
 fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
-    if is_spend_limit(detail) {
+    if is_out_of_use(detail) {
         return ModelFailureKind::Forbidden;
     }
     let status = status.filter(|status| *status >= 400);
@@ -107,9 +108,11 @@ fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
     kind
 }
 
-/// A spending limit, which is reset on a fixed day and not after a while.
-fn is_spend_limit(detail: &ErrorDetail) -> bool {
-    code(detail).is_some_and(|code| code.ends_with("_spend_limit_reached"))
+/// An account that cannot be used, whatever the status is: a spending limit, which is reset on a fixed day and not
+/// after a while, or a decision about its billing.
+fn is_out_of_use(detail: &ErrorDetail) -> bool {
+    let is_listed = |code: &str| OUT_OF_USE.contains(&code);
+    code(detail).is_some_and(|code| code.ends_with("_spend_limit_reached") || is_listed(code))
 }
 
 fn code(detail: &ErrorDetail) -> Option<&str> {
@@ -122,7 +125,7 @@ fn advice<'h>(
     detail: &ErrorDetail,
     header: impl Fn(&str) -> Option<&'h str>,
 ) -> RetryAdvice {
-    let default = if is_spend_limit(detail) {
+    let default = if is_out_of_use(detail) {
         RetryAdvice::Never
     } else {
         kind.default_advice()
@@ -136,3 +139,10 @@ fn message(status: Option<u16>, detail: &ErrorDetail) -> String {
     let code = code(detail).unwrap_or_default();
     failure::message(&detail.message, &[&status, &detail.kind, code])
 }
+
+/// Codes for accounts that cannot be used (types of the SDK `anthropic` 1.13.0, 2026-11-23).
+const OUT_OF_USE: [&str; 3] = [
+    "linked_organization_billing_unavailable",
+    "organization_on_hold",
+    "user_profile_billing_not_authorized",
+];

@@ -57,7 +57,8 @@ pub fn too_long(message: &str) -> Option<TokenCounts> {
 #[must_use]
 pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
     match known {
-        ModelFailureKind::Forbidden
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::Forbidden
         | ModelFailureKind::RateLimited
         | ModelFailureKind::Unauthenticated
         | ModelFailureKind::UnusableReply => known,

@@ -173,6 +173,11 @@ pub enum ServeErrorKind {
     /// It contradicts an earlier request: another result for a call that has one, or another body with the same
     /// idempotency key.
     Conflict,
+    /// No target of the route answered.
+    Exhausted {
+        /// The delay before a retry, in seconds.
+        retry_after: u64,
+    },
     /// The caller lacks the permission.
     Forbidden,
     /// Jackfield itself failed.
@@ -228,11 +233,13 @@ impl ServeErrorKind {
             Self::Cancelled => "turn_cancelled",
             Self::ClientExpired => "client_tool_expired",
             Self::Conflict => "conflict",
+            Self::Exhausted { .. } => "route_exhausted",
             Self::Forbidden => "permission_denied",
             Self::Internal => "internal_error",
             Self::Invalid => "invalid_request",
             Self::LimitReached => "limit_reached",
             Self::Model(failure) => match failure.kind {
+                ModelFailureKind::ContentFilter => "content_filter",
                 ModelFailureKind::ContextTooLong { .. } => "context_too_long",
                 ModelFailureKind::Forbidden => "provider_refuses_access",
                 ModelFailureKind::Interrupted => "provider_broke_off",
@@ -275,6 +282,7 @@ impl ServeErrorKind {
     pub fn may_pass_later(&self) -> bool {
         match self {
             Self::Busy
+            | Self::Exhausted { .. }
             | Self::Internal
             | Self::TooMany { .. }
             | Self::TooSlow
@@ -306,7 +314,9 @@ impl ServeErrorKind {
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Model(failure) => crate::failure::retry_after(failure),
-            Self::TooMany { retry_after } => Some(Duration::from_secs(*retry_after)),
+            Self::Exhausted { retry_after } | Self::TooMany { retry_after } => {
+                Some(Duration::from_secs(*retry_after))
+            }
             Self::Unavailable => Some(RETRY_DELAY),
             Self::Busy
             | Self::Cancelled

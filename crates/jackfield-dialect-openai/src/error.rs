@@ -44,6 +44,7 @@ pub fn from_detail(detail: &ErrorDetail, phase: Phase) -> ModelFailure {
 #[must_use]
 pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
     let (status, kind, code) = match failure.kind {
+        ModelFailureKind::ContentFilter => (400, "invalid_request_error", Some("content_filter")),
         ModelFailureKind::ContextTooLong { .. } => (
             400,
             "invalid_request_error",

@@ -45,6 +45,7 @@ fn classify(error: &ServeError) -> (u16, &'static str, &'static str) {
             (409, REQUEST, own)
         }
         ServeErrorKind::ClientExpired | ServeErrorKind::TooSlow => (408, REQUEST, own),
+        ServeErrorKind::Exhausted { .. } => (503, SERVER, own),
         ServeErrorKind::Forbidden => (403, "permission_error", own),
         ServeErrorKind::Internal => (500, SERVER, own),
         ServeErrorKind::Invalid
@@ -73,6 +74,7 @@ fn classify(error: &ServeError) -> (u16, &'static str, &'static str) {
 /// A failure of the provider. The client cannot fix our key or the connection, so such failures are server errors.
 const fn model(kind: ModelFailureKind, own: &'static str) -> (u16, &'static str, &'static str) {
     match kind {
+        ModelFailureKind::ContentFilter => (400, REQUEST, "content_filter"),
         ModelFailureKind::ContextTooLong { .. } => (400, REQUEST, "context_length_exceeded"),
         ModelFailureKind::Forbidden
         | ModelFailureKind::Interrupted

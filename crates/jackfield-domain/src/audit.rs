@@ -6,11 +6,14 @@
 use std::sync::Arc;
 
 use crate::block::ToolCall;
-use crate::fact::{CallEnd, Envelope, TurnEnd};
+use crate::fact::{CallEnd, Envelope, ModelCallEnd, TurnEnd};
+use crate::failure::ModelFailure;
 use crate::ids::{IdempotencyKey, ModelAttempt, TurnId, WaitId};
 use crate::late::LateOutcome;
 use crate::outcome::ToolResult;
 use crate::policy;
+use crate::request::ModelRef;
+use crate::target::TargetChoice;
 use crate::time::WallTime;
 use crate::tool::{Permission, ToolOrigin};
 use crate::tool_input::{JsonInput, ToolInput};
@@ -45,6 +48,27 @@ pub enum AuditEntry {
         /// The usage.
         usage: Usage,
     },
+    /// A route chose the target of a model call.
+    Target(Box<AuditedTarget>),
+}
+
+/// A model call at a target that a route chose, or fell back to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditedTarget {
+    /// When the call began.
+    pub at: WallTime,
+    /// The attempt.
+    pub attempt: ModelAttempt,
+    /// Why, and the breakers that were not closed.
+    pub choice: Arc<TargetChoice>,
+    /// The failure of the attempt before it, if it follows one.
+    pub failure: Option<ModelFailure>,
+    /// The model.
+    pub model: ModelRef,
+    /// The route, if the turn's targets came from one.
+    pub route: Option<Arc<str>>,
+    /// The turn.
+    pub turn: TurnId,
 }
 
 /// A tool call, from the model's request to the last event about it.
@@ -187,6 +211,7 @@ pub fn entries(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
     let mut entries = Vec::new();
     for turn in &log.turns {
         let mut calls = turn.calls.iter();
+        let mut failure = None;
         for entry in &turn.entries {
             match entry {
                 LogEntry::Compacted { .. } => {}
@@ -197,6 +222,7 @@ pub fn entries(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
                     usage: *usage,
                 }),
                 LogEntry::Reply { reply, .. } => {
+                    failure = None;
                     let requested = calls.by_ref().take(reply.message.calls().count());
                     let audited = requested.map(|call| AuditedCall::new(turn, call));
                     entries.extend(audited.map(|call| AuditEntry::Call(Box::new(call))));
@@ -210,9 +236,29 @@ pub fn entries(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
                     cause: *cause,
                     turn: turn.turn.clone(),
                 }),
+                LogEntry::ModelCallEnded { why, .. } => {
+                    failure = match why {
+                        ModelCallEnd::Failed(failure) => Some(failure.clone()),
+                        ModelCallEnd::Cancelled | ModelCallEnd::Lost => None,
+                    };
+                }
+                LogEntry::TargetChosen {
+                    at,
+                    attempt,
+                    choice,
+                    model,
+                    target: _,
+                } => entries.push(AuditEntry::Target(Box::new(AuditedTarget {
+                    at: *at,
+                    attempt: *attempt,
+                    choice: Arc::clone(choice),
+                    failure: failure.take(),
+                    model: model.clone(),
+                    route: turn.setup.route.clone(),
+                    turn: turn.turn.clone(),
+                }))),
                 LogEntry::CallClosed { .. }
                 | LogEntry::CallLost { .. }
-                | LogEntry::ModelCallEnded { .. }
                 | LogEntry::Resumed { .. }
                 | LogEntry::TurnEnded { .. } => {}
             }

@@ -21,6 +21,8 @@ pub struct ModelFailure {
 /// The kind of a model call's failure.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ModelFailureKind {
+    /// The provider's content filter refused the request, or the reply.
+    ContentFilter,
     /// The request is longer than the model's context.
     ContextTooLong {
         /// How many tokens fit, if known.
@@ -98,7 +100,8 @@ impl ModelFailureKind {
             | Self::Timeout
             | Self::Transport
             | Self::UnusableReply => RetryAdvice::Backoff,
-            Self::ContextTooLong { .. }
+            Self::ContentFilter
+            | Self::ContextTooLong { .. }
             | Self::Forbidden
             | Self::InvalidRequest
             | Self::ModelNotFound
@@ -136,7 +139,8 @@ impl ModelFailure {
                 | ModelFailureKind::Transport
                 | ModelFailureKind::UnusableReply => true,
                 // The request was rejected, or something other than the provider answered.
-                ModelFailureKind::ContextTooLong { .. }
+                ModelFailureKind::ContentFilter
+                | ModelFailureKind::ContextTooLong { .. }
                 | ModelFailureKind::Forbidden
                 | ModelFailureKind::InvalidRequest
                 | ModelFailureKind::ModelNotFound

@@ -39,6 +39,7 @@ pub mod reply;
 pub mod request;
 pub mod restrictions;
 pub mod round_break;
+pub mod routing;
 pub mod rules;
 pub mod schema;
 pub mod send_message;

@@ -24,7 +24,8 @@ use crate::ids::SessionId;
 use crate::send_message::SendMessageUseCase;
 use crate::session::Session;
 use crate::setup::TurnBase;
-use crate::time::{MonoTime, Now};
+use crate::target::BreakerSnapshot;
+use crate::time::MonoTime;
 use crate::tool_loop::{Input, LOOP_VERSION, LiveState, Step, ToolLoop};
 use crate::wait::{Delivery, DeliveryBody, WaitEnd};
 
@@ -171,9 +172,11 @@ impl<'a> Replay<'a> {
     /// The loop's present decision for this input; `None` if there is no turn.
     fn decide(&self, rebuilt: &RebuiltInput, recorded: &Envelope) -> Option<Step> {
         let (session, now) = (self.session.id(), recorded.now);
+        let breakers = seen_breakers(recorded);
         match rebuilt {
             RebuiltInput::Began { opening, setup } => {
                 let base = TurnBase {
+                    breakers,
                     counted: self.session.counted(),
                     grants: self.session.grants().clone(),
                     messages: self.session.messages(),
@@ -194,7 +197,15 @@ impl<'a> Replay<'a> {
             } => {
                 let turn = self.session.open_turn()?.clone();
                 let current_restrictions = restrictions.clone();
-                Some(ToolLoop::recover_turn(session, turn, deliveries, now, current_restrictions).1)
+                let (_, step) = ToolLoop::recover_turn(
+                    session,
+                    turn,
+                    deliveries,
+                    now,
+                    current_restrictions,
+                    breakers,
+                );
+                Some(step)
             }
             RebuiltInput::Handled {
                 input,
@@ -203,20 +214,9 @@ impl<'a> Replay<'a> {
             } => {
                 let turn = self.session.last_turn()?.clone();
                 let mut live = self.live.clone();
-                // A wake-up ends a reply only if the model was silent for the whole idle limit.
-                let active_at = match (&**input, live.last_activity()) {
-                    (Input::Woke, Some(last_activity)) => {
-                        let idle = turn.setup().model_idle();
-                        let silent = now.mono.elapsed().saturating_sub(idle);
-                        last_activity.max(MonoTime::from_start(silent))
-                    }
-                    (_, _) => now.mono,
-                };
-                let active_now = Now {
-                    mono: active_at,
-                    ..now
-                };
-                if let Some(reply) = live.touch_reply(active_now) {
+                live.see_breakers(breakers);
+                let last_activity = live.last_activity();
+                if let Some(reply) = live.touch_reply(now) {
                     for piece in pieces {
                         // Pieces from a tampered record may not match; the facts then differ.
                         let _broken = reply.push(piece);
@@ -229,6 +229,12 @@ impl<'a> Replay<'a> {
                 }
                 // The facts have no deltas, but they have the time to the first one.
                 live.set_first_token(first_token(&recorded.facts));
+                // A wake-up ends a reply only if the model was silent for the whole limit.
+                if let (Input::Woke, Some(last_activity)) = (&**input, last_activity) {
+                    let limit = live.silence_limit(&turn);
+                    let silent = now.mono.elapsed().saturating_sub(limit);
+                    live.set_activity(last_activity.max(MonoTime::from_start(silent)));
+                }
                 let mut tool_loop = ToolLoop::from_state(session.clone(), turn, live);
                 Some(tool_loop.handle(Input::clone(input), now))
             }
@@ -285,4 +291,19 @@ fn first_token(facts: &[Fact]) -> Option<Duration> {
         | Fact::WaitClosed { .. }
         | Fact::WaitOpened { .. } => None,
     })
+}
+
+/// The breakers that the decisions of a step saw. A step without a choice did not depend on them.
+fn seen_breakers(recorded: &Envelope) -> Vec<BreakerSnapshot> {
+    let seen = recorded.facts.iter().find_map(|fact| {
+        let Fact::ModelCallStarted {
+            choice: Some(choice),
+            ..
+        } = fact
+        else {
+            return None;
+        };
+        Some(choice.breakers.clone())
+    });
+    seen.unwrap_or_default()
 }

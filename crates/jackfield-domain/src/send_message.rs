@@ -7,6 +7,7 @@ use crate::ids::SessionId;
 use crate::restrictions::Restrictions;
 use crate::session::Session;
 use crate::setup::{Opening, Setup, TurnBase};
+use crate::target::BreakerSnapshot;
 use crate::time::Now;
 use crate::tool_loop::{Step, ToolLoop};
 use crate::wait::Delivery;
@@ -30,12 +31,14 @@ impl SendMessageUseCase {
     ///
     /// The first fact of the step records the recovery, before any work. Deliveries are consumed before anything
     /// else is decided: an answer that arrived in time wins over an expiry, and a cancel wins over all work.
+    /// `breakers` are those of the turn's targets that are not closed.
     pub fn recover<'a>(
         session: &SessionId,
         facts: impl IntoIterator<Item = &'a Fact>,
         deliveries: &[Delivery],
         now: Now,
         restrictions: Restrictions,
+        breakers: Vec<BreakerSnapshot>,
     ) -> Option<(ToolLoop, Step)> {
         let folded = Session::fold(session.clone(), facts);
         let turn = folded.open_turn()?.clone();
@@ -45,6 +48,7 @@ impl SendMessageUseCase {
             deliveries,
             now,
             restrictions,
+            breakers,
         ))
     }
 }

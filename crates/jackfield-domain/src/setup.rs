@@ -17,13 +17,15 @@ use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
 use crate::system_prompt::SystemPrompt;
-use crate::target::{AttemptTargets, Target};
+use crate::target::{AttemptTargets, BreakerSnapshot, Target};
 use crate::tool::{Catalog, ToolChoice};
 use crate::usage::Usage;
 
 /// The configuration of a turn as of its begin. Later configuration changes do not alter it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
+    /// The target that answered an earlier request of the conversation, if the route stays at it.
+    pub affinity: Option<u32>,
     /// The budget.
     pub allowance: Allowance,
     /// The name of the assistant that the client asked for, if it asked for one.
@@ -40,6 +42,8 @@ pub struct Setup {
     pub compaction: Option<CompactionPolicy>,
     /// The targets after the first one, in the order in which the turn falls back to them.
     pub fallbacks: Vec<Target>,
+    /// The time limit to the first piece of a reply of the first target, if it has one.
+    pub first_byte: Option<Duration>,
     /// Limits.
     pub limits: Limits,
     /// The model of the first target.
@@ -104,6 +108,28 @@ impl Setup {
         }
     }
 
+    /// The time limit to the first piece of a target's reply; `None` if it has none.
+    #[must_use]
+    pub fn first_byte_of(&self, target: u32) -> Option<Duration> {
+        match target {
+            0 => self.first_byte,
+            later => self.fallback(later)?.first_byte,
+        }
+    }
+
+    /// Whether a target is called only after a content filter refused the request elsewhere.
+    #[must_use]
+    pub fn is_for_content_filter(&self, target: u32) -> bool {
+        self.fallback(target)
+            .is_some_and(|target| target.content_filter)
+    }
+
+    /// The number of targets; at least 1.
+    #[must_use]
+    pub fn targets(&self) -> u32 {
+        u32::try_from(self.fallbacks.len()).map_or(u32::MAX, |more| more.saturating_add(1))
+    }
+
     /// The cost of model calls, each by the price of its target; `None` if a price is unknown, or if the prices
     /// are in several currencies.
     #[must_use]
@@ -159,6 +185,8 @@ fn share<T: PartialEq>(own: &mut Arc<T>, other: &Arc<T>) {
 /// The basis of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnBase {
+    /// The breakers of the turn's targets that are not closed.
+    pub breakers: Vec<BreakerSnapshot>,
     /// What the provider counted for messages before the turn, if it did.
     pub counted: Option<InputCount>,
     /// The grants of the session; they become part of the setup.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::ids::ModelAttempt;
 use crate::price::{Money, Price};
@@ -11,6 +12,10 @@ use crate::time::WallTime;
 /// A model that a turn may call, with its price when the turn began.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Target {
+    /// Whether it is called only after a content filter refused the request elsewhere.
+    pub content_filter: bool,
+    /// The time limit to the first piece of its reply, if it has one.
+    pub first_byte: Option<Duration>,
     /// The model.
     pub model: ModelRef,
     /// Its price; `None` if unknown.
@@ -42,6 +47,12 @@ impl AttemptTargets {
         self.add(attempt, self.last);
     }
 
+    /// The index of the target that the last attempt was sent to; the first target's before there is one.
+    #[must_use]
+    pub const fn last(&self) -> u32 {
+        self.last
+    }
+
     /// The index of the target that an attempt was sent to.
     #[must_use]
     pub fn get(&self, attempt: ModelAttempt) -> u32 {
@@ -67,19 +78,30 @@ pub enum TargetReason {
     ContentFilter,
     /// The request is too long for the target before it.
     ContextTooLong,
-    /// The target before it failed.
+    /// The target before it failed, or its breaker is not closed.
     Fallback,
+    /// No other target is left, or the others may be tried later than this one.
+    LastLeft,
     /// The strategy of the route chose it.
     Strategy,
 }
 
-/// The state of a target's circuit breaker at the time of a choice.
+/// The state of a target's circuit breaker that is not closed, at the time of a choice.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct BreakerSnapshot {
-    /// When the target may be tried again; `None` while a trial request is in flight.
+    /// When the target may be tried again: now, if this request may be its trial. `None` while a trial request is in
+    /// flight.
     pub retry_at: Option<WallTime>,
     /// The index of the target in the turn's targets.
     pub target: u32,
+}
+
+impl BreakerSnapshot {
+    /// Whether the target must not be called at this time, as long as there is another one.
+    #[must_use]
+    pub fn blocks(&self, now: WallTime) -> bool {
+        self.retry_at.is_none_or(|retry_at| retry_at > now)
+    }
 }
 
 /// What a model attempt reserved of a budget before it began, or what it used of it in the end.

@@ -40,6 +40,7 @@ mod live;
 mod recover;
 mod replies;
 mod rounds;
+mod targets;
 mod waits;
 
 pub use self::action::Action;
@@ -83,6 +84,7 @@ impl ToolLoop {
         now: Now,
     ) -> (Self, Step) {
         let TurnBase {
+            breakers,
             counted,
             grants,
             messages,
@@ -104,6 +106,7 @@ impl ToolLoop {
             session,
             turn,
         };
+        begun.live.see_breakers(breakers);
         let mut decider = Decider::new(&mut begun.turn, &mut begun.live, now);
         decider.decide(Fact::TurnOpened {
             opening,
@@ -188,7 +191,7 @@ impl ToolLoop {
     fn wake(&self, now: Now) -> Option<MonoTime> {
         let silent_until = || {
             let last_activity = self.live.last_activity();
-            last_activity.map(|heard| heard.after(self.turn.setup.model_idle()))
+            last_activity.map(|heard| heard.after(self.live.silence_limit(&self.turn)))
         };
         if self.live.compacting().is_some() {
             return silent_until();

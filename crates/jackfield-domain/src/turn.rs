@@ -15,8 +15,9 @@ use crate::message::{Message, Messages};
 use crate::outcome::{ToolOutcome, ToolResult};
 use crate::reply::Reply;
 use crate::restrictions::Restrictions;
+use crate::routing::Hops;
 use crate::setup::{InputCount, Opening, Setup};
-use crate::target::AttemptTargets;
+use crate::target::{AttemptTargets, TargetReason};
 use crate::time::WallTime;
 use crate::tool::ToolDefinition;
 use crate::usage::Usage;
@@ -28,6 +29,7 @@ mod compaction;
 mod context;
 mod opening;
 mod spending;
+mod targets;
 mod tries;
 mod view;
 mod waits;
@@ -57,6 +59,8 @@ pub struct Turn {
     pub(crate) resumes_without_progress: u32,
     /// The session grants that were given in this turn.
     pub(crate) grants: Grants,
+    /// The targets of its route that are out.
+    hops: Hops,
     /// Whether a reply of this round was unusable.
     pub(crate) had_unusable_reply: bool,
     pub(crate) id: TurnId,
@@ -141,6 +145,7 @@ impl Turn {
             failures: 0,
             resumes_without_progress: 0,
             grants: Grants::default(),
+            hops: Hops::default(),
             had_unusable_reply: false,
             id,
             last_usage: Usage::default(),
@@ -263,10 +268,14 @@ impl Turn {
             Fact::ModelCallStarted {
                 active,
                 attempt,
+                choice,
                 target,
                 tools,
                 ..
             } => {
+                let reason = choice.as_ref().map(|choice| choice.reason);
+                let is_last_left = reason.map(|reason| reason == TargetReason::LastLeft);
+                self.hops.call(*target, is_last_left);
                 if attempt.round != self.round || *target != self.target {
                     self.at_once = 0;
                     self.failures = 0;
@@ -292,12 +301,17 @@ impl Turn {
                     && retry_at.is_some()
                     && self.setup.compaction.is_some()
                     && is_too_long(why);
+                if let ModelCallEnd::Failed(failure) = why {
+                    let window = self.setup.window_of(self.target);
+                    self.hops.fail(self.target, failure, window);
+                }
                 match why {
                     ModelCallEnd::Failed(_) if *at_once => self.at_once += 1,
                     // The compaction that follows is no retry.
                     ModelCallEnd::Failed(_) if self.compactions.is_too_long => {}
                     ModelCallEnd::Failed(failure) => {
                         self.failures += 1;
+                        self.hops.pause();
                         self.had_unusable_reply |= failure.kind == ModelFailureKind::UnusableReply;
                     }
                     ModelCallEnd::Lost => self.lost_replies += 1,
@@ -382,6 +396,7 @@ impl Turn {
     }
 
     fn receive(&mut self, reply: &Arc<Reply>) {
+        self.hops.end_round();
         let notes = &reply.end.notes;
         self.seen_notes.extend(
             notes

@@ -29,7 +29,14 @@ pub(crate) async fn restrictions(
     force: bool,
 ) -> Result<Restrictions, ParkReason> {
     let (setup, provider) = (turn.setup(), &turn.model().provider);
-    if !shared.models.contains_key(provider) {
+    let mut targets = (0..setup.targets()).filter_map(|target| setup.model_of(target));
+    // A route goes on with the targets that are there.
+    let is_there = if setup.route.is_some() {
+        targets.any(|target| shared.models.contains_key(&target.provider))
+    } else {
+        shared.models.contains_key(provider)
+    };
+    if !is_there {
         return Err(ParkReason::NoProvider {
             known: shared.models.keys().map(ToString::to_string).collect(),
             name: Arc::clone(provider),

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, InputKind, TurnEnd};
 use jackfield_domain::restrictions::Restrictions;
-use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Input, MAX_SLEEP, Step, ToolLoop};
 use jackfield_domain::turn_log::TurnLog;
@@ -29,6 +28,7 @@ use crate::ownership::{OwnedTurn, SessionOwnership};
 use crate::perform::Workers;
 use crate::report::TurnReport;
 use crate::state::EngineState;
+use crate::target_watch::TargetWatch;
 
 /// Drives one turn to its end.
 pub(crate) struct Driver<'o> {
@@ -43,6 +43,7 @@ pub(crate) struct Driver<'o> {
     reloads: u32,
     shared: Arc<EngineState>,
     feed_writer: FeedWriter,
+    targets: TargetWatch,
     turn: ToolLoop,
     wake: Option<MonoTime>,
     /// The wake-up instant that was last fed to the loop.
@@ -65,6 +66,7 @@ impl<'o> Driver<'o> {
         shared: &Arc<EngineState>,
         OwnedTurn {
             ownership,
+            targets,
             toolboxes,
             turn,
         }: OwnedTurn,
@@ -85,6 +87,7 @@ impl<'o> Driver<'o> {
             reloads: 0,
             shared,
             feed_writer,
+            targets,
             turn,
             wake: None,
             last_wake: None,
@@ -367,7 +370,7 @@ impl<'o> Driver<'o> {
             None
         };
         let kind = input.kind();
-        let step = self.turn.handle(input, now);
+        let step = self.targets.handle(&mut self.turn, input, now);
         if let Some((attempt, delta)) = delta
             && self.turn.calling() == Some(attempt)
         {
@@ -396,6 +399,7 @@ impl<'o> Driver<'o> {
             return self.reload(batch, Some(refusal), why).await;
         };
         self.turn = undo.turn;
+        self.targets.forget();
         self.inbox = None;
         self.last_wake = None;
         let journal = Arc::clone(&self.shared.journal);
@@ -459,12 +463,11 @@ impl<'o> Driver<'o> {
             self.publish(&batch);
         }
         self.feed_writer.reloaded(&loaded.steps);
-        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
         // Restrictions are kept: a tool that was denied when the turn was resumed stays denied.
         let restrictions = Restrictions::clone(self.turn.turn().restrictions());
         let now = self.shared.clock.now();
-        let recovered =
-            SendMessageUseCase::recover(&session, facts, &loaded.deliveries, now, restrictions);
+        let (targets, setup) = (&mut self.targets, self.turn.turn().setup());
+        let recovered = targets.recover(setup, &session, &loaded, now, restrictions);
         let mut batch = StepBatch::default();
         match recovered {
             Some((turn, step)) => {

@@ -9,6 +9,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::routing::Route;
 use jackfield_domain::tool::{CatalogEntry, ToolHints, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
@@ -32,6 +33,7 @@ use crate::late_limit::LateLimit;
 use crate::notices::SessionNotices;
 use crate::options::{ServerTools, TurnOptions};
 use crate::queues::Queues;
+use crate::route_table::RouteTable;
 use crate::shutdown::Shutdown;
 use crate::state::{Engine, EngineState};
 use crate::toolboxes;
@@ -43,6 +45,7 @@ pub struct EngineBuilder {
     clock: Arc<dyn Clock>,
     journal: Arc<dyn Journal>,
     models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
+    routes: RouteTable,
     sources: Vec<Arc<dyn ToolboxSource>>,
     toolboxes: Vec<RegisteredToolbox>,
 }
@@ -65,6 +68,12 @@ impl EngineBuilder {
     /// Adds a model provider under its configured name.
     pub fn model(mut self, provider: impl Into<Arc<str>>, model: Arc<dyn ChatModel>) -> Self {
         self.models.insert(provider.into(), model);
+        self
+    }
+
+    /// Adds a route, which [`TurnOptions::route`] names. The providers of its targets have to be there.
+    pub fn route(mut self, route: Route) -> Self {
+        self.routes.add(route);
         self
     }
 
@@ -128,6 +137,7 @@ impl EngineBuilder {
             clock,
             journal,
             models,
+            routes,
             sources,
             toolboxes,
         } = self;
@@ -159,6 +169,7 @@ impl EngineBuilder {
                 checked_tools: Arc::default(),
                 listed_windows: Arc::default(),
                 models: Arc::new(models),
+                routes: Arc::new(routes),
                 notices: SessionNotices::default(),
                 driven_sessions: Arc::default(),
                 ephemeral: Ephemeral::default(),
@@ -181,6 +192,7 @@ impl Engine {
             clock: Arc::new(SystemClock::default()),
             journal,
             models: BTreeMap::new(),
+            routes: RouteTable::default(),
             sources: Vec::new(),
             toolboxes: Vec::new(),
         }
@@ -206,6 +218,7 @@ impl Engine {
                 checked_tools: Arc::clone(&shared.checked_tools),
                 listed_windows: Arc::clone(&shared.listed_windows),
                 models: Arc::clone(&shared.models),
+                routes: Arc::clone(&shared.routes),
                 notices: SessionNotices::default(),
                 driven_sessions: Arc::default(),
                 ephemeral,
@@ -310,6 +323,9 @@ impl Engine {
     }
 
     fn takes_tools(&self, options: &TurnOptions) -> bool {
+        if let Ok(Some(route)) = self.route_of(options) {
+            return route.targets.iter().any(|target| target.abilities.tools);
+        }
         self.capabilities(&options.model.provider)
             .is_none_or(|can| can.tools)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::{SessionId, ToolCallId, ToolboxId, TurnId};
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::routing::Needs;
 use jackfield_domain::session_events::ForeignCursor;
 use jackfield_domain::wait::WaitEndKind;
 use jackfield_ports::journal::{AppendRefusal, JournalError};
@@ -149,10 +150,26 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
+    /// None of the route's targets can do what the turn needs. Leave it out, or name a route or a model that can.
+    #[error("no target of the route `{route}` can do what this needs: {needs}")]
+    NoCapableTarget {
+        /// What the turn needs.
+        needs: Needs,
+        /// The name of the route.
+        route: Arc<str>,
+    },
     /// There is no provider of this name.
     #[error("there is no provider `{name}`; there are: {}", known.join(", "))]
     UnknownProvider {
         /// The configured providers.
+        known: Vec<String>,
+        /// The name.
+        name: Arc<str>,
+    },
+    /// There is no route of this name.
+    #[error("there is no route `{name}`; there are: {}", known.join(", "))]
+    UnknownRoute {
+        /// The configured routes.
         known: Vec<String>,
         /// The name.
         name: Arc<str>,

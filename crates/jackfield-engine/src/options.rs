@@ -41,7 +41,7 @@ pub struct TurnOptions {
     pub fallbacks: Vec<ModelRef>,
     /// Limits.
     pub limits: Limits,
-    /// The model that is called first.
+    /// The model that is called first; with a route, the one that its options are of.
     pub model: ModelRef,
     /// The policy for tool calls.
     pub policy: Policy,
@@ -49,6 +49,8 @@ pub struct TurnOptions {
     pub prices: Arc<PriceList>,
     /// What happens to the message if the session is busy.
     pub if_busy: SecondMessage,
+    /// The route that the models come from, in place of `model` and `fallbacks`.
+    pub route: Option<Arc<str>>,
     /// Which server tools are offered.
     pub server_tools: ServerTools,
     /// The settings of the model calls.
@@ -92,6 +94,7 @@ impl TurnOptions {
             policy: Policy::default(),
             prices: Arc::default(),
             if_busy: SecondMessage::default(),
+            route: None,
             server_tools: ServerTools::default(),
             settings: Settings::default(),
             strict: None,

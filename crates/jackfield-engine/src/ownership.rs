@@ -18,6 +18,7 @@ use crate::journals::Journals;
 use crate::patience::retry_until_reachable;
 use crate::shutdown::stop;
 use crate::state::EngineState;
+use crate::target_watch::TargetWatch;
 
 /// A session that this process owns. Dropping it releases the session in the background; without a runtime, the
 /// session stays owned until the process ends. The release is retried while the journal fails, because no other
@@ -33,6 +34,8 @@ pub(crate) struct SessionOwnership {
 /// A turn of a session that is owned here, with the toolboxes of its client.
 pub(crate) struct OwnedTurn {
     pub(crate) ownership: SessionOwnership,
+    /// The call that the first step begins.
+    pub(crate) targets: TargetWatch,
     pub(crate) toolboxes: Arc<ToolboxSet>,
     pub(crate) turn: ToolLoop,
 }

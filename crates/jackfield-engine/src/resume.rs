@@ -6,7 +6,6 @@ use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::policy::Policy;
 use jackfield_domain::restrictions::Restrictions;
-use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Step, ToolLoop};
@@ -22,6 +21,7 @@ use crate::error::{EngineError, ParkReason};
 use crate::news::Observer;
 use crate::ownership::{OwnedTurn, PreparedTurn, SessionOwnership};
 use crate::state::Engine;
+use crate::target_watch::TargetWatch;
 
 /// The options for resuming a session's open turn.
 #[derive(Clone, Debug)]
@@ -108,6 +108,7 @@ impl Engine {
                 now: recovered.now,
                 owned: OwnedTurn {
                     ownership,
+                    targets: recovered.targets,
                     toolboxes: recovered.toolboxes,
                     turn: recovered.turn,
                 },
@@ -133,6 +134,7 @@ impl Engine {
             loaded,
             now,
             step,
+            targets,
             toolboxes,
             turn,
         } = match self.recover(&resume).await {
@@ -147,6 +149,7 @@ impl Engine {
             &self.shared,
             OwnedTurn {
                 ownership,
+                targets,
                 toolboxes,
                 turn,
             },
@@ -165,8 +168,8 @@ impl Engine {
     async fn recover(&self, resume: &ResumeSession) -> Result<RecoveredTurn, EngineError> {
         let session = resume.session.clone();
         let loaded = self.shared.journal.load(&session).await?;
-        let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
-        let folded = Session::fold(session.clone(), facts());
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let folded = Session::fold(session.clone(), facts);
         let Some(turn) = folded.open_turn() else {
             return Err(EngineError::NothingOpen { session });
         };
@@ -192,8 +195,8 @@ impl Engine {
                 .map_err(parked)?
         };
         let now = self.shared.clock.now();
-        let recovered =
-            SendMessageUseCase::recover(&session, facts(), &loaded.deliveries, now, restrictions);
+        let mut targets = TargetWatch::new(&self.shared.routes);
+        let recovered = targets.recover(turn.setup(), &session, &loaded, now, restrictions);
         let Some((turn, step)) = recovered else {
             return Err(EngineError::NothingOpen { session });
         };
@@ -201,6 +204,7 @@ impl Engine {
             loaded,
             now,
             step,
+            targets,
             toolboxes,
             turn,
         })
@@ -212,6 +216,7 @@ struct RecoveredTurn {
     loaded: Loaded,
     now: Now,
     step: Step,
+    targets: TargetWatch,
     toolboxes: Arc<ToolboxSet>,
     turn: ToolLoop,
 }

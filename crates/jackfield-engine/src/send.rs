@@ -27,7 +27,9 @@ use crate::options::{SecondMessage, SendMessage, TurnOptions};
 use crate::ownership::{OwnedTurn, PreparedTurn, SessionOwnership};
 use crate::report::TurnReport;
 use crate::resume::ResumeSession;
+use crate::route_targets::TurnTargets;
 use crate::state::Engine;
+use crate::target_watch::{BreakerLook, TargetWatch};
 
 impl Engine {
     /// Sends a message and drives its turn to the end.
@@ -85,7 +87,11 @@ impl Engine {
             mut options,
             session,
         } = message;
-        for model in std::iter::once(&options.model).chain(&options.fallbacks) {
+        let route = self.route_of(&options)?;
+        let own = std::iter::once(&options.model).chain(&options.fallbacks);
+        let targets = route.iter().flat_map(|route| &route.targets);
+        let targets = targets.map(|target| &target.model);
+        for model in own.filter(|_| route.is_none()).chain(targets) {
             self.model(&model.provider)?;
             if options.allowance.cost.is_some() && options.prices.get(model).is_none() {
                 let model = model.clone();
@@ -115,7 +121,16 @@ impl Engine {
         if options.caller.is_some() {
             offered.remove_denied();
         }
-        let base = TurnBase {
+        let now = self.shared.clock.now();
+        let has_tools = !offered.catalog.is_empty();
+        let targets = match &route {
+            Some(route) => {
+                Some(self.turn_targets(route, &options, &folded, &opening, has_tools, now)?)
+            }
+            None => None,
+        };
+        let mut base = TurnBase {
+            breakers: Vec::new(),
             counted: folded.counted(),
             grants: folded.grants().clone(),
             messages: folded.messages(),
@@ -123,15 +138,21 @@ impl Engine {
             session,
         };
         self.add_listed_window(&mut options, base.counted).await;
+        let setup = setup(options, offered, targets);
         let now = self.shared.clock.now();
-        let setup = setup(options, offered);
+        let routes = &self.shared.routes;
+        let look = BreakerLook::at_setup(routes, &setup, now);
+        base.breakers = look.as_ref().map_or_else(Vec::new, BreakerLook::snapshots);
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
+        let mut targets = TargetWatch::new(routes);
+        targets.follow(look, &step, now);
         Ok(PreparedTurn {
             driven_guard,
             loaded,
             now,
             owned: OwnedTurn {
                 ownership,
+                targets,
                 toolboxes,
                 turn,
             },
@@ -364,27 +385,45 @@ struct IdleSession {
 }
 
 /// The setup of a turn.
-fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
-    let price = options.prices.get(&options.model).cloned();
+fn setup(options: TurnOptions, offered: ToolOffer, targets: Option<TurnTargets>) -> Arc<Setup> {
     // A window is recorded only where the turn decides by it.
-    let window = |model: &ModelRef| {
-        options.compaction?;
-        options.windows.get(model)
+    let has_windows = options.compaction.is_some() || targets.is_some();
+    let target = |model: ModelRef, first_byte, content_filter| Target {
+        content_filter,
+        first_byte,
+        price: options.prices.get(&model).cloned(),
+        window: options.windows.get(&model).filter(|_| has_windows),
+        model,
     };
-    let first_window = window(&options.model);
-    let fallbacks = options.fallbacks.iter().cloned().map(|model| {
-        let price = options.prices.get(&model).cloned();
-        let window = window(&model);
-        Target {
-            model,
-            price,
-            window,
+    let (affinity, mut targets): (_, Vec<Target>) = match targets {
+        Some(TurnTargets { affinity, targets }) => {
+            let targets = targets
+                .into_iter()
+                .map(|one| target(one.model, one.first_byte, one.content_filter));
+            (affinity, targets.collect())
         }
-    });
-    let fallbacks: Vec<Target> = fallbacks.collect();
+        None => {
+            let models = std::iter::once(&options.model).chain(&options.fallbacks);
+            (
+                None,
+                models
+                    .map(|model| target(model.clone(), None, false))
+                    .collect(),
+            )
+        }
+    };
+    let fallbacks = targets.split_off(1.min(targets.len()));
+    let first = targets
+        .pop()
+        .unwrap_or_else(|| target(options.model.clone(), None, false));
+    // A reply in one piece has no first piece that could be late.
+    let has_limits =
+        first.first_byte.is_some() || fallbacks.iter().any(|one| one.first_byte.is_some());
+    let whole = options.whole_reply_limit.filter(|_| !has_limits);
     let mut system = options.system;
     system.parts.extend(offered.instructions);
     Arc::new(Setup {
+        affinity,
         allowance: options.allowance,
         assistant: options.assistant,
         caller: options.caller,
@@ -393,17 +432,18 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
         choice: options.choice,
         compaction: options.compaction,
         limits: options.limits,
-        model: options.model,
-        price,
+        model: first.model,
+        price: first.price,
         settings: Arc::new(options.settings),
         strict: options.strict,
         system: Arc::new(system),
         tools_after_first_round: options.tools_after_first_round,
-        whole: options.whole_reply_limit,
+        whole,
         fallbacks,
-        route: None,
+        first_byte: first.first_byte,
+        route: options.route,
         trace: None,
-        window: first_window,
+        window: first.window,
     })
 }
 

@@ -24,6 +24,7 @@ use crate::late_limit::LateLimit;
 use crate::listed_windows::ListedWindows;
 use crate::notices::SessionNotices;
 use crate::queues::Queues;
+use crate::route_table::RouteTable;
 use crate::shutdown::Shutdown;
 use crate::subscribers::Subscribers;
 use crate::toolboxes;
@@ -53,6 +54,8 @@ pub(crate) struct EngineState {
     /// The context windows that providers list.
     pub(crate) listed_windows: Arc<ListedWindows>,
     pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
+    /// The routes, and the health of their targets.
+    pub(crate) routes: Arc<RouteTable>,
     /// Notices for keepers.
     pub(crate) notices: SessionNotices,
     pub(crate) driven_sessions: Arc<DrivenSessions>,

@@ -72,7 +72,9 @@ fn turn(session: &SessionId, turn: &TurnLog) -> Value {
         "status": values::turn_status(turn),
         "end": turn.end().map(|(_, end)| values::end(end)),
         "answer": turn.answer(),
-        "model": values::model(&turn.setup.model),
+        "model": values::model(turn.model()),
+        "route": turn.setup.route,
+        "targets": turn.entries.iter().filter_map(target).collect::<Vec<_>>(),
         "began": turn.began.to_rfc3339(),
         "ended": turn.end().map(|(at, _)| at.to_rfc3339()),
         "rounds": turn.rounds,
@@ -149,8 +151,37 @@ fn entry(entry: &LogEntry) -> Option<Value> {
         | LogEntry::Compacted { .. }
         | LogEntry::LateUsage { .. }
         | LogEntry::Resumed { .. }
+        | LogEntry::TargetChosen { .. }
         | LogEntry::TurnEnded { .. } => None,
     }
+}
+
+/// A target that a route chose, or fell back to.
+fn target(entry: &LogEntry) -> Option<Value> {
+    let LogEntry::TargetChosen {
+        at,
+        attempt,
+        choice,
+        model,
+        target: _,
+    } = entry
+    else {
+        return None;
+    };
+    let breakers = choice.breakers.iter().map(|breaker| {
+        json!({
+            "target": breaker.target,
+            "retry_at": breaker.retry_at.map(|at| at.to_rfc3339()),
+        })
+    });
+    Some(json!({
+        "at": at.to_rfc3339(),
+        "round": attempt.round,
+        "attempt": attempt.attempt,
+        "model": values::model(model),
+        "reason": values::target_reason(choice.reason),
+        "breakers": breakers.collect::<Vec<_>>(),
+    }))
 }
 
 /// A compaction: how many messages were replaced, and by which.

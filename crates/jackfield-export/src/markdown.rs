@@ -108,6 +108,7 @@ impl MarkdownPage {
                 | LogEntry::CallLost { .. }
                 | LogEntry::LateUsage { .. }
                 | LogEntry::Resumed { .. }
+                | LogEntry::TargetChosen { .. }
                 | LogEntry::TurnEnded { .. } => {}
             }
         }

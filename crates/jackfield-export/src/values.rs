@@ -11,6 +11,7 @@ use jackfield_domain::note::Note;
 use jackfield_domain::price::Cost;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::target::TargetReason;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::usage::Usage;
@@ -166,10 +167,24 @@ pub fn failure(failure: &ModelFailure) -> Value {
     json!({ "kind": failure_kind(failure.kind), "message": failure.message })
 }
 
+/// The reason for a target.
+#[must_use]
+pub const fn target_reason(reason: TargetReason) -> &'static str {
+    match reason {
+        TargetReason::Affinity => "affinity",
+        TargetReason::ContentFilter => "content_filter",
+        TargetReason::ContextTooLong => "context_too_long",
+        TargetReason::Fallback => "fallback",
+        TargetReason::LastLeft => "last_left",
+        TargetReason::Strategy => "strategy",
+    }
+}
+
 /// The kind of a model failure.
 #[must_use]
 pub const fn failure_kind(kind: ModelFailureKind) -> &'static str {
     match kind {
+        ModelFailureKind::ContentFilter => "content_filter",
         ModelFailureKind::ContextTooLong { .. } => "context_too_long",
         ModelFailureKind::Forbidden => "forbidden",
         ModelFailureKind::Interrupted => "interrupted",

@@ -91,7 +91,12 @@ impl ListingCache {
         let assistants = config.assistants.iter();
         let assistants = assistants.filter(|(name, _)| !config.aliases.contains_key(*name));
         let assistants = assistants.map(|(name, assistant)| (name, &assistant.options.model));
-        let names = assistants.chain(&config.aliases);
+        let routes = engine.routes();
+        let routes = routes.iter().filter_map(|status| {
+            let first = status.route.targets.first()?;
+            Some((&status.route.name, &first.model))
+        });
+        let names = assistants.chain(&config.aliases).chain(routes);
         let names = names.map(|(name, model)| ListedModel {
             id: Arc::clone(name),
             ..models

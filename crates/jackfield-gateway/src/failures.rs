@@ -139,7 +139,8 @@ fn provider_message(failure: &ModelFailure) -> String {
         ModelFailureKind::Unauthenticated => format!(
             "the gateway's own key for the provider is missing or not accepted, for every client: {message}"
         ),
-        ModelFailureKind::ContextTooLong { .. }
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::Interrupted
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::ModelNotFound

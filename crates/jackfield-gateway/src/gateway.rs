@@ -149,16 +149,16 @@ impl Gateway {
     /// otherwise. Errors in the body are left to the dialect.
     #[must_use]
     pub fn owner_of(&self, dialect: &str, model: &str) -> StateOwner {
+        if self.engine().route(model).is_some() && !self.config().aliases.contains_key(model) {
+            let own = self.owner_of_route(dialect, model);
+            return own.unwrap_or_else(|| unknown_owner(dialect));
+        }
         let own = self.model(model).ok().and_then(|model| {
             let engine = &self.shared.engine;
             engine.state_owner(&model.provider, &model.model)
         });
         own.filter(|owner| *owner.dialect == *dialect)
-            .unwrap_or_else(|| StateOwner {
-                dialect: dialect.into(),
-                endpoint: "".into(),
-                model: "".into(),
-            })
+            .unwrap_or_else(|| unknown_owner(dialect))
     }
 
     /// A slot of the limit on concurrent requests, to be held until the last byte was sent.
@@ -266,5 +266,14 @@ impl Gateway {
         let shared = &self.shared;
         let listing = shared.listing_cache.models(&shared.engine, &shared.config);
         listing.await
+    }
+}
+
+/// The owner of state whose owner is not known: no provider gets it.
+fn unknown_owner(dialect: &str) -> StateOwner {
+    StateOwner {
+        dialect: dialect.into(),
+        endpoint: "".into(),
+        model: "".into(),
     }
 }

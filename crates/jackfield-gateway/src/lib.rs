@@ -38,6 +38,7 @@ mod parsed_request;
 mod passthrough;
 mod previous;
 mod question_feed;
+mod routes;
 mod stored_response;
 pub mod tools;
 mod write_probe;

@@ -15,8 +15,10 @@ use crate::gateway::Gateway;
 pub struct RequestedModel<'a> {
     /// The assistant, if the name is that of one.
     pub assistant: Option<&'a AssistantConfig>,
-    /// The model.
+    /// The model; that of the first target, if the name is that of a route.
     pub model: ModelRef,
+    /// The route, if the name is that of one, or of an assistant with one.
+    pub route: Option<Arc<str>>,
 }
 
 impl Gateway {
@@ -29,10 +31,11 @@ impl Gateway {
         RequestedModel {
             assistant,
             model: options.model.clone(),
+            route: options.route.clone(),
         }
     }
 
-    /// What a name stands for: an alias, an assistant, `provider/model`, or a bare model name of the default
+    /// What a name stands for: an alias, an assistant, a route, `provider/model`, or a bare model name of the default
     /// provider.
     ///
     /// # Errors
@@ -43,10 +46,22 @@ impl Gateway {
         let assistant = config.assistants.get(name);
         let assistant = assistant.filter(|_| !config.aliases.contains_key(name));
         let model = self.model(name)?;
-        Ok(RequestedModel { assistant, model })
+        let route = match assistant {
+            Some(assistant) => assistant.options.route.clone(),
+            None if config.aliases.contains_key(name) => None,
+            None => self
+                .engine()
+                .route(name)
+                .map(|route| Arc::clone(&route.name)),
+        };
+        Ok(RequestedModel {
+            assistant,
+            model,
+            route,
+        })
     }
 
-    /// The model of a name: an alias, an assistant, `provider/model`, or a bare model name of the default provider.
+    /// The model of a name: an alias, an assistant, a route's first target, `provider/model`, or a bare model name of the default provider.
     ///
     /// # Errors
     ///
@@ -59,6 +74,11 @@ impl Gateway {
         }
         if let Some(assistant) = config.assistants.get(name) {
             return Ok(assistant.options.model.clone());
+        }
+        if let Some(route) = self.engine().route(name)
+            && let Some(first) = route.targets.first()
+        {
+            return Ok(first.model.clone());
         }
         let model = match name.split_once('/') {
             Some((provider, model)) => config
@@ -77,7 +97,9 @@ impl Gateway {
             }),
             Some(_) | None => {
                 let names = config.aliases.keys().chain(config.assistants.keys());
-                let names = names.map(ToString::to_string);
+                let routes = self.engine().routes();
+                let routes = routes.iter().map(|status| &status.route.name);
+                let names = names.chain(routes).map(ToString::to_string);
                 let providers = config.options.keys().map(|name| format!("{name}/…"));
                 let known: Vec<String> = names.chain(providers).collect();
                 let message = format!("there is no model `{name}`{}", did_you_mean(name, &known));
@@ -118,6 +140,7 @@ impl Gateway {
             Some(assistant) => Some(assistant.options.clone()),
             None => of_provider.map(|options| TurnOptions {
                 model: requested.model.clone(),
+                route: requested.route.clone(),
                 ..options
             }),
         }

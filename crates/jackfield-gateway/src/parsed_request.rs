@@ -79,7 +79,9 @@ impl ParsedRequest {
         let mut incoming = dialect.request(header, body, &owner)?;
         sort_by_call_order(&mut incoming.messages);
         let requested = gateway.requested_model(&incoming.model)?;
-        let RequestedModel { assistant, model } = &requested;
+        let RequestedModel {
+            assistant, model, ..
+        } = &requested;
         check_calls(&incoming, dialect.name())?;
         check_tools(&incoming, config.limits.tools)?;
         let strict = strict(

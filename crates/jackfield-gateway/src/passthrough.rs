@@ -12,6 +12,7 @@ mod multipart;
 mod record;
 mod reply;
 mod request;
+mod routed;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,10 +25,11 @@ use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::routing::Route;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
-use jackfield_engine::TurnOptions;
-use jackfield_ports::upstream::{RawBody, RawRequest, Upstream};
+use jackfield_engine::{RouteCall, TurnOptions};
+use jackfield_ports::upstream::{RawBody, RawReply, RawRequest, Upstream};
 use tokio::time::timeout;
 
 pub use self::endpoint::is_multipart;
@@ -37,6 +39,7 @@ use self::language::Language;
 use self::record::SpendingDraft;
 use self::reply::{BodyForm, ReplyFilter, ReplyRules};
 use self::request::{RequestBody, UpstreamBody};
+use self::routed::RoutedRequest;
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
 use crate::failures::from_turn_end;
@@ -60,6 +63,8 @@ pub struct ReceivedRequest {
 
 /// A request that is passed through.
 pub struct Passthrough {
+    /// The request as it goes to the targets of a route, if it names one; then the rest is of its first target.
+    routed: Option<Box<RoutedRequest>>,
     /// `None` if the request names no model: then nothing says what it used.
     draft: Option<SpendingDraft>,
     /// The longest silence of the provider.
@@ -88,11 +93,17 @@ pub struct PassthroughReply {
 
 /// The body of a reply that is passed through. What it used is recorded when it is dropped.
 pub struct PassthroughBody {
+    /// The call of the route's target that answers, if the request is one of a route.
+    call: Option<RouteCall>,
     draft: Option<SpendingDraft>,
-    filter: ReplyFilter,
+    /// `None` for a body that has arrived.
+    filter: Option<ReplyFilter>,
+    /// A piece that has arrived.
+    first: Option<Bytes>,
     idle: Duration,
     is_ended: bool,
-    raw: Box<dyn RawBody>,
+    /// `None` for a body that has arrived.
+    raw: Option<Box<dyn RawBody>>,
 }
 
 impl fmt::Debug for PassthroughBody {
@@ -140,6 +151,8 @@ impl Gateway {
         };
         let (is_assistant, model) = (requested.assistant.is_some(), requested.model);
         let language = Language::of_path(&request.path);
+        let route = requested.route.as_ref();
+        let route = route.and_then(|name| self.engine().route(name));
         let selected = tools::select(
             &client.tools,
             &config.offered_tools,
@@ -150,10 +163,12 @@ impl Gateway {
         let upstream = upstream
             .filter(|upstream| upstream.is_enabled && upstream.upstream.serves(&request.path));
         let is_response = language == Language::Responses;
+        let is_mixed = |route: &Arc<Route>| !self.is_route_passed_through(route, &request.path);
         let input = PathInput {
             has_configured_options: self
                 .options_of(&model.provider)
                 .is_some_and(|options| has_configured_options(&options)),
+            is_mixed_route: route.as_ref().is_some_and(is_mixed),
             has_previous_reply: is_response && body.is_set("previous_response_id"),
             has_server_tools: self.offers(&selected, &model.provider),
             has_upstream: upstream.is_some(),
@@ -169,14 +184,23 @@ impl Gateway {
         let (RequestPath::Passthrough, Some(upstream)) = (path, upstream) else {
             return Ok(None);
         };
-        let adds_usage = language == Language::Chat
-            && request.path == CHAT
-            && body.is_true("stream")
-            && !body.includes_usage();
-        let end_user = body.end_user(language);
-        let end_user = end_user.filter(|user| user.len() <= MAX_END_USER);
+        if let Some(route) = route {
+            let routed = self.routed(client, request, &body, language, &route.name)?;
+            let mut passthrough = self.prepare(
+                client,
+                request,
+                body.for_upstream(&request.body, &model.model, false),
+                None,
+                language,
+                upstream,
+            );
+            passthrough.routed = Some(Box::new(routed));
+            return Ok(Some(passthrough));
+        }
+        let adds_usage = body.needs_usage(&request.path, language);
+        let end_user = end_user(&body, language);
         let mut body = body.for_upstream(&request.body, &model.model, adds_usage);
-        body.end_user = end_user.map(Into::into);
+        body.end_user = end_user;
         Ok(Some(self.prepare(
             client,
             request,
@@ -210,6 +234,7 @@ impl Gateway {
             self.config().limits.whole_reply
         };
         Passthrough {
+            routed: None,
             idle,
             draft: model.map(|model| {
                 let principal = client.principal_for(body.end_user.as_deref());
@@ -233,6 +258,9 @@ impl Passthrough {
     ///
     /// The provider cannot be reached, or refuses the gateway's own key.
     pub async fn send(mut self) -> Result<PassthroughReply, ServeError> {
+        if let Some(routed) = self.routed.take() {
+            return routed.send().await;
+        }
         let idle = self.idle;
         let sent = timeout(idle, self.upstream.send(self.request)).await;
         let sent = sent.unwrap_or_else(|_| Err(silence(idle, Phase::BeforeFirstDelta).into()));
@@ -244,24 +272,36 @@ impl Passthrough {
         if let Some(failure) = key_failure(status) {
             return Err(from_turn_end(&TurnEnd::Failed(failure)));
         }
+        let filter = ReplyFilter::new(body_form(&reply.headers), self.rules);
+        Ok(PassthroughReply::new(reply, self.draft, filter, idle))
+    }
+}
+
+impl PassthroughReply {
+    fn new(
+        reply: RawReply,
+        draft: Option<SpendingDraft>,
+        filter: ReplyFilter,
+        idle: Duration,
+    ) -> Self {
         let mut headers = reply.headers;
-        let form = body_form(&headers);
-        let filter = ReplyFilter::new(form, self.rules);
         if filter.may_change() {
             headers.remove(CONTENT_LENGTH);
         }
         headers.insert(PATH, HeaderValue::from_static("passthrough"));
-        Ok(PassthroughReply {
+        Self {
             body: PassthroughBody {
-                draft: self.draft,
-                filter,
+                call: None,
+                draft,
+                filter: Some(filter),
+                first: None,
                 idle,
                 is_ended: false,
-                raw: reply.body,
+                raw: Some(reply.body),
             },
             headers,
-            status,
-        })
+            status: reply.status,
+        }
     }
 }
 
@@ -272,23 +312,49 @@ impl PassthroughBody {
     ///
     /// The provider's reply broke off. The client's reply has to break off, too.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ServeError> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        let piece = self.next_piece().await;
+        piece.map_err(|failure| from_turn_end(&TurnEnd::Failed(failure)))
+    }
+
+    /// Waits for the first piece, which [`next`](Self::next) returns then.
+    async fn prefetch(&mut self) -> Result<(), ModelFailure> {
+        self.first = self.next_piece().await?;
+        Ok(())
+    }
+
+    async fn next_piece(&mut self) -> Result<Option<Bytes>, ModelFailure> {
+        let (Some(raw), Some(filter)) = (&mut self.raw, &mut self.filter) else {
+            return Ok(None);
+        };
         while !self.is_ended {
-            let piece = timeout(self.idle, self.raw.next()).await;
+            let piece = timeout(self.idle, raw.next()).await;
             let piece = piece.unwrap_or_else(|_| Err(silence(self.idle, Phase::MidReply).into()));
-            let piece = piece.map_err(|error| {
-                self.is_ended = true;
-                from_turn_end(&TurnEnd::Failed(error.failure))
-            })?;
+            let piece = match piece {
+                Ok(piece) => piece,
+                Err(error) => {
+                    self.is_ended = true;
+                    if let Some(call) = self.call.take() {
+                        call.failed(&error.failure);
+                    }
+                    return Err(error.failure);
+                }
+            };
             let piece = match piece {
                 Some(piece) => {
                     if let Some(draft) = &mut self.draft {
                         draft.piece(piece.len());
                     }
-                    self.filter.push(piece)
+                    filter.push(piece)
                 }
                 None => {
                     self.is_ended = true;
-                    self.filter.finish()
+                    if let Some(call) = self.call.take() {
+                        call.answered();
+                    }
+                    filter.finish()
                 }
             };
             if !piece.is_empty() {
@@ -301,14 +367,28 @@ impl PassthroughBody {
 
 impl Drop for PassthroughBody {
     fn drop(&mut self) {
+        let Some(filter) = &mut self.filter else {
+            return;
+        };
         if !self.is_ended {
             // A body of known length is not read beyond its last byte.
-            let _unsent = self.filter.finish();
+            let _unsent = filter.finish();
         }
         if let Some(draft) = &mut self.draft {
-            draft.usage = self.filter.usage();
+            draft.usage = filter.usage();
+        }
+        // The client may have gone, or had all of it: the target has begun to answer in any case.
+        if let Some(call) = self.call.take() {
+            call.answered();
         }
     }
+}
+
+/// The end user that a body names, if the name is not too long to be recorded.
+fn end_user(body: &RequestBody<'_>, language: Language) -> Option<Arc<str>> {
+    let end_user = body.end_user(language);
+    let end_user = end_user.filter(|user| user.len() <= MAX_END_USER);
+    end_user.map(Into::into)
 }
 
 /// Whether a prompt, settings or a budget are configured. The default prompt is about server tools.
@@ -381,6 +461,8 @@ fn key_failure(status: StatusCode) -> Option<ModelFailure> {
 
 /// The header that names the path of a request.
 pub const PATH: HeaderName = HeaderName::from_static("x-jackfield-path");
+/// The header that names the target of a route which answers.
+const TARGET: HeaderName = HeaderName::from_static("x-jackfield-target");
 /// The maximum length of a recorded end user, in bytes.
 const MAX_END_USER: usize = 512;
 const CHAT: &str = "/v1/chat/completions";

@@ -67,6 +67,7 @@ pub(crate) fn router() -> Router<Gateway> {
         .route("/models", get(listing::models))
         .route("/openapi.json", get(document::json))
         .route("/providers", get(listing::providers))
+        .route("/routes", get(listing::routes))
         .route("/servers", get(listing::servers))
         .route("/servers/{server}/log", get(listing::server_log))
         .route("/sessions", get(sessions::list).post(sessions::create))

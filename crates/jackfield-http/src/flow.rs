@@ -1,5 +1,7 @@
 //! Handles a request for a reply from its first byte to its last, in any dialect.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, Request};
@@ -32,6 +34,7 @@ pub(crate) async fn answer(
         is_stream,
         ledger,
         notes,
+        route,
         session,
         reply,
     } = match begin(gateway, dialect, request).await? {
@@ -41,11 +44,13 @@ pub(crate) async fn answer(
     let mut response = if is_stream {
         let keep_alive = gateway.config().keep_alive;
         let encoder = reply.encoder();
-        let mut response = stream(reply, encoder, held, keep_alive, ledger).await?;
+        let response = stream(reply, encoder, held, keep_alive, ledger).await;
+        let mut response = response.map_err(|error| gateway.route_error(route.as_ref(), error))?;
         notes::insert(response.headers_mut(), notes::header(&notes));
         response
     } else {
-        whole::answer(reply, held, &notes, ledger).await?
+        let response = whole::answer(reply, held, &notes, ledger).await;
+        response.map_err(|error| gateway.route_error(route.as_ref(), error))?
     };
     let headers = response.headers_mut();
     headers.insert(PATH, HeaderValue::from_static("turn"));
@@ -69,6 +74,8 @@ struct PendingAnswer {
     is_stream: bool,
     ledger: Option<ReceiptLedger>,
     notes: Vec<Note>,
+    /// The route that the request names, if it names one.
+    route: Option<Arc<str>>,
     session: Option<HeaderValue>,
     reply: TurnReply,
 }
@@ -127,6 +134,7 @@ async fn begin(
     let ParsedRequest {
         about,
         mut incoming,
+        options,
         ..
     } = parsed;
     incoming.notes.extend(notes::from_problems(&problems));
@@ -153,6 +161,7 @@ async fn begin(
         is_stream: incoming.stream,
         ledger,
         notes: incoming.notes,
+        route: options.route,
         session: session.ok().filter(|_| is_durable),
         reply,
     })))

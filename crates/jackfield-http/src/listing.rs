@@ -43,6 +43,7 @@ pub(crate) async fn one(
     let RequestedModel {
         assistant,
         model: requested,
+        ..
     } = gateway.requested_model(&name)?;
     let models = gateway.model_catalog().await;
     let is_default = requested == gateway.config().default_options.model;

@@ -40,7 +40,7 @@ pub(crate) fn gateway(
             model: Arc::clone(&default_options.model.model),
             provider: Arc::clone(&provider),
         };
-        assembled.switch(config, model);
+        assembled.switch(config, model, None);
         options.insert(provider, assembled.options.clone());
     }
     let assistants = config.assistant_names().into_iter().filter_map(|name| {

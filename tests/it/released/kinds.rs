@@ -60,7 +60,8 @@ macro_rules! kinds {
 }
 
 /// Fields that may be missing, and the record beside the sessions; each has to be there once.
-const FIELDS: [&str; 33] = [
+const FIELDS: [&str; 35] = [
+    "field.affinity",
     "field.annotation",
     "field.approval",
     "field.assistant",
@@ -73,6 +74,7 @@ const FIELDS: [&str; 33] = [
     "field.edited",
     "field.failure",
     "field.fallbacks",
+    "field.first_byte",
     "field.first_token",
     "field.opaque_of_message",
     "field.partial",
@@ -179,6 +181,7 @@ kinds! {
         Self::ServerError => "server_error",
         Self::Timeout => "timeout",
         Self::TooLarge => "too_large",
+        Self::ContentFilter => "content_filter",
         Self::ToolsUnsupported => "tools_unsupported",
         Self::Transport => "transport",
         Self::Unauthenticated => "unauthenticated",

@@ -267,14 +267,18 @@ impl Seen {
             tools_after_first_round: _,
             whole,
             assistant,
+            affinity,
             fallbacks,
+            first_byte,
             route,
             trace,
             compaction,
             window,
         } = setup;
         self.field("field.assistant", assistant.is_some());
+        self.field("field.affinity", affinity.is_some());
         self.field("field.fallbacks", !fallbacks.is_empty());
+        self.field("field.first_byte", first_byte.is_some());
         self.field("field.compaction", compaction.is_some());
         self.field("field.route", route.is_some());
         self.field("field.trace", trace.is_some());

@@ -127,8 +127,12 @@ fn what_the_schema_takes_the_reader_takes_and_the_other_way_round() {
         // A web API and a tool of a set are taken whole, and a keyword of its parameters is whatever JSON Schema says.
         // The path of a token's endpoint is no free name.
         let is_endpoint = key == "serve.tokens.NAME.endpoints.NAME";
+        // A target is a name, or a table of its own.
+        let is_target = ["routes.NAME.content_filter.", "routes.NAME.targets."]
+            .iter()
+            .any(|list| key.starts_with(list));
         let is_whole = key.starts_with("web.tools.") || key.starts_with("serve.mcp.");
-        let is_part = is_whole || is_list(&key) || is_endpoint;
+        let is_part = is_whole || is_list(&key) || is_endpoint || is_target;
         if is_table || is_part || is_of_a_kind(&key, &known) {
             continue;
         }
@@ -140,6 +144,10 @@ fn what_the_schema_takes_the_reader_takes_and_the_other_way_round() {
                 if key.starts_with("prices.") && key != needed {
                     line += &format!("{needed} = 0\n");
                 }
+            }
+            // A route leads somewhere.
+            if key.starts_with("routes.") && key != "routes.x.targets" {
+                line += "routes.x.targets = [\"claude/a\"]\n";
             }
             let world = World::new()
                 .with(".config/jackfield/mcp-servers.json", "{}")

@@ -62,7 +62,9 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         assembled.options.settings.response_format = format;
     }
     let provider = &assembled.options.model.provider;
-    if let Some(missing) = assembled.missing_keys.get(provider) {
+    // A route goes on with the targets that have a key.
+    let is_needed = assembled.options.route.is_none();
+    if let Some(missing) = assembled.missing_keys.get(provider).filter(|_| is_needed) {
         return Err(no_key(provider, missing, assembled.keys_found.first()));
     }
     if !(ask.setup.allow.is_empty() && ask.setup.deny.is_empty()) {

@@ -102,6 +102,7 @@ fn newest(mut entries: Vec<SeenSessions>, most: usize) -> Vec<SeenSessions> {
 fn last_event_time(one: &AuditEntry) -> WallTime {
     match one {
         AuditEntry::Cancelled { at, .. } | AuditEntry::LateUsage { at, .. } => *at,
+        AuditEntry::Target(called) => called.at,
         AuditEntry::Call(call) => {
             let closed = call.closed.iter().map(|closed| closed.at);
             let late = call.late.iter().map(|late| late.at);
@@ -123,7 +124,7 @@ fn matches(audit: &Audit, one: &AuditEntry) -> bool {
     let (call, who) = match one {
         AuditEntry::Call(call) => (Some(call), call.deciders()),
         AuditEntry::Cancelled { by, .. } => (None, by.iter().cloned().collect()),
-        AuditEntry::LateUsage { .. } => (None, Vec::new()),
+        AuditEntry::LateUsage { .. } | AuditEntry::Target(_) => (None, Vec::new()),
     };
     let by_tool = audit
         .tool
@@ -136,6 +137,7 @@ fn matches(audit: &Audit, one: &AuditEntry) -> bool {
     let by_outcome = audit.outcome.is_none_or(|outcome| match (one, call) {
         (_, Some(call)) => outcomes(call).contains(&outcome),
         (AuditEntry::LateUsage { .. }, None) => outcome == AuditOutcome::Late,
+        (AuditEntry::Target(_), None) => false,
         (AuditEntry::Call(_) | AuditEntry::Cancelled { .. }, None) => {
             outcome == AuditOutcome::Cancelled
         }

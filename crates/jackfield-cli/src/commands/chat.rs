@@ -67,7 +67,9 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     let prepared = registry.prepare(&config, &surroundings.environment)?;
     let journal = opening.wait_and_warn().await?;
     let mut assembled = prepared.with_journal(Arc::clone(&journal.journal));
-    if let Some(fault) = missing_key(&assembled, &assembled.options.model) {
+    if assembled.options.route.is_none()
+        && let Some(fault) = missing_key(&assembled, &assembled.options.model)
+    {
         return Err(fault);
     }
     let session = match resumed {

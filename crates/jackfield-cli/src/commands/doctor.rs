@@ -4,6 +4,7 @@ mod journal;
 mod network;
 mod pending;
 mod places;
+mod routes;
 mod setup;
 mod tools;
 
@@ -93,6 +94,7 @@ async fn examine(
     // Grouped by area: each provider has checks of its own and of its models.
     checks.sort_by_key(|check| check.area);
     report.add(checks)?;
+    report.add(routes::all(config, &assembled, surroundings, doctor.offline).await)?;
     let checks = tools::offered(&assembled, report.has_failed(Area::Servers)).await;
     report.add(checks)?;
     report.add(tools::limits(config))?;

@@ -17,7 +17,7 @@ use crate::audited::{SeenSessions, outcomes};
 use crate::render::hidden::revealed;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
-use crate::render::{spent, words};
+use crate::render::{spent, targets, words};
 use crate::since;
 
 /// Prints all entries, the newest last.
@@ -47,6 +47,20 @@ pub fn entries(
                     .map_or_else(String::new, |by| format!(" by {}", seen(by)));
                 let why = words::cancelled(*cause);
                 writeln!(out, "{DIM}{at}{DIM:#}  {WARM}{why}{WARM:#}{by}")?;
+                writeln!(out, "  {DIM}{session}{DIM:#}")?;
+            }
+            AuditEntry::Target(called) => {
+                let at = since::shown(called.at);
+                let chosen = targets::chosen(&called.model, &called.choice);
+                let route = called.route.as_deref().unwrap_or("fallbacks");
+                writeln!(
+                    out,
+                    "{DIM}{at}{DIM:#}  {NAME}{}{NAME:#} → {chosen}",
+                    seen(route)
+                )?;
+                if let Some(failure) = &called.failure {
+                    writeln!(out, "  {WARM}!{WARM:#} {}", seen(&failure.message))?;
+                }
                 writeln!(out, "  {DIM}{session}{DIM:#}")?;
             }
             AuditEntry::LateUsage {
@@ -251,6 +265,14 @@ fn entry_json(session: &SessionId, one: &AuditEntry) -> Value {
             "what": "late_usage", "session": session.as_str(), "turn": turn.as_str(),
             "at": since::exact(*at), "round": attempt.round, "attempt": attempt.attempt,
             "usage": spent::of_usage(used),
+        }),
+        AuditEntry::Target(called) => json!({
+            "what": "target", "session": session.as_str(), "turn": called.turn.as_str(),
+            "at": since::exact(called.at),
+            "round": called.attempt.round, "attempt": called.attempt.attempt,
+            "route": called.route, "model": values::model(&called.model),
+            "choice": targets::choice_json(&called.choice),
+            "failure": called.failure.as_ref().map(values::failure),
         }),
     }
 }

@@ -55,6 +55,8 @@ pub struct HumanRenderer<O, E> {
     has_output: bool,
     screen: Screen<O, E>,
     setup: Option<Arc<Setup>>,
+    /// The target of the last model call.
+    target: u32,
     spinner: Spinner,
 }
 
@@ -73,6 +75,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             has_output: false,
             screen,
             setup: None,
+            target: 0,
             spinner: Spinner::new(look.spins),
         }
     }
@@ -106,7 +109,8 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         self.last = now.mono;
         match fact {
             Fact::TurnOpened { setup, .. } => self.setup = Some(Arc::clone(setup)),
-            Fact::ModelCallStarted { tools, .. } => {
+            Fact::ModelCallStarted { target, tools, .. } => {
+                self.target = *target;
                 (self.blocks, self.has_output) = (Blocks::default(), false);
                 if let ToolUse::LastRound(limit) = tools {
                     self.remark(&format!(
@@ -343,7 +347,7 @@ impl<O: Write + Send, E: Write + Send> TurnRenderer for HumanRenderer<O, E> {
             return Ok(());
         };
         let usage = words::usage(
-            &setup.model,
+            setup.model_of(self.target).unwrap_or(&setup.model),
             (&report.usage, report.cost.as_ref()),
             report.rounds,
             report.calls.len(),

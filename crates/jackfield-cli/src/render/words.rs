@@ -253,6 +253,9 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
         {
             without_tools(provider)
         }
+        ModelFailureKind::ContentFilter => {
+            "say it in other words, or take another model with --model: the provider's filter refused this".to_owned()
+        }
         ModelFailureKind::ContextTooLong { limit, requested } => {
             let by = limit
                 .zip(requested)

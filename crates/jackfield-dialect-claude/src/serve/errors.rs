@@ -35,6 +35,7 @@ const fn kind(kind: &ServeErrorKind) -> (u16, &'static str) {
             (409, "conflict_error")
         }
         ServeErrorKind::ClientExpired | ServeErrorKind::TooSlow => (408, "timeout_error"),
+        ServeErrorKind::Exhausted { .. } => (503, "api_error"),
         ServeErrorKind::Forbidden => (403, "permission_error"),
         ServeErrorKind::Internal => (500, "api_error"),
         ServeErrorKind::Invalid
@@ -60,7 +61,8 @@ const fn kind(kind: &ServeErrorKind) -> (u16, &'static str) {
 /// If a provider refuses Jackfield's own key, the client is not at fault, as its own key was valid.
 const fn of_model(kind: ModelFailureKind) -> (u16, &'static str) {
     match kind {
-        ModelFailureKind::ContextTooLong { .. }
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => (400, "invalid_request_error"),

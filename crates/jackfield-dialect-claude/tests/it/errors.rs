@@ -173,6 +173,7 @@ fn a_spend_limit_is_no_rate_limit() {
     for code in [
         "enforced_spend_limit_reached",
         "contract_spend_limit_reached",
+        "organization_on_hold",
     ] {
         let failure = classified(
             429,
@@ -287,9 +288,10 @@ proptest! {
         let bytes = serde_json::to_vec(&body).expect("JSON");
         let back = error::classify(status, |_| None, &bytes, failure.phase);
         let kind = match failure.kind {
-            Kind::ContextTooLong { .. } | Kind::ToolsUnsupported | Kind::Unsupported => {
-                Kind::InvalidRequest
-            }
+            Kind::ContentFilter
+            | Kind::ContextTooLong { .. }
+            | Kind::ToolsUnsupported
+            | Kind::Unsupported => Kind::InvalidRequest,
             Kind::Interrupted | Kind::ProtocolViolation | Kind::Transport | Kind::UnusableReply => {
                 Kind::ServerError
             }

@@ -66,20 +66,20 @@ fn by_name(name: &str) -> Option<Kind> {
             Kind::ModelNotFound
         }
         "rate_limit_error" | "rate_limit_exceeded" | "rate_limit_reached" => Kind::RateLimited,
-        // Reasons for the failure of a started response, and refusals that are permanent.
         "bio_policy"
         | "content_filter"
         | "content_policy_violation"
-        | "data_residency_mismatch"
+        | "image_content_policy_violation"
+        | "misalignment_policy_violation" => Kind::ContentFilter,
+        // Reasons for the failure of a started response, and refusals that are permanent.
+        "data_residency_mismatch"
         | "empty_image_file"
         | "failed_to_download_image"
-        | "image_content_policy_violation"
         | "image_file_not_found"
         | "image_file_too_large"
         | "image_parse_error"
         | "image_too_large"
         | "image_too_small"
-        | "misalignment_policy_violation"
         | "unsupported_image_media_type" => Kind::InvalidRequest,
         "engine_overloaded"
         | "insufficient_system_resource"

@@ -117,6 +117,7 @@ pub fn to_response_error(error: &ServeError) -> ResponseError {
         ServeErrorKind::Busy
         | ServeErrorKind::Cancelled
         | ServeErrorKind::ClientExpired
+        | ServeErrorKind::Exhausted { .. }
         | ServeErrorKind::Forbidden
         | ServeErrorKind::Internal
         | ServeErrorKind::LimitReached

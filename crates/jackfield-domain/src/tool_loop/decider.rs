@@ -38,6 +38,8 @@ impl<'a> Decider<'a> {
     /// Decides about an input and its consequences.
     pub(super) fn handle(&mut self, input: Input) {
         match input {
+            // It is for the decisions about later inputs.
+            Input::BreakersSeen(breakers) => return self.live.see_breakers(breakers),
             Input::Delivered(delivery) => self.apply_delivery(&delivery),
             Input::ReplyCounted { attempt, usage } => self.reply_counted(attempt, usage),
             Input::ReplyDelta { attempt, delta } => self.reply_delta(attempt, &delta),
@@ -116,7 +118,7 @@ impl<'a> Decider<'a> {
         }
         match &self.turn.stage {
             Stage::Calling(attempt) => self.check_idle(*attempt),
-            Stage::Retrying(at) if *at <= self.now.wall => self.next_attempt(),
+            Stage::Retrying(at) if *at <= self.now.wall => self.attempt_after_pause(),
             Stage::Tools(_) => {
                 self.expire_waits();
                 self.abort_overdue();

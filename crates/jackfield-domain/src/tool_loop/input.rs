@@ -6,12 +6,16 @@ use crate::failure::{ModelFailure, ToolFailure};
 use crate::ids::{ModelAttempt, ToolAttempt};
 use crate::outcome::ToolResult;
 use crate::reply::ReplyEnd;
+use crate::target::BreakerSnapshot;
 use crate::usage::Usage;
 use crate::wait::{Delivery, JobHandle, Question};
 
 /// An event that has happened. Named in the past tense.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
+    /// The breakers of the turn's targets that are not closed, for the decisions about the next inputs. It leads to no
+    /// fact by itself; what a decision saw is part of its fact.
+    BreakersSeen(Vec<BreakerSnapshot>),
     /// An answer to a wait, or a cancel.
     Delivered(Delivery),
     /// A provider reported the usage of a reply so far; more reports may follow.
@@ -77,8 +81,8 @@ pub enum Input {
 }
 
 impl Input {
-    /// The kind of this input. A usage report counts as a delta of its reply, and never leads to a fact by
-    /// itself.
+    /// The kind of this input. A usage report counts as a delta of its reply, and breakers as a wake-up; neither
+    /// leads to a fact by itself.
     #[must_use]
     pub const fn kind(&self) -> InputKind {
         match self {
@@ -90,7 +94,7 @@ impl Input {
             Self::ToolAsked { .. } => InputKind::ToolAsked,
             Self::ToolFailed { .. } => InputKind::ToolFailed,
             Self::ToolFinished { .. } => InputKind::ToolFinished,
-            Self::Woke => InputKind::Woke,
+            Self::BreakersSeen(_) | Self::Woke => InputKind::Woke,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::accumulator::ReplyAccumulator;
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId};
+use crate::target::BreakerSnapshot;
 use crate::time::{MonoTime, Now};
 use crate::turn::{CallState, RunningCall, Stage, Turn};
 use crate::usage::Usage;
@@ -15,6 +16,8 @@ use crate::usage::Usage;
 pub(crate) struct LiveState {
     /// Active time so far.
     active: Duration,
+    /// The breakers of the turn's targets that are not closed, as they were seen last.
+    breakers: Vec<BreakerSnapshot>,
     /// When the current active period began.
     busy_since: Option<MonoTime>,
     deadlines: BTreeMap<ToolAttempt, MonoTime>,
@@ -48,6 +51,14 @@ impl LiveState {
             active,
             ..Self::default()
         }
+    }
+
+    pub(crate) fn see_breakers(&mut self, breakers: Vec<BreakerSnapshot>) {
+        self.breakers = breakers;
+    }
+
+    pub(super) fn breakers(&self) -> &[BreakerSnapshot] {
+        &self.breakers
     }
 
     pub(super) const fn active(&self) -> Duration {
@@ -146,6 +157,29 @@ impl LiveState {
 
     pub(crate) fn last_activity(&self) -> Option<MonoTime> {
         self.reply.as_ref().map(|reply| reply.last_activity)
+    }
+
+    /// Whether the model call in flight has brought anything.
+    fn is_heard(&self) -> bool {
+        let has_units = self.reply().is_some_and(|reply| reply.units() > 0);
+        has_units || self.reported_usage().0.total() > 0
+    }
+
+    /// The silence after which the model call in flight is given up. A reply in one piece has no first piece.
+    pub(crate) fn silence_limit(&self, turn: &Turn) -> Duration {
+        let idle = turn.setup.model_idle();
+        let first = turn.setup.first_byte_of(turn.target);
+        match first.filter(|_| turn.setup.whole.is_none() && !self.is_heard()) {
+            Some(first) => first.min(idle),
+            None => idle,
+        }
+    }
+
+    /// Records when the model was heard last.
+    pub(crate) fn set_activity(&mut self, at: MonoTime) {
+        if let Some(reply) = &mut self.reply {
+            reply.last_activity = at;
+        }
     }
 
     pub(super) fn call_id(&self, index: u32) -> Option<ToolCallId> {

@@ -9,6 +9,7 @@ use crate::failure::{
 };
 use crate::ids::{SessionId, ToolCallId, ToolName};
 use crate::restrictions::{Restriction, Restrictions};
+use crate::target::BreakerSnapshot;
 use crate::time::Now;
 use crate::tool::UnknownPolicy;
 use crate::tool_loop::action::Action;
@@ -19,15 +20,17 @@ use crate::turn::{CallState, RunningCall, Stage, Turn};
 use crate::wait::{Delivery, in_processing_order};
 
 impl ToolLoop {
-    /// Recovers this open turn.
+    /// Recovers this open turn, with the breakers of its targets that are not closed.
     pub(crate) fn recover_turn(
         session: &SessionId,
         turn: Turn,
         deliveries: &[Delivery],
         now: Now,
         restrictions: Restrictions,
+        breakers: Vec<BreakerSnapshot>,
     ) -> (Self, Step) {
-        let live = LiveState::recovered(turn.active);
+        let mut live = LiveState::recovered(turn.active);
+        live.see_breakers(breakers);
         let mut recovered = Self {
             live,
             session: session.clone(),
@@ -74,7 +77,7 @@ impl Decider<'_> {
             Stage::Retrying(at) => {
                 let is_time = *at <= self.now.wall;
                 if !self.begin_compaction() && is_time {
-                    self.next_attempt();
+                    self.attempt_after_pause();
                 }
             }
             Stage::Tools(_) => self.recover_calls(),
@@ -117,7 +120,7 @@ impl Decider<'_> {
     }
 
     /// Whether the lost reply may contain provider tool calls that must not be repeated.
-    fn provider_may_have_acted(&self) -> bool {
+    pub(super) fn provider_may_have_acted(&self) -> bool {
         let tools_allowed = self.turn.tool_use == ToolUse::Allowed;
         tools_allowed
             && self.turn.setup.catalog.iter().any(|tool| {

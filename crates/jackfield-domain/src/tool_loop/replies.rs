@@ -15,6 +15,7 @@ use crate::request::Attempt;
 use crate::target::TargetReason;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
+use crate::tool_loop::targets::NextTarget;
 use crate::turn::Stage;
 use crate::usage::Usage;
 
@@ -115,14 +116,21 @@ impl Decider<'_> {
         }
         let visible = reply.as_ref().is_some_and(ReplyAccumulator::is_visible);
         let partial = reply.and_then(|reply| reply.partial());
-        let next = self.after_failure(attempt, &failure, visible);
+        let next = self.after_failure(attempt, &failure, visible, usage.is_some());
+        let at_once = matches!(
+            next,
+            AfterFailure::Hop | AfterFailure::Next(_) | AfterFailure::Repeat
+        );
         let retry_at = match next {
-            AfterFailure::AtOnce { .. } | AfterFailure::Compact => Some(self.now.wall),
+            AfterFailure::Hop
+            | AfterFailure::Next(_)
+            | AfterFailure::Repeat
+            | AfterFailure::Compact => Some(self.now.wall),
             AfterFailure::End => None,
             AfterFailure::Retry(pause) => Some(self.now.wall.after(pause)),
         };
         self.decide(Fact::ModelCallEnded {
-            at_once: matches!(next, AfterFailure::AtOnce { .. }),
+            at_once,
             attempt,
             first_token,
             partial: partial.clone(),
@@ -132,8 +140,16 @@ impl Decider<'_> {
             why: ModelCallEnd::Failed(failure.clone()),
             withdrawn: false,
         });
+        let target = self.turn.target;
         match (next, partial) {
-            (AfterFailure::AtOnce { reason, target }, _) => self.attempt_with(target, reason),
+            (AfterFailure::Hop, _) => {
+                let next = self.target_after(&failure);
+                self.attempt_with(next);
+            }
+            (AfterFailure::Next(reason), _) => {
+                self.attempt_with(NextTarget::without_route(target + 1, Some(reason)));
+            }
+            (AfterFailure::Repeat, _) => self.attempt_with(NextTarget::without_route(target, None)),
             (AfterFailure::Compact, _) => _ = self.begin_compaction(),
             (AfterFailure::Retry(_), _) => {}
             (AfterFailure::End, Some(_)) => self.end(TurnEnd::Interrupted(failure)),
@@ -172,7 +188,7 @@ impl Decider<'_> {
 
     /// Gives up on a model that was silent for too long.
     pub(super) fn check_idle(&mut self, attempt: ModelAttempt) {
-        let idle = self.turn.setup.model_idle();
+        let idle = self.silence_limit();
         let Some(last_activity) = self.live.last_activity() else {
             return;
         };
@@ -184,7 +200,11 @@ impl Decider<'_> {
         } else {
             Phase::BeforeFirstDelta
         };
-        let message = format!("the model said nothing for {} s", idle.as_secs());
+        let message = if idle.subsec_millis() == 0 {
+            format!("the model said nothing for {} s", idle.as_secs())
+        } else {
+            format!("the model said nothing for {} ms", idle.as_millis())
+        };
         self.actions.push(Action::Abort(Attempt::Model(attempt)));
         self.reply_failed(
             attempt,
@@ -210,19 +230,19 @@ impl Decider<'_> {
         attempt: ModelAttempt,
         failure: &ModelFailure,
         visible: bool,
+        may_have_used: bool,
     ) -> AfterFailure {
         let setup = &self.turn.setup;
         if visible && !setup.can_supersede {
             return AfterFailure::End;
         }
-        let target = self.turn.target;
-        let next = target.saturating_add(1);
+        if setup.route.is_some() {
+            return self.after_route_failure(attempt, failure, may_have_used);
+        }
+        let next = self.turn.target.saturating_add(1);
         let fallback = fallback_reason(failure.kind)
             .filter(|_| setup.model_of(next).is_some())
-            .map(|reason| AfterFailure::AtOnce {
-                reason: Some(reason),
-                target: next,
-            });
+            .map(AfterFailure::Next);
         let is_too_long = matches!(failure.kind, ModelFailureKind::ContextTooLong { .. });
         if is_too_long && setup.compaction.is_some() {
             // The same request would be too long again.
@@ -232,9 +252,8 @@ impl Decider<'_> {
                 None => AfterFailure::End,
             };
         }
-        if failure.advice == RetryAdvice::AtOnce && self.turn.at_once < MAX_AT_ONCE {
-            let reason = None;
-            return AfterFailure::AtOnce { reason, target };
+        if failure.advice == RetryAdvice::AtOnce && self.may_repeat_at_once() {
+            return AfterFailure::Repeat;
         }
         if let Some(pause) = self.retry_after(attempt, failure) {
             return AfterFailure::Retry(pause);
@@ -242,8 +261,13 @@ impl Decider<'_> {
         fallback.unwrap_or(AfterFailure::End)
     }
 
+    /// Whether the same target may be called once more at once.
+    pub(super) const fn may_repeat_at_once(&self) -> bool {
+        self.turn.at_once < MAX_AT_ONCE
+    }
+
     /// Whether the conversation can be compacted before the round is tried again.
-    fn may_compact(&self, attempt: ModelAttempt) -> bool {
+    pub(super) fn may_compact(&self, attempt: ModelAttempt) -> bool {
         self.turn.compaction_for(attempt.round).is_some()
             && self.exhausted_budget(self.turn.target).is_none()
     }
@@ -262,10 +286,15 @@ impl Decider<'_> {
             RetryAdvice::Never => None,
             RetryAdvice::After(wait) => (wait <= setup.limits.retry_after).then_some(wait),
             RetryAdvice::AtOnce | RetryAdvice::Backoff => {
-                let full = MAX_BACKOFF.min(FIRST_BACKOFF * 2_u32.pow(self.turn.failures.min(8)));
-                Some(full.mul_f64(self.jitter(attempt)))
+                Some(self.backoff(attempt, self.turn.failures))
             }
         }
+    }
+
+    /// The pause after so many others.
+    pub(super) fn backoff(&self, attempt: ModelAttempt, pauses: u32) -> Duration {
+        let full = MAX_BACKOFF.min(FIRST_BACKOFF * 2_u32.pow(pauses.min(8)));
+        full.mul_f64(self.jitter(attempt))
     }
 
     /// A factor between 0.5 and 1, deterministic per attempt.
@@ -283,17 +312,17 @@ impl Decider<'_> {
 }
 
 /// The decision about a failed attempt.
-enum AfterFailure {
-    /// The next attempt follows in the same step, with this target.
-    AtOnce {
-        /// Why another target is called, if one is.
-        reason: Option<TargetReason>,
-        target: u32,
-    },
+pub(super) enum AfterFailure {
     /// The conversation is compacted, and the same target is called again.
     Compact,
     /// The turn ends.
     End,
+    /// Another target of the route is called in the same step.
+    Hop,
+    /// The next target is called in the same step, for this reason.
+    Next(TargetReason),
+    /// The same target is called again in the same step.
+    Repeat,
     /// The same target is called again after this pause.
     Retry(Duration),
 }
@@ -302,7 +331,9 @@ enum AfterFailure {
 const fn fallback_reason(kind: ModelFailureKind) -> Option<TargetReason> {
     match kind {
         ModelFailureKind::ContextTooLong { .. } => Some(TargetReason::ContextTooLong),
-        ModelFailureKind::InvalidRequest | ModelFailureKind::TooLarge => None,
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::TooLarge => None,
         ModelFailureKind::Forbidden
         | ModelFailureKind::Interrupted
         | ModelFailureKind::ModelNotFound

@@ -7,10 +7,10 @@ use crate::ids::ModelAttempt;
 use crate::limits::{LimitKind, OnLimit};
 use crate::reply::FinishReason;
 use crate::request::ModelRequest;
-use crate::target::{TargetChoice, TargetReason};
 use crate::tool::ToolChoice;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
+use crate::tool_loop::targets::NextTarget;
 
 impl Decider<'_> {
     /// Begins the next round, or ends the turn if there can be none.
@@ -38,7 +38,8 @@ impl Decider<'_> {
         if round > limits.rounds.max(1) {
             return self.end_limited(LimitKind::Rounds);
         }
-        let limit = self.limit_before(round);
+        let next = self.target_of_round();
+        let limit = self.limit_before(round, next.target);
         let has_budget = limit.is_none();
         let tools = match limit {
             Some(Budget::Nothing(limit)) => return self.end_limited(limit),
@@ -61,25 +62,31 @@ impl Decider<'_> {
         if has_budget && self.turn.tool_use == ToolUse::Allowed && self.begin_compaction() {
             return;
         }
-        let target = self.turn.target;
-        self.call_model(ModelAttempt { round, attempt: 1 }, tools, target, None);
+        self.call_model(ModelAttempt { round, attempt: 1 }, tools, next);
     }
 
-    /// Retries the model call of the current round.
+    /// Makes the model call of the current round again, after one that was lost or a compaction.
     pub(super) fn next_attempt(&mut self) {
-        self.attempt_with(self.turn.target, None);
+        let next = self.target_again();
+        self.attempt_with(next);
+    }
+
+    /// Makes the model call of the current round again, after a pause.
+    pub(super) fn attempt_after_pause(&mut self) {
+        let next = self.target_after_pause();
+        self.attempt_with(next);
     }
 
     /// Makes the model call of the current round again, with this target.
-    pub(super) fn attempt_with(&mut self, target: u32, reason: Option<TargetReason>) {
-        if let Some(limit) = self.exhausted_budget(target) {
+    pub(super) fn attempt_with(&mut self, next: NextTarget) {
+        if let Some(limit) = self.exhausted_budget(next.target) {
             return self.end_limited(limit);
         }
         let attempt = ModelAttempt {
             round: self.turn.round.max(1),
             attempt: self.turn.attempts + 1,
         };
-        self.call_model(attempt, self.turn.tool_use, target, reason);
+        self.call_model(attempt, self.turn.tool_use, next);
     }
 
     pub(super) fn end_limited(&mut self, limit: LimitKind) {
@@ -87,20 +94,9 @@ impl Decider<'_> {
         self.end(TurnEnd::Limited { is_error, limit });
     }
 
-    fn call_model(
-        &mut self,
-        attempt: ModelAttempt,
-        tools: ToolUse,
-        target: u32,
-        reason: Option<TargetReason>,
-    ) {
+    fn call_model(&mut self, attempt: ModelAttempt, tools: ToolUse, next: NextTarget) {
+        let NextTarget { choice, target } = next;
         let active = self.live.active();
-        let choice = reason.map(|reason| {
-            Arc::new(TargetChoice {
-                breakers: Vec::new(),
-                reason,
-            })
-        });
         self.decide(Fact::ModelCallStarted {
             active,
             attempt,
@@ -154,9 +150,9 @@ impl Decider<'_> {
         }
     }
 
-    /// The limit that applies before a round begins, if any.
-    fn limit_before(&self, round: u32) -> Option<Budget> {
-        let rest = self.remaining_budget(self.turn.target);
+    /// The limit that applies before a round with this target begins, if any.
+    fn limit_before(&self, round: u32, target: u32) -> Option<Budget> {
+        let rest = self.remaining_budget(target);
         if matches!(rest, Some(Budget::Nothing(_))) {
             return rest;
         }
@@ -176,7 +172,7 @@ impl Decider<'_> {
 
     /// What the token and cost budgets have left, if it does not cover a round with this target and a last one
     /// after it. The maximum usage of a call is reserved here, and settled by its fact.
-    fn remaining_budget(&self, target: u32) -> Option<Budget> {
+    pub(super) fn remaining_budget(&self, target: u32) -> Option<Budget> {
         let setup = &self.turn.setup;
         let allowance = setup.allowance;
         if allowance.tokens.is_none() && allowance.cost.is_none() {
@@ -214,7 +210,7 @@ impl Decider<'_> {
 }
 
 /// The rest of a budget.
-enum Budget {
+pub(super) enum Budget {
     /// Enough for one last round.
     LastRound(LimitKind),
     /// Not even that.

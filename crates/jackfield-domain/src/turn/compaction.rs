@@ -125,6 +125,7 @@ impl Turn {
         kept.skip(kept_before)
             .for_each(|message| messages.push(message));
         self.messages = messages;
+        self.hops.shorten();
         self.covered_messages = 0;
         self.counted_before = None;
         self.tools = Definitions::default();

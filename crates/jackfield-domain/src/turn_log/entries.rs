@@ -11,8 +11,9 @@ use crate::message::{Message, Role};
 use crate::outcome::ToolOutcome;
 use crate::price::Cost;
 use crate::reply::Reply;
+use crate::request::ModelRef;
 use crate::setup::{Opening, Setup};
-use crate::target::AttemptTargets;
+use crate::target::{AttemptTargets, TargetChoice};
 use crate::time::{Now, WallTime};
 use crate::tool::CatalogEntry;
 use crate::usage::Usage;
@@ -108,6 +109,19 @@ pub enum LogEntry {
         /// When.
         at: WallTime,
     },
+    /// A model call began at a target that the turn's route chose, or fell back to.
+    TargetChosen {
+        /// When.
+        at: WallTime,
+        /// The attempt.
+        attempt: ModelAttempt,
+        /// Why, and the breakers that were not closed.
+        choice: Arc<TargetChoice>,
+        /// The model.
+        model: ModelRef,
+        /// The index of the target in the turn's targets.
+        target: u32,
+    },
     /// The turn ended. Only late events follow.
     TurnEnded {
         /// When.
@@ -130,6 +144,13 @@ impl LogEntry {
 }
 
 impl TurnLog {
+    /// The model that was called last; before the first call, the model of the first target.
+    #[must_use]
+    pub fn model(&self) -> &ModelRef {
+        let model = self.setup.model_of(self.targets.last());
+        model.unwrap_or(&self.setup.model)
+    }
+
     /// Applies a fact to the log of a session's last turn: an opening begins a new one.
     pub fn track(last: &mut Option<Self>, fact: &Fact, now: Now) {
         if let Some(opened) = Self::open(fact, now.wall) {
@@ -277,8 +298,20 @@ impl TurnLog {
                 });
             }
             Fact::ModelCallStarted {
-                attempt, target, ..
+                attempt,
+                choice,
+                target,
+                ..
             } => {
+                if let (Some(choice), Some(model)) = (choice, self.setup.model_of(*target)) {
+                    self.entries.push(LogEntry::TargetChosen {
+                        at,
+                        attempt: *attempt,
+                        choice: Arc::clone(choice),
+                        model: model.clone(),
+                        target: *target,
+                    });
+                }
                 self.targets.add(*attempt, *target);
                 self.is_calling_model = true;
                 self.rounds = attempt.round;

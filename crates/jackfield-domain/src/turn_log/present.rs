@@ -37,6 +37,7 @@ impl LogEntry {
             | Self::LateUsage { .. }
             | Self::ModelCallEnded { .. }
             | Self::Resumed { .. }
+            | Self::TargetChosen { .. }
             | Self::TurnEnded { .. } => None,
         }
     }

@@ -191,6 +191,7 @@ fn a_denial_that_is_there_wins_over_what_was_allowed_for_the_session() {
             &deliveries,
             Now::default(),
             Restrictions::default(),
+            Vec::new(),
         );
         let (_, step) = recovered.expect("an open turn");
         let end_of = |of: &WaitId| {
@@ -229,8 +230,14 @@ fn what_was_allowed_is_all_that_runs_whatever_a_journal_says() {
             change(subject);
         }
         let now = Now::default();
-        let recovered =
-            SendMessageUseCase::recover(&session(), &facts, &[], now, Restrictions::default());
+        let recovered = SendMessageUseCase::recover(
+            &session(),
+            &facts,
+            &[],
+            now,
+            Restrictions::default(),
+            Vec::new(),
+        );
         let (_, step) = recovered.expect("an open turn");
         let runs = |action: &Action| matches!(action, Action::RunTool(_));
         let ends = step.facts.iter().filter_map(|fact| match fact {

@@ -41,7 +41,9 @@ fn only_call(scene: &Scene) -> AuditedCall {
         .into_iter()
         .filter_map(|one| match one {
             AuditEntry::Call(call) => Some(*call),
-            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => None,
+            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } | AuditEntry::Target(_) => {
+                None
+            }
         })
         .collect();
     let [call] = &calls[..] else {
@@ -166,7 +168,9 @@ fn a_cancel_stands_after_the_calls_that_it_ended() {
         .iter()
         .map(|one| match one {
             AuditEntry::Call(call) => call.closed.as_ref().map(|closed| closed.end),
-            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => None,
+            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } | AuditEntry::Target(_) => {
+                None
+            }
         })
         .collect();
     assert_eq!(
@@ -192,7 +196,9 @@ fn a_call_under_a_grant_of_its_turn_says_whose_it_is() {
         .iter()
         .map(|one| match one {
             AuditEntry::Call(call) => (call.deciders(), call.questions.len()),
-            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => panic!("{one:?}"),
+            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } | AuditEntry::Target(_) => {
+                panic!("{one:?}")
+            }
         })
         .collect();
     // Nobody was asked again, and once is not told twice.

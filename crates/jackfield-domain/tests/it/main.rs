@@ -23,6 +23,8 @@ mod recovery;
 mod replay;
 mod replies;
 mod retries;
+mod routes;
+mod routing;
 mod rules;
 mod scene;
 mod schemas;

@@ -41,6 +41,7 @@ impl Hand {
             wall: WallTime::from_millis(1_000_000),
         };
         let base = TurnBase {
+            breakers: Vec::new(),
             counted: None,
             grants: Grants::default(),
             messages: Arc::default(),
@@ -91,8 +92,14 @@ impl Hand {
     }
 
     fn crash(&mut self, restrictions: Restrictions) -> Vec<Action> {
-        let recovered =
-            SendMessageUseCase::recover(&session(), &self.facts, &[], self.now, restrictions);
+        let recovered = SendMessageUseCase::recover(
+            &session(),
+            &self.facts,
+            &[],
+            self.now,
+            restrictions,
+            Vec::new(),
+        );
         let (machine, step) = recovered.expect("an open turn");
         self.machine = machine;
         self.keep(step)
@@ -242,7 +249,10 @@ fn an_ended_turn_is_not_taken_up() {
         end,
     });
     let none = Restrictions::default();
-    assert!(SendMessageUseCase::recover(&session(), &hand.facts, &[], hand.now, none).is_none());
+    assert!(
+        SendMessageUseCase::recover(&session(), &hand.facts, &[], hand.now, none, Vec::new())
+            .is_none()
+    );
 }
 
 /// An environment that answers by what it is asked alone: three rounds of calls, then an answer.

@@ -362,6 +362,7 @@ impl Recorder {
         let opening = Opening::UserMessage(Arc::new(Message::user("do it")));
         let setup = Arc::new(setup(Limits::default()));
         let base = TurnBase {
+            breakers: Vec::new(),
             counted: None,
             grants: Grants::default(),
             messages: Arc::default(),
@@ -405,7 +406,7 @@ impl Recorder {
     fn recover(&mut self, restrictions: Restrictions) {
         let facts = self.steps.iter().flat_map(|step| &step.facts);
         let (machine, step) =
-            SendMessageUseCase::recover(&session(), facts, &[], self.now, restrictions)
+            SendMessageUseCase::recover(&session(), facts, &[], self.now, restrictions, Vec::new())
                 .expect("a turn");
         self.machine = machine;
         self.record(step, InputKind::Recovered);

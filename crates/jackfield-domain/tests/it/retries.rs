@@ -467,6 +467,8 @@ fn two_targets() -> Setup {
     };
     Setup {
         fallbacks: vec![Target {
+            content_filter: false,
+            first_byte: None,
             model: second,
             price: None,
             window: None,
@@ -502,7 +504,11 @@ fn the_next_target_is_called_once_the_first_has_failed() {
         vec![
             (
                 overloaded(RetryAdvice::Backoff),
-                &["reply failed: Overloaded, again in 0 ms", "model 1.2"],
+                &[
+                    "reply failed: Overloaded, again in 0 ms",
+                    "to 1: Fallback",
+                    "model 1.2",
+                ],
             ),
             (calls(&["read"]), &["run read"]),
             (finishes("read", "a"), &["read Ran: a", "model 2.1"]),

@@ -68,6 +68,7 @@ impl Scene {
             wall: WallTime::from_millis(1_000_000),
         };
         let base = TurnBase {
+            breakers: Vec::new(),
             counted: session.counted(),
             grants: session.grants().clone(),
             messages: session.messages(),
@@ -152,6 +153,7 @@ impl Scene {
                     &[],
                     self.now,
                     restrictions,
+                    Vec::new(),
                 );
                 let (machine, step) = recovered.expect("an open turn");
                 self.machine = machine;

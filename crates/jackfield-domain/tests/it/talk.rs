@@ -108,6 +108,7 @@ impl Talk {
         let facts = self.steps.iter().flat_map(|step| &step.facts);
         let folded = Session::fold(self.session.clone(), facts);
         let base = TurnBase {
+            breakers: Vec::new(),
             counted: folded.counted(),
             grants: folded.grants().clone(),
             messages: folded.messages(),

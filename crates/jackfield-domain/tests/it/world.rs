@@ -32,6 +32,7 @@ mod ledger;
 mod logs;
 mod oracle;
 mod replayed;
+mod routes;
 mod scenario;
 mod targets;
 mod unusable;
@@ -65,6 +66,8 @@ pub(crate) enum Op {
     Forbid { pick: u16 },
     /// Something that was told before is told again, and a tool answers a call that was given up.
     Repeat { pick: u16 },
+    /// The breaker of a target opens for so many seconds, or is half open with its trial in flight; 0 closes it.
+    Trip { target: u32, seconds: Option<u8> },
 }
 
 /// Where a process dies.
@@ -93,6 +96,8 @@ pub(crate) struct InFlight {
 /// The world.
 pub(crate) struct World {
     pub(crate) asked: Vec<Action>,
+    /// The breakers that are not closed, by target, each with the instant at which it may be tried.
+    breakers: BTreeMap<u32, Option<WallTime>>,
     pub(crate) classes: BTreeSet<Class>,
     pub(crate) committed: Vec<Fact>,
     crash_next: Option<CrashPoint>,
@@ -125,6 +130,7 @@ impl World {
             wall: WallTime::from_millis(1_700_000_000_000),
         };
         let base = TurnBase {
+            breakers: Vec::new(),
             counted: None,
             grants: Grants::default(),
             messages: Arc::default(),
@@ -143,6 +149,7 @@ impl World {
         let (machine, step) = SendMessageUseCase::begin(base, opening, Arc::clone(&setup), now);
         let mut world = Self {
             asked: Vec::new(),
+            breakers: BTreeMap::new(),
             classes: BTreeSet::new(),
             committed: Vec::new(),
             crash_next: None,
@@ -205,6 +212,13 @@ impl World {
                 }
             }
             Op::Forbid { pick } => self.forbid(pick),
+            Op::Trip { target, seconds } => {
+                let until = |seconds| self.now.wall.after(Duration::from_secs(u64::from(seconds)));
+                match seconds {
+                    Some(0) => _ = self.breakers.remove(&target),
+                    seconds => _ = self.breakers.insert(target, seconds.map(until)),
+                }
+            }
             Op::Repeat { pick } => {
                 if let Some(input) = pick_from(&self.told, pick).cloned() {
                     self.feed_again(input);
@@ -255,6 +269,7 @@ impl World {
         if self.machine.is_over() {
             self.classes.insert(Class::ToldAfterTheEnd);
         }
+        self.show_breakers();
         let before = self.machine.clone();
         let step = self.machine.handle(input.clone(), self.now);
         if self.is_answered(&step) {
@@ -291,6 +306,7 @@ impl World {
         {
             return;
         }
+        self.show_breakers();
         let before = self.machine.clone();
         let step = self.machine.handle(input.clone(), self.now);
         self.check_repeated(&before, &input, &step);
@@ -384,6 +400,7 @@ impl World {
             &self.inbox,
             self.now,
             self.today.clone(),
+            self.snapshots(),
         );
         let Some((machine, step)) = recovered else {
             return;

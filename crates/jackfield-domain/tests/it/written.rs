@@ -81,6 +81,7 @@ struct Seen {
 fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     let now = Now::default();
     let base = TurnBase {
+        breakers: Vec::new(),
         counted: None,
         grants: Grants::default(),
         messages: Arc::default(),

@@ -32,6 +32,7 @@ mod resuming;
 mod retaining;
 mod retrying;
 mod robustness;
+mod routes;
 mod running;
 mod schemas;
 mod script;

@@ -24,6 +24,8 @@ pub(crate) enum TurnReason {
     IdempotencyKey,
     /// It continues a reply.
     PreviousReply,
+    /// A target of its route does not serve this endpoint in the client's language.
+    Route,
     /// It names a session.
     Session,
     /// The gateway offers it server tools.
@@ -51,6 +53,8 @@ pub(crate) struct PathInput {
     pub(crate) is_background: bool,
     /// Whether pass-through is enabled for its client.
     pub(crate) is_enabled: bool,
+    /// Whether it names a route of which a target does not serve its endpoint so.
+    pub(crate) is_mixed_route: bool,
     pub(crate) is_strict: bool,
     /// Whether the gateway keeps its response for later requests.
     pub(crate) keeps_response: bool,
@@ -61,6 +65,7 @@ pub(crate) fn decide(input: PathInput) -> RequestPath {
     let reasons = [
         (!input.is_enabled, TurnReason::Disabled),
         (input.is_assistant, TurnReason::Assistant),
+        (input.is_mixed_route, TurnReason::Route),
         (!input.has_upstream, TurnReason::Upstream),
         (input.has_session, TurnReason::Session),
         (input.has_previous_reply, TurnReason::PreviousReply),
@@ -91,10 +96,11 @@ mod tests {
             ..PathInput::default()
         };
         assert_eq!(decide(free), RequestPath::Passthrough);
-        let table: [(Change, TurnReason); 11] = [
+        let table: [(Change, TurnReason); 12] = [
             (|input| input.is_enabled = false, TurnReason::Disabled),
             (|input| input.has_upstream = false, TurnReason::Upstream),
             (|input| input.is_assistant = true, TurnReason::Assistant),
+            (|input| input.is_mixed_route = true, TurnReason::Route),
             (|input| input.has_session = true, TurnReason::Session),
             (
                 |input| input.has_previous_reply = true,

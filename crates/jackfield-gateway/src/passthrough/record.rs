@@ -62,6 +62,11 @@ impl SpendingDraft {
         }
     }
 
+    /// The request is one of this route.
+    pub(super) fn route(&mut self, name: &Arc<str>) {
+        self.record.route = Some(Arc::clone(name));
+    }
+
     /// The provider has replied with this head.
     pub(super) fn status(&mut self, status: StatusCode, headers: &HeaderMap) {
         self.record.status = Some(u32::from(status.as_u16()));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::CHAT;
 use super::json::{self, Member};
 use super::language::Language;
 use super::reply::ModelNames;
@@ -56,6 +57,20 @@ impl<'a> RequestBody<'a> {
     pub(super) fn has_tools(&self) -> bool {
         let mut members = self.members.iter();
         members.any(|member| member.key == "tools" && !["null", "[]"].contains(&member.value))
+    }
+
+    /// Whether it has images, by the names that they have in the vendors' languages.
+    pub(super) fn has_images(&self) -> bool {
+        let names = ["\"image_url\"", "\"input_image\"", "\"image\""];
+        names.iter().any(|name| self.text.contains(name))
+    }
+
+    /// Whether a chat stream has to be asked for its usage.
+    pub(super) fn needs_usage(&self, path: &str, language: Language) -> bool {
+        language == Language::Chat
+            && path == CHAT
+            && self.is_true("stream")
+            && !self.includes_usage()
     }
 
     /// The end user that it names, as turns in this language read it.

@@ -43,7 +43,7 @@ use super::{
         approval_events::events,
         approvals::allow, approvals::deny, approvals::get, approvals::list,
         events::watch,
-        listing::models, listing::providers, listing::server_log, listing::servers, listing::tools,
+        listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,
         login::delete, login::get, login::post,
         sessions::compact, sessions::create, sessions::delete, sessions::edit, sessions::export, sessions::fork, sessions::get,
         sessions::list, sessions::turns,

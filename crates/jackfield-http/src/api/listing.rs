@@ -10,6 +10,7 @@ use super::wire::listing::{
     MissingView, ModelList, ModelView, ProviderList, ProviderView, ServerList, ServerLog,
     ServerView, ToolList, ToolView,
 };
+use super::wire::routes::{RouteList, RouteView};
 use super::wire::words;
 use super::{approver, owner};
 
@@ -99,7 +100,25 @@ pub(crate) async fn providers(
     })
 }
 
-/// Lists the models: assistants, aliases, and the models that the providers with a key list. A provider may have
+/// Lists the routes with the state of their targets in this process. Only an admin gets the messages of failures.
+#[utoipa::path(
+    get, path = "/routes", tag = "models", operation_id = "list_routes",
+    responses((status = 200, description = "The routes.", body = RouteList), Problems)
+)]
+pub(crate) async fn routes(
+    Requester(client): Requester,
+    State(gateway): State<Gateway>,
+) -> Json<RouteList> {
+    let routes = gateway.engine().routes();
+    let routes = routes
+        .iter()
+        .map(|status| RouteView::new(status, client.admin));
+    Json(RouteList {
+        routes: routes.collect(),
+    })
+}
+
+/// Lists the models: assistants, aliases, routes, and the models that the providers with a key list. A provider may have
 /// models that it does not list.
 #[utoipa::path(
     get, path = "/models", tag = "models", operation_id = "list_models",
@@ -116,8 +135,14 @@ pub(crate) async fn models(
         let assistant = config.assistants.get(&model.id);
         let assistant = assistant.filter(|_| alias_of.is_none());
         let assistant_with = assistant.map(|assistant| words::model(&assistant.options.model));
+        let route = gateway.engine().route(&model.id);
+        let route = route.filter(|_| alias_of.is_none() && assistant_with.is_none());
         ModelView {
             assistant_with,
+            route_to: route.map(|route| {
+                let targets = route.targets.iter();
+                targets.map(|target| words::model(&target.model)).collect()
+            }),
             ..ModelView::new(model, alias_of.map(words::model))
         }
     });

@@ -286,7 +286,9 @@ impl From<ServeError> for ProblemDetails {
             | ServeErrorKind::Strict
             | ServeErrorKind::ThreadUnsupported
             | ServeErrorKind::Unsupported => ProblemKind::Invalid,
-            ServeErrorKind::Model(_) | ServeErrorKind::Unavailable => ProblemKind::Unavailable,
+            ServeErrorKind::Exhausted { .. }
+            | ServeErrorKind::Model(_)
+            | ServeErrorKind::Unavailable => ProblemKind::Unavailable,
             ServeErrorKind::NoSuchAddress
             | ServeErrorKind::NoSuchCall
             | ServeErrorKind::NoSuchReply

@@ -253,6 +253,7 @@ pub(crate) async fn compact(
         Some(turn) => RequestedModel {
             assistant: None,
             model: turn.setup.model.clone(),
+            route: turn.setup.route.clone(),
         },
         None => gateway.default_model(),
     };

@@ -23,7 +23,7 @@ pub(crate) fn view(turn: &TurnLog, session: &SessionId) -> TurnView {
         status: words::turn_status(turn).to_owned(),
         end: end.map(|(_, end)| EndView::from_end(end)),
         answer: turn.answer(),
-        model: words::model(&turn.setup.model),
+        model: words::model(turn.model()),
         began: turn.began.to_rfc3339(),
         ended: end.map(|(at, _)| at.to_rfc3339()),
         rounds: turn.rounds,
@@ -103,6 +103,7 @@ fn messages(turn: &TurnLog) -> Vec<MessageView> {
             | LogEntry::Compacted { .. }
             | LogEntry::LateUsage { .. }
             | LogEntry::Resumed { .. }
+            | LogEntry::TargetChosen { .. }
             | LogEntry::TurnEnded { .. } => return None,
         };
         Some(MessageView {

@@ -9,6 +9,7 @@ pub(crate) mod events;
 pub(crate) mod listing;
 pub(crate) mod parts;
 pub(crate) mod request;
+pub(crate) mod routes;
 pub(crate) mod session;
 pub(crate) mod settings;
 pub(crate) mod timeline;

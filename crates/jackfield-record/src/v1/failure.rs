@@ -14,6 +14,7 @@ stored_struct! { ModelFailure as ModelFailureForm {
 } }
 
 stored_enum! { ModelFailureKind as ModelFailureKindForm {
+    ContentFilter,
     ContextTooLong { ; maybe limit: u64, requested: u64 },
     Forbidden,
     Interrupted,

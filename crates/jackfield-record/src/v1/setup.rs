@@ -78,9 +78,11 @@ stored_struct! { Setup as SetupForm {
     system: Arc<SystemPrompt>,
     tools_after_first_round: bool;
     maybe
+        affinity: u32,
         assistant: Arc<str>,
         caller: Arc<Caller>,
         compaction: CompactionPolicy,
+        first_byte: Duration,
         price: Price,
         route: Arc<str>,
         strict: NoteEffect,

@@ -1,6 +1,7 @@
 //! Forms of targets, their choice, and budget reservations.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
@@ -11,7 +12,11 @@ stored_struct! { BreakerSnapshot as BreakerSnapshotForm { target: u32; maybe ret
 
 stored_struct! { Reservation as ReservationForm { budget: Arc<str>; maybe cost: Money, tokens: u64 } }
 
-stored_struct! { Target as TargetForm { model: ModelRef; maybe price: Price, window: u64 } }
+stored_struct! { Target as TargetForm {
+    model: ModelRef;
+    maybe first_byte: Duration, price: Price, window: u64;
+    flag content_filter
+} }
 
 stored_struct! { TargetChoice as TargetChoiceForm { reason: TargetReason; many breakers: BreakerSnapshot } }
 
@@ -20,5 +25,6 @@ stored_enum! { TargetReason as TargetReasonForm {
     ContentFilter,
     ContextTooLong,
     Fallback,
+    LastLeft,
     Strategy,
 } }

@@ -15,6 +15,7 @@ use super::text::text;
 pub fn model_failure_kind() -> impl Strategy<Value = ModelFailureKind> + Clone {
     let plain = select(
         &[
+            ModelFailureKind::ContentFilter,
             ModelFailureKind::Forbidden,
             ModelFailureKind::Interrupted,
             ModelFailureKind::InvalidRequest,

@@ -177,7 +177,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
     let later = (
         option::weighted(0.2, text()),
         prop_oneof![3 => Just(Vec::new()), 1 => vec(target(), 1..3)],
-        option::weighted(0.2, text()),
+        option::weighted(0.2, (text(), option::of(0..3_u32), option::of(duration()))),
         option::weighted(0.2, trace_context()),
         option::weighted(0.3, (1..=100_u32, option::of(1..1_000_000_u64))),
     );
@@ -196,8 +196,13 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
             |(allowance, flags, (choice, catalog), limits, model, settings, looked_up, system)| {
                 let ((price, strict, caller), later) = looked_up;
                 let (assistant, fallbacks, route, trace, compaction) = later;
+                let (route, affinity, first_byte) = match route {
+                    Some((name, affinity, first_byte)) => (Some(name), affinity, first_byte),
+                    None => (None, None, None),
+                };
                 let at_percent = compaction.map(|(at_percent, _)| at_percent);
                 Setup {
+                    affinity,
                     allowance,
                     assistant,
                     caller: caller.map(Arc::new),
@@ -206,6 +211,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     choice,
                     compaction: at_percent.map(|at_percent| CompactionPolicy { at_percent }),
                     fallbacks,
+                    first_byte,
                     limits,
                     model,
                     price,

@@ -20,10 +20,17 @@ use super::text::text;
 /// A target.
 pub fn target() -> impl Strategy<Value = Target> + Clone {
     let window = option::weighted(0.2, 1..1_000_000_u64);
-    (model_ref(), option::of(price()), window).prop_map(|(model, price, window)| Target {
-        model,
-        price,
-        window,
+    let first_byte = option::weighted(0.2, duration());
+    let route = (any::<bool>(), first_byte);
+    (model_ref(), option::of(price()), window, route).prop_map(|(model, price, window, route)| {
+        let (content_filter, first_byte) = route;
+        Target {
+            content_filter,
+            first_byte,
+            model,
+            price,
+            window,
+        }
     })
 }
 
@@ -37,6 +44,7 @@ pub fn target_choice() -> impl Strategy<Value = TargetChoice> + Clone {
             TargetReason::ContentFilter,
             TargetReason::ContextTooLong,
             TargetReason::Fallback,
+            TargetReason::LastLeft,
             TargetReason::Strategy,
         ][..],
     );

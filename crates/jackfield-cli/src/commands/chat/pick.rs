@@ -39,13 +39,15 @@ impl Conversation {
         let place = Origin::Flag("/model").into();
         let by_number = nth(&self.model_choices(), name).map(|(_, model)| model.clone());
         let assistant = self.config.assistant(name);
-        let model = assistant
-            .as_ref()
-            .map(|assistant| Ok(assistant.options.model.clone()));
-        let model = match model.unwrap_or_else(|| self.config.model(name, &place)) {
-            Ok(model) => model,
+        let model = assistant.as_ref().map(|assistant| {
+            let TurnOptions { model, route, .. } = &assistant.options;
+            Ok((model.clone(), route.clone()))
+        });
+        let named = model.unwrap_or_else(|| self.config.named_model(name, &place));
+        let (model, route) = match named {
+            Ok(named) => named,
             Err(problem) => match by_number {
-                Some(model) => model,
+                Some(model) => (model, None),
                 None => {
                     let mut fault = CommandError::new(Exit::Configuration, problem.to_string());
                     fault.help.extend(problem.help);
@@ -53,10 +55,15 @@ impl Conversation {
                 }
             },
         };
-        if let Some(fault) = missing_key(&self.assembled, &model) {
+        if route.is_none()
+            && let Some(fault) = missing_key(&self.assembled, &model)
+        {
             return self.report(&fault);
         }
-        let full_name = format!("{}/{}", model.provider, model.model);
+        let full_name = match &route {
+            Some(route) => format!("the route {route}"),
+            None => format!("{}/{}", model.provider, model.model),
+        };
         match assistant {
             Some(assistant) => {
                 render::remark(&format!("from now on: {name}, with {full_name}"));
@@ -73,7 +80,7 @@ impl Conversation {
             }
             None => {
                 render::remark(&format!("from now on: {full_name}"));
-                self.assembled.switch(&self.config, model);
+                self.assembled.switch(&self.config, model, route);
             }
         }
     }

@@ -147,7 +147,8 @@ const fn page(failure: &ModelFailure) -> TroubleshootingSection {
         ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated => {
             TroubleshootingSection::Keys
         }
-        ModelFailureKind::ContextTooLong { .. }
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::Interrupted
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::ModelNotFound

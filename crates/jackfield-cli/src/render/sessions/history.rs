@@ -16,10 +16,10 @@ use serde_json::json;
 use super::{SessionStatus, age, now, place, size, time, title};
 use crate::render::approvals::short;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
-use crate::render::spent;
 use crate::render::tools::document;
 use crate::render::words::{self, Status};
 use crate::render::wrap::wrapped;
+use crate::render::{spent, targets};
 
 /// Prints the history of a session.
 ///
@@ -207,6 +207,9 @@ fn turn_with_origin(
             LogEntry::Reply { reply, .. } => message(out, &reply.message, verbose)?,
             LogEntry::Resumed { at } => {
                 writeln!(out, "{DIM}── taken up again · {}{DIM:#}", time(*at))?;
+            }
+            LogEntry::TargetChosen { choice, model, .. } => {
+                writeln!(out, "{DIM}→ {}{DIM:#}", targets::chosen(model, choice))?;
             }
             LogEntry::LateUsage { .. } | LogEntry::TurnEnded { .. } => {}
         }

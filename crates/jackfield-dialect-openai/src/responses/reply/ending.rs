@@ -88,7 +88,8 @@ pub(crate) fn status(reason: &FinishReason) -> (&'static str, Option<wire::Incom
 /// The error of a failed response, by the few codes that the vendor has for it.
 pub(crate) fn error_to_wire(failure: &ModelFailure) -> wire::ResponseError {
     let code = match failure.kind {
-        ModelFailureKind::ContextTooLong { .. }
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::ModelNotFound
         | ModelFailureKind::TooLarge

@@ -69,10 +69,15 @@ pub(super) fn of_fact(
         }
         Fact::TurnResumed { nth, .. } => format!("resumed {nth}"),
         Fact::WaitClosed { end, .. } => format!("wait {:?}", end.kind()),
+        Fact::ModelCallStarted {
+            choice: Some(choice),
+            target,
+            ..
+        } => format!("to {target}: {:?}", choice.reason),
         Fact::BackendSession { .. }
         | Fact::Compacted(_)
         | Fact::CallStarted { .. }
-        | Fact::ModelCallStarted { .. }
+        | Fact::ModelCallStarted { choice: None, .. }
         | Fact::ReplyReceived { .. }
         | Fact::SessionForked { .. }
         | Fact::TurnEnded { .. }

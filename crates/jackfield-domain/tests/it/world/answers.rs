@@ -101,6 +101,9 @@ impl World {
                     _ => RetryAdvice::Backoff,
                 };
                 let kind = match bits / 5 % 10 {
+                    1 | 2 if self.setup.route.is_some() => ModelFailureKind::ContentFilter,
+                    3 if self.setup.route.is_some() => ModelFailureKind::Unauthenticated,
+                    4..=7 if self.setup.route.is_some() => ModelFailureKind::Overloaded,
                     0..=2 if self.setup.compaction.is_some() => ModelFailureKind::ContextTooLong {
                         limit: None,
                         requested: None,
@@ -108,6 +111,18 @@ impl World {
                     0..=7 => ModelFailureKind::UnusableReply,
                     8 => ModelFailureKind::InvalidRequest,
                     _ => ModelFailureKind::Overloaded,
+                };
+                // No server says when a reply would be usable.
+                let advice = match (kind, advice) {
+                    (ModelFailureKind::UnusableReply, RetryAdvice::After(_)) => {
+                        RetryAdvice::Backoff
+                    }
+                    (ModelFailureKind::UnusableReply, RetryAdvice::Never)
+                        if bits.is_multiple_of(2) =>
+                    {
+                        RetryAdvice::Backoff
+                    }
+                    (_, advice) => advice,
                 };
                 let failure = ModelFailure {
                     advice,
@@ -319,6 +334,6 @@ pub(crate) fn attempt_of(input: &Input) -> Option<Attempt> {
         | Input::ToolAsked { attempt, .. }
         | Input::ToolFailed { attempt, .. }
         | Input::ToolFinished { attempt, .. } => Some(Attempt::Tool(attempt.clone())),
-        Input::Delivered(_) | Input::Woke => None,
+        Input::BreakersSeen(_) | Input::Delivered(_) | Input::Woke => None,
     }
 }

@@ -39,6 +39,7 @@ pub(crate) enum Class {
     EstimateSettled,
     EstimatedUsage,
     Fallback,
+    FilteredElsewhere,
     FinishedCall,
     ForkAfterOutcomes,
     GrantedCall,
@@ -53,6 +54,11 @@ pub(crate) enum Class {
     RestrictedCall,
     RetryScheduled,
     RoundWithoutReply,
+    RouteHopped,
+    RouteKeptOut,
+    RouteLastLeft,
+    RoutePaused,
+    RouteStayed,
     SecondSegment,
     ServerCallShown,
     ToldAfterTheEnd,
@@ -69,7 +75,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 52] = [
+    pub(crate) const ALL: [Self; 58] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
@@ -95,6 +101,7 @@ impl Class {
         Self::EstimateSettled,
         Self::EstimatedUsage,
         Self::Fallback,
+        Self::FilteredElsewhere,
         Self::FinishedCall,
         Self::ForkAfterOutcomes,
         Self::GrantedCall,
@@ -109,6 +116,11 @@ impl Class {
         Self::RestrictedCall,
         Self::RetryScheduled,
         Self::RoundWithoutReply,
+        Self::RouteHopped,
+        Self::RouteKeptOut,
+        Self::RouteLastLeft,
+        Self::RoutePaused,
+        Self::RouteStayed,
         Self::SecondSegment,
         Self::ServerCallShown,
         Self::ToldAfterTheEnd,

@@ -61,7 +61,9 @@ pub(crate) fn setup(limits: Limits) -> Setup {
         whole: None,
         assistant: None,
         compaction: None,
+        affinity: None,
         fallbacks: Vec::new(),
+        first_byte: None,
         route: None,
         trace: None,
         window: None,
@@ -134,12 +136,26 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
         any::<bool>(),
         prop_oneof![2 => Just(0_u32), 1 => 1..=2_u32],
         prop::option::weighted(0.3, prop::option::weighted(0.7, 200..700_u64)),
+        route(),
     );
     (limits, rest).prop_map(|(limits, rest)| {
         let (parallel_calls, rounds, model_retries, is_error, small, repeats) = limits;
-        let (can_supersede, tools_after_first_round, tokens, cost, calls_as_written, more, window) =
-            rest;
+        let (
+            can_supersede,
+            tools_after_first_round,
+            tokens,
+            cost,
+            calls_as_written,
+            more,
+            window,
+            route,
+        ) = rest;
+        let route = route.filter(|_| more > 0);
+        let (affinity, first_byte, is_filtered) = route.unwrap_or_default();
         let fallbacks = (1..=more).map(|n| Target {
+            // The last one takes what a filter refused.
+            content_filter: is_filtered && n == more,
+            first_byte: first_byte.map(Duration::from_secs),
             model: ModelRef {
                 model: format!("model-{n}").into(),
                 provider: "other".into(),
@@ -184,7 +200,10 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
             caller: Some(Arc::new(caller)),
             can_supersede,
             compaction: window.map(|_| CompactionPolicy { at_percent: 80 }),
+            affinity: affinity.filter(|target| *target <= more),
             fallbacks: fallbacks.collect(),
+            first_byte: first_byte.map(Duration::from_secs),
+            route: route.map(|_| "route".into()),
             price: cost.map(|_| price(1)),
             strict: can_supersede.then_some(NoteEffect::Quality),
             tools_after_first_round,
@@ -192,6 +211,18 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
             ..setup(limits)
         }
     })
+}
+
+/// A route: the target of an earlier request, the limit to a first piece, and whether a target is for refusals of a
+/// content filter.
+fn route() -> impl Strategy<Value = Option<(Option<u32>, Option<u64>, bool)>> {
+    let first_byte = prop::option::weighted(0.5, 3..20_u64);
+    let route = (
+        prop::option::weighted(0.3, 0..3_u32),
+        first_byte,
+        any::<bool>(),
+    );
+    prop::option::weighted(0.4, route)
 }
 
 /// A client that keeps the conversation, as it begins every world.
@@ -240,6 +271,7 @@ pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
         2 => any::<u16>().prop_map(|pick| Op::Forbid { pick }),
         2 => any::<u16>().prop_map(|pick| Op::Repeat { pick }),
         1 => Just(Op::Cancel),
+        1 => (0..3_u32, prop::option::weighted(0.8, 0..40_u8)).prop_map(|(target, seconds)| Op::Trip { target, seconds }),
     ];
     prop::collection::vec(op, 0..40)
 }

@@ -12,6 +12,9 @@ impl World {
     /// is not the request's. An attempt that follows at once is in the step of the failure, and the same target is
     /// called at once at most twice in a round.
     pub(crate) fn check_targets(&mut self, step: &Step) {
+        if self.setup.route.is_some() {
+            return self.check_route(step);
+        }
         let last = self.setup.fallbacks.len();
         let (mut target, mut round, mut at_once) = (0, 0, 0);
         let mut failed: Option<(bool, ModelFailureKind, RetryAdvice)> = None;

@@ -38,8 +38,10 @@ impl World {
                 let may = failure.advice == RetryAdvice::Backoff
                     && partial.is_none()
                     && failures < self.setup.limits.model_retries;
-                if unusable > 1 && retry_at.is_some() || unusable == 1 && may && retry_at.is_none()
-                {
+                let is_wrong = unusable > 1 && retry_at.is_some()
+                    || unusable == 1 && may && retry_at.is_none();
+                // A route asks its other targets first, which has an account of its own.
+                if is_wrong && self.setup.route.is_none() {
                     wrong = Some(format!(
                         "unusable reply {unusable} of round {round}: {retry_at:?}"
                     ));

@@ -148,7 +148,7 @@ pub(crate) struct ModelList {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Model)]
 pub(crate) struct ModelView {
-    /// The name to ask for: an assistant, an alias, or `provider/model`.
+    /// The name to ask for: an assistant, an alias, a route, or `provider/model`.
     pub(crate) id: String,
     /// What an alias stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,6 +156,9 @@ pub(crate) struct ModelView {
     /// The model of an assistant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) assistant_with: Option<String>,
+    /// The models of a route.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) route_to: Option<Vec<String>>,
     /// Its name in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
@@ -258,6 +261,7 @@ impl ModelView {
             id: model.id.to_string(),
             alias_of,
             assistant_with: None,
+            route_to: None,
             name: model.name.as_deref().map(str::to_owned),
             context_tokens: model.context,
             output_tokens: model.output,

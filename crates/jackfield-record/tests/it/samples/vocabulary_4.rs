@@ -115,6 +115,8 @@ pub(crate) fn turn_opened_compacting() -> Envelope {
             setup.compaction = Some(CompactionPolicy { at_percent: 80 });
             setup.window = Some(200_000);
             setup.fallbacks = vec![Target {
+                content_filter: false,
+                first_byte: None,
                 model: model(),
                 price: None,
                 window: Some(1_000_000),
@@ -177,6 +179,12 @@ pub(crate) fn model_call_ended_at_once() -> Envelope {
                 RetryAdvice::AtOnce,
             ),
             ended(
+                true,
+                false,
+                ModelFailureKind::ContentFilter,
+                RetryAdvice::Never,
+            ),
+            ended(
                 false,
                 true,
                 ModelFailureKind::Interrupted,
@@ -194,6 +202,7 @@ pub(crate) fn model_call_started_target() -> Envelope {
         TargetReason::ContentFilter,
         TargetReason::ContextTooLong,
         TargetReason::Fallback,
+        TargetReason::LastLeft,
         TargetReason::Strategy,
     ];
     let started = reasons.map(|reason| Fact::ModelCallStarted {
@@ -239,16 +248,22 @@ pub(crate) fn turn_opened_routed() -> Envelope {
             setup.assistant = Some("support".into());
             setup.fallbacks = vec![
                 Target {
+                    content_filter: false,
+                    first_byte: Some(Duration::from_secs(5)),
                     model: model(),
                     price: setup.price.clone(),
                     window: None,
                 },
                 Target {
+                    content_filter: true,
+                    first_byte: None,
                     model: model(),
                     price: None,
                     window: None,
                 },
             ];
+            setup.affinity = Some(1);
+            setup.first_byte = Some(Duration::from_millis(2_500));
             setup.route = Some("fast".into());
             setup.trace = Some(trace());
             Arc::make_mut(&mut setup.settings).headers = vec![PassedHeader {

@@ -8,7 +8,8 @@ use jackfield_dialect_openai::error::classify;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use serde_json::Value;
 
-const KINDS: [ModelFailureKind; 15] = [
+const KINDS: [ModelFailureKind; 16] = [
+    ModelFailureKind::ContentFilter,
     ModelFailureKind::ContextTooLong {
         limit: None,
         requested: None,
@@ -40,6 +41,7 @@ pub(crate) fn all() -> Vec<ServeErrorKind> {
         ServeErrorKind::Cancelled,
         ServeErrorKind::ClientExpired,
         ServeErrorKind::Conflict,
+        ServeErrorKind::Exhausted { retry_after: 7 },
         ServeErrorKind::Forbidden,
         ServeErrorKind::Internal,
         ServeErrorKind::Invalid,

@@ -1,0 +1,31 @@
+//! The targets of a turn's route that are left.
+
+use std::collections::BTreeSet;
+
+use crate::failure::ModelFailure;
+use crate::routing::{HopTarget, Hops};
+use crate::turn::Turn;
+
+impl Turn {
+    /// What is left once the target in flight has failed so.
+    pub(crate) fn hops_after(&self, failure: &ModelFailure) -> Hops {
+        let mut hops = self.hops.clone();
+        hops.fail(self.target, failure, self.setup.window_of(self.target));
+        hops
+    }
+
+    /// The targets that may be called without a pause, in their order.
+    pub(crate) fn left_targets(&self) -> BTreeSet<u32> {
+        self.hops.left(&self.hop_targets())
+    }
+
+    /// What matters of the targets for whether they are left.
+    pub(crate) fn hop_targets(&self) -> Vec<HopTarget> {
+        let setup = &self.setup;
+        let targets = (0..setup.targets()).map(|target| HopTarget {
+            content_filter: setup.is_for_content_filter(target),
+            window: setup.window_of(target),
+        });
+        targets.collect()
+    }
+}

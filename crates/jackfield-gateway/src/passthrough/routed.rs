@@ -1,0 +1,253 @@
+//! Requests of a route that are passed through: one target after the other, until one answers.
+//!
+//! The next target is asked as long as the client has nothing of a reply: after its first piece, the reply is the
+//! provider's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderValue;
+use jackfield_dialect_kit::serve::ServeError;
+use jackfield_dialect_openai::error as openai;
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::routing::{Fault, Needs, OnExhausted, Route};
+use jackfield_engine::{RouteCall, RouteRequest};
+use jackfield_ports::upstream::RawReply;
+use tokio::time::timeout;
+
+use super::language::Language;
+use super::reply::ReplyFilter;
+use super::request::RequestBody;
+use super::{
+    PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest, TARGET, body_form,
+    end_user, silence,
+};
+use crate::api_keys::Principal;
+use crate::failures::{from_engine_error, from_turn_end};
+use crate::gateway::Gateway;
+
+/// A request of a route.
+#[derive(Debug)]
+pub(super) struct RoutedRequest {
+    client: Principal,
+    gateway: Gateway,
+    language: Language,
+    request: ReceivedRequest,
+    route: RouteRequest,
+}
+
+/// The failure of a target, with its reply if it sent one.
+struct Failed {
+    failure: ModelFailure,
+    reply: Option<Box<PassthroughReply>>,
+}
+
+impl Gateway {
+    /// Whether all targets of a route serve this path in the language of the client, without a setting of their own.
+    pub(super) fn is_route_passed_through(&self, route: &Route, path: &str) -> bool {
+        let upstreams = &self.config().passthrough.upstreams;
+        route.targets.iter().all(|target| {
+            let upstream = upstreams.get(&target.model.provider);
+            upstream.is_some_and(|upstream| upstream.is_enabled && upstream.upstream.serves(path))
+        })
+    }
+
+    /// The request as it goes to the targets of this route.
+    pub(super) fn routed(
+        &self,
+        client: &Principal,
+        request: &ReceivedRequest,
+        body: &RequestBody<'_>,
+        language: Language,
+        route: &Arc<str>,
+    ) -> Result<RoutedRequest, ServeError> {
+        let options = &self.config().default_options;
+        let needs = Needs {
+            images: body.has_images(),
+            tools: body.has_tools(),
+            ..Needs::default()
+        };
+        let engine = self.engine();
+        let route = engine.route_request(route, needs, &options.prices, &options.windows);
+        Ok(RoutedRequest {
+            client: client.clone(),
+            gateway: self.clone(),
+            language,
+            request: request.clone(),
+            route: route.map_err(|error| from_engine_error(&error))?,
+        })
+    }
+}
+
+impl RoutedRequest {
+    /// Sends the request to one target after the other, and returns the first reply, or what the route says if there
+    /// is none.
+    pub(super) async fn send(mut self) -> Result<PassthroughReply, ServeError> {
+        let mut last: Option<Failed> = None;
+        loop {
+            let after = last.as_ref().map(|last| &last.failure);
+            let Some(call) = self.route.next(after) else {
+                return self.exhausted(last);
+            };
+            let target = &call.target.model;
+            let model = format!("{}/{}", target.provider, target.model);
+            let (route, reason) = (&self.route.route().name, call.reason);
+            tracing::info!(%route, target = model, ?reason, "a target of a route is asked");
+            match self.attempt(&call).await {
+                Ok(mut reply) => {
+                    if let Ok(name) = HeaderValue::from_str(&model) {
+                        reply.headers.insert(TARGET, name);
+                    }
+                    reply.body.call = Some(call);
+                    return Ok(reply);
+                }
+                Err(failed) => {
+                    let (kind, error) = (failed.failure.kind, &failed.failure.message);
+                    tracing::warn!(%route, target = model, ?kind, %error, "a target of a route failed");
+                    self.route.failed(call, &failed.failure);
+                    last = Some(failed);
+                }
+            }
+        }
+    }
+
+    /// One target, up to the first piece of its reply.
+    async fn attempt(&self, call: &RouteCall) -> Result<PassthroughReply, Failed> {
+        let limit = call.target.first_byte;
+        let Some(prepared) = self.prepare(call) else {
+            let message = "the provider does not serve this endpoint";
+            let kind = ModelFailureKind::Unsupported;
+            return Err(ModelFailure::new(kind, Phase::BeforeSend, message).into());
+        };
+        let idle = limit.map_or(prepared.idle, |limit| limit.min(prepared.idle));
+        let first = async {
+            let Passthrough {
+                mut draft,
+                idle,
+                request,
+                rules,
+                upstream,
+                ..
+            } = prepared;
+            let reply = upstream.send(request).await;
+            let reply = reply.map_err(|error| Failed::from(error.failure))?;
+            if let Some(draft) = &mut draft {
+                draft.status(reply.status, &reply.headers);
+            }
+            if reply.status.is_client_error() || reply.status.is_server_error() {
+                return Err(self.refused(reply).await);
+            }
+            let filter = ReplyFilter::new(body_form(&reply.headers), rules);
+            let mut reply = PassthroughReply::new(reply, draft, filter, idle);
+            reply.body.prefetch().await.map_err(Failed::from)?;
+            Ok(reply)
+        };
+        let first = timeout(idle, first).await;
+        first.unwrap_or_else(|_| Err(silence(idle, Phase::BeforeFirstDelta).into()))
+    }
+
+    fn prepare(&self, call: &RouteCall) -> Option<Passthrough> {
+        let model = call.target.model.clone();
+        let upstreams = &self.gateway.config().passthrough.upstreams;
+        let upstream = upstreams.get(&model.provider)?;
+        let body = RequestBody::read(&self.request.body)?;
+        let adds_usage = body.needs_usage(&self.request.path, self.language);
+        let mut raw = body.for_upstream(&self.request.body, &model.model, adds_usage);
+        raw.end_user = end_user(&body, self.language);
+        let mut prepared = self.gateway.prepare(
+            &self.client,
+            &self.request,
+            raw,
+            Some(model),
+            self.language,
+            upstream,
+        );
+        if let Some(draft) = &mut prepared.draft {
+            draft.route(&self.route.route().name);
+        }
+        Some(prepared)
+    }
+
+    /// A reply with an error status: read to its end, as its body says whose fault it is.
+    async fn refused(&self, mut reply: RawReply) -> Failed {
+        let mut body = BytesMut::new();
+        while body.len() < MAX_ERROR
+            && let Ok(Some(piece)) = reply.body.next().await
+        {
+            body.extend_from_slice(&piece);
+        }
+        let (status, headers) = (reply.status, reply.headers);
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let (number, phase) = (status.as_u16(), Phase::BeforeFirstDelta);
+        let failure = match self.language {
+            Language::Claude => {
+                jackfield_dialect_claude::error::classify(number, header, &body, phase)
+            }
+            Language::Chat | Language::Responses => openai::classify(number, header, &body, phase),
+        };
+        let mut headers = headers;
+        headers.insert(PATH, HeaderValue::from_static("passthrough"));
+        let reply = PassthroughReply {
+            body: PassthroughBody::whole(body.freeze()),
+            headers,
+            status,
+        };
+        Failed {
+            failure,
+            reply: Some(Box::new(reply)),
+        }
+    }
+
+    /// What the client gets when no target is left.
+    fn exhausted(&self, last: Option<Failed>) -> Result<PassthroughReply, ServeError> {
+        let route = self.route.route();
+        let Some(Failed { failure, reply }) = last else {
+            let kind = ModelFailureKind::Unsupported;
+            let failure = ModelFailure::new(kind, Phase::BeforeSend, "the route has no target");
+            return Err(from_turn_end(&TurnEnd::Failed(failure)));
+        };
+        let is_targets = matches!(Fault::of(failure.kind), Fault::Down(_) | Fault::Transient);
+        let is_key = matches!(
+            failure.kind,
+            ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated
+        );
+        let error = from_turn_end(&TurnEnd::Failed(failure));
+        if is_targets && route.on_exhausted == OnExhausted::Unavailable {
+            return Err(self.gateway.route_error(Some(&route.name), error));
+        }
+        // A refusal of the gateway's own key is not the client's affair.
+        match reply {
+            Some(reply) if !is_key => Ok(*reply),
+            Some(_) | None => Err(error),
+        }
+    }
+}
+
+impl From<ModelFailure> for Failed {
+    fn from(failure: ModelFailure) -> Self {
+        Self {
+            failure,
+            reply: None,
+        }
+    }
+}
+
+impl PassthroughBody {
+    /// A body that has arrived.
+    fn whole(bytes: Bytes) -> Self {
+        Self {
+            call: None,
+            draft: None,
+            filter: None,
+            first: (!bytes.is_empty()).then_some(bytes),
+            idle: Duration::ZERO,
+            is_ended: true,
+            raw: None,
+        }
+    }
+}
+
+/// The largest error that is read, in bytes.
+const MAX_ERROR: usize = 64 << 10;
