@@ -438,7 +438,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "left.retain(|target| self.can_afford(*target));",
         to: "left.retain(|target| self.can_afford(*target) || true);",
         package: "jackfield-domain",
-        test: "loop_properties::every_step_is_decided_the_same_in_a_replay",
+        test: "routes::a_target_that_is_too_dear_is_no_way_past_a_breaker",
     },
     Mutant {
         name: "replay-at-todays-instant",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::limits::Limits;
+use jackfield_domain::price::Money;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::target::{BreakerSnapshot, Target};
@@ -13,6 +14,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::Catalog;
 use jackfield_domain::tool_loop::{Input, Restrictions};
 
+use crate::routing::price;
 use crate::scene::{It, Scene, calls, check, fails, finishes, passes, says, text};
 use crate::world::setup;
 
@@ -144,6 +146,27 @@ fn the_last_target_that_is_left_is_never_blocked_and_none_follows_it() {
             (
                 overloaded(),
                 &["reply failed: Overloaded", "end Failed(Overloaded)"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_target_that_is_too_dear_is_no_way_past_a_breaker() {
+    let mut setup = route();
+    setup.price = Some(price(1));
+    setup.fallbacks.truncate(1);
+    setup.fallbacks[0].price = Some(price(1_000));
+    setup.allowance.cost = Some(Money::from_picos(200_000));
+    check(
+        setup,
+        &["to 0: Strategy", "model 1.1"],
+        vec![
+            (calls(&["read"]), &["run read"]),
+            (breakers(&[(0, Some(30))]), &[]),
+            (
+                finishes("read", "a"),
+                &["read Ran: a", "to 0: LastLeft", "model 2.1"],
             ),
         ],
     );

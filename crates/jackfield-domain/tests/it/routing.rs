@@ -466,7 +466,7 @@ fn route(strategy: Sorting, targets: impl Iterator<Item = (u32, u32)>) -> Route 
     }
 }
 
-fn price(picos: u64) -> Price {
+pub(crate) fn price(picos: u64) -> Price {
     Price {
         cache_read: Money::from_picos(picos),
         cache_write: Money::from_picos(picos),
