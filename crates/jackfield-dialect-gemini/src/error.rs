@@ -65,7 +65,8 @@ pub(crate) fn from_detail(status: Option<u16>, detail: &ErrorDetail, phase: Phas
 #[must_use]
 pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
     let (code, status) = match failure.kind {
-        ModelFailureKind::ContextTooLong { .. }
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::TooLarge
         | ModelFailureKind::ToolsUnsupported
@@ -155,7 +156,8 @@ fn way_out(kind: ModelFailureKind, detail: &ErrorDetail) -> Option<&'static str>
         ModelFailureKind::ToolsUnsupported => {
             "Choose a model that calls functions, or send no tools."
         }
-        ModelFailureKind::ContextTooLong { .. }
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::Forbidden
         | ModelFailureKind::Interrupted
         | ModelFailureKind::InvalidRequest

@@ -374,10 +374,9 @@ impl<'o> Driver<'o> {
         if let Some((attempt, delta)) = delta
             && self.turn.calling() == Some(attempt)
         {
-            let call = self.turn.call_id(delta.index());
             batch.events.push(BatchEvent::Delta {
                 attempt,
-                call,
+                call: self.turn.call_id(delta.index()),
                 delta,
             });
         }
@@ -394,9 +393,8 @@ impl<'o> Driver<'o> {
     async fn replay_with_answer(&mut self, batch: StepBatch) -> Result<StepBatch, EngineError> {
         let Some(undo) = batch.undo else {
             // The turn was resumed from the journal, and the answer arrived since: reload again.
-            let refusal = AppendRefusal::Answered;
-            let why = refusal.to_string().into();
-            return self.reload(batch, Some(refusal), why).await;
+            let why = AppendRefusal::Answered.to_string().into();
+            return self.reload(batch, Some(AppendRefusal::Answered), why).await;
         };
         self.turn = undo.turn;
         self.targets.forget();

@@ -113,7 +113,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-engine",
             "jackfield-ports",
             "jackfield-provider-claude",
-            "jackfield-provider-gemini",
             "jackfield-provider-kit",
             "jackfield-provider-openai",
             "jackfield-store-memory",
@@ -199,7 +198,6 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-http",
         &[
             "jackfield-dialect-claude",
-            "jackfield-dialect-gemini",
             "jackfield-dialect-kit",
             "jackfield-dialect-openai",
             "jackfield-domain",

@@ -40,6 +40,7 @@ const fn kind(kind: &ServeErrorKind) -> (u16, &'static str) {
         ServeErrorKind::Busy | ServeErrorKind::Conflict => (409, "ABORTED"),
         ServeErrorKind::Cancelled => (499, "CANCELLED"),
         ServeErrorKind::ClientExpired | ServeErrorKind::TooSlow => (408, "DEADLINE_EXCEEDED"),
+        ServeErrorKind::Exhausted { .. } => (503, "UNAVAILABLE"),
         ServeErrorKind::Forbidden => (403, "PERMISSION_DENIED"),
         ServeErrorKind::Internal => (500, "INTERNAL"),
         ServeErrorKind::Invalid
@@ -65,7 +66,8 @@ const fn kind(kind: &ServeErrorKind) -> (u16, &'static str) {
 /// If a provider refuses Jackfield's own key, the client is not at fault, as its own key was valid.
 const fn of_model(kind: ModelFailureKind) -> (u16, &'static str) {
     match kind {
-        ModelFailureKind::ContextTooLong { .. }
+        ModelFailureKind::ContentFilter
+        | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => (400, "INVALID_ARGUMENT"),

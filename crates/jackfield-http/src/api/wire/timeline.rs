@@ -63,7 +63,7 @@ pub(crate) struct SpanView {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     /// Why this model was called, if a route decided that: `affinity`, `content_filter`, `context_too_long`,
-    /// `fallback` or `strategy`.
+    /// `fallback`, `last_left` or `strategy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     /// The time to the first piece of the reply, in milliseconds, where it is known.
@@ -298,6 +298,7 @@ const fn reason(reason: TargetReason) -> &'static str {
         TargetReason::ContentFilter => "content_filter",
         TargetReason::ContextTooLong => "context_too_long",
         TargetReason::Fallback => "fallback",
+        TargetReason::LastLeft => "last_left",
         TargetReason::Strategy => "strategy",
     }
 }
