@@ -128,7 +128,7 @@ proptest! {
 }
 
 /// The fields of a redacted document that may have what was said, and names.
-const SAID: [&str; 23] = [
+const SAID: [&str; 25] = [
     "[text].text",
     "[refusal].text",
     "[tool_call].name",
@@ -146,7 +146,9 @@ const SAID: [&str; 23] = [
     ".media_type",
     ".finish",
     ".messages.model",
+    ".targets.model",
     ".turns.model",
+    ".turns.route",
     ".turns.tools",
     ".notes.code",
     ".notes.path",
