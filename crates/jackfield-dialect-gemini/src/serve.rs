@@ -35,7 +35,7 @@ impl GeminiServer {
         Address::parse(path).is_some_and(|address| address.method == Method::Count)
     }
 
-    /// The response to `countTokens`: an [estimate](jackfield_domain::estimate), as its note says.
+    /// The response to `countTokens`: an [estimate], as its note says.
     #[must_use]
     pub fn count_response(&self, incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
         let tools = incoming.tools.iter().map(|tool| &**tool);

@@ -1,6 +1,6 @@
 //! Routes: names that stand for several targets, and the pure functions that choose one of them.
 //!
-//! [`order`] sorts the targets of a route before a turn or a request begins; [`choose`] takes the one that an attempt
+//! [`order()`] sorts the targets of a route before a turn or a request begins; [`choose`] takes the one that an attempt
 //! calls, with the state of the [`Breaker`]s; [`Fault`] says what a failure means for a target. The loop and
 //! pass-through use the same functions.
 
