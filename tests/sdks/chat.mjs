@@ -154,7 +154,7 @@ const cases = {
     await is(OpenAI.NotFoundError, "model_not_found", { model: "nobody/nothing" });
     await is(OpenAI.BadRequestError, "invalid_request", { messages: [] });
     await is(OpenAI.BadRequestError, "unsupported_parameter", { n: 2 });
-    await is(OpenAI.BadRequestError, "unsupported_parameter", { web_search_options: {} });
+    await is(OpenAI.BadRequestError, "unsupported_parameter", { mcp_servers: [] });
     await is(OpenAI.NotFoundError, "session_not_found", {}, { headers: { "X-Session-ID": "nobodys" } });
     const lone = [{ role: "user", content: "hi" }, { role: "tool", tool_call_id: "call_nobodys", content: "1" }];
     await is(OpenAI.BadRequestError, "call_not_found", { messages: lone });

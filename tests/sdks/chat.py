@@ -214,7 +214,7 @@ def errors() -> None:
         (openai.NotFoundError, "model_not_found", {"model": "nobody/nothing"}),
         (openai.BadRequestError, "invalid_request", {"messages": []}),
         (openai.BadRequestError, "unsupported_parameter", {"n": 2}),
-        (openai.BadRequestError, "unsupported_parameter", {"extra_body": {"web_search_options": {}}}),
+        (openai.BadRequestError, "unsupported_parameter", {"extra_body": {"mcp_servers": []}}),
         (openai.NotFoundError, "session_not_found", {"extra_headers": nobodys}),
         (openai.BadRequestError, "call_not_found", {"messages": lone}),
     ]:
