@@ -112,7 +112,7 @@ async fn a_message_is_streamed_with_its_calls_and_a_repetition_is_the_same_turn(
         first.last(),
         Some(&json!({ "type": "finish", "finishReason": "stop" }))
     );
-    // The same request again, and whoever resumes, get the same message.
+    // The same request again, and a client that resumes, get the same message.
     let again = chunks(&post(&gateway, &body).await);
     let resumed = gateway
         .get("/api/v1/ui/chat/chat%201/stream")
@@ -299,7 +299,7 @@ async fn a_message_is_whole_after_a_kill_in_the_middle_of_it() {
         whole.last(),
         Some(&json!({ "type": "finish", "finishReason": "stop" }))
     );
-    // What was told of the lost reply is taken back, if it is told at all.
+    // The stream takes back what it had of the lost reply.
     let from = whole
         .iter()
         .rposition(|chunk| chunk["type"] == "reset-step")

@@ -304,7 +304,7 @@ async fn a_request_that_is_passed_through_goes_to_the_next_target_too() {
             two.request(0).await.text(),
             chat().to_string().replace("\"any\"", "\"b\"")
         );
-        // The state is told by the API.
+        // The API has the state.
         let routes = gateway.get("/api/v1/routes").answered().await.is(200);
         let target = &routes["routes"][0]["targets"][0];
         assert_eq!(target["model"], "one/a");

@@ -204,8 +204,8 @@ impl Watcher {
             .clone()
     }
 
-    /// How far the calls are that run, if the turn is driven in this process. Progress has no cursor and wakes nobody:
-    /// whoever shows it asks again.
+    /// How far the calls are that run, if the turn is driven in this process. Progress has no cursor and wakes no
+    /// watcher: a caller that shows it asks again.
     #[must_use]
     pub fn progress(&self) -> Vec<RunningCall> {
         let feed = self.feed_receiver.as_ref().map(watch::Receiver::borrow);

@@ -1,6 +1,6 @@
 //! Notices changes of the open questions of all sessions, whichever process asks or answers them.
 //!
-//! One task looks at the journal for all who watch, and ends when nobody does.
+//! One task looks at the journal for all watchers, and ends with the last of them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl QuestionFeed {
     async fn run(&self, engine: &Engine) {
         let mut known = None;
         loop {
-            // A journal that cannot be read has no news; whoever asks for the questions gets the error.
+            // A journal that cannot be read has no news; a request for the questions gets the error.
             if let Ok(waits) = engine.open_question_ids().await
                 && known.as_ref() != Some(&waits)
             {

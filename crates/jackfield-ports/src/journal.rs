@@ -54,8 +54,8 @@ use crate::chat_model::BoxError;
 /// - The results of `sessions`, `due`, `open_waits` and `find` MUST be what a fold of the facts by [`summary`],
 ///   [`waits`] and [`marks`] gives, from the moment that an append is committed: they are written in the same
 ///   transaction. Only the title of a row is another one where `rename` gave one.
-/// - A title that `rename` gave MUST be listed and found by its words, whoever owns the session, until another call
-///   replaces it or takes it away.
+/// - A title that `rename` gave MUST be listed and found by its words, whichever process owns the session, until
+///   another call replaces it or takes it away.
 /// - A delivery that [needs no owner](summary::is_for_owner) MUST be stored like any other, and MUST NOT make a
 ///   session due.
 /// - `find` MUST NOT find anything of another principal, and its cost MUST NOT grow with the number of

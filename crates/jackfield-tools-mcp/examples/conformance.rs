@@ -265,7 +265,7 @@ fn tool_run(tool: &str, arguments: Value) -> Result<ToolRun, Failure> {
     })
 }
 
-/// The address of the document about the client, which the suite expects and nobody reads.
+/// The address of the document about the client, which the suite expects and does not fetch.
 const METADATA_URL: &str = "https://conformance-test.local/client-metadata.json";
 /// The most sign-ins for one request.
 const MAX_SIGN_INS: u32 = 2;

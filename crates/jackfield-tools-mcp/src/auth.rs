@@ -121,7 +121,7 @@ impl Authorization {
         })
     }
 
-    /// Whether somebody has signed in, as far as the store says. Blocks.
+    /// Whether the store has a sign-in. Blocks.
     ///
     /// # Errors
     ///
@@ -242,14 +242,14 @@ impl Authorization {
         }))
     }
 
-    /// The token for a request; renewed if it has ended. `None` if nobody has signed in.
+    /// The token for a request; renewed if it has ended. `None` without a sign-in.
     ///
     /// # Errors
     ///
     /// The sign-in cannot be read or renewed.
     pub(crate) async fn bearer(&self) -> Result<Option<Bearer>, ServerFault> {
         match &*self.known() {
-            // Nobody has signed in; a refusal makes this process look again.
+            // There is no sign-in; a refusal makes this process look again.
             Some(None) => return Ok(None),
             Some(Some(known)) => {
                 if let Some(bearer) = usable(known, None) {
@@ -448,7 +448,7 @@ enum Renewed {
     /// A person has to sign in again, for this reason.
     Refused(String),
     Signed(Bearer),
-    /// Nobody has signed in.
+    /// There is no sign-in.
     Unsigned,
 }
 

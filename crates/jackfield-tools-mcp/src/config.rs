@@ -138,8 +138,8 @@ const MIN_SECRET: usize = 6;
 /// Settings that apply to every server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ClientSettings {
-    /// Whether servers of the older era may ask a person in the middle of a call. Switch it off where nobody answers
-    /// questions: then they are declined at once.
+    /// Whether servers of the older era may ask a person in the middle of a call. Switch it off where no front end
+    /// shows questions: then they are declined at once.
     pub asks: bool,
     /// The pause before the first restart of a failed server; doubled after every further failure.
     pub backoff: Duration,

@@ -1,6 +1,6 @@
 //! Charts as SVG: bars one below the other, or columns side by side.
 //!
-//! A chart is a picture without words of its own: labels and numbers come with the values, and whoever shows it names
+//! A chart is a picture without words of its own: labels and numbers come with the values, and the page names
 //! it and its colours. Nothing in it runs, and it loads nothing.
 
 use std::fmt::Write as _;

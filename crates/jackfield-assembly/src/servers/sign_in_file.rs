@@ -1,6 +1,6 @@
 //! The sign-in at one server: in the keyring where there is one, and otherwise in a file of this user alone.
 //!
-//! The file says which of the two it is, so that the keyring is asked only for a server that somebody has signed in at.
+//! The file says which of the two it is, so that the keyring is asked only for a server with a sign-in.
 
 use std::any::Any;
 use std::fs;

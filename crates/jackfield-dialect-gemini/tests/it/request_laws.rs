@@ -65,7 +65,7 @@ impl RequestMappers for Gemini {
         incoming.map(drop).map_err(|fault| Some(fault.path))
     }
 
-    /// The generators invent fields that no vendor has; they are sent as they are told.
+    /// The generators invent fields that no vendor has; they are sent unchanged.
     fn faults(body: &Value, profile: &Profile) -> Vec<String> {
         let mut body = body.clone();
         let tools = body.get_mut("tools").and_then(Value::as_array_mut);

@@ -134,7 +134,7 @@ impl Breaker {
         }
     }
 
-    /// Reserves the trial, if it is half open and the trial is free. Whoever does not use it gives it back with
+    /// Reserves the trial, if it is half open and the trial is free. A caller that does not use it gives it back with
     /// [`release`](Self::release).
     pub fn reserve_trial(&mut self, now: MonoTime) -> Option<BreakerPass> {
         self.observe(now);

@@ -1,4 +1,4 @@
-//! Timelines by example: what took time in a turn, and when nobody was at work on it.
+//! Timelines by example: what took time in a turn, and when no process drove it.
 
 use std::sync::Arc;
 

@@ -253,7 +253,7 @@ impl EventChunk {
         ))
     }
 
-    /// An event that nobody comes back to.
+    /// An event without a cursor.
     fn without_cursor(event: &EventView) -> String {
         let data = serde_json::to_string(event).unwrap_or_default();
         format!("event: {}\ndata: {data}\n\n", event.name())

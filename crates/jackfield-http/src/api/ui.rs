@@ -4,8 +4,8 @@
 //! nothing but the name that it chose. Where a front end rewrites the conversation, by an edit or a regeneration, a
 //! fork of the session takes its place; the old one stays.
 //!
-//! An assistant's message is a turn, and has its id: whoever resumes the stream gets the message from its beginning,
-//! however often, also after a crash.
+//! An assistant's message is a turn, and has its id: a client that resumes the stream gets the message from its
+//! beginning, however often, also after a crash.
 
 mod chunks;
 mod stream;

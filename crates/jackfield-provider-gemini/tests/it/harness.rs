@@ -92,7 +92,7 @@ impl ChatModelHarness for GeminiHarness {
     }
 
     fn render_models(&self, ids: &[&str]) -> Option<Vec<WireReply>> {
-        // A page for each, which nobody's list is long enough for.
+        // A page for each model.
         let pages = ids.iter().enumerate().map(|(nth, id)| {
             let mut page = json!({ "models": [{
                 "name": format!("models/{id}"),

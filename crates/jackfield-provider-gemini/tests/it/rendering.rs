@@ -97,7 +97,7 @@ pub(crate) fn render(reply: &VendorReply) -> Option<WireReply> {
     Some(WireReply::events(fragments.iter().map(event)))
 }
 
-/// The parts of a block, as they are told.
+/// The parts of a block, as the provider gets them.
 fn parts(block: &ScriptedBlock, manner: Manner, first: &mut Option<String>) -> Option<Vec<Value>> {
     let texts = |pieces: &[String], state: Option<&str>, thought: bool| -> Vec<Value> {
         let mut parts: Vec<Value> = match state {

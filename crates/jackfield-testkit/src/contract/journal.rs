@@ -274,7 +274,7 @@ macro_rules! journal_clauses {
             /// A title is the beginning of the first message of the user, in one line of at most 80 characters.
             /// A list of sessions shows nothing by which to recognise them.
             a_title_is_the_first_message_in_one_line
-            /// A title that a session was given is listed and found, whoever owns the session, until it is taken away.
+            /// A title that a session was given is listed and found, whichever process owns the session, until it is taken away.
             /// A person names a conversation, and the next message gives it another name.
             a_given_title_is_listed_until_it_is_taken_away
             /// A row says which turn is open, how many questions of it are, and whether there is nothing to do but wait, from the moment that the append is committed.

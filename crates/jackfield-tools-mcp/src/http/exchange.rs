@@ -213,7 +213,7 @@ impl Exchange {
         }
     }
 
-    /// The token for a request, if the server has a sign-in and somebody has signed in.
+    /// The token for a request, if the store has a sign-in at the server.
     pub(super) async fn bearer(&self) -> Result<Option<Bearer>, LinkFailure> {
         match &self.settings.authorization {
             Some(authorization) => authorization.bearer().await.map_err(failures::sign_in),

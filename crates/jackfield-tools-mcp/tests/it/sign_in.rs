@@ -67,7 +67,7 @@ impl SignInWorld {
         }
     }
 
-    /// A process of somebody who has signed in.
+    /// A process with a sign-in.
     async fn signed_in(&self) -> Process {
         let process = self.process();
         process.sign_in().await.unwrap();

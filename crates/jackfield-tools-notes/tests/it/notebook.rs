@@ -95,7 +95,7 @@ fn a_newer_file_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whoever reads, in whichever way, sees own notes as own and the notes that were shared as shared, and no other.
+    /// Each reader, in each way, sees own notes as own and the notes that were shared as shared, and no other.
     #[test]
     fn a_person_never_sees_another_persons_private_note(
         notes in prop::collection::vec((0_usize..4, prop::collection::vec(0_usize..4, 0..3), 0_usize..3), 0..12),

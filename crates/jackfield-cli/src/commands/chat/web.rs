@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
 
-/// Serves the page to this machine until it is told to end, and opens a browser.
+/// Serves the page to this machine until a signal ends it, and opens a browser.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub(super) async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, C
     Ok(Exit::Answered)
 }
 
-/// Opens the address in the browser of the person. Whoever has none opens the address that was printed.
+/// Opens the address in a browser, if there is one; the address was printed, too.
 fn open_browser(address: &str, environment: &Environment) {
     let chosen = environment.get("BROWSER").and_then(Result::ok);
     let chosen = chosen.filter(|program| !program.trim().is_empty());

@@ -273,7 +273,7 @@ fn extension(path: &str, json: Value) -> Extension {
     }
 }
 
-/// A user's message with what may stand around it: one of whoever runs the conversation, another one of
+/// A user's message with what may stand around it: one of the system, another one of
 /// the user's, and one of the model's that holds nothing to send.
 fn around(message: Message, choices: &mut Choices, messages: &mut Vec<Message>) {
     let of = |role, text: &str| Message::new(role, vec![Block::text(text)]);

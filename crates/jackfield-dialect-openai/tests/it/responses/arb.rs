@@ -277,7 +277,7 @@ fn extension(path: &str, json: Value) -> Extension {
     }
 }
 
-/// A message with what may stand around it: one of whoever runs the conversation, another one of the user's,
+/// A message with what may stand around it: one of the system, another one of the user's,
 /// and one of the model's that holds nothing to send.
 fn around(message: Message, choices: &mut Choices, messages: &mut Vec<Message>) {
     let of = |role, text: &str| Message::new(role, vec![Block::text(text)]);

@@ -24,7 +24,7 @@ pub(crate) enum EventView {
     CallEnded(CallEnded),
     /// A try at a call ended without an outcome.
     CallLost(CallLost),
-    /// How far a running call is, as its tool says. It has no cursor: whoever comes back gets the newest.
+    /// How far a running call is, as its tool says. It has no cursor: a client that comes back gets the newest.
     CallProgress(CallProgressView),
     /// A call runs.
     CallStarted(CallMoved),
