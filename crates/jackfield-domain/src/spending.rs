@@ -45,6 +45,8 @@ pub struct TurnSpending {
 pub struct AttemptSpending {
     /// When it ended.
     pub at: WallTime,
+    /// The attempt.
+    pub attempt: ModelAttempt,
     /// Whether it failed. One that was cancelled, or lost with its process, did not.
     pub failed: bool,
     /// The time to the first piece of the reply, if it is known.
@@ -148,13 +150,15 @@ pub fn records_of_turn(turn: &TurnId, steps: &[Envelope]) -> Vec<SpendingRecord>
     let caller = setup.caller.as_deref();
     let endpoint = caller.map_or_else(|| "turn".into(), |caller| Arc::clone(&caller.dialect));
     let principal = caller.map_or_else(|| "".into(), |caller| Arc::clone(&caller.principal));
+    let attempts = spent.attempts;
     let records = spent.replies.into_iter().map(|reply| {
+        let ended = attempts.iter().find(|ended| ended.attempt == reply.attempt);
         let at = started.get(&reply.attempt).copied().unwrap_or(reply.at);
         let (round, attempt) = (reply.attempt.round, reply.attempt.attempt);
         SpendingRecord {
             at,
             endpoint: Arc::clone(&endpoint),
-            first_token: None,
+            first_token: ended.and_then(|ended| ended.first_token),
             id: format!("{turn}.{round}.{attempt}").into(),
             model: reply.model,
             price: reply.price,
@@ -295,6 +299,7 @@ impl SpendingFold {
             let target = self.targets.get(attempt);
             turn.attempts.push(AttemptSpending {
                 at,
+                attempt,
                 failed,
                 first_token,
                 model: setup.model_of(target).unwrap_or(&setup.model).clone(),

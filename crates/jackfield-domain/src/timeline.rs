@@ -217,6 +217,10 @@ impl TimelineFold {
                 let succeeded = compaction.failure.is_none();
                 self.begin(SpanKind::Compaction { succeeded }, step);
                 self.end_last(step);
+                // No fact says when it began: with the step before.
+                if let Some(span) = self.timeline.spans.last_mut() {
+                    span.began = self.last;
+                }
             }
             Fact::ModelCallEnded {
                 attempt,

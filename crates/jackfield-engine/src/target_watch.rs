@@ -65,8 +65,13 @@ impl TargetWatch {
     }
 
     /// Feeds an input to the loop, after the breakers of the turn's targets, and counts what it decides.
+    ///
+    /// A piece of a reply comes without a look: it is frequent, and chooses no target unless it breaks the protocol.
     pub(crate) fn handle(&mut self, turn: &mut ToolLoop, input: Input, now: Now) -> Step {
-        let look = BreakerLook::at_setup(&self.table, turn.turn().setup(), now);
+        let is_piece = matches!(input, Input::ReplyDelta { .. } | Input::ReplyCounted { .. });
+        let look = (!is_piece)
+            .then(|| BreakerLook::at_setup(&self.table, turn.turn().setup(), now))
+            .flatten();
         if let Some(look) = &look {
             let _nothing = turn.handle(Input::BreakersSeen(look.snapshots()), now);
         }

@@ -29,6 +29,11 @@ fn price() -> Price {
     }
 }
 
+const FIRST: ModelAttempt = ModelAttempt {
+    attempt: 1,
+    round: 1,
+};
+
 /// A turn of one reply, as large as a spending record.
 fn turn(session: &SessionId) -> TurnSpending {
     let record = record("", NOON);
@@ -37,12 +42,17 @@ fn turn(session: &SessionId) -> TurnSpending {
         attempts: vec![
             AttemptSpending {
                 at: NOON,
+                attempt: FIRST,
                 failed: true,
                 first_token: None,
                 model: record.model.clone(),
             },
             AttemptSpending {
                 at: NOON,
+                attempt: ModelAttempt {
+                    attempt: 2,
+                    ..FIRST
+                },
                 failed: false,
                 first_token: Some(Duration::from_millis(420)),
                 model: record.model.clone(),
@@ -54,10 +64,7 @@ fn turn(session: &SessionId) -> TurnSpending {
         principal: None,
         replies: vec![ReplySpending {
             at: NOON,
-            attempt: ModelAttempt {
-                attempt: 1,
-                round: 1,
-            },
+            attempt: FIRST,
             model: record.model,
             price: Some(price()),
             usage: record.usage,

@@ -179,9 +179,11 @@ impl SpendingReport {
         let SpendingRecord {
             at, price, usage, ..
         } = record;
-        let succeeded = record
-            .status
-            .is_some_and(|status| (200..400).contains(&status));
+        // A model call has no status of its own; one that used nothing had no reply.
+        let succeeded = match record.status {
+            Some(status) => (200..400).contains(&status),
+            None => usage.total() > 0,
+        };
         if (usage.total() == 0 && succeeded) || !self.counts(*at) {
             return;
         }

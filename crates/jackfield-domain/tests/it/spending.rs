@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
-use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::ids::{ModelAttempt, SessionId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::price::{Money, Price, PriceList};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::spending;
+use jackfield_domain::spending::report::{SpendingGroup, SpendingReport};
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Input, LOOP_VERSION, Restrictions};
 use jackfield_domain::turn_log::SessionLog;
@@ -405,4 +406,45 @@ fn the_bill_has_every_reply_and_every_call() {
         .collect();
     assert_eq!(told, [("gone", 0, true, true), ("read", 1, false, true)]);
     assert_eq!((turn.calls[1].bytes, turn.calls[1].tokens), (8, 2));
+}
+
+/// A session that is deleted leaves a record of each model call, which reports count as an answered one.
+#[test]
+fn the_records_of_a_turn_count_like_the_turn() {
+    let scene = check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (calls(&["read"]), &["run read"]),
+            (
+                finishes("read", "12345678"),
+                &["read Ran: 12345678", "model 2.1"],
+            ),
+            (says("yes"), &["end Answered(Stop)"]),
+        ],
+    );
+    let steps = steps(&scene.facts);
+    let turns = spending::by_turn(&steps);
+    let [turn] = &turns[..] else {
+        panic!("{turns:?}");
+    };
+    let records = spending::records_of_turn(&turn.turn, &steps);
+    let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
+    let id = |round: u32| format!("{}.{round}.1", turn.turn);
+    assert_eq!(ids, [id(1), id(2)]);
+    let day_of = |_| String::new();
+    let mut by_records = SpendingReport::new(SpendingGroup::Model, None, day_of);
+    records
+        .iter()
+        .for_each(|record| by_records.add_record(record));
+    let mut by_turns = SpendingReport::new(SpendingGroup::Model, None, day_of);
+    let session = SessionId::parse("s").expect("a valid id");
+    by_turns.add_session(&session, &"".into(), &turns);
+    let totals = |report: &SpendingReport| {
+        let total = report.total();
+        let costs = total.costs.clone();
+        (costs, total.usage, total.attempts, total.failures)
+    };
+    assert_eq!(totals(&by_records), totals(&by_turns));
+    assert_eq!(by_records.total().failures, 0);
 }

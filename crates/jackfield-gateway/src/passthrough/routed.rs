@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderValue;
+use http::header::CONTENT_LENGTH;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_dialect_openai::error as openai;
 use jackfield_domain::fact::TurnEnd;
@@ -33,6 +34,8 @@ use crate::gateway::Gateway;
 pub(super) struct RoutedRequest {
     client: Principal,
     gateway: Gateway,
+    /// Whether the reply is a stream: a whole one is silent until the model has written all of it.
+    is_stream: bool,
     language: Language,
     request: ReceivedRequest,
     route: RouteRequest,
@@ -74,6 +77,7 @@ impl Gateway {
         Ok(RoutedRequest {
             client: client.clone(),
             gateway: self.clone(),
+            is_stream: body.is_true("stream"),
             language,
             request: request.clone(),
             route: route.map_err(|error| from_engine_error(&error))?,
@@ -115,7 +119,7 @@ impl RoutedRequest {
 
     /// One target, up to the first piece of its reply.
     async fn attempt(&self, call: &RouteCall) -> Result<PassthroughReply, Failed> {
-        let limit = call.target.first_byte;
+        let limit = call.target.first_byte.filter(|_| self.is_stream);
         let Some(prepared) = self.prepare(call) else {
             let message = "the provider does not serve this endpoint";
             let kind = ModelFailureKind::Unsupported;
@@ -189,6 +193,8 @@ impl RoutedRequest {
         };
         let mut headers = headers;
         headers.insert(PATH, HeaderValue::from_static("passthrough"));
+        // The body may have been cut.
+        headers.remove(CONTENT_LENGTH);
         let reply = PassthroughReply {
             body: PassthroughBody::whole(body.freeze()),
             headers,

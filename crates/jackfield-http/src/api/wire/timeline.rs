@@ -3,7 +3,6 @@
 use jackfield_domain::fact::{Envelope, InputKind};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::replay::{ReplayVerdict, StepReplay};
-use jackfield_domain::target::TargetReason;
 use jackfield_domain::timeline::{CallSpanEnd, ModelSpanEnd, Span, SpanKind, Timeline};
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::turn_log::TurnLog;
@@ -219,7 +218,7 @@ impl SpanView {
                     finish,
                     first_token_ms: model.first_token.map(words::millis),
                     model: Some(words::model(&model.model)),
-                    reason: model.reason.map(reason),
+                    reason: model.reason.map(words::target_reason),
                     round: Some(model.attempt.round),
                     usage: model.usage.as_ref().map(UsageView::from),
                     ..view
@@ -289,17 +288,6 @@ impl ReplayView {
             verdict,
             why,
         });
-    }
-}
-
-const fn reason(reason: TargetReason) -> &'static str {
-    match reason {
-        TargetReason::Affinity => "affinity",
-        TargetReason::ContentFilter => "content_filter",
-        TargetReason::ContextTooLong => "context_too_long",
-        TargetReason::Fallback => "fallback",
-        TargetReason::LastLeft => "last_left",
-        TargetReason::Strategy => "strategy",
     }
 }
 

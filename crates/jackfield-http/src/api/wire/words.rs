@@ -6,7 +6,8 @@ use jackfield_domain::tool::Safety;
 // Names shared with exported documents and JSON lines.
 pub(crate) use jackfield_export::values::{
     after_loss, cause, disposition, failure_kind as model_failure, finish, limit_kind as limit,
-    millis, model, model_call_end, ran_by, role, tool_failure, turn_status, wait_end, wait_kind,
+    millis, model, model_call_end, ran_by, role, target_reason, tool_failure, turn_status,
+    wait_end, wait_kind,
 };
 pub(crate) use jackfield_export::words::{Status, note_effect, note_kind};
 
