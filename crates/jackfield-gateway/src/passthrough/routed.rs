@@ -34,8 +34,6 @@ use crate::gateway::Gateway;
 pub(super) struct RoutedRequest {
     client: Principal,
     gateway: Gateway,
-    /// Whether the reply is a stream: a whole one is silent until the model has written all of it.
-    is_stream: bool,
     language: Language,
     request: ReceivedRequest,
     route: RouteRequest,
@@ -77,7 +75,6 @@ impl Gateway {
         Ok(RoutedRequest {
             client: client.clone(),
             gateway: self.clone(),
-            is_stream: body.is_true("stream"),
             language,
             request: request.clone(),
             route: route.map_err(|error| from_engine_error(&error))?,
@@ -119,7 +116,7 @@ impl RoutedRequest {
 
     /// One target, up to the first piece of its reply.
     async fn attempt(&self, call: &RouteCall) -> Result<PassthroughReply, Failed> {
-        let limit = call.target.first_byte.filter(|_| self.is_stream);
+        let limit = call.target.first_byte;
         let Some(prepared) = self.prepare(call) else {
             let message = "the provider does not serve this endpoint";
             let kind = ModelFailureKind::Unsupported;
