@@ -15,6 +15,7 @@ use jackfield_domain::setup::Setup;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::wait::{Wait, WaitEnd};
 use jackfield_engine::{AnswerFit, TurnReport};
+use jackfield_export::values;
 
 use self::calls::{NAME_WIDTH, PrintedCall};
 use crate::render::blocks::{BlockEvent, Blocks};
@@ -110,6 +111,17 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         match fact {
             Fact::TurnOpened { setup, .. } => self.setup = Some(Arc::clone(setup)),
             Fact::ModelCallStarted { target, tools, .. } => {
+                if *target != self.target
+                    && let Some(model) = self
+                        .setup
+                        .as_ref()
+                        .and_then(|setup| setup.model_of(*target))
+                {
+                    self.remark(&format!(
+                        "asking {}",
+                        words::one_line(&values::model(model))
+                    ))?;
+                }
                 self.target = *target;
                 (self.blocks, self.has_output) = (Blocks::default(), false);
                 if let ToolUse::LastRound(limit) = tools {
@@ -135,13 +147,18 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                 ..
             } => {
                 if let Some(at) = retry_at {
-                    let wait = words::time(at.since(now.wall));
+                    let wait = at.since(now.wall);
+                    let when = if wait.is_zero() {
+                        "going on at once".to_owned()
+                    } else {
+                        format!("retrying in {}", words::time(wait))
+                    };
                     let again = if self.has_output {
                         " (the text above will be repeated)"
                     } else {
                         ""
                     };
-                    self.warning(&format!("{}; retrying in {wait}{again}", failure.message))?;
+                    self.warning(&format!("{}; {when}{again}", failure.message))?;
                 }
             }
             Fact::Compacted(compaction) => {
