@@ -55,6 +55,31 @@ fn text(chunks: &[Value]) -> String {
     texts.filter_map(|chunk| chunk["delta"].as_str()).collect()
 }
 
+/// The texts of the messages of a model call, those of one message joined.
+fn told(request: &Value) -> Vec<String> {
+    let messages = request["messages"].as_array().expect("messages");
+    let texts = messages.iter().map(|message| {
+        let content = &message["content"];
+        if let Some(text) = content.as_str() {
+            return text.to_owned();
+        }
+        let blocks = content.as_array().into_iter().flatten();
+        blocks.filter_map(|block| block["text"].as_str()).collect()
+    });
+    texts.collect()
+}
+
+/// The session of a message.
+fn session(chunks: &[Value]) -> String {
+    let session = chunks[0]["messageMetadata"]["session"].as_str();
+    session.expect("a session").to_owned()
+}
+
+/// The message of the assistant, as a front end sends it back.
+fn assistant(chunks: &[Value]) -> Value {
+    json!({ "id": chunks[0]["messageId"], "role": "assistant", "parts": [] })
+}
+
 /// A gateway that asks a person for each call.
 async fn asking(files: &Kept, turns: Vec<ScriptTurn>) -> (Gateway, ScriptedClaude) {
     let claude = ScriptedClaude::start(turns).await;
@@ -235,8 +260,7 @@ async fn a_rewritten_conversation_goes_on_in_a_fork() {
     let (gateway, claude) = gateway(&files, turns).await;
     let (first, second) = (user("m1", "First"), user("m2", "Second"));
     let one = chunks(&post(&gateway, &chat(std::slice::from_ref(&first))).await);
-    let answer = json!({ "id": one[0]["messageId"], "role": "assistant", "parts": [] });
-    let messages = [first.clone(), answer, second];
+    let messages = [first.clone(), assistant(&one), second];
     let two = chunks(&post(&gateway, &chat(&messages)).await);
     assert_eq!(text(&two), "two");
     let mut again = chat(&messages);
@@ -244,7 +268,6 @@ async fn a_rewritten_conversation_goes_on_in_a_fork() {
     again["messageId"] = two[0]["messageId"].clone();
     let other = chunks(&post(&gateway, &again).await);
     assert_eq!(text(&other), "other two");
-    let session = |chunks: &[Value]| chunks[0]["messageMetadata"]["session"].clone();
     assert_ne!(session(&two), session(&other));
     // From now on, the fork is the chat.
     let resumed = gateway
@@ -257,6 +280,56 @@ async fn a_rewritten_conversation_goes_on_in_a_fork() {
     assert_eq!(
         claude.requests()[3]["messages"].as_array().map(Vec::len),
         Some(1)
+    );
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn the_turns_before_a_fork_count_in_it() {
+    let files = Kept::new();
+    let turns = [
+        "one",
+        "two",
+        "other two",
+        "another two",
+        "three",
+        "last two",
+    ]
+    .map(ScriptTurn::text);
+    let (gateway, claude) = gateway(&files, turns).await;
+    let (first, second) = (user("m1", "First"), user("m2", "Second"));
+    let one = chunks(&post(&gateway, &chat(std::slice::from_ref(&first))).await);
+    let until_second = [first.clone(), assistant(&one), second.clone()];
+    let mut two = chunks(&post(&gateway, &chat(&until_second)).await);
+    for wanted in ["other two", "another two"] {
+        let mut again = chat(&until_second);
+        again["trigger"] = json!("regenerate-message");
+        again["messageId"] = two[0]["messageId"].clone();
+        two = chunks(&post(&gateway, &again).await);
+        assert_eq!(text(&two), wanted);
+    }
+    let until_third = [&until_second[..], &[assistant(&two), user("m3", "Third")]].concat();
+    let three = chunks(&post(&gateway, &chat(&until_third)).await);
+    assert_eq!(text(&three), "three");
+    // A message goes on in the session of the one before it.
+    assert_eq!(session(&three), session(&two));
+    let edited = [first, assistant(&one), user("m4", "Edited")];
+    assert_eq!(
+        text(&chunks(&post(&gateway, &chat(&edited)).await)),
+        "last two"
+    );
+    let asked: Vec<Vec<String>> = claude.requests().iter().map(told).collect();
+    assert_eq!(
+        asked,
+        [
+            vec!["First"],
+            vec!["First", "one", "Second"],
+            vec!["First", "one", "Second"],
+            vec!["First", "one", "Second"],
+            vec!["First", "one", "Second", "another two", "Third"],
+            vec!["First", "one", "Edited"],
+        ]
     );
     kept(&claude);
     gateway.end().await;

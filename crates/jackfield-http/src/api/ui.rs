@@ -7,6 +7,7 @@
 //! An assistant's message is a turn, and has its id: a client that resumes the stream gets the message from its
 //! beginning, however often, also after a crash.
 
+mod chat_session;
 mod chunks;
 mod stream;
 
@@ -23,15 +24,16 @@ use jackfield_domain::ids::{SessionId, TurnId, WaitId};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::turn_log::{SessionLog, TurnLog};
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitKind};
-use jackfield_engine::{ClientResultsOptions, Loaded, SendMessage, SessionRow};
-use jackfield_gateway::{Gateway, Principal, ids};
+use jackfield_engine::{ClientResultsOptions, Loaded, SendMessage};
+use jackfield_gateway::{Gateway, Principal};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use self::chat_session::{current, place, session_of};
 use self::chunks::Chunks;
 use self::stream::ChunkStream;
 use super::extract::{ChatPath, JsonBody, Requester, no_turn};
-use super::problem::{ProblemDetails, ProblemKind, Problems};
+use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
 use super::turns;
 use super::wire::request::{Mode, PostTurn};
@@ -205,57 +207,6 @@ async fn begin(
     Ok(told.response())
 }
 
-/// The session in which the message stands: that of the chat, a new one, or a fork where the conversation was
-/// rewritten.
-async fn place(
-    gateway: &Gateway,
-    client: &Principal,
-    chat: &str,
-    found: Option<(SessionRow, u32)>,
-    base: SessionId,
-    asked: usize,
-) -> Result<SessionId, ProblemDetails> {
-    let engine = gateway.engine();
-    let before = asked.saturating_sub(1);
-    let Some((row, rewriting)) = found else {
-        if before > 0 {
-            return Err(unknown_history(0, before));
-        }
-        engine.create(&base).await?;
-        return Ok(base);
-    };
-    let turns = row.turns as usize;
-    if turns == before {
-        return Ok(row.session);
-    }
-    if turns < before {
-        return Err(unknown_history(turns, before));
-    }
-    let next = session_of(client, chat, rewriting + 1)?;
-    if before == 0 {
-        engine.create(&next).await?;
-        return Ok(next);
-    }
-    let places = engine.fork_places(&row.session).await?;
-    let place = places
-        .iter()
-        .find(|place| place.ordinal as usize == before && place.round.is_none());
-    let place = place.ok_or_else(|| {
-        let detail = format!("turn {before} of this chat has not ended");
-        ProblemDetails::new(ProblemKind::Conflict, detail)
-    })?;
-    engine.fork(&row.session, place, &next).await?;
-    Ok(next)
-}
-
-fn unknown_history(turns: usize, before: usize) -> ProblemDetails {
-    let detail = format!(
-        "this chat has {turns} turns here, and the request has {before} earlier messages of the user: begin a chat \
-         with another id"
-    );
-    ProblemDetails::new(ProblemKind::Conflict, detail)
-}
-
 /// Takes the answers of the front end, and streams the rest of the message.
 async fn go_on(
     gateway: Gateway,
@@ -405,28 +356,6 @@ const fn opened(fact: &Fact) -> Option<&TurnId> {
     }
 }
 
-/// The session of a chat, with the number of times that it was rewritten; `None` if there is none yet.
-async fn current(
-    gateway: &Gateway,
-    client: &Principal,
-    chat: &str,
-) -> Result<Option<(SessionRow, u32)>, ProblemDetails> {
-    let mut found = None;
-    for rewriting in 0..MAX_REWRITINGS {
-        let session = session_of(client, chat, rewriting)?;
-        match gateway.engine().session(&session).await? {
-            Some(row) => found = Some((row, rewriting)),
-            None => break,
-        }
-    }
-    Ok(found)
-}
-
-fn session_of(client: &Principal, chat: &str, rewriting: u32) -> Result<SessionId, ProblemDetails> {
-    let session = ids::named_session(&client.principal, chat, rewriting);
-    session.map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))
-}
-
 fn check_name(chat: &str) -> Result<(), String> {
     if (1..=MAX_NAME).contains(&chat.len()) {
         Ok(())
@@ -439,5 +368,3 @@ fn check_name(chat: &str) -> Result<(), String> {
 const DIALECT: &str = "ai-sdk-ui";
 /// The maximum length of the name of a chat, in bytes.
 const MAX_NAME: usize = 200;
-/// How often a chat can be rewritten.
-const MAX_REWRITINGS: u32 = 1_000;
