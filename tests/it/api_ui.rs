@@ -336,6 +336,53 @@ async fn the_turns_before_a_fork_count_in_it() {
 }
 
 #[tokio::test]
+async fn messages_are_told_apart_by_their_place_and_content() {
+    let files = Kept::new();
+    let turns = ["one", "two", "three", "four"].map(ScriptTurn::text);
+    let (gateway, claude) = gateway(&files, turns).await;
+    // An edited message keeps its id.
+    let first = chunks(&post(&gateway, &chat(&[user("m1", "First")])).await);
+    let edited = chunks(&post(&gateway, &chat(&[user("m1", "Edited")])).await);
+    assert_ne!(session(&edited), session(&first));
+    // Messages need no id.
+    let same = user("", "Edited");
+    let messages = [user("m1", "Edited"), assistant(&edited), same.clone()];
+    let third = chunks(&post(&gateway, &chat(&messages)).await);
+    let more = [&messages[..], &[assistant(&third), same]].concat();
+    let fourth = chunks(&post(&gateway, &chat(&more)).await);
+    let again = chunks(&post(&gateway, &chat(&more)).await);
+    assert_eq!(
+        [&first, &edited, &third, &fourth, &again].map(|message| text(message)),
+        ["one", "two", "three", "four", "four"]
+    );
+    let last: Option<Vec<String>> = claude.requests().last().map(told);
+    let wanted = ["Edited", "two", "Edited", "three", "Edited"];
+    assert_eq!(last.as_deref(), Some(&wanted.map(str::to_owned)[..]));
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_changed_file_is_another_message() {
+    let files = Kept::new();
+    let turns = ["one", "two"].map(ScriptTurn::text);
+    let (gateway, claude) = gateway(&files, turns).await;
+    let message = |picture: &str| {
+        let url = format!("data:image/png;base64,{picture}");
+        json!({ "id": "m1", "role": "user", "parts": [
+            { "type": "text", "text": "What is this?" },
+            { "type": "file", "mediaType": "image/png", "url": url },
+        ] })
+    };
+    for (picture, wanted) in [("iVBORw0KGgo=", "one"), ("iVBORw0KGgoA", "two")] {
+        let answer = post(&gateway, &chat(&[message(picture)])).await;
+        assert_eq!(text(&chunks(&answer)), wanted);
+    }
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_message_is_whole_after_a_kill_in_the_middle_of_it() {
     let files = Kept::new();
     let gate = Gate::new();

@@ -121,18 +121,15 @@ async fn begin(
     } = request;
     let last = messages.len() - 1;
     let asked = messages.iter().filter(|one| one.role == "user").count();
-    let (message, its_id) = match messages.get(last) {
-        Some(last_message) => {
-            let place = format!("/messages/{last}");
-            (last_message.to_message(&place)?, &*last_message.id)
-        }
-        None => return Err(ProblemDetails::field("/messages", "there is no message")),
+    let Some(last_message) = messages.get(last) else {
+        return Err(ProblemDetails::field("/messages", "there is no message"));
     };
+    let message = last_message.to_message(&format!("/messages/{last}"))?;
     let base = session_of(&client, &chat, 0)?;
     // Of two concurrent requests, the second one finds the turn of the first.
     let lock = gateway.lock_session(&base).await;
     let found = current(&gateway, &client, &chat).await?;
-    // What makes a repetition the same request: a regeneration is another one, although its message is the same.
+    // A regeneration is another request than the one that sent the message.
     let again = (trigger.as_deref() == Some("regenerate-message")).then(|| {
         let last = || {
             found
@@ -142,9 +139,11 @@ async fn begin(
         message_id.or_else(|| Some(last()?.to_string()))
     });
     let again = again.flatten().unwrap_or_default();
-    let key = Digest::of_parts(["ui", &chat, its_id, &again]);
-    let body = Digest::of_parts([&*key.to_hex(), &*message.to_text()]);
-    let key: Arc<str> = format!("ui-{}", key.to_hex()).into();
+    // An edited message keeps its id, and a message needs no id: a repetition has the same place and content, too.
+    let (place_in_chat, content) = (asked.to_string(), last_message.content());
+    let id = &*last_message.id;
+    let body = Digest::of_parts(["ui", &*chat, id, &*again, &*place_in_chat, &*content]);
+    let key: Arc<str> = format!("ui-{}", body.to_hex()).into();
     if let Some((row, _)) = &found {
         let principal = &client.principal;
         let earlier = turns::find_earlier(engine, &row.session, principal, &key, body).await?;

@@ -89,6 +89,12 @@ impl UiMessage {
         Ok(Message::new(Role::User, blocks))
     }
 
+    /// Its parts as text: equal for messages with equal parts.
+    pub(crate) fn content(&self) -> String {
+        let parts: Vec<String> = self.parts.iter().map(Value::to_string).collect();
+        parts.join("\n")
+    }
+
     /// The answers in its parts. Those that were taken before are among them.
     pub(crate) fn answers(&self) -> UiAnswers {
         let mut answers = UiAnswers::default();
