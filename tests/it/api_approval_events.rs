@@ -50,10 +50,12 @@ async fn questions_are_told_as_they_are_asked_and_answered_by_whichever_process(
     // The next event, in a chunk of its own.
     all.until("\"ended\":null}]}\n\n\r\n29\r\nevent: approvals\ndata: {\"approvals\":[]}")
         .await;
-    // Whose session it is not has heard of nothing.
-    assert!(!own.so_far().contains("calculator"), "{}", own.so_far());
     let rest = as_token("GET", &format!("{session}/events?until=rest"), "a");
     rest.answered().await;
     kept(&claude);
     gateway.end().await;
+    // Whose session it is not has heard of nothing.
+    let heard = own.answered().await;
+    assert_eq!(heard.status, 200, "{heard:?}");
+    assert!(!heard.body.contains("calculator"), "{heard:?}");
 }
