@@ -383,6 +383,28 @@ async fn a_changed_file_is_another_message() {
 }
 
 #[tokio::test]
+async fn a_refused_message_changes_nothing() {
+    let files = Kept::new();
+    let (gateway, claude) = gateway(&files, [ScriptTurn::text("one")]).await;
+    let mut wrong = chat(&[user("m1", "First")]);
+    wrong["model"] = json!("nowhere/none");
+    let refused = post(&gateway, &wrong).await;
+    assert_eq!(refused.status, 404, "{refused:?}");
+    let listed = gateway.get("/api/v1/sessions").answered().await.is(200);
+    assert_eq!(listed["sessions"], json!([]));
+    chunks(&post(&gateway, &chat(&[user("m1", "First")])).await);
+    wrong["messages"] = json!([user("m2", "Edited")]);
+    assert_eq!(post(&gateway, &wrong).await.status, 404);
+    let resumed = gateway
+        .get("/api/v1/ui/chat/chat%201/stream")
+        .answered()
+        .await;
+    assert_eq!(text(&chunks(&resumed)), "one");
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_message_is_whole_after_a_kill_in_the_middle_of_it() {
     let files = Kept::new();
     let gate = Gate::new();

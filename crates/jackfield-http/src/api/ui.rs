@@ -154,7 +154,6 @@ async fn begin(
             return replayed(gateway, slot, row.session.clone(), &loaded, turn).await;
         }
     }
-    let session = place(&gateway, &client, &chat, found, base, asked).await?;
     gateway.check_turn_limit()?;
     let post = PostTurn {
         message: None,
@@ -170,6 +169,8 @@ async fn begin(
         user: None,
     };
     let mut options = turns::options(&gateway, &client, post, Mode::Stream).await?;
+    // A refused request makes no session.
+    let session = place(&gateway, &client, &chat, found, base, asked).await?;
     options.caller = Some(Arc::new(Caller {
         body: Some(body),
         dialect: DIALECT.into(),
