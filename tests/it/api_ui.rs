@@ -405,6 +405,67 @@ async fn a_refused_message_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_chat_goes_on_when_one_of_its_sessions_is_deleted() {
+    let files = Kept::new();
+    let turns = ["one", "two", "three", "four"].map(ScriptTurn::text);
+    let (gateway, claude) = gateway(&files, turns).await;
+    let mut sessions = Vec::new();
+    for edit in ["First", "Second", "Third"] {
+        sessions.push(session(&chunks(
+            &post(&gateway, &chat(&[user(edit, edit)])).await,
+        )));
+    }
+    let path = format!("/api/v1/sessions/{}", sessions[1]);
+    let deleted = gateway.raw("DELETE", &path).answered().await;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    let resumed = gateway
+        .get("/api/v1/ui/chat/chat%201/stream")
+        .answered()
+        .await;
+    let resumed = chunks(&resumed);
+    assert_eq!(
+        (&*text(&resumed), session(&resumed)),
+        ("three", sessions[2].clone())
+    );
+    let more = [
+        user("Third", "Third"),
+        assistant(&resumed),
+        user("Fourth", "Fourth"),
+    ];
+    let fourth = chunks(&post(&gateway, &chat(&more)).await);
+    assert_eq!(
+        (&*text(&fourth), session(&fourth)),
+        ("four", sessions[2].clone())
+    );
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_fork_without_its_source_cannot_be_placed() {
+    let files = Kept::new();
+    let turns = ["one", "two", "other two"].map(ScriptTurn::text);
+    let (gateway, claude) = gateway(&files, turns).await;
+    let first = user("m1", "First");
+    let one = chunks(&post(&gateway, &chat(std::slice::from_ref(&first))).await);
+    let second = [first.clone(), assistant(&one), user("m2", "Second")];
+    chunks(&post(&gateway, &chat(&second)).await);
+    let edited = [first, assistant(&one), user("m4", "Other")];
+    let other = chunks(&post(&gateway, &chat(&edited)).await);
+    let path = format!("/api/v1/sessions/{}", session(&one));
+    let deleted = gateway.raw("DELETE", &path).answered().await;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    let more = [&edited[..], &[assistant(&other), user("m3", "Third")]].concat();
+    let problem = is_problem(&post(&gateway, &chat(&more)).await, 409, "conflict");
+    assert_eq!(
+        problem["detail"],
+        "a session that this chat was forked from was deleted: begin a chat with another id"
+    );
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_message_is_whole_after_a_kill_in_the_middle_of_it() {
     let files = Kept::new();
     let gate = Gate::new();

@@ -7,18 +7,23 @@ use jackfield_gateway::{Gateway, Principal, ids};
 
 use crate::api::problem::{ProblemDetails, ProblemKind};
 
-/// The session of a chat, with the number of times that it was rewritten; `None` if there is none yet.
+/// The session of a chat, with the number of times that it was rewritten; `None` if there is none yet. Some of the
+/// sessions before it may be deleted.
 pub(super) async fn current(
     gateway: &Gateway,
     client: &Principal,
     chat: &str,
 ) -> Result<Option<(SessionRow, u32)>, ProblemDetails> {
-    let mut found = None;
-    for rewriting in 0..MAX_REWRITINGS {
+    let (mut found, mut missing) = (None, 0);
+    for rewriting in 0..=MAX_REWRITINGS {
         let session = session_of(client, chat, rewriting)?;
-        match gateway.engine().session(&session).await? {
-            Some(row) => found = Some((row, rewriting)),
-            None => break,
+        if let Some(row) = gateway.engine().session(&session).await? {
+            (found, missing) = (Some((row, rewriting)), 0);
+        } else {
+            missing += 1;
+            if missing > MAX_MISSING {
+                break;
+            }
         }
     }
     Ok(found)
@@ -61,6 +66,10 @@ pub(super) async fn place(
     }
     if turns < before {
         return Err(unknown_history(turns, before));
+    }
+    if rewriting == MAX_REWRITINGS {
+        let why = format!("this chat was rewritten {MAX_REWRITINGS} times");
+        return Err(begin_another(&why));
     }
     let next = session_of(client, chat, rewriting + 1)?;
     // The session that has the last turn before the message. Its turns count from 1.
@@ -132,5 +141,7 @@ fn begin_another(why: &str) -> ProblemDetails {
     ProblemDetails::new(ProblemKind::Conflict, detail)
 }
 
+/// How many sessions of a chat in a row may be deleted.
+const MAX_MISSING: u32 = 8;
 /// How often a chat can be rewritten.
 const MAX_REWRITINGS: u32 = 1_000;
