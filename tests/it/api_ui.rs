@@ -466,6 +466,32 @@ async fn a_fork_without_its_source_cannot_be_placed() {
 }
 
 #[tokio::test]
+async fn an_approval_of_something_else_is_passed_over() {
+    let files = Kept::new();
+    let (gateway, claude) = gateway(&files, [ScriptTurn::call("weather", &json!({}))]).await;
+    let message = user("m1", "Is it raining?");
+    let mut body = chat(std::slice::from_ref(&message));
+    body["tools"] = json!([{ "name": "weather", "input_schema": { "type": "object" } }]);
+    let first = chunks(&post(&gateway, &body).await);
+    let turn = first[0]["messageId"].as_str().expect("a turn");
+    let path = format!("/api/v1/sessions/{}/turns/{turn}", session(&first));
+    let waiting = gateway.get(&path).answered().await.is(200);
+    assert_eq!(waiting["waits"][0]["kind"], "client_result", "{waiting}");
+    let part = json!({
+        "type": "dynamic-tool", "toolName": "weather", "toolCallId": waiting["waits"][0]["call"],
+        "state": "approval-responded", "approval": { "id": waiting["waits"][0]["id"], "approved": true },
+    });
+    let answered = json!({ "id": turn, "role": "assistant", "parts": [part] });
+    let rest = chunks(&post(&gateway, &chat(&[message, answered])).await);
+    assert_eq!(
+        rest.last(),
+        Some(&json!({ "type": "finish", "finishReason": "tool-calls" }))
+    );
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_message_is_whole_after_a_kill_in_the_middle_of_it() {
     let files = Kept::new();
     let gate = Gate::new();

@@ -281,10 +281,6 @@ async fn deliver(
         let Some(asked) = log.waits.iter().find(|asked| asked.wait.id == *wait) else {
             continue;
         };
-        answered.push(wait.clone());
-        if asked.decided().is_some() {
-            continue;
-        }
         let answer = match (&asked.wait.kind, approved) {
             (WaitKind::Approval { .. }, true) => Answer::Approval(Approval::Granted {
                 edited: None,
@@ -295,8 +291,13 @@ async fn deliver(
             }),
             (WaitKind::UnknownOutcome, true) => Answer::UnknownOutcome(UnknownAnswer::Retry),
             (WaitKind::UnknownOutcome, false) => Answer::UnknownOutcome(UnknownAnswer::Report),
+            // They have answers of another form.
             (WaitKind::ClientResult | WaitKind::Elicitation { .. }, _) => continue,
         };
+        answered.push(wait.clone());
+        if asked.decided().is_some() {
+            continue;
+        }
         let id = turns::delivery_id(wait.as_str())?;
         let by = format!("{}, by the API", client.name);
         let body = DeliveryBody::Answer {
