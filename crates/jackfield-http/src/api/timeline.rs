@@ -66,11 +66,12 @@ pub(crate) async fn replay(
     TurnPath(turn): TurnPath,
     State(gateway): State<Gateway>,
 ) -> Result<Json<ReplayView>, ProblemDetails> {
-    let _slot = gateway.acquire_slot()?;
+    let slot = gateway.acquire_slot()?;
     let loaded = gateway.engine().load(&own.session).await?;
     let (session, asked) = (own.session, turn.clone());
-    // The steps of a long session take a while.
+    // The steps of a long session take a while. The slot is held until the end, which a disconnect does not bring on.
     let replayed = tokio::task::spawn_blocking(move || {
+        let _slot = slot;
         let mut replay = Replay::new(session, &loaded.deliveries);
         replayed_turn(&mut replay, &loaded, &asked)
     });
