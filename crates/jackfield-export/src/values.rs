@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
-use jackfield_domain::fact::{AfterLoss, ModelCallEnd, TurnEnd};
+use jackfield_domain::fact::{AfterLoss, InputKind, ModelCallEnd, TurnEnd};
 use jackfield_domain::failure::{Disposition, ModelFailure, ModelFailureKind, ToolFailureKind};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::message::Role;
@@ -56,6 +56,25 @@ pub const fn after_loss(then: AfterLoss) -> &'static str {
         AfterLoss::Ask => "ask",
         AfterLoss::Repeat => "repeat",
         AfterLoss::Report => "report",
+    }
+}
+
+/// The input of a step, by its stored name.
+#[must_use]
+pub const fn input_kind(input: InputKind) -> &'static str {
+    match input {
+        InputKind::Began => "began",
+        InputKind::Delivered => "delivered",
+        InputKind::Forked => "forked",
+        InputKind::Recovered => "recovered",
+        InputKind::ReplyDelta => "reply_delta",
+        InputKind::ReplyEnded => "reply_ended",
+        InputKind::ReplyFailed => "reply_failed",
+        InputKind::ToolAccepted => "tool_accepted",
+        InputKind::ToolAsked => "tool_asked",
+        InputKind::ToolFailed => "tool_failed",
+        InputKind::ToolFinished => "tool_finished",
+        InputKind::Woke => "woke",
     }
 }
 

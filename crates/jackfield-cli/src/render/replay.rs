@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use jackfield_domain::fact::{Envelope, Fact, InputKind};
+use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::replay::{Difference, ReplayVerdict, StepReplay};
 use jackfield_domain::request::Attempt;
@@ -159,7 +159,7 @@ fn heading(out: &mut impl Write, replayed_step: &ReplayedStep<'_>) -> io::Result
         version,
         ..
     } = &replayed_step.replayed;
-    let input = kind(*input);
+    let input = values::input_kind(*input);
     write!(out, "{NAME}step {step}{NAME:#} ({input}): ")?;
     match verdict {
         ReplayVerdict::DecidedDifferentlySince(difference) => writeln!(
@@ -202,7 +202,7 @@ fn step(replayed_step: &ReplayedStep<'_>) -> Value {
     });
     json!({
         "step": step,
-        "input": kind(*input),
+        "input": values::input_kind(*input),
         "loop_version": version,
         "verdict": name,
         "difference": difference,
@@ -248,24 +248,6 @@ fn action(action: &Action) -> String {
                 run.tool.toolbox, run.tool.tool
             )
         }
-    }
-}
-
-/// The input of a step, by its stored name.
-const fn kind(input: InputKind) -> &'static str {
-    match input {
-        InputKind::Began => "began",
-        InputKind::Delivered => "delivered",
-        InputKind::Forked => "forked",
-        InputKind::Recovered => "recovered",
-        InputKind::ReplyDelta => "reply_delta",
-        InputKind::ReplyEnded => "reply_ended",
-        InputKind::ReplyFailed => "reply_failed",
-        InputKind::ToolAccepted => "tool_accepted",
-        InputKind::ToolAsked => "tool_asked",
-        InputKind::ToolFailed => "tool_failed",
-        InputKind::ToolFinished => "tool_finished",
-        InputKind::Woke => "woke",
     }
 }
 

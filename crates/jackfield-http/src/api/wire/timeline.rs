@@ -1,11 +1,12 @@
 //! Wire types of timelines, steps and replays.
 
-use jackfield_domain::fact::{Envelope, InputKind};
+use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::replay::{ReplayVerdict, StepReplay};
 use jackfield_domain::timeline::{CallSpanEnd, ModelSpanEnd, Span, SpanKind, Timeline};
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::turn_log::TurnLog;
+use jackfield_export::values;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -242,7 +243,7 @@ impl StepView {
         Self {
             step: step.step,
             at: step.now.wall.to_rfc3339(),
-            input: input(step.input),
+            input: values::input_kind(step.input),
             loop_version: step.version,
             facts,
         }
@@ -288,22 +289,5 @@ impl ReplayView {
             verdict,
             why,
         });
-    }
-}
-
-const fn input(input: InputKind) -> &'static str {
-    match input {
-        InputKind::Began => "began",
-        InputKind::Delivered => "delivered",
-        InputKind::Forked => "forked",
-        InputKind::Recovered => "recovered",
-        InputKind::ReplyDelta => "reply_delta",
-        InputKind::ReplyEnded => "reply_ended",
-        InputKind::ReplyFailed => "reply_failed",
-        InputKind::ToolAccepted => "tool_accepted",
-        InputKind::ToolAsked => "tool_asked",
-        InputKind::ToolFailed => "tool_failed",
-        InputKind::ToolFinished => "tool_finished",
-        InputKind::Woke => "woke",
     }
 }
