@@ -92,6 +92,8 @@ async fn a_person_signs_in_once_and_the_servers_tools_are_called() {
     );
     let said = signs_in(world.run(&["mcp", "login", "tracker"])).await;
     assert!(said.contains("it asks for: read"), "{said}");
+    // There is no screen.
+    assert!(!said.contains("a browser was started"), "{said}");
     let [file] = &world.files()[..] else {
         panic!("{:?}", world.files());
     };
@@ -124,6 +126,32 @@ async fn a_person_signs_in_once_and_the_servers_tools_are_called() {
     let ran = world.run(&["mcp", "logout", "tracker"]).run().await;
     ran.says("nobody was signed in: tracker");
     assert_eq!(world.server.count("violation"), 0);
+}
+
+#[tokio::test]
+async fn the_chosen_browser_is_started_with_the_address() {
+    let world = SignInWorld::new();
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let (browser, seen) = (folder.path().join("browser"), folder.path().join("seen"));
+    let script = format!(
+        "#!/bin/sh\nprintf %s \"$1\" > '{0}.new' && mv '{0}.new' '{0}'\n",
+        seen.display()
+    );
+    fs::write(&browser, script).expect("a program can be written");
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("it can be run");
+    let login = world.run(&["mcp", "login", "tracker"]);
+    let mut running = login.env("BROWSER", &browser).start();
+    running.out.until("\n").await;
+    running.err.until("a browser was started with it").await;
+    let address = running.out.so_far().trim().to_owned();
+    while !seen.exists() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(fs::read_to_string(&seen).expect("an address"), address);
+    let first = visit(&address).await;
+    visit(&first.expect("the browser is sent on")).await;
+    let ran = running.end().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
 }
 
 #[tokio::test]

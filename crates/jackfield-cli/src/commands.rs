@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod ask;
 mod attach;
 pub mod audit;
+mod browser;
 pub mod chat;
 pub mod completions;
 pub mod config;

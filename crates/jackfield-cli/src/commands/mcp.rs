@@ -58,7 +58,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
     match &mcp {
         Mcp::Login {
             server, no_browser, ..
-        } => return sign_in::login(&named(&all, server)?, !no_browser).await,
+        } => return sign_in::login(&named(&all, server)?, &environment, !no_browser).await,
         Mcp::Logout { server, .. } => return sign_in::logout(&named(&all, server)?).await,
         Mcp::Accept { .. }
         | Mcp::Add(_)

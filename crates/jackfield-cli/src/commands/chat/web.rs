@@ -1,14 +1,13 @@
 //! `jackfield chat --web`: the page of a gateway that this process runs, at the session.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Command, Stdio};
 
-use jackfield_assembly::{Environment, Registry};
+use jackfield_assembly::Registry;
 use jackfield_server::{RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal};
 
 use crate::args;
-use crate::commands::ask;
 use crate::commands::sessions::find;
+use crate::commands::{ask, browser};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
@@ -41,46 +40,8 @@ pub(super) async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, C
     // Signal handlers are installed before the address is announced.
     let ends = shutdown_signal();
     render::remark(&format!("the page is at {address}; Ctrl-C ends it"));
-    open_browser(&address, &environment);
+    // Without a browser, the printed address is enough.
+    let _started = browser::open(&address, &environment);
     running.run_until(ends, immediate_shutdown_signal()).await;
     Ok(Exit::Answered)
 }
-
-/// Opens the address in a browser, if there is one; the address was printed, too.
-fn open_browser(address: &str, environment: &Environment) {
-    let chosen = environment.get("BROWSER").and_then(Result::ok);
-    let chosen = chosen.filter(|program| !program.trim().is_empty());
-    let program = chosen.as_deref().unwrap_or(OPENER);
-    let mut command = Command::new(program);
-    command.args(if chosen.is_some() {
-        &[]
-    } else {
-        OPENER_ARGUMENTS
-    });
-    command.arg(address);
-    command.stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    match command.spawn() {
-        Ok(mut child) => {
-            // Its end is taken, so that it leaves no zombie.
-            std::thread::spawn(move || child.wait());
-        }
-        Err(error) => tracing::debug!(%error, program, "no browser can be opened"),
-    }
-}
-
-/// The program that opens addresses.
-const OPENER: &str = if cfg!(windows) {
-    "rundll32"
-} else if cfg!(target_os = "macos") {
-    "open"
-} else {
-    "xdg-open"
-};
-
-/// What it is given before the address.
-const OPENER_ARGUMENTS: &[&str] = if cfg!(windows) {
-    &["url.dll,FileProtocolHandler"]
-} else {
-    &[]
-};

@@ -1,19 +1,23 @@
 //! `jackfield mcp login` and `logout`: signs in at a server by OAuth, and out.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use jackfield_assembly::{PendingSignIn, ServerFault, ServerSignIn, ServerToolbox};
+use jackfield_assembly::{Environment, PendingSignIn, ServerFault, ServerSignIn, ServerToolbox};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use crate::commands::browser;
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::{self, words};
 
 /// Signs in: shows the address, opens a browser if that is wanted and possible, and waits for its answer.
-pub(super) async fn login(server: &ServerToolbox, opens: bool) -> Result<Exit, CommandError> {
+pub(super) async fn login(
+    server: &ServerToolbox,
+    environment: &Environment,
+    opens: bool,
+) -> Result<Exit, CommandError> {
     let sign_in = sign_in(server)?;
     let pending = sign_in
         .begin()
@@ -28,7 +32,7 @@ pub(super) async fn login(server: &ServerToolbox, opens: bool) -> Result<Exit, C
     if let Some(scope) = pending.scope() {
         render::remark(&format!("it asks for: {}", words::one_line(scope)));
     }
-    if opens && browse(pending.url()) {
+    if opens && browser::open(pending.url(), environment) {
         render::remark("a browser was started with it");
     }
     let redirect = timeout(TIME_LIMIT, answer(&pending)).await.map_err(|_| {
@@ -131,24 +135,6 @@ fn paste() -> oneshot::Receiver<String> {
         });
     }
     line
-}
-
-/// Starts the person's browser with this address; `false` if there is no screen or no such program.
-fn browse(url: &str) -> bool {
-    let program = if cfg!(target_os = "macos") {
-        "open"
-    } else {
-        let screens = ["DISPLAY", "WAYLAND_DISPLAY"];
-        if !screens.iter().any(|name| std::env::var_os(name).is_some()) {
-            return false;
-        }
-        "xdg-open"
-    };
-    // The address begins with `http`, so it is no option.
-    let mut browser = Command::new(program);
-    browser.arg(url).stdin(Stdio::null());
-    browser.stdout(Stdio::null()).stderr(Stdio::null());
-    browser.spawn().is_ok()
 }
 
 /// How long a person may take.
