@@ -63,6 +63,9 @@ pub enum NotebookError {
     /// The file was written by a newer version.
     #[error("a newer version wrote these notes: update Jackfield")]
     Newer,
+    /// It is the file of another program.
+    #[error("this is not a file of notes: another program wrote it")]
+    NotNotes,
     /// SQLite failed.
     #[error("the file of notes cannot be used")]
     Sqlite(#[from] rusqlite::Error),
@@ -89,13 +92,17 @@ impl Notebook {
 
     fn prepared(mut connection: Connection) -> Result<Self, NotebookError> {
         connection.busy_timeout(BUSY)?;
+        // The file of another program stays as it is, so it is checked before anything is written.
+        let check = connection.transaction()?;
+        is_new(&check)?;
+        drop(check);
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
         let change = connection.transaction_with_behavior(IMMEDIATE)?;
-        let version: i64 = change.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        match version {
-            0 => change.execute_batch(SCHEMA)?,
-            VERSION => {}
-            _ => return Err(NotebookError::Newer),
+        // Another process may have made it meanwhile.
+        if is_new(&change)? {
+            change.execute_batch(SCHEMA)?;
+            change.pragma_update(None, "application_id", APPLICATION)?;
+            change.pragma_update(None, "user_version", VERSION)?;
         }
         change.commit()?;
         Ok(Self(Arc::new(Mutex::new(connection))))
@@ -253,6 +260,23 @@ impl Notebook {
     }
 }
 
+/// Whether the file is empty; an error if it is neither empty nor a file of notes of this version.
+fn is_new(transaction: &Transaction<'_>) -> Result<bool, NotebookError> {
+    let number = |name| transaction.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    let is_empty = transaction.query_row(
+        "SELECT NOT EXISTS (SELECT * FROM sqlite_schema)",
+        [],
+        |row| row.get(0),
+    )?;
+    match (application, version) {
+        (0, 0) if is_empty => Ok(true),
+        (APPLICATION, VERSION) => Ok(false),
+        (APPLICATION, version) if version > VERSION => Err(NotebookError::Newer),
+        _ => Err(NotebookError::NotNotes),
+    }
+}
+
 /// The row of a person, which is made if there is none.
 fn person(change: &Transaction<'_>, name: &str) -> rusqlite::Result<i64> {
     let found = change
@@ -279,6 +303,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
     })
 }
 
+/// SQLite's application id, which marks files of notes: "JKFN".
+const APPLICATION: i64 = 0x4a4b_464e;
 /// How long another process may hold the file.
 const BUSY: Duration = Duration::from_secs(5);
 const IMMEDIATE: rusqlite::TransactionBehavior = rusqlite::TransactionBehavior::Immediate;
@@ -310,7 +336,6 @@ CREATE TABLE word (
     note INTEGER NOT NULL,
     PRIMARY KEY (reader, shared, word, note)
 ) STRICT, WITHOUT ROWID;
-PRAGMA user_version = 1;
 ";
 const SHARED: &str = "SELECT note.id, owner.name, note.title, note.text, note.updated \
     FROM person AS reader JOIN share ON share.reader = reader.id JOIN note ON note.id = share.note \

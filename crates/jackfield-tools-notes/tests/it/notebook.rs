@@ -1,7 +1,7 @@
 //! The file of notes: what is found, by whom, and how fast.
 
 use jackfield_domain::time::WallTime;
-use jackfield_tools_notes::{NewNote, Notebook, Scope, StoredNote};
+use jackfield_tools_notes::{NewNote, Notebook, NotebookError, Scope, StoredNote};
 use proptest::prelude::*;
 
 fn note(title: &str, text: &str, friends: &[&str]) -> NewNote {
@@ -84,12 +84,34 @@ fn a_search_needs_every_word_and_gives_the_newest_first() {
 fn a_newer_file_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("notes.db");
+    drop(Notebook::open(&path).expect("a file"));
     let newer = rusqlite::Connection::open(&path).expect("a file");
     newer
         .execute_batch("PRAGMA user_version = 99")
         .expect("a file");
     let error = Notebook::open(&path).expect_err("it is newer");
-    assert!(error.to_string().contains("newer version"), "{error}");
+    assert!(matches!(error, NotebookError::Newer), "{error}");
+}
+
+#[test]
+fn a_file_of_another_program_is_refused_and_stays_as_it_is() {
+    for made in [
+        "CREATE TABLE theirs (id INTEGER)",
+        "PRAGMA application_id = 7",
+        "PRAGMA application_id = 7; PRAGMA user_version = 1",
+        "PRAGMA user_version = 1",
+        "PRAGMA user_version = 99",
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("theirs.db");
+        let theirs = rusqlite::Connection::open(&path).expect("a file");
+        theirs.execute_batch(made).expect("a file");
+        drop(theirs);
+        let before = std::fs::read(&path).expect("a file");
+        let error = Notebook::open(&path).expect_err("it is another's");
+        assert!(matches!(error, NotebookError::NotNotes), "{made}: {error}");
+        assert_eq!(std::fs::read(&path).expect("a file"), before, "{made}");
+    }
 }
 
 proptest! {
