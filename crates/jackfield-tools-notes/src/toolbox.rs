@@ -100,7 +100,7 @@ impl Notes {
                 Ok((text, json!({ "id": id, "title": note.title })))
             }
             Work::Friend => {
-                let friend = text(arguments, "friend", 200)?;
+                let friend = text(arguments, "friend", LONGEST_NAME)?;
                 let most = limit(arguments)?;
                 let notes = notebook.recent(person, &Scope::SharedBy(friend.clone()), most)?;
                 Ok(list(
@@ -221,11 +221,11 @@ impl NotesTool {
         let (properties, required) = match self.work {
             Work::Add => (
                 json!({
-                    "title": { "type": "string", "description": "A short title." },
-                    "text": { "type": "string", "description": "The text of the note." },
+                    "title": { "type": "string", "description": format!("A short title, of at most {LONGEST_TITLE} characters.") },
+                    "text": { "type": "string", "description": format!("The text of the note, of at most {LONGEST_TEXT} characters.") },
                     "shared_with": {
                         "type": "array", "items": { "type": "string" },
-                        "description": "The names of the friends who may read it; without, it is private.",
+                        "description": format!("The names of the friends who may read it, at most {MOST_FRIENDS}; without, it is private."),
                     },
                 }),
                 json!(["title", "text"]),
@@ -306,9 +306,9 @@ fn new_note(arguments: &Map<String, Value>) -> Result<NewNote, NotesFault> {
             .as_array()
             .ok_or_else(|| wrong("`shared_with` is a list of names"))?,
     };
-    if friends.len() > MOST {
+    if friends.len() > MOST_FRIENDS {
         return Err(wrong(format!(
-            "a note can be shared with at most {MOST} friends"
+            "a note can be shared with at most {MOST_FRIENDS} friends"
         )));
     }
     let friends = friends.iter().map(|friend| {
@@ -316,8 +316,13 @@ fn new_note(arguments: &Map<String, Value>) -> Result<NewNote, NotesFault> {
             .as_str()
             .map(str::trim)
             .filter(|name| !name.is_empty());
-        name.map(str::to_owned)
-            .ok_or_else(|| wrong("`shared_with` is a list of names"))
+        let name = name.ok_or_else(|| wrong("`shared_with` is a list of names"))?;
+        if name.chars().count() > LONGEST_NAME {
+            return Err(wrong(format!(
+                "a name may have at most {LONGEST_NAME} characters"
+            )));
+        }
+        Ok(name.to_owned())
     });
     Ok(NewNote {
         shared_with: friends.collect::<Result<_, _>>()?,
@@ -381,11 +386,15 @@ fn now() -> WallTime {
 
 /// The length of an excerpt, in characters.
 const EXCERPT: usize = 200;
+const LONGEST_NAME: usize = 200;
 const LONGEST_QUERY: usize = 500;
-const LONGEST_TEXT: usize = 100_000;
+/// With [`MOST_FRIENDS`], it bounds how long one call holds the file: each reader has an entry for each word.
+const LONGEST_TEXT: usize = 20_000;
 const LONGEST_TITLE: usize = 200;
-/// The most notes of a list, and the most friends of a note.
+/// The most notes of a list.
 const MOST: usize = 50;
+/// The most friends of a note.
+const MOST_FRIENDS: usize = 20;
 const TOOLBOX: &str = "notes";
 const TOOLS: &[NotesTool] = &[
     NotesTool {

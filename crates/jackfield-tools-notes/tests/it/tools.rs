@@ -140,6 +140,44 @@ async fn a_note_is_added_found_and_read() {
 }
 
 #[tokio::test]
+async fn a_note_that_is_too_long_or_has_too_many_readers_is_refused() {
+    let written = Written::new();
+    let friends =
+        |count: usize| -> Vec<String> { (0..count).map(|nth| format!("f{nth}")).collect() };
+    for (length, friends, refusal) in [
+        (20_000, friends(20), None),
+        (
+            20_001,
+            friends(0),
+            Some("`text` may have at most 20000 characters"),
+        ),
+        (
+            1,
+            friends(21),
+            Some("a note can be shared with at most 20 friends"),
+        ),
+        (
+            1,
+            vec!["f".repeat(201)],
+            Some("a name may have at most 200 characters"),
+        ),
+    ] {
+        let note = json!({ "title": "t", "text": "字".repeat(length), "shared_with": friends });
+        let (answer, _) = call(written.notes(), "add_note", note).await;
+        match refusal {
+            None => assert!(answer.starts_with("Saved as note 4"), "{answer}"),
+            Some(refusal) => assert_eq!(answer, refusal),
+        }
+    }
+    let specs = written.notes().list().await.expect("a list");
+    let add = specs.iter().find(|spec| &*spec.name == "add_note");
+    let input = format!("{:?}", add.expect("the tool").input);
+    for bound in ["at most 20000 characters", "at most 20;"] {
+        assert!(input.contains(bound), "{input}");
+    }
+}
+
+#[tokio::test]
 async fn each_half_of_the_tools_can_be_offered_alone() {
     let written = Written::new();
     let names = async |notes: Notes| -> Vec<String> {
