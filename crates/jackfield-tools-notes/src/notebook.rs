@@ -2,6 +2,7 @@
 //!
 //! Every entry of the index begins with its reader, so a search reads entries of this reader alone.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -108,42 +109,57 @@ impl Notebook {
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
 
-    /// Adds a note of this person; gives its id. Blocks until it is on disk.
+    /// Adds a note of this person; gives it as it is stored. Blocks until it is on disk.
+    ///
+    /// A friend's name is that of a person, or else that of the one person whose name differs in upper and lower
+    /// case (of ASCII) alone, or else that of a new person.
     ///
     /// # Errors
     ///
     /// [`NotebookError::Sqlite`]
-    pub fn add(&self, owner: &str, note: &NewNote, now: WallTime) -> Result<i64, NotebookError> {
+    pub fn add(
+        &self,
+        owner: &str,
+        note: &NewNote,
+        now: WallTime,
+    ) -> Result<StoredNote, NotebookError> {
         let mut connection = self.lock();
         let change = connection.transaction_with_behavior(IMMEDIATE)?;
-        let owner = person(&change, owner)?;
-        let now = now.as_millis();
+        let owner_id = person(&change, owner)?;
+        let updated = now.as_millis();
         change
             .prepare_cached("INSERT INTO note (owner, title, text, updated) VALUES (?, ?, ?, ?)")?
-            .execute(params![owner, note.title, note.text, now])?;
+            .execute(params![owner_id, note.title, note.text, updated])?;
         let id = change.last_insert_rowid();
-        let mut readers = vec![owner];
+        let mut friends = BTreeMap::new();
         for name in &note.shared_with {
-            let reader = person(&change, name)?;
-            if !readers.contains(&reader) {
-                readers.push(reader);
+            let (friend_id, name) = friend(&change, name)?;
+            if friend_id != owner_id {
+                friends.insert(name, friend_id);
             }
         }
-        for reader in readers.iter().filter(|reader| **reader != owner) {
+        for friend_id in friends.values() {
             change
                 .prepare_cached("INSERT INTO share (reader, updated, note) VALUES (?, ?, ?)")?
-                .execute(params![reader, now, id])?;
+                .execute(params![friend_id, updated, id])?;
         }
         let words = words::of_text(&format!("{}\n{}", note.title, note.text));
         let mut index = change.prepare_cached("INSERT INTO word VALUES (?, ?, ?, ?)")?;
-        for reader in readers {
+        for reader in friends.values().chain([&owner_id]) {
             for word in &words {
-                index.execute(params![reader, reader != owner, word, id])?;
+                index.execute(params![reader, *reader != owner_id, word, id])?;
             }
         }
         drop(index);
         change.commit()?;
-        Ok(id)
+        Ok(StoredNote {
+            id,
+            owner: owner.to_owned(),
+            shared_with: friends.into_keys().collect(),
+            text: note.text.clone(),
+            title: note.title.clone(),
+            updated: now,
+        })
     }
 
     /// The note of this id, if the person can read it in this scope.
@@ -292,6 +308,19 @@ fn person(change: &Transaction<'_>, name: &str) -> rusqlite::Result<i64> {
     Ok(change.last_insert_rowid())
 }
 
+/// The row and the name of a friend, by the exact name or else by the only one that differs in case alone; a person
+/// who is made if there is none.
+fn friend(change: &Transaction<'_>, name: &str) -> rusqlite::Result<(i64, String)> {
+    let mut alike = change.prepare_cached(ALIKE)?;
+    let alike = alike.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let alike = alike.collect::<Result<Vec<(i64, String)>, _>>()?;
+    match &*alike {
+        [(id, found), ..] if found == name => Ok((*id, found.clone())),
+        [(id, found)] => Ok((*id, found.clone())),
+        _ => Ok((person(change, name)?, name.to_owned())),
+    }
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
     Ok(StoredNote {
         id: row.get(0)?,
@@ -303,6 +332,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
     })
 }
 
+/// The people of a name in any case: the exact one first, and no more than show whether there are several.
+const ALIKE: &str = "SELECT id, name FROM person WHERE name = ?1 COLLATE NOCASE \
+    ORDER BY name = ?1 DESC LIMIT 2";
 /// SQLite's application id, which marks files of notes: "JKFN".
 const APPLICATION: i64 = 0x4a4b_464e;
 /// How long another process may hold the file.
@@ -314,6 +346,7 @@ const READERS: &str = "SELECT person.name FROM share JOIN person ON person.id = 
     WHERE share.note = ? ORDER BY person.name";
 const SCHEMA: &str = "
 CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE INDEX person_alike ON person (name COLLATE NOCASE);
 CREATE TABLE note (
     id INTEGER PRIMARY KEY,
     owner INTEGER NOT NULL REFERENCES person (id),

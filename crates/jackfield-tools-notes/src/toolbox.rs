@@ -95,9 +95,17 @@ impl Notes {
         match tool.work {
             Work::Add => {
                 let note = new_note(arguments)?;
-                let id = notebook.add(person, &note, now())?;
-                let text = format!("Saved as note {id}: {}", note.title);
-                Ok((text, json!({ "id": id, "title": note.title })))
+                let added = notebook.add(person, &note, now())?;
+                let readers = if added.shared_with.is_empty() {
+                    String::new()
+                } else {
+                    format!(", shared with {}", added.shared_with.join(", "))
+                };
+                let (id, title) = (added.id, added.title);
+                let text = format!("Saved as note {id}{readers}: {title}");
+                let structured =
+                    json!({ "id": id, "title": title, "shared_with": added.shared_with });
+                Ok((text, structured))
             }
             Work::Friend => {
                 let friend = text(arguments, "friend", LONGEST_NAME)?;
@@ -419,7 +427,7 @@ const TOOLS: &[NotesTool] = &[
         work: Work::List,
     },
     NotesTool {
-        description: "Adds a note of yours: private, or shared with friends by name.",
+        description: "Adds a note of yours: private, or shared with friends by name. Says who can read it.",
         is_shared: false,
         name: "add_note",
         title: "Add a note",

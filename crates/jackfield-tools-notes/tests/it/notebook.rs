@@ -23,9 +23,10 @@ fn a_file_keeps_its_notes_and_another_process_sees_them() {
     let first = Notebook::open(&path).expect("a file");
     let second = Notebook::open(&path).expect("a file");
     let new = note("Tea", "Buy green tea", &["bob"]);
-    let id = first
+    let added = first
         .add("ann", &new, WallTime::from_millis(1_000))
         .expect("a note");
+    let id = added.id;
     let expected = StoredNote {
         id,
         owner: "ann".to_owned(),
@@ -34,6 +35,7 @@ fn a_file_keeps_its_notes_and_another_process_sees_them() {
         title: "Tea".to_owned(),
         updated: WallTime::from_millis(1_000),
     };
+    assert_eq!(added, expected);
     let own = second.get("ann", &Scope::Own, id).expect("the file");
     assert_eq!(own.as_ref(), Some(&expected));
     let shared = second.get("bob", &Scope::Shared, id).expect("the file");
@@ -78,6 +80,33 @@ fn a_search_needs_every_word_and_gives_the_newest_first() {
         .search("ann", &Scope::Own, "react", 1)
         .expect("memory");
     assert_eq!(titles(notes), ["four"]);
+}
+
+#[test]
+fn a_friend_is_found_in_any_case_if_only_one_is_meant() {
+    let notebook = Notebook::in_memory().expect("memory");
+    let share = |owner: &str, friends: &[&str]| {
+        let new = note("t", "x", friends);
+        let added = notebook.add(owner, &new, WallTime::from_millis(1));
+        added.expect("a note").shared_with
+    };
+    let received = |reader: &str| {
+        let notes = notebook.recent(reader, &Scope::Shared, 50).expect("memory");
+        notes.len()
+    };
+    assert_eq!(share("Bob", &[]), [""; 0]);
+    // One person is meant, however often; and nobody shares with themselves.
+    assert_eq!(share("Ann", &["bob", "BOB", "Bob", "ann"]), ["Bob"]);
+    assert_eq!((received("Bob"), received("bob")), (1, 0));
+    // Now there are two, and the exact name says which.
+    assert_eq!(share("bob", &[]), [""; 0]);
+    assert_eq!(share("Ann", &["bob"]), ["bob"]);
+    assert_eq!(share("Ann", &["Bob"]), ["Bob"]);
+    assert_eq!((received("Bob"), received("bob")), (2, 1));
+    // A name that is of neither is a new person's, and so is an unknown one.
+    assert_eq!(share("Ann", &["BOB", "eve"]), ["BOB", "eve"]);
+    let counts = ["Bob", "bob", "BOB", "eve", "Ann", "ann"].map(received);
+    assert_eq!(counts, [2, 1, 1, 1, 0, 0]);
 }
 
 #[test]
@@ -132,7 +161,7 @@ proptest! {
         for (owner, readers, word) in &notes {
             let friends: Vec<&str> = readers.iter().map(|reader| PEOPLE[*reader]).collect();
             let new = note("t", WORDS[*word], &friends);
-            ids.push(notebook.add(PEOPLE[*owner], &new, WallTime::from_millis(1)).expect("a note"));
+            ids.push(notebook.add(PEOPLE[*owner], &new, WallTime::from_millis(1)).expect("a note").id);
         }
         let expected = |keeps: &dyn Fn(usize, &[usize], usize) -> bool| -> Vec<i64> {
             let kept = notes.iter().zip(&ids).rev();

@@ -126,10 +126,14 @@ async fn a_private_note_of_another_person_is_as_if_it_were_not_there() {
 #[tokio::test]
 async fn a_note_is_added_found_and_read() {
     let written = Written::new();
-    let note = json!({ "title": "笔记", "text": "学习机器学习", "shared_with": ["Bob"] });
+    let note = json!({ "title": "笔记", "text": "学习机器学习", "shared_with": ["bob"] });
     let (saved, structured) = call(written.notes(), "add_note", note).await;
-    assert_eq!(saved, "Saved as note 4: 笔记");
-    assert_eq!(structured["id"], 4);
+    assert_eq!(saved, "Saved as note 4, shared with Bob: 笔记");
+    let expected = json!({ "id": 4, "title": "笔记", "shared_with": ["Bob"] });
+    assert_eq!(structured, expected);
+    let private = json!({ "title": "Tea", "text": "Green" });
+    let (saved, _) = call(written.notes(), "add_note", private).await;
+    assert_eq!(saved, "Saved as note 5: Tea");
     let (found, structured) =
         call(written.notes(), "search_notes", json!({ "query": "机器" })).await;
     assert!(found.contains("学习机器学习"), "{found}");
