@@ -241,22 +241,12 @@ impl Notebook {
         most: usize,
     ) -> Result<Vec<StoredNote>, NotebookError> {
         let mut all = vec![Value::from(reader.to_owned())];
-        let from = match scope {
-            Scope::Own => OWN.to_owned(),
-            Scope::Shared => SHARED.to_owned(),
-            Scope::SharedBy(friend) => {
-                all.push(friend.clone().into());
-                format!("{SHARED} AND owner.name = ? COLLATE NOCASE")
-            }
-        };
+        if let Scope::SharedBy(friend) = scope {
+            all.push(friend.clone().into());
+        }
         all.extend(values);
         all.push(i64::try_from(most).unwrap_or(i64::MAX).into());
-        let order = if *scope == Scope::Own {
-            "note.updated DESC, note.id DESC"
-        } else {
-            "share.updated DESC, note.id DESC"
-        };
-        let query = format!("{from}{condition} ORDER BY {order} LIMIT ?");
+        let query = query(scope, condition);
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&query)?;
         let notes = statement.query_map(params_from_iter(all), read)?;
@@ -274,6 +264,19 @@ impl Notebook {
     fn lock(&self) -> MutexGuard<'_, Connection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The query of a scope. Its order is that of an index, so that SQLite does not sort.
+fn query(scope: &Scope, condition: &str) -> String {
+    let (from, order) = match scope {
+        Scope::Own => (OWN.to_owned(), "note.updated DESC, note.id DESC"),
+        Scope::Shared => (SHARED.to_owned(), SHARED_ORDER),
+        Scope::SharedBy(_) => (
+            format!("{SHARED} AND owner.name = ? COLLATE NOCASE"),
+            SHARED_ORDER,
+        ),
+    };
+    format!("{from}{condition} ORDER BY {order} LIMIT ?")
 }
 
 /// Whether the file is empty; an error if it is neither empty nor a file of notes of this version.
@@ -373,5 +376,25 @@ CREATE TABLE word (
 const SHARED: &str = "SELECT note.id, owner.name, note.title, note.text, note.updated \
     FROM person AS reader JOIN share ON share.reader = reader.id JOIN note ON note.id = share.note \
     JOIN person AS owner ON owner.id = note.owner WHERE reader.name = ?";
+const SHARED_ORDER: &str = "share.updated DESC, share.note DESC";
 /// The version of the file.
 const VERSION: i64 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::{Notebook, Scope, query};
+
+    #[test]
+    fn no_list_is_sorted_after_it_is_read() {
+        let notebook = Notebook::in_memory().expect("memory");
+        let connection = notebook.lock();
+        for scope in [Scope::Own, Scope::Shared, Scope::SharedBy("ann".to_owned())] {
+            let explained = format!("EXPLAIN QUERY PLAN {}", query(&scope, ""));
+            let mut statement = connection.prepare(&explained).expect("a query");
+            let steps = statement.raw_query().mapped(|row| row.get("detail"));
+            let steps: Vec<String> = steps.collect::<Result<_, _>>().expect("a plan");
+            let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE"));
+            assert!(!steps.is_empty() && !sorts, "{scope:?}: {steps:#?}");
+        }
+    }
+}
