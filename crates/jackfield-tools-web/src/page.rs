@@ -19,9 +19,11 @@ pub(crate) fn text_of_html(html: &str) -> String {
             rest = rest.get(1..).unwrap_or_default();
             continue;
         }
-        let end = tag_end(rest);
-        let is_opening = !rest.starts_with("</");
-        rest = rest.get(end..).unwrap_or_default();
+        let (tag, behind) = rest.split_at_checked(tag_end(rest)).unwrap_or((rest, ""));
+        // In HTML, `/>` closes an SVG element, but not a script or a style.
+        let is_whole = &*name == "svg" && tag.ends_with("/>");
+        let is_opening = !tag.starts_with("</") && !is_whole;
+        rest = behind;
         if is_opening && UNSEEN.contains(&&*name) {
             rest = behind_element(rest, &name);
         } else if BLOCKS.contains(&&*name) {
@@ -34,10 +36,13 @@ pub(crate) fn text_of_html(html: &str) -> String {
     tidy(&text)
 }
 
-/// The name of a tag in small letters; empty if this is none.
+/// The name of a tag in small letters, which begins with a letter; empty if this is none.
 fn tag_name(tag: &str) -> String {
     let name = tag.strip_prefix('<').unwrap_or(tag);
     let name = name.strip_prefix(['/', '!', '?']).unwrap_or(name);
+    if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        return String::new();
+    }
     let name = name.chars();
     let name = name.take_while(char::is_ascii_alphanumeric).take(16);
     name.collect::<String>().to_ascii_lowercase()
@@ -194,6 +199,11 @@ mod tests {
             ),
             ("<style>p { }</style><SCRIPT>1</SCRIPT>y", "y"),
             ("a < b and b > c", "a < b and b > c"),
+            ("I <3 you", "I <3 you"),
+            ("1<2, 3>2, </3", "1<2, 3>2, </3"),
+            ("<h1>1<2</h1>x", "1<2\nx"),
+            ("<svg width='1'/>shown<SVG />, too", "shown, too"),
+            ("<svg><path/></svg>x<script src='/'/>y", "x"),
             (
                 "<a title='>'>link</a> &#8212; &#x4e2d;&nbsp;&unknown;",
                 "link — 中 &unknown;",
