@@ -5,7 +5,6 @@
 
 mod blocks;
 mod conversation;
-mod place;
 mod schema;
 mod settings;
 mod tools;
@@ -14,17 +13,10 @@ use jackfield_dialect_claude::options::Profile;
 use serde_json::Value;
 use thiserror::Error;
 
-use place::Place;
+use crate::place::{CommonRules, Place};
 
 /// A violation of a rule, and its place.
-#[derive(Clone, Debug, Eq, Error, PartialEq)]
-#[error("{path}: {rule}")]
-pub struct Violation {
-    /// The path in the body, such as `messages.0.content.1.text`.
-    pub path: String,
-    /// The rule.
-    pub rule: Rule,
-}
+pub type Violation = crate::place::Violation<Rule>;
 
 /// A rule of the vendor.
 #[derive(Clone, Copy, Debug, Eq, Error, Hash, PartialEq)]
@@ -130,11 +122,8 @@ pub enum Rule {
 /// Headers are not checked, so fields that need a beta header pass.
 #[must_use]
 pub fn check(body: &Value, profile: &Profile) -> Vec<Violation> {
-    let mut found = Found {
-        profile,
-        violations: Vec::new(),
-    };
-    let place = Place::root();
+    let mut found = Found::new(profile);
+    let place = Place::default();
     let Some(fields) = found.object(body, &place) else {
         return found.violations;
     };
@@ -146,12 +135,16 @@ pub fn check(body: &Value, profile: &Profile) -> Vec<Violation> {
     found.violations
 }
 
-/// The violations so far.
-#[derive(Debug)]
-struct Found<'a> {
-    profile: &'a Profile,
-    violations: Vec<Violation>,
+impl CommonRules for Rule {
+    const EMPTY: Self = Self::Empty;
+    const MISSING: Self = Self::Missing;
+    const UNKNOWN_FIELD: Self = Self::UnknownField;
+    const WRONG_TYPE: Self = Self::WrongType;
+    const WRONG_VALUE: Self = Self::WrongValue;
 }
+
+/// The violations so far.
+type Found<'a> = crate::place::Found<'a, Profile, Rule>;
 
 /// The fields of a body, including those of betas.
 const FIELDS: &[&str] = &[

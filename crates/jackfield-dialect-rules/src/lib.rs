@@ -16,5 +16,8 @@
 pub mod claude;
 pub mod gemini;
 pub mod openai;
+mod place;
 
 pub use jackfield_dialect_kit::metaschema::faults as schema_faults;
+
+pub use self::place::Violation;

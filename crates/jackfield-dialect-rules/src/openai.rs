@@ -8,7 +8,6 @@
 pub mod chat;
 mod form;
 mod media;
-mod place;
 pub mod responses;
 mod schema;
 mod settings;
@@ -17,15 +16,10 @@ mod tools;
 use jackfield_dialect_openai::profile::Profile;
 use thiserror::Error;
 
+use crate::place::CommonRules;
+
 /// A violation of a rule, and its place.
-#[derive(Clone, Debug, Eq, Error, PartialEq)]
-#[error("{path}: {rule}")]
-pub struct Violation {
-    /// The path in the body, such as `messages.0.content.1.text`.
-    pub path: String,
-    /// The rule.
-    pub rule: Rule,
-}
+pub type Violation = crate::place::Violation<Rule>;
 
 /// A rule of the vendor.
 #[derive(Clone, Copy, Debug, Eq, Error, Hash, PartialEq)]
@@ -119,9 +113,13 @@ pub enum Rule {
     WrongValue,
 }
 
-/// The violations so far.
-#[derive(Debug)]
-pub(crate) struct Found<'a> {
-    pub(crate) profile: &'a Profile,
-    pub(crate) violations: Vec<Violation>,
+impl CommonRules for Rule {
+    const EMPTY: Self = Self::Empty;
+    const MISSING: Self = Self::Missing;
+    const UNKNOWN_FIELD: Self = Self::UnknownField;
+    const WRONG_TYPE: Self = Self::WrongType;
+    const WRONG_VALUE: Self = Self::WrongValue;
 }
+
+/// The violations so far.
+pub(crate) type Found<'a> = crate::place::Found<'a, Profile, Rule>;

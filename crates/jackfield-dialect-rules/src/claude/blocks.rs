@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::place::{Place, said, text_of};
 use super::{Found, Rule};
+use crate::place::{Place, said, text_of};
 
 /// The place of a block.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -38,6 +38,24 @@ const PROVIDER_TOOLS: &[&str] = &[
 ];
 
 impl Found<'_> {
+    /// The cache point of a block or tool, if it has one.
+    pub(super) fn cache_control(&mut self, fields: &Map<String, Value>, place: &Place) {
+        let place = place.at("cache_control");
+        let Some(cache) = said(fields, "cache_control") else {
+            return;
+        };
+        let Some(cache) = self.object(cache, &place) else {
+            return;
+        };
+        self.known_fields(cache, &place, &["type", "ttl"]);
+        let sound = cache.get("type").and_then(Value::as_str) == Some("ephemeral")
+            && matches!(
+                cache.get("ttl").map(Value::as_str),
+                None | Some(Some("5m" | "1h"))
+            );
+        self.check(sound, &place, Rule::CacheControl);
+    }
+
     pub(super) fn block(&mut self, block: &Value, stand: Stand, place: &Place) {
         use Stand::{Assistant, Result, System, User};
         let Some(fields) = self.object(block, place) else {

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::blocks::Stand;
-use super::place::{Place, text_of};
 use super::{Found, Rule};
+use crate::place::{Place, text_of};
 
 /// A message merged with the following ones of the same role, as the vendor does it. A message that is a string is
 /// kept as such.

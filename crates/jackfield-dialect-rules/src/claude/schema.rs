@@ -3,8 +3,8 @@
 use jackfield_dialect_kit::{metaschema, pointer};
 use serde_json::Value;
 
-use super::place::Place;
 use super::{Found, Rule};
+use crate::place::Place;
 
 const KEYWORDS: &[&str] = &[
     "$defs",

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::place::{Place, said};
 use super::{Found, Rule};
+use crate::place::{Place, said};
 
 impl Found<'_> {
     pub(super) fn settings(&mut self, fields: &Map<String, Value>, place: &Place) {

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::place::{Place, said, text_of};
 use super::{Found, Rule};
+use crate::place::{Place, said, text_of};
 
 /// The fields of a custom tool.
 const TOOL_FIELDS: &[&str] = &[

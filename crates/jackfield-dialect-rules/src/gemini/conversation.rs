@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::place::{Place, said, text_of};
 use super::{Found, Rule};
+use crate::place::{Place, said, text_of};
 
 impl Found<'_> {
     pub(super) fn conversation(&mut self, body: &Map<String, Value>, root: &Place) {

@@ -3,8 +3,8 @@
 use jackfield_dialect_gemini::options::ThinkingControl;
 use serde_json::{Map, Value};
 
-use super::place::{Place, said};
 use super::{Found, Rule};
+use crate::place::{Place, said};
 
 impl Found<'_> {
     pub(super) fn settings(&mut self, body: &Map<String, Value>, root: &Place) {

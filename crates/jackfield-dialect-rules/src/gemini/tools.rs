@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::place::{Place, said, text_of};
 use super::{Found, Rule};
+use crate::place::{Place, said, text_of};
 
 impl Found<'_> {
     pub(super) fn tools(&mut self, body: &Map<String, Value>, root: &Place) {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::place::Place;
 use super::{Found, Rule};
+use crate::place::Place;
 
 /// A field of an object.
 #[derive(Clone, Copy, Debug)]
@@ -161,8 +161,17 @@ impl Found<'_> {
         }
     }
 
-    pub(crate) fn text<'v>(&mut self, value: &'v Value, place: &Place) -> Option<&'v str> {
-        self.check(value.is_string(), place, Rule::WrongType);
-        value.as_str()
+    /// The elements of an array, which must not be empty.
+    pub(crate) fn some<'v>(&mut self, value: &'v Value, place: &Place) -> &'v [Value] {
+        match value.as_array() {
+            Some(list) => {
+                self.check(!list.is_empty(), place, Rule::Empty);
+                list
+            }
+            None => {
+                self.broken(place, Rule::WrongType);
+                &[]
+            }
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::place::{Place, said};
 use super::{Found, Rule};
+use crate::place::{Place, said};
 
 impl Found<'_> {
     /// A web URL, or inline data; never a local file of the server.

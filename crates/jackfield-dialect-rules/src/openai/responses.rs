@@ -14,7 +14,7 @@ use jackfield_dialect_openai::profile::Profile;
 use serde_json::Value;
 
 use crate::openai::Found;
-use crate::openai::place::Place;
+use crate::place::Place;
 
 /// Checks the body of `POST /v1/responses` for a server and model with this profile; the list is empty if it is
 /// valid.

@@ -3,8 +3,8 @@
 use jackfield_dialect_kit::{metaschema, pointer};
 use serde_json::{Map, Value};
 
-use super::place::Place;
 use super::{Found, Rule};
+use crate::place::Place;
 
 /// The keywords of the subset.
 const KEYWORDS: &[&str] = &[

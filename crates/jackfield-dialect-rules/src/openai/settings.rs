@@ -5,8 +5,8 @@ use jackfield_domain::settings::Effort;
 use serde_json::{Map, Value};
 
 use super::form::{Field, Is, may, need};
-use super::place::{Place, said};
 use super::{Found, Rule};
+use crate::place::{Place, said};
 
 /// The levels of effort.
 const EFFORTS: Is = Is::OneOf(LEVELS);
@@ -41,6 +41,18 @@ pub(crate) const CACHE_POINT: [Field; 2] = [
 ];
 
 impl Found<'_> {
+    /// A field that the profile has to support.
+    pub(crate) fn taken(
+        &mut self,
+        fields: &Map<String, Value>,
+        key: &str,
+        taken: bool,
+        place: &Place,
+    ) {
+        let sound = taken || said(fields, key).is_none();
+        self.check(sound, &place.at(key), Rule::NotTaken);
+    }
+
     /// Checks the shared settings against the profile.
     pub(crate) fn shared_settings(&mut self, body: &Map<String, Value>, place: &Place) {
         let profile = *self.profile;

@@ -7,8 +7,8 @@ use jackfield_dialect_openai::profile::{StructuredOutput, ToolChoiceForms};
 use serde_json::{Map, Value};
 
 use super::form::{Field, Is, may, need};
-use super::place::{Place, text_of};
 use super::{Found, Rule};
+use crate::place::{Place, text_of};
 
 /// The largest number of tools.
 const TOOLS: usize = 128;

@@ -4,8 +4,8 @@ use jackfield_dialect_openai::profile::{BlankContent, ReasoningEcho, SystemRole}
 use serde_json::{Map, Value};
 
 use crate::openai::form::{Field, Is, may, need};
-use crate::openai::place::{Place, said, text_of};
 use crate::openai::{Found, Rule};
+use crate::place::{Place, said, text_of};
 
 const INSTRUCTION: [Field; 3] = [
     need("content", Is::Any),

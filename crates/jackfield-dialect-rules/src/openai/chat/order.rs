@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use jackfield_dialect_openai::profile::ReasoningEcho;
 use serde_json::{Map, Value};
 
-use crate::openai::place::{Place, text_of};
 use crate::openai::{Found, Rule};
+use crate::place::{Place, text_of};
 
 pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, root: &Place) {
     let messages = body.get("messages").and_then(Value::as_array);

@@ -4,10 +4,10 @@ use jackfield_dialect_openai::profile::MaxTokens;
 use serde_json::{Map, Value};
 
 use crate::openai::form::{Field, Is, may, need};
-use crate::openai::place::{Place, said, text_of};
 use crate::openai::settings::SHARED;
 use crate::openai::tools::ANSWER;
 use crate::openai::{Found, Rule};
+use crate::place::{Place, said, text_of};
 
 /// The fields that only this dialect has, without messages and tools.
 const OWN: [Field; 24] = [

@@ -6,9 +6,9 @@ use jackfield_dialect_openai::profile::ToolChoiceForms;
 use serde_json::{Map, Value};
 
 use crate::openai::form::{Field, Is, may, need};
-use crate::openai::place::{Place, said, text_of};
 use crate::openai::tools::{GRAMMAR, nested_name};
 use crate::openai::{Found, Rule};
+use crate::place::{Place, said, text_of};
 
 const FUNCTION_TOOL: [Field; 2] = [need("function", Is::Object), need("type", Is::Text)];
 const FUNCTION: [Field; 4] = [

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::parts::{INPUT, OUTPUT};
 use crate::openai::form::{Field, Is, may, need};
-use crate::openai::place::{Place, text_of};
 use crate::openai::{Found, Rule};
+use crate::place::{Place, text_of};
 
 /// The item types that are not checked further.
 const OTHERS: &[&str] = &[

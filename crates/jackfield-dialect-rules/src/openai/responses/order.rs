@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::items::kind_of;
-use crate::openai::place::{Place, said, text_of};
 use crate::openai::{Found, Rule};
+use crate::place::{Place, said, text_of};
 
 pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, root: &Place) {
     let items = body.get("input").and_then(Value::as_array);

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::openai::form::{Field, Is, may, need};
-use crate::openai::place::{Place, said, text_of};
 use crate::openai::{Found, Rule};
+use crate::place::{Place, said, text_of};
 
 /// The parts of user messages and of outputs.
 pub(super) const INPUT: &[&str] = &["input_file", "input_image", "input_text"];
