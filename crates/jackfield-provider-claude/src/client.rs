@@ -14,6 +14,7 @@ use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_provider_kit::base_url::encode_part;
 use jackfield_provider_kit::chat_span;
 use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
 use jackfield_provider_kit::secret::Secret;
@@ -128,7 +129,7 @@ impl ChatModel for Claude {
             all.extend(page);
             match more {
                 Some(last) if !is_empty => {
-                    url = format!("{first}&after_id={}", percent_encode(&last));
+                    url = format!("{first}&after_id={}", encode_part(&last));
                 }
                 Some(_) | None => return Ok(all),
             }
@@ -172,19 +173,6 @@ fn add_betas(headers: &mut HeaderMap, requested: &[&str]) {
     {
         headers.insert(BETA, betas);
     }
-}
-
-/// A text encoded for a query (RFC 3986, section 2.1).
-fn percent_encode(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let bytes = text.bytes().map(|byte| {
-        if plain(byte) {
-            char::from(byte).to_string()
-        } else {
-            format!("%{byte:02X}")
-        }
-    });
-    bytes.collect()
 }
 
 const MODELS: &str = "/v1/models";

@@ -14,6 +14,7 @@ use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_provider_kit::base_url::encode_part;
 use jackfield_provider_kit::chat_span;
 use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
 use jackfield_provider_kit::secret::Secret;
@@ -58,7 +59,7 @@ impl Adapter for Gemini {
         let body = request::to_wire(request, &owner, &profile)
             .map_err(|refusal| exchange::unsupported(&refusal))?;
         let method = if request.whole { WHOLE } else { STREAM };
-        let model = percent_encode(model.strip_prefix("models/").unwrap_or(model));
+        let model = encode_part(model.strip_prefix("models/").unwrap_or(model));
         let url = self
             .config
             .base_url
@@ -125,7 +126,7 @@ impl ChatModel for Gemini {
                 .map_err(|error| exchange::unreadable("the list of models", &error))?;
             all.extend(page);
             match next {
-                Some(token) => url = format!("{first}&pageToken={}", percent_encode(&token)),
+                Some(token) => url = format!("{first}&pageToken={}", encode_part(&token)),
                 None => return Ok(all),
             }
         }
@@ -148,19 +149,6 @@ impl fmt::Debug for Gemini {
             .field("config", &self.config)
             .finish_non_exhaustive()
     }
-}
-
-/// A text encoded for an address (RFC 3986, section 2.1).
-fn percent_encode(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let bytes = text.bytes().map(|byte| {
-        if plain(byte) {
-            char::from(byte).to_string()
-        } else {
-            format!("%{byte:02X}")
-        }
-    });
-    bytes.collect()
 }
 
 const MODELS: &str = "/v1beta/models";

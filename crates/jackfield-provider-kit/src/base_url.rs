@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use thiserror::Error;
 use url::{Host, Url};
 
@@ -106,3 +107,17 @@ impl fmt::Display for BaseUrl {
         f.write_str(self.url.as_str().trim_end_matches('/'))
     }
 }
+
+/// A text encoded as one segment of a path or one value of a query: only unreserved characters remain (RFC 3986,
+/// section 2.3).
+#[must_use]
+pub fn encode_part(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
+}
+
+/// Every ASCII character but the unreserved ones; characters outside ASCII are always encoded.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');

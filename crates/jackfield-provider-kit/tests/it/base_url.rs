@@ -1,6 +1,6 @@
 //! Addresses of providers.
 
-use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
+use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl, encode_part};
 
 #[test]
 fn a_slash_at_the_end_makes_no_difference() {
@@ -76,4 +76,16 @@ fn a_path_is_given_to_an_address_that_has_none() {
     }
     assert_eq!(BaseUrl::parse("http://host/").unwrap().path(), "");
     assert_eq!(BaseUrl::parse("http://host/a/b/").unwrap().path(), "/a/b");
+}
+
+#[test]
+fn a_part_of_an_address_keeps_its_unreserved_characters_alone() {
+    for (text, encoded) in [
+        ("", ""),
+        ("AZaz09-._~", "AZaz09-._~"),
+        ("a/b?c=d&e#f", "a%2Fb%3Fc%3Dd%26e%23f"),
+        ("100% +ö中", "100%25%20%2B%C3%B6%E4%B8%AD"),
+    ] {
+        assert_eq!(encode_part(text), encoded, "{text}");
+    }
 }
