@@ -14,6 +14,7 @@ mod fetch;
 mod login;
 mod metadata;
 mod redirect;
+mod renewal;
 mod stored;
 mod tokens;
 
@@ -36,8 +37,8 @@ pub use self::stored::TokenStore;
 use self::challenge::Challenge;
 use self::fetch::AuthHttp;
 use self::login::OFFLINE;
-use self::stored::{FORMAT, SignIn, now, union};
-use self::tokens::Renewal;
+use self::renewal::{Renewed, usable};
+use self::stored::{FORMAT, SignIn, union};
 use crate::error::ServerFault;
 
 /// The settings of sign-ins at one server.
@@ -333,48 +334,6 @@ impl Authorization {
         Ok(())
     }
 
-    /// The present token, renewed if it has ended or if it is this one. Another process may have renewed it, or a person
-    /// may have signed in, since this process has looked.
-    async fn renew(&self, refused: Option<&Bearer>) -> Result<Renewed, ServerFault> {
-        let _renewing = self.renewing.lock().await;
-        // Most servers have no sign-in: nothing is locked for them.
-        let Some(sign_in) = self.load().await? else {
-            *self.known() = Some(None);
-            return Ok(Renewed::Unsigned);
-        };
-        if let Some(bearer) = usable(&sign_in, refused) {
-            *self.known() = Some(Some(Arc::new(sign_in)));
-            return Ok(Renewed::Signed(bearer));
-        }
-        if sign_in.tokens.is_none() {
-            return Ok(Renewed::Refused("it was not renewed".to_owned()));
-        }
-        let lock = self.lock().await?;
-        // Again, behind the lock.
-        let Some(mut sign_in) = self.load().await? else {
-            *self.known() = Some(None);
-            return Ok(Renewed::Unsigned);
-        };
-        if let Some(bearer) = usable(&sign_in, refused) {
-            *self.known() = Some(Some(Arc::new(sign_in)));
-            return Ok(Renewed::Signed(bearer));
-        }
-        let renewed = match tokens::renew(&self.http, &sign_in).await? {
-            Renewal::Renewed(tokens) => {
-                let bearer = Bearer(tokens.access.clone());
-                sign_in.tokens = Some(tokens);
-                Renewed::Signed(bearer)
-            }
-            Renewal::Refused(why) => {
-                sign_in.tokens = None;
-                Renewed::Refused(why)
-            }
-        };
-        self.keep(sign_in).await?;
-        drop(lock);
-        Ok(renewed)
-    }
-
     /// What the server demands of a client without a token.
     async fn probe(&self) -> Result<Option<Challenge>, ServerFault> {
         let mut headers = HeaderMap::new();
@@ -441,23 +400,6 @@ impl std::fmt::Debug for Authorization {
             .field("server", &self.server.host_str())
             .finish_non_exhaustive()
     }
-}
-
-/// The outcome of a renewal.
-enum Renewed {
-    /// A person has to sign in again, for this reason.
-    Refused(String),
-    Signed(Bearer),
-    /// There is no sign-in.
-    Unsigned,
-}
-
-/// The token of a sign-in, if it has not ended and is not the refused one.
-fn usable(sign_in: &SignIn, refused: Option<&Bearer>) -> Option<Bearer> {
-    let tokens = sign_in.tokens.as_ref()?;
-    let bearer = Bearer(tokens.access.clone());
-    let is_usable = !tokens.is_stale(now()) && Some(&bearer) != refused;
-    is_usable.then_some(bearer)
 }
 
 /// Runs what may block on the disk, on the keyring or on another process.

@@ -1,0 +1,69 @@
+//! Renews the tokens of a sign-in, once for all processes that share its store.
+
+use std::sync::Arc;
+
+use super::stored::{SignIn, now};
+use super::tokens::{self, Renewal};
+use super::{Authorization, Bearer};
+use crate::error::ServerFault;
+
+impl Authorization {
+    /// The present token, renewed if it has ended or if it is this one. Another process may have renewed it, or a person
+    /// may have signed in, since this process has looked.
+    pub(super) async fn renew(&self, refused: Option<&Bearer>) -> Result<Renewed, ServerFault> {
+        let _renewing = self.renewing.lock().await;
+        // Most servers have no sign-in: nothing is locked for them.
+        let Some(sign_in) = self.load().await? else {
+            *self.known() = Some(None);
+            return Ok(Renewed::Unsigned);
+        };
+        if let Some(bearer) = usable(&sign_in, refused) {
+            *self.known() = Some(Some(Arc::new(sign_in)));
+            return Ok(Renewed::Signed(bearer));
+        }
+        if sign_in.tokens.is_none() {
+            return Ok(Renewed::Refused("it was not renewed".to_owned()));
+        }
+        let lock = self.lock().await?;
+        // Again, behind the lock.
+        let Some(mut sign_in) = self.load().await? else {
+            *self.known() = Some(None);
+            return Ok(Renewed::Unsigned);
+        };
+        if let Some(bearer) = usable(&sign_in, refused) {
+            *self.known() = Some(Some(Arc::new(sign_in)));
+            return Ok(Renewed::Signed(bearer));
+        }
+        let renewed = match tokens::renew(&self.http, &sign_in).await? {
+            Renewal::Renewed(tokens) => {
+                let bearer = Bearer(tokens.access.clone());
+                sign_in.tokens = Some(tokens);
+                Renewed::Signed(bearer)
+            }
+            Renewal::Refused(why) => {
+                sign_in.tokens = None;
+                Renewed::Refused(why)
+            }
+        };
+        self.keep(sign_in).await?;
+        drop(lock);
+        Ok(renewed)
+    }
+}
+
+/// The outcome of a renewal.
+pub(super) enum Renewed {
+    /// A person has to sign in again, for this reason.
+    Refused(String),
+    Signed(Bearer),
+    /// There is no sign-in.
+    Unsigned,
+}
+
+/// The token of a sign-in, if it has not ended and is not the refused one.
+pub(super) fn usable(sign_in: &SignIn, refused: Option<&Bearer>) -> Option<Bearer> {
+    let tokens = sign_in.tokens.as_ref()?;
+    let bearer = Bearer(tokens.access.clone());
+    let is_usable = !tokens.is_stale(now()) && Some(&bearer) != refused;
+    is_usable.then_some(bearer)
+}
