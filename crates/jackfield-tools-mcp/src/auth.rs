@@ -37,7 +37,7 @@ pub use self::stored::TokenStore;
 use self::challenge::Challenge;
 use self::fetch::AuthHttp;
 use self::login::OFFLINE;
-use self::renewal::{Renewed, usable};
+use self::renewal::Renewed;
 use self::stored::{FORMAT, SignIn, union};
 use crate::error::ServerFault;
 
@@ -248,16 +248,13 @@ impl Authorization {
     /// # Errors
     ///
     /// The sign-in cannot be read or renewed.
-    pub(crate) async fn bearer(&self) -> Result<Option<Bearer>, ServerFault> {
-        match &*self.known() {
-            // There is no sign-in; a refusal makes this process look again.
-            Some(None) => return Ok(None),
-            Some(Some(known)) => {
-                if let Some(bearer) = usable(known, None) {
-                    return Ok(Some(bearer));
-                }
-            }
-            None => {}
+    pub(crate) async fn bearer(self: &Arc<Self>) -> Result<Option<Bearer>, ServerFault> {
+        // There is no sign-in; a refusal makes this process look again.
+        if matches!(&*self.known(), Some(None)) {
+            return Ok(None);
+        }
+        if let Some(bearer) = self.known_bearer() {
+            return Ok(Some(bearer));
         }
         match self.renew(None).await? {
             Renewed::Signed(bearer) => Ok(Some(bearer)),
@@ -267,7 +264,7 @@ impl Authorization {
     }
 
     /// What to do about a request that was refused for want of a token, or with this one.
-    pub(crate) async fn refused(&self, used: Option<&Bearer>, host: &str) -> Remedy {
+    pub(crate) async fn refused(self: &Arc<Self>, used: Option<&Bearer>, host: &str) -> Remedy {
         let advice = &self.settings.advice;
         let renewed = self.renew(used).await;
         let is_remedied = matches!(&renewed, Ok(Renewed::Signed(bearer)) if Some(bearer) != used);
@@ -371,12 +368,12 @@ impl Authorization {
         blocking(move || store.lock()).await
     }
 
+    /// Stores a sign-in. This process knows it even if the store fails: the one before may be worth nothing any more.
     async fn keep(&self, sign_in: SignIn) -> Result<(), ServerFault> {
         let text = sign_in.to_text().map_err(|error| stored_fault(&error))?;
-        let store = Arc::clone(&self.store);
-        blocking(move || store.store(&text)).await?;
         *self.known() = Some(Some(Arc::new(sign_in)));
-        Ok(())
+        let store = Arc::clone(&self.store);
+        blocking(move || store.store(&text)).await
     }
 
     /// A text of the server without the tokens that it may repeat.

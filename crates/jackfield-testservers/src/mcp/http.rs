@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 use serde_json::{Value, json};
 
@@ -96,6 +96,11 @@ impl ScriptedMcpHttp {
         self.front.sign_ins().end_all();
     }
 
+    /// Releases the answers to renewals, the held ones and all later ones.
+    pub fn release_renewals(&self) {
+        self.front.release_renewals();
+    }
+
     /// Forgets all sessions, as after a restart.
     pub fn forget_sessions(&self) {
         self.front.state().sessions.clear();
@@ -106,6 +111,7 @@ impl Drop for ScriptedMcpHttp {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
         self.front.break_off();
+        self.front.release_renewals();
         // The thread waits for a connection.
         let _woken = TcpStream::connect(self.address);
     }
@@ -123,6 +129,8 @@ impl std::fmt::Debug for ScriptedMcpHttp {
 #[derive(Default)]
 pub(super) struct HttpFront {
     next: AtomicU64,
+    released: Condvar,
+    renewals_released: Mutex<bool>,
     sign_ins: Mutex<SignIns>,
     state: Mutex<FrontState>,
 }
@@ -161,6 +169,19 @@ impl HttpFront {
 
     fn sign_ins(&self) -> MutexGuard<'_, SignIns> {
         self.sign_ins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the test releases the answers to renewals.
+    fn wait_for_release(&self) {
+        let is_released = &self.renewals_released;
+        let is_released = is_released.lock().unwrap_or_else(PoisonError::into_inner);
+        let _released = self.released.wait_while(is_released, |released| !*released);
+    }
+
+    fn release_renewals(&self) {
+        let is_released = &self.renewals_released;
+        *is_released.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.released.notify_all();
     }
 
     fn next(&self) -> u64 {

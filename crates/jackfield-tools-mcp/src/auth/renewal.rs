@@ -10,7 +10,23 @@ use crate::error::ServerFault;
 impl Authorization {
     /// The present token, renewed if it has ended or if it is this one. Another process may have renewed it, or a person
     /// may have signed in, since this process has looked.
-    pub(super) async fn renew(&self, refused: Option<&Bearer>) -> Result<Renewed, ServerFault> {
+    ///
+    /// A caller that is cancelled does not cancel the renewal: the authorization server may have replaced the refresh
+    /// token already, and the new one has to reach the store.
+    pub(super) async fn renew(
+        self: &Arc<Self>,
+        refused: Option<&Bearer>,
+    ) -> Result<Renewed, ServerFault> {
+        let (authorization, refused) = (Arc::clone(self), refused.cloned());
+        let renewing =
+            tokio::spawn(async move { authorization.renew_to_the_end(refused.as_ref()).await });
+        renewing.await.unwrap_or_else(|error| {
+            let reason = format!("its sign-in cannot be renewed: {error}");
+            Err(ServerFault::new(reason, "try again"))
+        })
+    }
+
+    async fn renew_to_the_end(&self, refused: Option<&Bearer>) -> Result<Renewed, ServerFault> {
         let _renewing = self.renewing.lock().await;
         // Most servers have no sign-in: nothing is locked for them.
         let Some(sign_in) = self.load().await? else {
@@ -48,6 +64,12 @@ impl Authorization {
         self.keep(sign_in).await?;
         drop(lock);
         Ok(renewed)
+    }
+
+    /// The token that this process knows, if it has not ended and is not about to. Sends and reads nothing.
+    pub(crate) fn known_bearer(&self) -> Option<Bearer> {
+        let known = self.known().clone().flatten()?;
+        usable(&known, None)
     }
 }
 

@@ -112,8 +112,10 @@ impl Exchange {
         let Ok(mut request) = self.request(Method::DELETE, HeaderMap::new(), Bytes::new()) else {
             return;
         };
-        // Without a token the server refuses, and forgets the session by itself.
-        sign(&mut request, self.bearer().await.ok().flatten().as_ref());
+        // Without a token the server refuses, and forgets the session by itself. No token is renewed for this.
+        let authorization = self.settings.authorization.as_ref();
+        let bearer = authorization.and_then(|authorization| authorization.known_bearer());
+        sign(&mut request, bearer.as_ref());
         let _late = timeout(ENDING, self.transport.send(request)).await;
         self.session.lock().id = None;
     }
@@ -224,7 +226,7 @@ impl Exchange {
     /// The token to send a refused request with, once.
     async fn remedied(
         &self,
-        authorization: &Authorization,
+        authorization: &Arc<Authorization>,
         refused: Refused,
         used: Option<&Bearer>,
         is_renewed: bool,

@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use jackfield_domain::failure::Disposition;
@@ -318,6 +319,35 @@ async fn a_renewal_that_fails_for_now_keeps_the_sign_in() {
     assert!(message.contains("try again later"), "{message}");
     assert!(!process.authorization.needs_person());
     assert_eq!(world.store.load().unwrap(), kept);
+}
+
+#[tokio::test]
+async fn a_request_that_is_cancelled_during_a_renewal_does_not_lose_the_new_tokens() {
+    let world = SignInWorld::new(json!({ "holds_renewals": true }));
+    let process = world.signed_in().await;
+    process.call("greet").await;
+    let before = world.store.load().unwrap();
+    world.end_access();
+    let toolbox = Arc::clone(&process.toolbox);
+    let cancelled = tokio::spawn(async move {
+        let _unseen = toolbox.call(&run("greet", json!({})), &mut ()).await;
+    });
+    world.server.until("gives refresh_token", 1).await;
+    cancelled.abort();
+    assert!(cancelled.await.unwrap_err().is_cancelled());
+    // This aborts every request of the connection.
+    soon(process.toolbox.stop()).await;
+    world.server.http.as_ref().unwrap().release_renewals();
+    soon(async {
+        while world.store.load().unwrap() == before {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    world.process().call("greet").await;
+    assert_eq!(world.server.count("gives refresh_token"), 1);
+    assert_eq!(world.server.effects().len(), 2);
+    world.server.kept();
 }
 
 #[tokio::test]

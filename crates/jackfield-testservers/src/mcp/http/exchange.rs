@@ -55,6 +55,9 @@ impl Connection<'_> {
             if let Some(line) = answer.log {
                 self.server.log(&line);
             }
+            if answer.is_held {
+                self.front.wait_for_release();
+            }
             return wire::answer(
                 self.stream,
                 answer.status,

@@ -6,6 +6,7 @@
 //! | field | meaning |
 //! |---|---|
 //! | `expires_in` | the life of an access token, in seconds, as the token endpoint says it |
+//! | `holds_renewals` | the answer to a renewal waits until the test releases it |
 //! | `issuer` | fields of the authorization server's metadata; `null` takes one out |
 //! | `iss` | what the redirect says of the issuer, instead of the truth; `null` for nothing |
 //! | `refreshes` | `false` for no refresh tokens |
@@ -35,6 +36,8 @@ pub(super) struct SignIns {
 pub(super) struct SignInAnswer {
     pub(super) body: String,
     pub(super) extra: String,
+    /// Whether it waits until the test releases it.
+    pub(super) is_held: bool,
     pub(super) log: Option<String>,
     pub(super) status: u64,
 }
@@ -44,6 +47,7 @@ impl SignInAnswer {
         Self {
             body: body.to_string(),
             extra: String::new(),
+            is_held: false,
             log: None,
             status,
         }
@@ -244,7 +248,11 @@ impl SignIns {
         if let Some(lifetime) = script["expires_in"].as_u64() {
             answer["expires_in"] = json!(lifetime);
         }
-        SignInAnswer::json(200, &answer).logged(format!("gives {grant}"))
+        SignInAnswer {
+            is_held: grant == "refresh_token" && script["holds_renewals"] == true,
+            ..SignInAnswer::json(200, &answer)
+        }
+        .logged(format!("gives {grant}"))
     }
 }
 
