@@ -58,8 +58,8 @@ pub(crate) struct HttpLink {
     announced: watch::Sender<bool>,
     events: mpsc::Receiver<LinkEvent>,
     exchange: Arc<Exchange>,
-    /// Whether the server has answered the request for a stream of its own messages. Calls wait for that for a moment:
-    /// some servers ask over that stream alone.
+    /// Whether the server has answered the request for a stream of its own messages, or was late once. The first calls
+    /// wait for that for a moment: some servers ask over that stream alone.
     listens: watch::Sender<bool>,
     /// The requests in flight, for their cancellation.
     requests: Vec<(RequestId, AbortHandle)>,
@@ -185,12 +185,17 @@ impl Link for HttpLink {
         };
         let exchange = Arc::clone(&self.exchange);
         let mut announced = self.announced.subscribe();
-        let mut listens = self.listens.subscribe();
+        let listens = self.listens.clone();
         let is_call = sent.method == "tools/call";
         let request = self.tasks.spawn(async move {
             until_announced(&mut announced).await;
             if is_call {
-                let _late = timeout(STREAM, listens.wait_for(|listens| *listens)).await;
+                let mut answered = listens.subscribe();
+                let answered = answered.wait_for(|listens| *listens);
+                if timeout(STREAM, answered).await.is_err() {
+                    // Later calls would wait in vain, too.
+                    listens.send_replace(true);
+                }
             }
             exchange.ask(&sent, mark).await;
         });

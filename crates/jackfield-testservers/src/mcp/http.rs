@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `answers` | `"json"`, or `"events"` for streams of events, the default |
 //! | `faults` | what goes wrong with the next messages of a method, in order: `{"tools/call": [fault, …]}`, see below |
-//! | `listens` | offers the stream of its own messages, in the older era |
+//! | `listens` | offers the stream of its own messages, in the older era; `"never"` takes the request for it and does not answer |
 //! | `old` | speaks only the transport of 2024-11-05 |
 //! | `sessionless` | gives no session id, in the older era |
 //! | `sign_in` | wants a token that its own authorization server has given: see the source of `sign_in` |

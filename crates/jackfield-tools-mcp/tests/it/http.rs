@@ -1,6 +1,6 @@
 //! Servers over Streamable HTTP, in both eras.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jackfield_domain::failure::Disposition;
 use jackfield_ports::toolbox::Toolbox as _;
@@ -121,6 +121,27 @@ async fn list_changes_come_over_the_stream_of_each_era() {
         .await;
         server.kept();
     }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_for_its_own_stream_holds_up_calls_once() {
+    let mut script = of_era(
+        "legacy",
+        "json",
+        script("greet", &json!([{ "text": "hello" }])),
+    );
+    script["http"]["listens"] = json!("never");
+    let server = Scripted::over_http(script);
+    server.list().await;
+    server.until("a stream is asked for", 1).await;
+    let before = Instant::now();
+    for _ in 0..12 {
+        server.result("greet", json!({})).await;
+    }
+    // Half a second for each would be six.
+    let elapsed = before.elapsed();
+    assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
+    server.kept();
 }
 
 #[tokio::test]

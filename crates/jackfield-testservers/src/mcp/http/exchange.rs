@@ -276,6 +276,11 @@ impl Connection<'_> {
             self.server.log("a stream is taken up again");
             return self.answer_in_events(&id, &carried, false);
         }
+        if script["listens"] == "never" {
+            self.server.log("a stream is asked for");
+            wire::wait_for_close(self.stream);
+            return Ok(());
+        }
         if script["listens"] != true {
             return wire::answer(self.stream, 405, "text/plain", "", "no stream here");
         }
