@@ -12,13 +12,7 @@ use crate::request::PendingRequest;
 
 /// The held calls of one connection.
 #[derive(Default)]
-pub(crate) struct HeldCalls(Mutex<Held>);
-
-#[derive(Default)]
-struct Held {
-    calls: HashMap<String, Box<HeldCall>>,
-    next: u64,
-}
+pub(crate) struct HeldCalls(Mutex<HashMap<String, Box<HeldCall>>>);
 
 /// A call that waits.
 pub(crate) struct HeldCall {
@@ -32,16 +26,19 @@ impl HeldCalls {
     ///
     /// # Errors
     ///
-    /// The call, if too many wait already.
+    /// The call, if too many wait already, or if the operating system gives no random numbers.
     pub(crate) fn keep(self: &Arc<Self>, call: Box<HeldCall>) -> Result<String, Box<HeldCall>> {
-        let mut held = self.lock();
-        if held.calls.len() >= MAX_CALLS {
+        // An answer that comes late must find no call of a later connection or of another process.
+        let mut random = [0; 16];
+        if getrandom::fill(&mut random).is_err() {
             return Err(call);
         }
-        held.next += 1;
-        // With the process, as a later one has none of these calls.
-        let name = format!("{}-{}", std::process::id(), held.next);
-        held.calls.insert(name.clone(), call);
+        let name = format!("{:032x}", u128::from_be_bytes(random));
+        let mut held = self.lock();
+        if held.len() >= MAX_CALLS {
+            return Err(call);
+        }
+        held.insert(name.clone(), call);
         drop(held);
         let (calls, late) = (Arc::downgrade(self), name.clone());
         tokio::spawn(async move {
@@ -55,15 +52,15 @@ impl HeldCalls {
 
     /// The call of this name, if it still waits.
     pub(crate) fn take(&self, name: &str) -> Option<Box<HeldCall>> {
-        self.lock().calls.remove(name)
+        self.lock().remove(name)
     }
 
     /// Whether the call of this name still waits.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.lock().calls.contains_key(name)
+        self.lock().contains_key(name)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Box<HeldCall>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -157,3 +157,23 @@ async fn a_call_that_waited_in_another_process_is_not_made_again() {
         next.stop().await;
     }
 }
+
+#[tokio::test]
+async fn an_answer_does_not_reach_a_call_of_another_connection() {
+    let mut script = script("greet", &json!([{ "elicit": question() }]));
+    script["era"] = json!("legacy");
+    // Over HTTP, both connections would use the same ids at the same scripted server.
+    let server = Scripted::new(script);
+    let (handle, _) = asked(&server, "greet").await;
+    let next = server.restarted();
+    let other = soon(next.call(&run("greet", json!({})), &mut ())).await;
+    let ToolEnd::Asked { handle: other, .. } = other.unwrap() else {
+        panic!("it did not ask");
+    };
+    let answer = ElicitationAnswer::Declined;
+    let failure = answered(&*next, &handle, Some(&answer)).await.unwrap_err();
+    assert_eq!(failure.disposition, Disposition::Unknown, "{failure:?}");
+    let said = text(answered(&*next, &other, Some(&answer)).await);
+    assert!(said.contains("decline"), "{said}");
+    next.stop().await;
+}
