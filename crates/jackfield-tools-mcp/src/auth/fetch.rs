@@ -24,9 +24,11 @@ pub(super) struct AuthHttp {
     settings: GuardedSettings,
 }
 
-/// An answer, with the beginning of its body.
+/// An answer, with its whole body.
 pub(super) struct Fetched {
     pub(super) body: Bytes,
+    /// What the request had that no message may repeat.
+    pub(super) secrets: Vec<String>,
     pub(super) status: StatusCode,
 }
 
@@ -43,7 +45,7 @@ impl Fetched {
         self.status.is_client_error() && error.is_some()
     }
 
-    /// What it says of a failure, for people: the error of OAuth, or the status.
+    /// What it says of a failure, for people: the error of OAuth, or the status. Without the secrets of the request.
     pub(super) fn said(&self) -> String {
         let document = self.object().unwrap_or_default();
         let error = text(&document, "error");
@@ -53,8 +55,16 @@ impl Fetched {
             (Some(error), None) => error,
             (None, _) => self.status.to_string(),
         };
-        shown(&words)
+        // Before the text is cut, which could leave a part of a secret.
+        let words: String = words.chars().filter(|c| !c.is_control()).collect();
+        shown(&redacted(words, &self.secrets))
     }
+}
+
+/// A text without these secrets.
+fn redacted(text: String, secrets: &[String]) -> String {
+    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+    secrets.fold(text, |text, secret| text.replace(secret, "[redacted]"))
 }
 
 /// A text of a document, if it is there and not empty.
@@ -183,7 +193,11 @@ impl AuthHttp {
                 return Err(ServerFault::new(reason, TELL_OWNER));
             }
             let body = body.bytes;
-            Ok(Fetched { body, status })
+            Ok(Fetched {
+                body,
+                secrets: Vec::new(),
+                status,
+            })
         })
         .await
     }

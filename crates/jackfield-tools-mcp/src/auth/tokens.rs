@@ -32,7 +32,7 @@ pub(super) async fn exchange(
         ("redirect_uri", &client.redirect_uri),
         ("resource", resource),
     ];
-    let fetched = request(http, endpoint, client, &grant).await?;
+    let fetched = request(http, endpoint, client, &grant, None).await?;
     match read(&fetched) {
         Ok(tokens) => Ok(tokens),
         Err(why) => {
@@ -59,7 +59,7 @@ pub(super) async fn renew(http: &AuthHttp, sign_in: &SignIn) -> Result<Renewal, 
         ("refresh_token", refresh),
         ("resource", &sign_in.resource),
     ];
-    let fetched = request(http, &endpoint, &sign_in.client, &grant).await?;
+    let fetched = request(http, &endpoint, &sign_in.client, &grant, tokens).await?;
     match read(&fetched) {
         Ok(mut renewed) => {
             // Without a new one, the old one stays (RFC 6749, section 6).
@@ -96,7 +96,7 @@ pub(super) async fn revoke(http: &AuthHttp, sign_in: &SignIn) -> Result<(), Serv
         None => (&tokens.access, "access_token"),
     };
     let grant = [("token", &**token), ("token_type_hint", hint)];
-    let fetched = request(http, &endpoint, &sign_in.client, &grant).await?;
+    let fetched = request(http, &endpoint, &sign_in.client, &grant, Some(tokens)).await?;
     if fetched.status.is_success() {
         return Ok(());
     }
@@ -105,16 +105,28 @@ pub(super) async fn revoke(http: &AuthHttp, sign_in: &SignIn) -> Result<(), Serv
     Err(ServerFault::new(reason, "revoke the access on its pages"))
 }
 
+/// Sends a request; `tokens` are those that the authorization server may repeat, beside the fields of the request.
 async fn request(
     http: &AuthHttp,
     endpoint: &Url,
     client: &RegisteredClient,
     grant: &[(&str, &str)],
+    tokens: Option<&Tokens>,
 ) -> Result<Fetched, ServerFault> {
     let (header, proof) = client.proof();
     let mut form = grant.to_vec();
     form.extend(proof);
-    http.post_form(endpoint, &form, header).await
+    let secrets = form.iter().filter(|(name, _)| SECRETS.contains(name));
+    let mut secrets: Vec<String> = secrets.map(|(_, value)| (*value).to_owned()).collect();
+    secrets.extend(client.secret.clone());
+    if let Some(tokens) = tokens {
+        secrets.push(tokens.access.clone());
+        secrets.extend(tokens.refresh.clone());
+    }
+    // A secret may be a part of another one.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    let fetched = http.post_form(endpoint, &form, header).await?;
+    Ok(Fetched { secrets, ..fetched })
 }
 
 /// The tokens of an answer, or why there are none.
@@ -144,3 +156,12 @@ fn read(fetched: &Fetched) -> Result<Tokens, String> {
         scope: text(&document, "scope"),
     })
 }
+
+/// The fields of requests that no message may repeat.
+const SECRETS: &[&str] = &[
+    "client_secret",
+    "code",
+    "code_verifier",
+    "refresh_token",
+    "token",
+];

@@ -95,7 +95,7 @@ impl Exchange {
             // Any status of success will do: some servers answer 200 instead of 202.
             Ok(incoming) if incoming.status().is_success() => return,
             Ok(incoming) => format!("it was answered {}", incoming.status()),
-            Err(failure) => failure.reason,
+            Err(failure) => self.redacted(&failure.reason),
         };
         let method = match &*sent.method {
             "" => "a reply",
@@ -289,8 +289,11 @@ impl Exchange {
                     return Err(failures::old_transport(&host));
                 }
                 let words = match error {
-                    Some(error) => failures::cut(&error.message),
-                    None if is_json => failures::cut(&String::from_utf8_lossy(&body)),
+                    // Redacted before it is cut, which could leave a part of a secret.
+                    Some(error) => failures::cut(&self.redacted(&error.message)),
+                    None if is_json => {
+                        failures::cut(&self.redacted(&String::from_utf8_lossy(&body)))
+                    }
                     // Pages say little.
                     None => String::new(),
                 };
@@ -366,14 +369,21 @@ impl Exchange {
         let _gone = self.events.send(LinkEvent::Note(line)).await;
     }
 
+    /// A text without secrets that the server repeats.
+    fn redacted(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in &self.settings.secrets {
+            text = text.replace(secret, "[redacted]");
+        }
+        match &self.settings.authorization {
+            Some(authorization) => authorization.without_secrets(&text),
+            None => text,
+        }
+    }
+
     /// The failure as callers may see it: without secrets that the server repeats.
     fn told(&self, mut failure: LinkFailure) -> LinkFailure {
-        for secret in &self.settings.secrets {
-            failure.reason = failure.reason.replace(secret, "[redacted]");
-        }
-        if let Some(authorization) = &self.settings.authorization {
-            failure.reason = authorization.without_secrets(&failure.reason);
-        }
+        failure.reason = self.redacted(&failure.reason);
         if self.settings.expose_faults {
             return failure;
         }

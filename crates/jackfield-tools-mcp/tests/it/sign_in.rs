@@ -275,6 +275,23 @@ async fn a_sign_in_that_has_ended_needs_a_person_and_no_message_has_a_token() {
 }
 
 #[tokio::test]
+async fn a_refusal_that_repeats_the_refresh_token_is_shown_without_it() {
+    // With the second one, the message is cut in the middle of the token.
+    for padding in [0, 277] {
+        let words = format!("{}{{refresh_token}} is over", "x".repeat(padding));
+        let body = json!({ "error": "invalid_grant", "error_description": words }).to_string();
+        let world = SignInWorld::new(json!({ "token_fault": { "status": 400, "body": body } }));
+        let process = world.signed_in().await;
+        process.call("greet").await;
+        world.end_access();
+        let message = process.failure("greet").await;
+        assert!(message.contains("has ended: invalid_grant ("), "{message}");
+        assert!(message.contains("[redacte"), "{message}");
+        assert!(!message.contains("refresh-"), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn a_token_that_is_always_refused_ends_the_call_after_one_renewal() {
     let mut script = script("greet", &json!([{ "text": "hello" }]));
     let refused = json!({ "status": 401 });

@@ -12,7 +12,7 @@
 //! | `refreshes` | `false` for no refresh tokens |
 //! | `resource` | fields of the resource's metadata; `null` takes one out |
 //! | `scopes` | the scope that a tool's call needs: `{"write": "write"}` |
-//! | `token_fault` | what the token endpoint answers to a renewal: `{"status": 503, "body": text}` |
+//! | `token_fault` | what the token endpoint answers to a renewal: `{"status": 503, "body": text}`; `{refresh_token}` in the text stands for that of the request |
 
 use std::collections::HashMap;
 
@@ -226,7 +226,7 @@ impl SignIns {
                 if let Some(status) = script["token_fault"]["status"].as_u64() {
                     let body = script["token_fault"]["body"].as_str().unwrap_or_default();
                     return SignInAnswer {
-                        body: body.to_owned(),
+                        body: body.replace("{refresh_token}", &field("refresh_token")),
                         ..SignInAnswer::json(status, &Value::Null)
                     };
                 }
