@@ -16,3 +16,4 @@ mod remembering_openai;
 mod saying;
 mod saying_chat;
 mod saying_responses;
+mod sign_in;

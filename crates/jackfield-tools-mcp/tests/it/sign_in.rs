@@ -324,6 +324,16 @@ async fn a_call_that_needs_more_says_so_and_the_next_sign_in_asks_for_it() {
 }
 
 #[tokio::test]
+async fn a_token_that_ends_at_once_is_renewed_before_it_is_used() {
+    let world = SignInWorld::new(json!({ "expires_in": 0 }));
+    let process = world.signed_in().await;
+    process.call("greet").await;
+    assert!(world.server.count("gives refresh_token") >= 1);
+    assert_eq!(world.server.effects().len(), 1);
+    world.server.kept();
+}
+
+#[tokio::test]
 async fn a_renewal_that_fails_for_now_keeps_the_sign_in() {
     let fault = json!({ "status": 503, "body": "busy" });
     let world = SignInWorld::new(json!({ "token_fault": fault }));

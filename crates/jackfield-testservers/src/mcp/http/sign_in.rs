@@ -16,20 +16,30 @@
 
 use std::collections::HashMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::wire::WireRequest;
 
 /// What the authorization server knows.
 #[derive(Default)]
 pub(super) struct SignIns {
-    /// The codes that were given, with their scope and their redirect.
-    codes: HashMap<String, (String, String)>,
+    codes: HashMap<String, GivenCode>,
     next: u64,
     /// The refresh tokens that are good, with their scope.
     refresh: HashMap<String, String>,
     /// The access tokens that are good, with their scope.
     access: HashMap<String, String>,
+}
+
+/// What a code was given for.
+struct GivenCode {
+    /// The challenge that the verifier has to meet.
+    challenge: String,
+    redirect: String,
+    scope: String,
 }
 
 /// An answer: status, media type, further headers, body, and a line for the log.
@@ -196,7 +206,12 @@ impl SignIns {
             "{redirect}?code={code}&state={state}{}",
             issuer.unwrap_or_default()
         );
-        self.codes.insert(code, (scope.clone(), redirect));
+        let given = GivenCode {
+            challenge: field("code_challenge"),
+            redirect,
+            scope: scope.clone(),
+        };
+        self.codes.insert(code, given);
         SignInAnswer {
             extra: format!("location: {location}\r\n"),
             ..SignInAnswer::json(302, &json!({}))
@@ -217,10 +232,13 @@ impl SignIns {
         }
         let scope = match &*grant {
             "authorization_code" => {
-                let is_proved = field("code_verifier").len() >= 43;
+                let verifier = field("code_verifier");
+                // The shortest one (RFC 7636, section 4.1).
+                let is_long_enough = verifier.len() >= 43;
                 let code = self.codes.remove(&field("code"));
-                let code = code.filter(|(_, redirect)| *redirect == field("redirect_uri"));
-                code.filter(|_| is_proved).map(|(scope, _)| scope)
+                let code = code.filter(|code| code.redirect == field("redirect_uri"));
+                let code = code.filter(|code| code.challenge == challenge(&verifier));
+                code.filter(|_| is_long_enough).map(|code| code.scope)
             }
             "refresh_token" => {
                 if let Some(status) = script["token_fault"]["status"].as_u64() {
@@ -254,6 +272,11 @@ impl SignIns {
         }
         .logged(format!("gives {grant}"))
     }
+}
+
+/// The challenge of a verifier (RFC 7636, section 4.2).
+fn challenge(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
 }
 
 /// A document with other fields; `null` takes one out.
