@@ -96,14 +96,15 @@ impl RequestsInFlight {
     }
 
     /// Passes a question on to the request that it belongs to. Without a word of that, it belongs to the only request in
-    /// flight.
+    /// flight that takes questions.
     ///
     /// # Errors
     ///
     /// The question, if it belongs to no request, or to one that takes none.
     pub(crate) fn forward_question(&self, question: ServerQuestion) -> Result<(), ServerQuestion> {
         let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut marks = requests.marks.values();
+        let marks = requests.marks.values();
+        let mut marks = marks.filter(|mark| !mark.0.questions.is_closed());
         let mark = match &question.during {
             Some(id) => {
                 let token = requests.tokens.get(id);
@@ -156,3 +157,45 @@ const MAX_MESSAGE: usize = 1000;
 const PROGRESS: usize = 64;
 /// The length of the queue of questions; servers ask one after another.
 const QUESTIONS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test ends where its world fails")]
+
+    use rmcp::model::{NumberOrString, ProgressToken, RequestId};
+    use serde_json::Value;
+
+    use super::{RequestMark, RequestNews, RequestsInFlight};
+    use crate::message::ServerQuestion;
+
+    /// Begins a request of this id.
+    fn begin(in_flight: &RequestsInFlight, id: i64) -> RequestNews {
+        let (mark, news) = RequestMark::new();
+        let token = ProgressToken(NumberOrString::Number(id));
+        in_flight.begin(RequestId::Number(id), token, mark);
+        news
+    }
+
+    fn question() -> ServerQuestion {
+        ServerQuestion {
+            during: None,
+            id: RequestId::Number(1),
+            params: Value::Null,
+        }
+    }
+
+    #[test]
+    fn a_question_belongs_to_the_only_request_that_takes_questions() {
+        let in_flight = RequestsInFlight::default();
+        let mut call = begin(&in_flight, 1);
+        let mut list = begin(&in_flight, 2);
+        list.questions.close();
+        assert!(in_flight.forward_question(question()).is_ok());
+        assert_eq!(call.questions.try_recv().unwrap().id, RequestId::Number(1));
+        // Of two calls, it is not known which one asks.
+        let mut other = begin(&in_flight, 3);
+        assert!(in_flight.forward_question(question()).is_err());
+        assert!(call.questions.try_recv().is_err());
+        assert!(other.questions.try_recv().is_err());
+    }
+}
