@@ -243,11 +243,11 @@ impl Authorization {
         }))
     }
 
-    /// The token for a request; renewed if it has ended. `None` without a sign-in.
+    /// The token for a request; renewed if it has ended or is about to. `None` without a sign-in.
     ///
     /// # Errors
     ///
-    /// The sign-in cannot be read or renewed.
+    /// The sign-in cannot be read, or its token has ended and cannot be renewed.
     pub(crate) async fn bearer(self: &Arc<Self>) -> Result<Option<Bearer>, ServerFault> {
         // There is no sign-in; a refusal makes this process look again.
         if matches!(&*self.known(), Some(None)) {
@@ -256,10 +256,18 @@ impl Authorization {
         if let Some(bearer) = self.known_bearer() {
             return Ok(Some(bearer));
         }
-        match self.renew(None).await? {
-            Renewed::Signed(bearer) => Ok(Some(bearer)),
+        match self.renew(None).await {
+            Ok(Renewed::Signed(bearer)) => Ok(Some(bearer)),
             // The server says whether it needs one.
-            Renewed::Unsigned | Renewed::Refused(_) => Ok(None),
+            Ok(Renewed::Unsigned | Renewed::Refused(_)) => Ok(None),
+            Err(fault) => match self.last_bearer() {
+                Some(bearer) => {
+                    let host = self.server.host_str();
+                    tracing::warn!(host, "a token is used until its end: {fault}");
+                    Ok(Some(bearer))
+                }
+                None => Err(fault),
+            },
         }
     }
 

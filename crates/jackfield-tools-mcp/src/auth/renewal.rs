@@ -50,6 +50,8 @@ impl Authorization {
             *self.known() = Some(Some(Arc::new(sign_in)));
             return Ok(Renewed::Signed(bearer));
         }
+        // Also if it cannot be renewed at present: it is of use until its end.
+        *self.known() = Some(Some(Arc::new(sign_in.clone())));
         let renewed = match tokens::renew(&self.http, &sign_in).await? {
             Renewal::Renewed(tokens) => {
                 let bearer = Bearer(tokens.access.clone());
@@ -70,6 +72,14 @@ impl Authorization {
     pub(crate) fn known_bearer(&self) -> Option<Bearer> {
         let known = self.known().clone().flatten()?;
         usable(&known, None)
+    }
+
+    /// The token that this process knows, if it has not ended, for a request while it cannot be renewed.
+    pub(super) fn last_bearer(&self) -> Option<Bearer> {
+        let known = self.known().clone().flatten()?;
+        let tokens = known.tokens.as_ref()?;
+        let has_ended = tokens.expires_at.is_some_and(|ends| now() >= ends);
+        (!has_ended).then(|| Bearer(tokens.access.clone()))
     }
 }
 

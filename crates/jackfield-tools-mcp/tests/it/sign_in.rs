@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use jackfield_domain::failure::Disposition;
@@ -374,6 +374,30 @@ async fn a_request_that_is_cancelled_during_a_renewal_does_not_lose_the_new_toke
     world.process().call("greet").await;
     assert_eq!(world.server.count("gives refresh_token"), 1);
     assert_eq!(world.server.effects().len(), 2);
+    world.server.kept();
+}
+
+#[tokio::test]
+async fn a_token_that_cannot_be_renewed_is_used_until_its_end() {
+    let fault = json!({ "status": 503, "body": "busy" });
+    let world = SignInWorld::new(json!({ "expires_in": 3600, "token_fault": fault }));
+    world.signed_in().await;
+    let ends_in = |seconds: i64| {
+        let text = world.store.load().unwrap().unwrap();
+        let mut kept: Value = serde_json::from_str(&text).unwrap();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let ends = i64::try_from(now.as_secs()).unwrap() + seconds;
+        kept["tokens"]["expires_at"] = json!(ends);
+        kept["tokens"]["issued_at"] = json!(ends - 3600);
+        *world.store.text.lock().unwrap() = Some(kept.to_string());
+    };
+    // It is about to end, so each request tries to renew it.
+    ends_in(50);
+    world.process().call("greet").await;
+    ends_in(-1);
+    let message = world.process().failure("greet").await;
+    assert!(message.contains("503"), "{message}");
+    assert_eq!(world.server.effects().len(), 1);
     world.server.kept();
 }
 
