@@ -1,13 +1,14 @@
 //! Where a browser is sent after a sign-in: an address of this machine (RFC 8252, section 7.3).
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use url::Url;
+use url::{Host, Url};
 
 use super::fetch::is_this_machine;
 use super::login::Login;
@@ -35,7 +36,7 @@ impl RedirectListener {
                     "it is not an address such as http://127.0.0.1:8765/callback",
                 )),
                 Some((port, uri)) => {
-                    let bound = TcpListener::bind(("127.0.0.1", port)).await;
+                    let bound = TcpListener::bind((address(&uri), port)).await;
                     bound.map(|listener| Self { listener, uri })
                 }
             };
@@ -99,6 +100,15 @@ impl RedirectListener {
                 return Ok(redirect.into());
             }
         }
+    }
+}
+
+/// The address of this machine that a redirect names. Browsers try this one for a name, too.
+fn address(uri: &Url) -> IpAddr {
+    match uri.host() {
+        Some(Host::Ipv4(address)) => address.into(),
+        Some(Host::Ipv6(address)) => address.into(),
+        Some(Host::Domain(_)) | None => Ipv4Addr::LOCALHOST.into(),
     }
 }
 

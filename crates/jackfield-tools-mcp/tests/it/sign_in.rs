@@ -557,3 +557,16 @@ async fn a_request_that_is_no_answer_does_not_end_the_wait_for_one() {
     let elsewhere = RedirectListener::bind(Some("http://192.0.2.1:80/"), true).await;
     assert!(elsewhere.is_err());
 }
+
+#[tokio::test]
+async fn a_redirect_is_waited_for_at_the_address_that_it_names() {
+    // Its port is taken at that address alone. Where there is no IPv6, the address cannot be listened at, either.
+    let taken = std::net::TcpListener::bind("[::1]:0");
+    let port = taken
+        .as_ref()
+        .map(|taken| taken.local_addr().unwrap().port());
+    let wanted = format!("http://[::1]:{}/callback", port.unwrap_or(8765));
+    let bound = RedirectListener::bind(Some(&wanted), true).await;
+    assert!(bound.is_err(), "{bound:?}");
+    drop(taken);
+}
