@@ -30,15 +30,19 @@ pub(crate) enum ClientMessage {
 }
 
 impl ClientMessage {
-    pub(crate) fn read(line: Line, max: usize) -> Self {
-        let bytes = match line {
-            Line::TooLong => {
-                let message = format!("a message may have at most {max} bytes");
-                return refused(ErrorCode::INVALID_REQUEST, message, None);
-            }
-            Line::Whole(bytes) => bytes,
-        };
-        match serde_json::from_slice(&bytes) {
+    pub(crate) fn read(line: &Line, max: usize) -> Self {
+        match line {
+            Line::TooLong => Self::too_long(max),
+            Line::Whole(bytes) => Self::parse(bytes, max),
+        }
+    }
+
+    /// Parses a message, if it is not longer than this.
+    pub(crate) fn parse(bytes: &[u8], max: usize) -> Self {
+        if bytes.len() > max {
+            return Self::too_long(max);
+        }
+        match serde_json::from_slice(bytes) {
             Ok(Value::Object(message)) => Self::message(message),
             Ok(Value::Array(_)) => refused(
                 ErrorCode::INVALID_REQUEST,
@@ -56,6 +60,11 @@ impl ClientMessage {
                 None,
             ),
         }
+    }
+
+    fn too_long(max: usize) -> Self {
+        let message = format!("a message may have at most {max} bytes");
+        refused(ErrorCode::INVALID_REQUEST, message, None)
     }
 
     fn message(mut message: Map<String, Value>) -> Self {

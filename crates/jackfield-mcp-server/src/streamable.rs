@@ -28,7 +28,6 @@ use self::sessions::{ClientSession, Sessions};
 use crate::client_message::ClientMessage;
 use crate::handler::RequestHandler;
 use crate::life::ConnectionLife;
-use crate::lines::Line;
 use crate::request_headers::{self as headers, Accepts};
 use crate::server::ToolServer;
 use crate::writer::{LossLog, MessageKind, QUEUE, QueuedMessage};
@@ -71,12 +70,7 @@ impl HttpService {
             return HttpReply::refused(406, None, ErrorCode::INVALID_REQUEST, NOT_ACCEPTABLE);
         }
         let max = server.settings.max_message;
-        let line = if body.len() > max {
-            Line::TooLong
-        } else {
-            Line::Whole(body.to_vec())
-        };
-        match ClientMessage::read(line, max) {
+        match ClientMessage::parse(body, max) {
             ClientMessage::Cancelled(id) => self.note(client, headers, Some(&id)),
             ClientMessage::Ignored | ClientMessage::Notification(_) => {
                 self.note(client, headers, None)

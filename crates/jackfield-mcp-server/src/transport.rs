@@ -219,7 +219,7 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
                 self.life.end_input();
                 return None;
             };
-            if let Some(message) = self.accept(ClientMessage::read(line, self.max_line)) {
+            if let Some(message) = self.accept(ClientMessage::read(&line, self.max_line)) {
                 return Some(message);
             }
         }
