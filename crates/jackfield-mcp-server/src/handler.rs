@@ -103,7 +103,7 @@ impl RequestHandler {
         }
         let withheld = self.offer().await.withheld;
         let notes = withheld.iter().map(|tool| {
-            tracing::warn!(tool = tool.name, why = tool.reason, "a tool is left out");
+            tracing::debug!(tool = tool.name, why = tool.reason, "a tool is left out");
             format!("The tool `{}` is left out: {}.", tool.name, tool.reason)
         });
         let notes: Vec<String> = notes.collect();

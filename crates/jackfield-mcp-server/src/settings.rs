@@ -5,7 +5,8 @@ use std::time::Duration;
 /// The settings of all connections.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ServerSettings {
-    /// How often the offered tools are compared for a client that wants to know of changes.
+    /// How often the offered tools are compared for a client that wants to know of changes. Each comparison may ask
+    /// MCP servers for their lists.
     pub change_check: Duration,
     /// How long calls may run after the end of input; `rmcp` allows five seconds at most.
     pub grace: Duration,
@@ -26,7 +27,7 @@ pub struct ServerSettings {
 impl Default for ServerSettings {
     fn default() -> Self {
         Self {
-            change_check: Duration::from_secs(2),
+            change_check: Duration::from_secs(15),
             grace: Duration::from_millis(500),
             max_message: 4 << 20,
             most_calls: 64,
