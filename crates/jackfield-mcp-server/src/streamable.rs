@@ -214,9 +214,10 @@ impl HttpService {
         let life = ConnectionLife::new();
         let (messages, queue) = mpsc::channel(QUEUE);
         let handler = server.handler(LossLog::new(&messages), life.clone());
-        // The session continues with the negotiated revision.
-        if let Ok(negotiated) = handler.negotiate_initialize(&params) {
-            params.protocol_version = negotiated.protocol_version;
+        // The session continues with the negotiated revision. Without one, there is no session.
+        match handler.negotiate_initialize(&params) {
+            Ok(negotiated) => params.protocol_version = negotiated.protocol_version,
+            Err(error) => return HttpReply::error(200, Some(&asked.id), &error),
         }
         let session = match self.sessions.begin(asked.client, params) {
             Ok(session) => session,

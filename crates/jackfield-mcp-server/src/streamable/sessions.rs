@@ -74,11 +74,14 @@ impl Sessions {
         let own = sessions
             .iter()
             .filter(|(_, session)| session.client == client);
-        let own: Vec<(&String, Instant)> = own
-            .map(|(id, session)| (id, session.lock().last_used))
+        let own: Vec<(&String, (bool, Instant))> = own
+            .map(|(id, session)| {
+                let open = session.lock();
+                (id, (open.is_busy(), open.last_used))
+            })
             .collect();
         if own.len() >= MOST_SESSIONS {
-            let oldest = own.iter().min_by_key(|(_, used)| *used);
+            let oldest = own.iter().min_by_key(|(_, order)| *order);
             if let Some(oldest) = oldest.map(|(id, _)| (*id).clone())
                 && let Some(ended) = sessions.remove(&oldest)
             {
@@ -163,11 +166,18 @@ impl ClientSession {
 
     fn is_expired(&self) -> bool {
         let open = self.lock();
-        open.by_id.is_empty() && open.streams == 0 && open.last_used.elapsed() > IDLE
+        !open.is_busy() && open.last_used.elapsed() > IDLE
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenRequests> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OpenRequests {
+    /// Whether a request or a stream of changes is open.
+    fn is_busy(&self) -> bool {
+        !self.by_id.is_empty() || self.streams > 0
     }
 }
 

@@ -348,6 +348,26 @@ async fn sessions_are_bounded_in_number_and_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_in_use_does_not_end_at_the_limit() {
+    let tools = toolbox("ours");
+    tools.tool("read", Safety::ReadOnly);
+    let client = Client::of(&tools);
+    let used = client.begin("2025-11-25").await;
+    let pairs = headers(&[("accept", "text/event-stream"), ("mcp-session-id", &used)]);
+    let listening = stream(client.service.get(&client.server, "one", &pairs).await);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let unused = client.begin("2025-11-25").await;
+    tokio::time::advance(Duration::from_secs(1)).await;
+    for _ in 2..=128 {
+        client.begin("2025-11-25").await;
+    }
+    let ping = legacy("ping", json!({}));
+    assert_eq!(whole(client.in_session(&unused, &ping).await).0, 404);
+    assert_eq!(whole(client.in_session(&used, &ping).await).0, 200);
+    drop(listening);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_older_client_cancels_with_a_notification_and_not_by_leaving() {
     let (tools, gate) = (toolbox("ours"), Gate::new());
     tools.tool("read", Safety::ReadOnly);
