@@ -1,5 +1,7 @@
 //! Handles the requests of a client: listing tools, and calls.
 
+use std::sync::Arc;
+
 use http::HeaderMap;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::IdempotencyKey;
@@ -40,7 +42,7 @@ pub(crate) struct RequestHandler {
     pub(crate) choice: ToolSelection,
     pub(crate) settings: ServerSettings,
     /// One permit for each concurrent call.
-    pub(crate) turns: Semaphore,
+    pub(crate) turns: Arc<Semaphore>,
 }
 
 impl RequestHandler {

@@ -87,7 +87,7 @@ impl ToolServer {
             options: self.options.clone(),
             choice: self.choice.clone(),
             settings: self.settings.clone(),
-            turns: Semaphore::new(self.settings.most_calls),
+            turns: Arc::new(Semaphore::new(self.settings.most_calls)),
         }
     }
 

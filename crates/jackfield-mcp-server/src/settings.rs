@@ -12,7 +12,8 @@ pub struct ServerSettings {
     pub grace: Duration,
     /// The maximum length of a message, in bytes.
     pub max_message: usize,
-    /// The maximum number of concurrent calls; more wait.
+    /// The maximum number of concurrent calls of a connection, or of a session over HTTP; more wait. Over HTTP, a
+    /// request of the newest revision is a connection of its own: the caller bounds how many there are at once.
     pub most_calls: usize,
     /// The maximum number of unanswered requests; more are refused.
     pub most_requests: usize,

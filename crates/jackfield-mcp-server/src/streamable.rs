@@ -219,7 +219,8 @@ impl HttpService {
             Ok(negotiated) => params.protocol_version = negotiated.protocol_version,
             Err(error) => return HttpReply::error(200, Some(&asked.id), &error),
         }
-        let session = match self.sessions.begin(asked.client, params) {
+        let most_calls = server.settings.most_calls;
+        let session = match self.sessions.begin(asked.client, params, most_calls) {
             Ok(session) => session,
             Err(error) => {
                 tracing::error!(%error, "the operating system has no random numbers");
@@ -263,7 +264,8 @@ impl HttpService {
             }
         };
         let (messages, queue) = mpsc::channel(QUEUE);
-        let handler = server.handler(LossLog::new(&messages), life.clone());
+        let mut handler = server.handler(LossLog::new(&messages), life.clone());
+        handler.turns = Arc::clone(&session.turns);
         let request = JsonRpcMessage::request(asked.request, asked.id.clone());
         let transport = SingleRequest::new(request, messages, life, Some(open));
         let peer = Some(session.peer.clone());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use rmcp::model::{InitializeRequestParams, RequestId};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::life::ConnectionLife;
@@ -23,6 +24,8 @@ pub(super) struct ClientSession {
     open: Mutex<OpenRequests>,
     /// The client's own words at the beginning, with the negotiated revision.
     pub(super) peer: InitializeRequestParams,
+    /// One permit for each concurrent call.
+    pub(super) turns: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -45,7 +48,8 @@ pub(super) struct OpenRequest {
 pub(super) struct OpenStream(Arc<ClientSession>);
 
 impl Sessions {
-    /// Begins a session; gives its id. At the limit of a client, its session that was unused for longest ends.
+    /// Begins a session with this number of concurrent calls; gives its id. At the limit of a client, one of its sessions
+    /// ends: the one that was unused for longest, and one that is in use only if all are.
     ///
     /// # Errors
     ///
@@ -54,6 +58,7 @@ impl Sessions {
         &self,
         client: &str,
         peer: InitializeRequestParams,
+        most_calls: usize,
     ) -> Result<String, getrandom::Error> {
         let mut random = [0; 32];
         getrandom::fill(&mut random)?;
@@ -67,6 +72,7 @@ impl Sessions {
                 streams: 0,
             }),
             peer,
+            turns: Arc::new(Semaphore::new(most_calls)),
         });
         let mut sessions = self.lock();
         // An expired session has nothing to end.

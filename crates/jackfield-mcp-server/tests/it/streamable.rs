@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
-use jackfield_mcp_server::{HttpReply, HttpService, MessageStream, ToolServer};
+use jackfield_mcp_server::{HttpReply, HttpService, MessageStream, ServerSettings, ToolServer};
 use jackfield_testkit::fakes::{Ending, Gate, ScriptedCall, ScriptedToolbox};
 use serde_json::{Value, json};
 
@@ -365,6 +365,35 @@ async fn a_session_in_use_does_not_end_at_the_limit() {
     assert_eq!(whole(client.in_session(&unused, &ping).await).0, 404);
     assert_eq!(whole(client.in_session(&used, &ping).await).0, 200);
     drop(listening);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_of_a_session_run_at_once_than_may_and_the_others_wait() {
+    let (tools, gate) = (toolbox("ours"), Gate::new());
+    tools
+        .tool("read", Safety::ReadOnly)
+        .set_default_call("read", ScriptedCall::text("done").held_at(&gate));
+    let mut client = Client::of(&tools);
+    client.server = client.server.with(ServerSettings {
+        most_calls: 2,
+        stream_after: Duration::from_secs(1),
+        ..ServerSettings::default()
+    });
+    let session = client.begin("2025-11-25").await;
+    let mut streams = Vec::new();
+    for id in 0..5 {
+        let mut call = legacy("tools/call", json!({ "name": "read" }));
+        call["id"] = json!(id);
+        // Each becomes a stream once whatever can start has started.
+        streams.push(stream(client.in_session(&session, &call).await));
+    }
+    assert_eq!(tools.max_concurrent_calls(), 2);
+    gate.open();
+    for stream in &mut streams {
+        let called = next(stream).await.expect("a response");
+        assert_eq!(called["result"]["content"][0]["text"], "done");
+    }
+    assert_eq!(tools.max_concurrent_calls(), 2);
 }
 
 #[tokio::test(start_paused = true)]
