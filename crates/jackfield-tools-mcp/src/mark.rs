@@ -160,8 +160,6 @@ const QUESTIONS: usize = 4;
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test ends where its world fails")]
-
     use rmcp::model::{NumberOrString, ProgressToken, RequestId};
     use serde_json::Value;
 
