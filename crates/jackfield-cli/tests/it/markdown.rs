@@ -263,6 +263,27 @@ fn long_lists_and_long_code_are_drawn_to_their_end() {
     }
 }
 
+/// Texts that were once drawn differently when they came one character at a time.
+#[test]
+fn brackets_and_code_are_drawn_the_same_however_they_are_cut() {
+    for source in [
+        "a[\\] ](http://x.y)word ",
+        "\\\\`- ` ",
+        "a [`] `b](http://x.y) word ",
+        "a [``]`] ``b](http://x.y) word ",
+        "- word `a](http://x.y)  `](http://x.y)*](http://x.y)\n```\n",
+        "word - - ---``` |  | ---```](http://x.y)**\n```\na",
+    ] {
+        let signs: Vec<String> = source.chars().map(String::from).collect();
+        let signs = signs.iter().map(String::as_str);
+        assert_eq!(
+            drawn([source], 24, true),
+            drawn(signs, 24, true),
+            "{source:?}"
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn long_blocks_are_the_same_however_they_are_cut(

@@ -51,8 +51,8 @@ pub(super) fn settled_prefix(pending: &str) -> SettledPrefix {
                 leaf = Leaf::default();
             }
             Event::Text(text) => leaf.text(pending, text, &range),
-            Event::Code(_)
-            | Event::DisplayMath(_)
+            Event::Code(_) => leaf.codes.push(range),
+            Event::DisplayMath(_)
             | Event::FootnoteReference(_)
             | Event::HardBreak
             | Event::Html(_)
@@ -75,15 +75,14 @@ pub(super) fn settled_prefix(pending: &str) -> SettledPrefix {
         PieceKind::Table => limit = limit.min(leaf.range.start),
         PieceKind::Inline => {
             // An undecided construct may be part of the word before it.
-            let open = leaf
-                .open
-                .and_then(|open| pending.get(..open))
-                .map(last_break);
-            limit = limit.min(open.unwrap_or(limit));
+            if let Some(open) = leaf.open.and_then(|open| pending.get(..open)) {
+                limit = limit.min(last_break(open));
+            }
             let begins = line_of(pending, leaf.range.start);
             if let Some(head) = head(pending, line).filter(|head| *head >= begins) {
                 limit = limit.min(head);
             }
+            limit = leaf.outside_code(pending, limit);
         }
         PieceKind::None | PieceKind::Whole => {}
     }
@@ -98,6 +97,8 @@ pub(super) fn settled_prefix(pending: &str) -> SettledPrefix {
 /// The last block with text.
 #[derive(Debug, Default)]
 struct Leaf {
+    /// Its code spans, each of which is drawn as a whole.
+    codes: Vec<Range<usize>>,
     inline: Vec<usize>,
     kind: PieceKind,
     /// The start of an undecided construct.
@@ -120,6 +121,17 @@ enum PieceKind {
 }
 
 impl Leaf {
+    /// This limit, or one before the code span that it is in, and before the word that the span is a part of.
+    fn outside_code(&self, pending: &str, limit: usize) -> usize {
+        self.codes.iter().rev().fold(limit, |limit, code| {
+            if code.start < limit && limit < code.end {
+                last_break(pending.get(..code.start).unwrap_or_default())
+            } else {
+                limit
+            }
+        })
+    }
+
     fn start(&mut self, tag: &Tag<'_>, range: &Range<usize>) {
         if is_inline(tag) {
             self.inline.push(range.start);
@@ -196,10 +208,11 @@ fn is_open(source: &str, at: usize) -> bool {
     };
     let mut signs = rest.chars();
     let (sign, next) = (signs.next(), signs.next());
-    let before = before.chars().next_back();
-    if before == Some('\\') {
+    let slashes = before.len() - before.trim_end_matches('\\').len();
+    if slashes % 2 == 1 {
         return false;
     }
+    let before = before.chars().next_back();
     let is_before_space = next.is_none_or(char::is_whitespace);
     match sign {
         Some('`' | '~') => true,
@@ -217,21 +230,48 @@ fn is_open(source: &str, at: usize) -> bool {
 /// Whether the bracket is closed, and no address can follow it.
 fn is_bracketed(rest: &str) -> bool {
     let mut depth = 0_u32;
-    let mut signs = rest.chars();
-    while let Some(sign) = signs.next() {
+    let mut signs = rest.char_indices().peekable();
+    while let Some((at, sign)) = signs.next() {
         match sign {
             '[' => depth += 1,
             ']' => depth = depth.saturating_sub(1),
+            '\\' => {
+                signs.next();
+            }
+            // Brackets in code are text.
+            '`' => {
+                let code = rest.get(at..).unwrap_or_default();
+                let Some(length) = code_span(code) else {
+                    return false;
+                };
+                while signs.next_if(|(next, _)| *next < at + length).is_some() {}
+            }
             _ => {}
         }
         if depth > DEEPEST {
             return true;
         }
         if depth == 0 {
-            return !matches!(signs.next(), None | Some('(' | '[' | ':'));
+            return !matches!(signs.next(), None | Some((_, '(' | '[' | ':')));
         }
     }
     false
+}
+
+/// The length of the code span that begins here, if it has ended.
+fn code_span(text: &str) -> Option<usize> {
+    let rest = text.trim_start_matches('`');
+    let fence = text.len() - rest.len();
+    let mut from = fence;
+    loop {
+        let begin = from + text.get(from..)?.find('`')?;
+        let tail = text.get(begin..)?;
+        let run = tail.len() - tail.trim_start_matches('`').len();
+        if run == fence {
+            return Some(begin + run);
+        }
+        from = begin + run;
+    }
 }
 
 /// The start of the line of this position.
