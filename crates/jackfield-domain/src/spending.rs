@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::block::ToolCall;
 use crate::estimate;
 use crate::fact::{CallEnd, Envelope, Fact, ModelCallEnd};
+use crate::failure::ModelFailureKind;
 use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::price::Price;
 use crate::request::ModelRef;
@@ -47,12 +48,14 @@ pub struct AttemptSpending {
     pub at: WallTime,
     /// The attempt.
     pub attempt: ModelAttempt,
-    /// Whether it failed. One that was cancelled, or lost with its process, did not.
-    pub failed: bool,
+    /// How it failed, if it did. One that was cancelled, or lost with its process, did not.
+    pub failure: Option<ModelFailureKind>,
     /// The time to the first piece of the reply, if it is known.
     pub first_token: Option<Duration>,
     /// The model that was called.
     pub model: ModelRef,
+    /// When it was sent to its provider, if that is recorded.
+    pub started: Option<WallTime>,
 }
 
 /// The usage of a model call.
@@ -121,28 +124,18 @@ pub fn by_turn(steps: &[Envelope]) -> Vec<TurnSpending> {
 /// `steps` are those of its session. A call's time goes from the fact that it started to the one that has its usage.
 #[must_use]
 pub fn records_of_turn(turn: &TurnId, steps: &[Envelope]) -> Vec<SpendingRecord> {
-    let mut setup = None;
-    let mut started = BTreeMap::new();
-    let mut is_own = false;
-    for step in steps {
-        for fact in &step.facts {
-            if let Fact::TurnOpened {
-                setup: opened,
-                turn: id,
-                ..
-            } = fact
-            {
-                is_own = id == turn;
-                if is_own {
-                    setup = Some(opened);
-                }
-            } else if let Fact::ModelCallStarted { attempt, .. } = fact
-                && is_own
-            {
-                started.insert(*attempt, step.now.wall);
-            }
+    let facts = steps.iter().flat_map(|step| &step.facts);
+    let setup = facts.into_iter().find_map(|fact| {
+        if let Fact::TurnOpened {
+            setup, turn: id, ..
+        } = fact
+            && id == turn
+        {
+            Some(setup)
+        } else {
+            None
         }
-    }
+    });
     let spent = by_turn(steps).into_iter().find(|spent| spent.turn == *turn);
     let (Some(setup), Some(spent)) = (setup, spent) else {
         return Vec::new();
@@ -153,7 +146,8 @@ pub fn records_of_turn(turn: &TurnId, steps: &[Envelope]) -> Vec<SpendingRecord>
     let attempts = spent.attempts;
     let records = spent.replies.into_iter().map(|reply| {
         let ended = attempts.iter().find(|ended| ended.attempt == reply.attempt);
-        let at = started.get(&reply.attempt).copied().unwrap_or(reply.at);
+        let started = ended.and_then(|ended| ended.started);
+        let at = started.unwrap_or(reply.at);
         let (round, attempt) = (reply.attempt.round, reply.attempt.attempt);
         SpendingRecord {
             at,
@@ -181,6 +175,8 @@ struct SpendingFold {
     /// The calls of the current turn, with their last start and number of starts.
     calls: BTreeMap<ToolCallId, (Arc<ToolCall>, Option<WallTime>, u32)>,
     setup: Option<Arc<Setup>>,
+    /// When the model calls of the current turn that have not ended began.
+    started: BTreeMap<ModelAttempt, WallTime>,
     targets: AttemptTargets,
     turns: Vec<TurnSpending>,
 }
@@ -201,6 +197,7 @@ impl SpendingFold {
                 ..
             } => {
                 self.calls.clear();
+                self.started.clear();
                 self.targets = AttemptTargets::default();
                 self.setup = Some(Arc::clone(setup));
                 self.turns.push(TurnSpending {
@@ -219,15 +216,22 @@ impl SpendingFold {
             }
             Fact::ModelCallStarted {
                 attempt, target, ..
-            } => self.targets.add(*attempt, *target),
+            } => {
+                self.started.insert(*attempt, at);
+                self.targets.add(*attempt, *target);
+            }
             Fact::ModelCallEnded {
                 attempt,
                 first_token,
                 why,
                 ..
             } => {
-                let failed = matches!(why, ModelCallEnd::Failed(_));
-                self.record_attempt(*attempt, failed, *first_token, at);
+                let failure = if let ModelCallEnd::Failed(failure) = why {
+                    Some(failure.kind)
+                } else {
+                    None
+                };
+                self.record_attempt(*attempt, failure, *first_token, at);
             }
             Fact::ReplyReceived {
                 attempt,
@@ -235,7 +239,7 @@ impl SpendingFold {
                 reply,
                 ..
             } => {
-                self.record_attempt(*attempt, false, *first_token, at);
+                self.record_attempt(*attempt, None, *first_token, at);
                 for call in reply.message.calls() {
                     self.calls
                         .insert(call.id.clone(), (Arc::clone(call), None, 0));
@@ -291,18 +295,20 @@ impl SpendingFold {
     fn record_attempt(
         &mut self,
         attempt: ModelAttempt,
-        failed: bool,
+        failure: Option<ModelFailureKind>,
         first_token: Option<Duration>,
         at: WallTime,
     ) {
+        let started = self.started.remove(&attempt);
         if let (Some(turn), Some(setup)) = (self.turns.last_mut(), &self.setup) {
             let target = self.targets.get(attempt);
             turn.attempts.push(AttemptSpending {
                 at,
                 attempt,
-                failed,
+                failure,
                 first_token,
                 model: setup.model_of(target).unwrap_or(&setup.model).clone(),
+                started,
             });
         }
     }

@@ -29,6 +29,7 @@ use crate::perform::Workers;
 use crate::report::TurnReport;
 use crate::state::EngineState;
 use crate::target_watch::TargetWatch;
+use crate::turn_observer::{EndedTurn, ObservedSteps};
 
 /// Drives one turn to its end.
 pub(crate) struct Driver<'o> {
@@ -38,6 +39,7 @@ pub(crate) struct Driver<'o> {
     /// The log of the turn so far, for its report.
     log: Option<TurnLog>,
     observer: &'o mut dyn Observer,
+    observed_steps: ObservedSteps,
     /// Publishes the turn's progress within the process.
     progress: watch::Sender<SessionProgress>,
     reloads: u32,
@@ -83,6 +85,7 @@ impl<'o> Driver<'o> {
             ledger: Ledger::new(&shared, turn.session(), ownership, loaded),
             log: None,
             observer,
+            observed_steps: ObservedSteps::new(shared.turn_observer.is_some()),
             progress: driven_guard.progress.clone(),
             reloads: 0,
             shared,
@@ -98,6 +101,7 @@ impl<'o> Driver<'o> {
     /// Adds the earlier steps of the turn to its report.
     pub(crate) fn report_earlier_steps(&mut self, steps: &[Envelope]) {
         for step in steps {
+            self.observed_steps.push(step);
             for fact in &step.facts {
                 TurnLog::track(&mut self.log, fact, step.now);
             }
@@ -136,6 +140,7 @@ impl<'o> Driver<'o> {
             self.commit_batch(batch).await?;
             if let Some(end) = self.turn.turn().end().cloned() {
                 self.commit_late_events().await;
+                self.notify_turn_observer();
                 return Ok(DriveOutcome::Finished(Box::new(self.finish(end))));
             }
             let can_release = !stay && self.turn.only_waits();
@@ -164,6 +169,17 @@ impl<'o> Driver<'o> {
                 let session = self.turn.session();
                 tracing::warn!(%session, "what came after the end of a turn could not be kept");
             }
+        }
+    }
+
+    fn notify_turn_observer(&mut self) {
+        if let Some(observer) = &self.shared.turn_observer {
+            let session = self.turn.session().clone();
+            observer.turn_ended(EndedTurn {
+                durability: self.shared.journal.durability(&session),
+                session,
+                steps: self.observed_steps.take(),
+            });
         }
     }
 
@@ -241,6 +257,7 @@ impl<'o> Driver<'o> {
                         continue;
                     };
                     self.feed_writer.step(step, self.turn.turn().id());
+                    self.observed_steps.push(step);
                     for fact in &step.facts {
                         TurnLog::track(&mut self.log, fact, step.now);
                         self.observer.on_event(ObserverEvent::Fact {

@@ -37,6 +37,7 @@ use crate::route_table::RouteTable;
 use crate::shutdown::Shutdown;
 use crate::state::{Engine, EngineState};
 use crate::toolboxes;
+use crate::turn_observer::TurnObserver;
 
 /// Builds an [`Engine`].
 #[must_use]
@@ -48,6 +49,7 @@ pub struct EngineBuilder {
     routes: RouteTable,
     sources: Vec<Arc<dyn ToolboxSource>>,
     toolboxes: Vec<RegisteredToolbox>,
+    turn_observer: Option<Arc<dyn TurnObserver>>,
 }
 
 /// The approver that decides before a person does.
@@ -129,6 +131,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets the observer of ended turns and stored spending records.
+    pub fn turn_observer(mut self, observer: Arc<dyn TurnObserver>) -> Self {
+        self.turn_observer = Some(observer);
+        self
+    }
+
     /// Builds the engine.
     #[must_use]
     pub fn build(self) -> Engine {
@@ -140,6 +148,7 @@ impl EngineBuilder {
             routes,
             sources,
             toolboxes,
+            turn_observer,
         } = self;
         let (approver, approver_tool) = match approver {
             None => (None, None),
@@ -176,6 +185,7 @@ impl EngineBuilder {
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
                 toolbox_sources: Arc::new([fixed].into_iter().chain(sources).collect()),
+                turn_observer,
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::default(),
                 write_health: Arc::default(),
@@ -195,6 +205,7 @@ impl Engine {
             routes: RouteTable::default(),
             sources: Vec::new(),
             toolboxes: Vec::new(),
+            turn_observer: None,
         }
     }
 
@@ -225,6 +236,7 @@ impl Engine {
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
                 toolbox_sources: Arc::clone(&shared.toolbox_sources),
+                turn_observer: shared.turn_observer.clone(),
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::clone(&shared.validators),
                 write_health: Arc::default(),

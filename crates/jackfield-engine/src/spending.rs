@@ -27,11 +27,12 @@ impl Engine {
         };
         let engine = self.clone();
         let record = async move {
-            if let Some(log) = engine.spending()
-                && let Err(error) = log.record(&record).await
-            {
+            let Some(log) = engine.spending() else { return };
+            if let Err(error) = log.record(&record).await {
                 let error = chain(&error);
                 tracing::warn!(id = %record.id, %error, "a spending record could not be stored");
+            } else if let Some(observer) = &engine.shared.turn_observer {
+                observer.record_stored(&record);
             }
         };
         self.shared.shutdown.receipts.spawn_on(record, &runtime);

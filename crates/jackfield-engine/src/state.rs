@@ -28,6 +28,7 @@ use crate::route_table::RouteTable;
 use crate::shutdown::Shutdown;
 use crate::subscribers::Subscribers;
 use crate::toolboxes;
+use crate::turn_observer::TurnObserver;
 use crate::validate::Validators;
 use crate::writes::WriteHealth;
 
@@ -64,6 +65,7 @@ pub(crate) struct EngineState {
     pub(crate) delivered: DeliveredCache,
     pub(crate) feeds: Arc<Feeds>,
     pub(crate) toolbox_sources: Arc<Vec<Arc<dyn ToolboxSource>>>,
+    pub(crate) turn_observer: Option<Arc<dyn TurnObserver>>,
     /// Finished turns of ephemeral sessions whose answers are undelivered.
     pub(crate) undelivered: UndeliveredAnswers,
     pub(crate) validators: Arc<Validators>,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jackfield_cli::render::usage::report;
+use jackfield_domain::failure::ModelFailureKind;
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
@@ -43,9 +44,10 @@ fn turn(session: &SessionId) -> TurnSpending {
             AttemptSpending {
                 at: NOON,
                 attempt: FIRST,
-                failed: true,
+                failure: Some(ModelFailureKind::Overloaded),
                 first_token: None,
                 model: record.model.clone(),
+                started: None,
             },
             AttemptSpending {
                 at: NOON,
@@ -53,9 +55,10 @@ fn turn(session: &SessionId) -> TurnSpending {
                     attempt: 2,
                     ..FIRST
                 },
-                failed: false,
+                failure: None,
                 first_token: Some(Duration::from_millis(420)),
                 model: record.model.clone(),
+                started: None,
             },
         ],
         calls: Vec::new(),

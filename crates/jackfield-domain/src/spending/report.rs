@@ -143,8 +143,9 @@ impl SpendingReport {
                 if self.counts(attempt.at) && self.group != SpendingGroup::Reply {
                     let (key, has_session) = self.attempt_key(session, turn, attempt);
                     let row = self.row(key, session, title, has_session);
-                    row.totals.add_attempt(attempt.failed, attempt.first_token);
-                    self.total.add_attempt(attempt.failed, attempt.first_token);
+                    let failed = attempt.failure.is_some();
+                    row.totals.add_attempt(failed, attempt.first_token);
+                    self.total.add_attempt(failed, attempt.first_token);
                 }
             }
             if self.counts(turn.at) {

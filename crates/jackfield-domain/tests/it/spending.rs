@@ -399,6 +399,13 @@ fn the_bill_has_every_reply_and_every_call() {
         (turn.replies.len(), turn.replies[0].price.as_ref()),
         (2, Some(&price()))
     );
+    let attempts: Vec<_> = turn
+        .attempts
+        .iter()
+        .map(|ended| (ended.attempt.round, ended.failure, ended.started))
+        .collect();
+    let began = Some(turn.at);
+    assert_eq!(attempts, [(1, None, began), (2, None, began)]);
     let told: Vec<_> = turn
         .calls
         .iter()

@@ -40,5 +40,6 @@ mod second;
 mod slow_toolbox;
 mod spending;
 mod toolbox_sources;
+mod turn_observers;
 mod vast;
 mod watching;
