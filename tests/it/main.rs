@@ -75,6 +75,7 @@ mod mcp_serve;
 mod mcp_servers;
 mod mcp_sign_in;
 mod mcp_starting;
+mod metrics;
 mod models;
 mod notes;
 mod older;

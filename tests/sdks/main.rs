@@ -22,6 +22,7 @@ mod chat;
 mod cline;
 mod gateway;
 mod messages;
+mod metrics;
 mod passthrough;
 mod recorder;
 mod responses;

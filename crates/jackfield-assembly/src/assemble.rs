@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
+use jackfield_engine::{Engine, EngineBuilder, TurnObserver, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_ports::journal::Journal;
 use jackfield_provider_kit::secret::Secret;
@@ -102,6 +102,13 @@ impl Assembly {
 }
 
 impl Prepared {
+    /// Sets the observer of ended turns and stored spending records.
+    #[must_use]
+    pub fn turn_observer(mut self, observer: Arc<dyn TurnObserver>) -> Self {
+        self.builder = self.builder.turn_observer(observer);
+        self
+    }
+
     /// Builds the engine on this journal.
     #[must_use]
     pub fn with_journal(self, journal: Arc<dyn Journal>) -> Assembly {

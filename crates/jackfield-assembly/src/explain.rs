@@ -178,6 +178,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("serve.limits.write_time", time(serve.write_time)),
         ("serve.log", json!(log)),
         ("serve.log_content", json!(config.serve.log_content)),
+        ("serve.metrics", json!(config.serve.metrics)),
         ("serve.passthrough", json!("auto")),
         ("serve.responses", json!("kept")),
         ("serve.offer", json!("none")),

@@ -41,6 +41,8 @@ pub struct ServeConfig {
     pub log: LogFormat,
     /// Whether bodies are logged, too.
     pub log_content: bool,
+    /// Whether metrics are shown at `/metrics`.
+    pub metrics: bool,
     /// Whether requests are passed through to their provider where nothing speaks for a turn.
     pub passthrough: bool,
     /// Who keeps the responses of the Responses API.
@@ -187,6 +189,7 @@ impl Default for ServeConfig {
             limits: ServeLimits::default(),
             log: LogFormat::default(),
             log_content: false,
+            metrics: false,
             passthrough: true,
             responses: ResponsesSetting::default(),
             offer: ServerTools::None,

@@ -19,7 +19,6 @@ pub trait TurnObserver: Send + Sync {
 
 /// A turn that has ended.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct EndedTurn {
     /// Where its session is. What an ephemeral turn used is stored as spending records, too.
     pub durability: Durability,

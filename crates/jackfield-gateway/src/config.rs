@@ -13,6 +13,7 @@ use jackfield_ports::upstream::Upstream;
 use serde_json::{Map, Value};
 
 use crate::api_keys::ApiKeys;
+use crate::metrics::GatewayMetrics;
 
 /// The values that a gateway is made of, besides its engine.
 #[derive(Clone)]
@@ -39,6 +40,8 @@ pub struct GatewayConfig {
     pub limits: GatewayLimits,
     /// Whether bodies are logged, too.
     pub log_content: bool,
+    /// The metrics, if they are on.
+    pub metrics: Option<Arc<dyn GatewayMetrics>>,
     /// The providers without the key that they need, each with the reason in one sentence.
     pub missing_keys: BTreeMap<Arc<str>, String>,
     /// The server tools that a request to a plain model uses without asking, out of those that its token may use.
@@ -82,6 +85,7 @@ impl GatewayConfig {
             keep_alive: Duration::from_secs(10),
             limits: GatewayLimits::default(),
             log_content: false,
+            metrics: None,
             missing_keys: BTreeMap::new(),
             passthrough: PassthroughConfig::default(),
             offered_tools: ServerTools::None,

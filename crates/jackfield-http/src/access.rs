@@ -1,5 +1,5 @@
-//! The access log: one line per request, written after its response was sent, with the path and the outcome.
-//! It contains no conversation text.
+//! The access log, with one line per request, and the metrics of requests. Both come after the response was sent, with
+//! the path and the outcome, and without conversation text.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -11,9 +11,10 @@ use axum::response::Response;
 use http::{Method, StatusCode};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_gateway::{EndedRequest, GatewayConfig, GatewayMetrics};
 use tracing::field::display;
 
-/// The access log line of a request, until it is written.
+/// The outcome of a request, until it is logged and counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Access(Arc<AccessLine>);
 
@@ -22,24 +23,45 @@ struct AccessLine {
     started: Instant,
     code: OnceLock<&'static str>,
     id: String,
+    is_logged: bool,
     method: Method,
+    metrics: Option<Arc<dyn GatewayMetrics>>,
     path: String,
     /// Whether the request was passed through.
     passthrough: OnceLock<()>,
+    /// The template of the path.
+    route: OnceLock<Box<str>>,
     shown_turn: OnceLock<(Option<SessionId>, TurnId)>,
 }
 
 impl Access {
-    pub(crate) fn new(id: &str, method: &Method, path: &str) -> Self {
-        Self(Arc::new(AccessLine {
-            started: Instant::now(),
-            code: OnceLock::new(),
-            id: id.to_owned(),
-            method: method.clone(),
-            path: path.chars().take(MAX_PATH).collect(),
-            passthrough: OnceLock::new(),
-            shown_turn: OnceLock::new(),
-        }))
+    /// The outcome of a request that begins now; `None` if it is neither logged nor counted.
+    pub(crate) fn new(
+        config: &GatewayConfig,
+        id: &str,
+        method: &Method,
+        path: &str,
+    ) -> Option<Self> {
+        let (is_logged, metrics) = (config.access_log, config.metrics.clone());
+        (is_logged || metrics.is_some()).then(|| {
+            Self(Arc::new(AccessLine {
+                started: Instant::now(),
+                code: OnceLock::new(),
+                id: id.to_owned(),
+                is_logged,
+                method: method.clone(),
+                metrics,
+                path: path.chars().take(MAX_PATH).collect(),
+                passthrough: OnceLock::new(),
+                route: OnceLock::new(),
+                shown_turn: OnceLock::new(),
+            }))
+        })
+    }
+
+    /// Records the template of the path.
+    pub(crate) fn record_route(&self, route: &str) {
+        let _once = self.0.route.set(route.into());
     }
 
     /// Records the turn that the response shows, and its session if the turn is kept.
@@ -57,7 +79,7 @@ impl Access {
         let _first = self.0.code.set(code);
     }
 
-    /// Writes the line: immediately, or with the last chunk of a streamed body.
+    /// Logs and counts: immediately, or with the last chunk of a streamed body.
     fn follow(self, response: Response) -> Response {
         let status = response.status();
         if let Some(RefusalCode(code)) = response.extensions().get() {
@@ -82,18 +104,35 @@ impl Access {
             started: begun,
             code,
             id,
+            is_logged,
             method,
+            metrics,
             path,
             passthrough,
+            route,
             shown_turn,
         } = &*self.0;
+        let took = begun.elapsed();
+        let number = status.map(|status| status.as_u16());
+        if let Some(metrics) = metrics {
+            let code = code.get().copied();
+            metrics.request_ended(&EndedRequest {
+                error: code.or_else(|| (!whole).then_some("client_disconnected")),
+                method: method.as_str(),
+                route: route.get().map_or("", |route| route),
+                status: number,
+                took,
+            });
+        }
+        if !is_logged {
+            return;
+        }
         let shown_turn = shown_turn.get();
         let session = shown_turn
             .and_then(|(session, _)| session.as_ref())
             .map(display);
         let turn = shown_turn.map(|(_, turn)| display(turn));
-        let (code, ms) = (code.get().map(display), millis(begun.elapsed()));
-        let number = status.map(|status| status.as_u16());
+        let (code, ms) = (code.get().map(display), millis(took));
         let broken = (!whole).then_some(true);
         let passthrough = passthrough.get().map(|()| true);
         // One macro arm per level, because the level is part of tracing's static callsite metadata.

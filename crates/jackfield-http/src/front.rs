@@ -1,4 +1,4 @@
-//! Applies to every request on any path: request id, origin check and access log.
+//! Applies to every request on any path: request id, origin check, access log and metrics.
 
 use std::time::Instant;
 
@@ -45,12 +45,12 @@ pub(crate) async fn answer(
     });
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(ledger);
-    let access = gateway.config().access_log.then(|| {
-        let access = Access::new(&id.0, request.method(), request.uri().path());
+    let (method, path) = (request.method(), request.uri().path());
+    let access = Access::new(gateway.config(), &id.0, method, path);
+    if let Some(access) = &access {
         request.extensions_mut().insert(access.clone());
-        access
-    });
-    let is_logged = access.is_some();
+    }
+    let is_logged = gateway.config().access_log;
     let unanswered = UnansweredGuard::new(access);
     let answered = async {
         let response = match check_origin(gateway, request.headers()) {

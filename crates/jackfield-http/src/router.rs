@@ -1,16 +1,19 @@
 //! The routes of the gateway.
 
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{MatchedPath, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use axum::{Extension, Router};
-use http::{Method, Request, StatusCode, Uri};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_gateway::Gateway;
 use jackfield_mcp_server::HttpService;
 
+use crate::access::Access;
+use crate::auth::authenticate;
 use crate::refusal::{HttpRefusal, RefusalForm, json};
 use crate::{
     api, counting, dialects, flow, listing, mcp, mcp_refusal, passthrough, refusal, stored,
@@ -30,6 +33,7 @@ pub(crate) fn with_mcp(gateway: &Gateway, mcp: HttpService) -> Router {
         .route("/ui/{*file}", get(web_page::answer))
         // Claude clients probe for a server before their first request.
         .route("/api/hello", get(hello))
+        .route("/metrics", get(metrics))
         .route("/v1/chat/completions", post(chat))
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(counting::answer))
@@ -53,8 +57,14 @@ pub(crate) fn with_mcp(gateway: &Gateway, mcp: HttpService) -> Router {
         .with_state(gateway.clone())
 }
 
-/// Writes the refusal of a request in the language of its path.
+/// Writes the refusal of a request in the language of its path, and notes the path's template.
 async fn write_refusal(request: Request<Body>, next: Next) -> Response {
+    let extensions = request.extensions();
+    if let (Some(access), Some(path)) =
+        (extensions.get::<Access>(), extensions.get::<MatchedPath>())
+    {
+        access.record_route(path.as_str());
+    }
     let form = RefusalForm::of(&request);
     form.write(next.run(request).await)
 }
@@ -83,6 +93,28 @@ async fn responses(
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
     flow::answer(&gateway, &dialects::RESPONSES, request).await
+}
+
+/// The metrics, for an administrator.
+async fn metrics(
+    State(gateway): State<Gateway>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, HttpRefusal> {
+    let client = authenticate(&gateway, &headers)?;
+    let Some(metrics) = &gateway.config().metrics else {
+        return Err(refusal::no_such_address(&uri));
+    };
+    if !client.admin {
+        let message = "metrics are for tokens with `admin = true`";
+        return Err(ServeError::new(ServeErrorKind::Forbidden, message).into());
+    }
+    let mut response = Response::new(Body::from(metrics.page(gateway.engine())));
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    Ok(response)
 }
 
 async fn hello() -> Response {

@@ -13,9 +13,9 @@ use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::Disconnect;
 use jackfield_gateway::{
-    ApiKeys, AssistantConfig, Gateway, GatewayConfig, GatewayLimits, KeySummary, OpenEndpoint,
-    PassthroughConfig, PassthroughUpstream, Principal, ProviderSummary, ServerDirectory,
-    ServerSummary, ServerSummaryState, ToolSetEntry,
+    ApiKeys, AssistantConfig, Gateway, GatewayConfig, GatewayLimits, GatewayMetrics, KeySummary,
+    OpenEndpoint, PassthroughConfig, PassthroughUpstream, Principal, ProviderSummary,
+    ServerDirectory, ServerSummary, ServerSummaryState, ToolSetEntry,
 };
 
 /// Makes the gateway.
@@ -27,6 +27,7 @@ pub(crate) fn gateway(
     mut assembled: Assembly,
     config: &Config,
     environment: &Environment,
+    metrics: Option<Arc<dyn GatewayMetrics>>,
 ) -> Result<Gateway, ConfigError> {
     let serve = &config.serve;
     // An approver may allow a call even where no person can be asked.
@@ -79,6 +80,7 @@ pub(crate) fn gateway(
         keep_alive: serve.keep_alive,
         limits: limits(&serve.limits),
         log_content: serve.log_content,
+        metrics,
         missing_keys: missing_keys
             .map(|(name, missing)| (name, missing.reason))
             .collect(),

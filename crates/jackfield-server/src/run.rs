@@ -10,9 +10,11 @@ use jackfield_assembly::{
     ServerToolbox, restored_help,
 };
 use jackfield_engine::{
-    DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner, Retention, chain,
+    Clock as _, DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner,
+    Retention, SystemClock, TurnObserver, chain,
 };
-use jackfield_gateway::Gateway;
+use jackfield_gateway::{Gateway, GatewayMetrics};
+use jackfield_telemetry::Metrics;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -67,6 +69,8 @@ pub struct RunningGateway {
     listener: TcpListener,
     pruner: Option<Pruner>,
     servers: Vec<ServerToolbox>,
+    /// Ends with the gateway.
+    tasks: JoinSet<()>,
 }
 
 impl RunningGateway {
@@ -114,6 +118,14 @@ impl RunningGateway {
             let why = unkept.causes.join(": ");
             tracing::warn!(why, help = unkept.help, "nothing is kept");
         }
+        let metrics = config.serve.metrics.then(|| {
+            let version = env!("CARGO_PKG_VERSION");
+            Arc::new(Metrics::new(version, SystemClock::default().now().wall))
+        });
+        let prepared = match &metrics {
+            Some(metrics) => prepared.turn_observer(Arc::clone(metrics) as Arc<dyn TurnObserver>),
+            None => prepared,
+        };
         let assembled = prepared.with_journal(Arc::clone(&journal.journal));
         for (provider, missing) in &assembled.missing_keys {
             // Many providers are configured by default. Only the one of the default model deserves a warning.
@@ -129,7 +141,15 @@ impl RunningGateway {
         };
         let servers = assembled.servers.clone();
         let recovered_turns = config.serve.limits.recovered_turns;
-        let gateway = gateway(assembled, &config, environment)?;
+        let shown = metrics
+            .clone()
+            .map(|metrics| metrics as Arc<dyn GatewayMetrics>);
+        let gateway = gateway(assembled, &config, environment, shown)?;
+        let mut tasks = JoinSet::new();
+        if let Some(metrics) = metrics {
+            let engine = gateway.engine().clone();
+            tasks.spawn(async move { metrics.count_journal(&engine).await });
+        }
         let pruner =
             (!retention.keeps_everything()).then(|| gateway.engine().spawn_pruner(retention));
         let listener = socket.listen(BACKLOG).map_err(cannot)?;
@@ -142,6 +162,7 @@ impl RunningGateway {
             listener,
             pruner,
             servers,
+            tasks,
         })
     }
 
@@ -171,10 +192,11 @@ impl RunningGateway {
             listener,
             pruner,
             servers,
+            tasks,
             ..
         } = self;
         jackfield_http::serve(listener, gateway.clone(), shutdown, at_once).await;
-        drop((keeper, pruner));
+        drop((keeper, pruner, tasks));
         let _late =
             tokio::time::timeout(SHUTDOWN_TIME_LIMIT, gateway.engine().flush_receipts()).await;
         stop(&servers).await;

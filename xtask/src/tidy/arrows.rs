@@ -282,6 +282,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-engine",
             "jackfield-gateway",
             "jackfield-http",
+            "jackfield-telemetry",
         ],
     ),
     (
@@ -291,6 +292,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "jackfield-store-sqlite",
         &["jackfield-domain", "jackfield-ports", "jackfield-record"],
+    ),
+    // The ports are for its tests: they run turns.
+    (
+        "jackfield-telemetry",
+        &[
+            "jackfield-domain",
+            "jackfield-engine",
+            "jackfield-export",
+            "jackfield-gateway",
+            "jackfield-ports",
+        ],
     ),
     (
         "jackfield-testkit",
@@ -356,6 +368,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("jiff", &["jackfield-cli", "jackfield-tools-builtin"]),
     ("jsonschema", &["jackfield-engine"]),
     ("num", &["jackfield-tools-builtin"]),
+    ("prometheus-client", &["jackfield-telemetry"]),
     ("reqwest", &["jackfield-provider-kit"]),
     (
         "rmcp",

@@ -57,6 +57,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         keep_alive: keep_alive, "How long a stream says nothing at most";
         log: form::one_of(&logs), "The form of the log";
         log_content: form::flag(), "Whether what was said is logged, too";
+        metrics: form::flag(), "Whether metrics for Prometheus are at /metrics";
         passthrough: form::one_of(&PASSTHROUGH), "Whether requests go to their provider byte for byte where nothing speaks for a turn";
         responses: form::one_of(&responses), "Who keeps the responses of the Responses API";
         offer: form::of(ValueForm::Tools, tools), "The server tools that a request to a model uses without asking";

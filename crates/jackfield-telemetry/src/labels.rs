@@ -1,0 +1,80 @@
+//! The labels of a series, and a bound on their number.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use jackfield_domain::request::ModelRef;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+
+use crate::names;
+
+/// The labels of a series.
+pub(crate) type Labels = Vec<(&'static str, String)>;
+
+/// Counters by labels.
+pub(crate) type Counters = Family<Labels, Counter>;
+
+/// Histograms by labels.
+pub(crate) type Histograms = Family<Labels, Histogram, Buckets>;
+
+/// The upper bounds of the buckets of a histogram: powers of a factor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buckets {
+    pub(crate) count: u16,
+    pub(crate) factor: f64,
+    pub(crate) first: f64,
+}
+
+impl MetricConstructor<Histogram> for Buckets {
+    fn new_metric(&self) -> Histogram {
+        let Self {
+            count,
+            factor,
+            first,
+        } = *self;
+        Histogram::new(exponential_buckets(first, factor, count))
+    }
+}
+
+/// Values of a label that clients, servers or models choose. After so many values, each new one is [`OTHER`], so that
+/// nobody can raise the number of series without a bound.
+#[derive(Debug, Default)]
+pub(crate) struct BoundedValues(Mutex<HashSet<String>>);
+
+impl BoundedValues {
+    pub(crate) fn bounded(&self, value: &str) -> String {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.contains(value) {
+            return value.to_owned();
+        }
+        if known.len() >= MAX_VALUES || value.len() > MAX_LENGTH {
+            return OTHER.to_owned();
+        }
+        known.insert(value.to_owned());
+        value.to_owned()
+    }
+}
+
+/// The labels of a model.
+#[derive(Debug, Default)]
+pub(crate) struct ModelLabels(BoundedValues);
+
+impl ModelLabels {
+    pub(crate) fn of(&self, model: &ModelRef) -> Labels {
+        vec![
+            (names::PROVIDER, model.provider.to_string()),
+            (names::MODEL, self.0.bounded(&model.model)),
+        ]
+    }
+}
+
+/// Stands for all values over the bound. OpenTelemetry names it so for HTTP methods.
+pub(crate) const OTHER: &str = "_OTHER";
+
+/// The maximum number of values of a label.
+const MAX_VALUES: usize = 500;
+
+/// The maximum length of a value, in bytes.
+const MAX_LENGTH: usize = 200;

@@ -1,0 +1,41 @@
+//! The names of metrics and labels.
+//!
+//! Where OpenTelemetry has a name, it is used in its Prometheus form (semantic conventions for generative AI 0.1.0, MCP
+//! and HTTP, as of 2026-11). All others begin with `jackfield_`.
+
+/// The time of a model call.
+pub(crate) const MODEL_CALL_DURATION: &str = "gen_ai_client_operation_duration";
+/// The time to the first piece of a reply.
+pub(crate) const FIRST_CHUNK: &str = "gen_ai_client_operation_time_to_first_chunk";
+/// The tokens of a model call.
+pub(crate) const TOKEN_USAGE: &str = "gen_ai_client_token_usage";
+/// The time of a tool call.
+pub(crate) const TOOL_DURATION: &str = "gen_ai_execute_tool_duration";
+/// The time of a turn.
+pub(crate) const TURN_DURATION: &str = "gen_ai_invoke_agent_duration";
+/// The time of an HTTP request.
+pub(crate) const REQUEST_DURATION: &str = "http_server_request_duration";
+
+pub(crate) const BUILD: &str = "jackfield_build";
+pub(crate) const LEDGER_COST: &str = "jackfield_ledger_cost";
+pub(crate) const LEDGER_TOKENS: &str = "jackfield_ledger_tokens";
+pub(crate) const OPEN_TURNS: &str = "jackfield_open_turns";
+pub(crate) const RESUMED_TURNS: &str = "jackfield_resumed_turns";
+pub(crate) const TARGET_CHOICES: &str = "jackfield_target_choices";
+pub(crate) const TARGET_OPEN: &str = "jackfield_target_breaker_open";
+pub(crate) const WAITS: &str = "jackfield_waits";
+
+pub(crate) const AGENT: &str = "gen_ai_agent_name";
+pub(crate) const CURRENCY: &str = "currency";
+pub(crate) const END: &str = "end";
+pub(crate) const ERROR: &str = "error_type";
+pub(crate) const KIND: &str = "kind";
+pub(crate) const METHOD: &str = "http_request_method";
+pub(crate) const MODEL: &str = "gen_ai_request_model";
+pub(crate) const OPERATION: &str = "gen_ai_operation_name";
+pub(crate) const PROVIDER: &str = "gen_ai_provider_name";
+pub(crate) const REASON: &str = "reason";
+pub(crate) const ROUTE: &str = "http_route";
+pub(crate) const STATUS: &str = "http_response_status_code";
+pub(crate) const TOKEN_TYPE: &str = "gen_ai_token_type";
+pub(crate) const TOOL: &str = "gen_ai_tool_name";

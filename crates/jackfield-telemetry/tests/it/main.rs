@@ -1,0 +1,4 @@
+//! Integration tests of `jackfield-telemetry`.
+#![expect(clippy::expect_used, reason = "a test that cannot go on should stop")]
+
+mod metrics;
