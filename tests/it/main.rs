@@ -98,6 +98,7 @@ mod spending;
 mod streams;
 mod strict;
 mod switching;
+mod traces;
 mod vendor_turns;
 mod watching;
 mod web_apis;

@@ -5,9 +5,8 @@ use std::io;
 use std::sync::Arc;
 
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{Engine, EngineBuilder, TurnObserver, TurnOptions};
+use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
-use jackfield_ports::journal::Journal;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_store_memory::MemoryJournal;
@@ -27,10 +26,14 @@ use crate::servers::{CommonSettings, ServerToolbox};
 use crate::surroundings::{Environment, read_small};
 use jackfield_engine::near::did_you_mean;
 
+mod collector;
 mod internet;
 mod network;
+mod prepared;
 mod switch;
 mod web_tools;
+
+pub use self::collector::TraceCollector;
 
 /// An engine with the default options of its turns.
 #[derive(Debug)]
@@ -98,40 +101,6 @@ impl Assembly {
             model,
         );
         options
-    }
-}
-
-impl Prepared {
-    /// Sets the observer of ended turns and stored spending records.
-    #[must_use]
-    pub fn turn_observer(mut self, observer: Arc<dyn TurnObserver>) -> Self {
-        self.builder = self.builder.turn_observer(observer);
-        self
-    }
-
-    /// Builds the engine on this journal.
-    #[must_use]
-    pub fn with_journal(self, journal: Arc<dyn Journal>) -> Assembly {
-        let Self {
-            builder,
-            dialects,
-            keys_found,
-            missing_keys,
-            options,
-            providers,
-            servers,
-            upstreams,
-        } = self;
-        Assembly {
-            dialects,
-            engine: builder.journal(journal).build(),
-            keys_found,
-            missing_keys,
-            options,
-            providers,
-            servers,
-            upstreams,
-        }
     }
 }
 

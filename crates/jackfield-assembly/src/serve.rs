@@ -14,6 +14,7 @@ use crate::endpoints::{self, TokenEndpoint};
 use crate::factory::EndpointSettings;
 use crate::place::{ConfigProblem, ValueSource};
 use crate::surroundings::{Environment, read_small};
+use crate::traces::TracesConfig;
 
 /// The gateway's configuration.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -59,6 +60,8 @@ pub struct ServeConfig {
     pub tokens: BTreeMap<Arc<str>, TokenConfig>,
     /// The server tools that a request may use.
     pub tools: ServerTools,
+    /// Where traces of turns are sent.
+    pub traces: TracesConfig,
     /// Whether the provider is asked for a reply without streaming if the client wants it so and no one else can
     /// follow the turn.
     pub whole_replies: bool,
@@ -198,6 +201,7 @@ impl Default for ServeConfig {
             tool_sets: BTreeMap::new(),
             tokens: BTreeMap::new(),
             tools: ServerTools::default(),
+            traces: TracesConfig::default(),
             whole_replies: true,
         }
     }

@@ -58,6 +58,7 @@ pub mod timeline;
 pub mod tool;
 pub mod tool_input;
 pub mod tool_loop;
+pub mod trace;
 pub mod turn;
 pub mod turn_log;
 pub mod usage;

@@ -19,6 +19,7 @@ use crate::settings::Settings;
 use crate::system_prompt::SystemPrompt;
 use crate::target::{AttemptTargets, BreakerSnapshot, Target};
 use crate::tool::{Catalog, ToolChoice};
+use crate::trace::TraceContext;
 use crate::usage::Usage;
 
 /// The configuration of a turn as of its begin. Later configuration changes do not alter it.
@@ -67,17 +68,6 @@ pub struct Setup {
     pub whole: Option<Duration>,
     /// The context window of the first target's model, in tokens, if it is needed and known.
     pub window: Option<u64>,
-}
-
-/// The trace context of a request.
-///
-/// Source: W3C Trace Context, recommendation of 2021-11-23.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct TraceContext {
-    /// The header `traceparent`.
-    pub parent: Arc<str>,
-    /// The header `tracestate`, if there was one.
-    pub state: Option<Arc<str>>,
 }
 
 impl Setup {

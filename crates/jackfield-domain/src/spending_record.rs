@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::price::Price;
 use crate::request::ModelRef;
-use crate::setup::TraceContext;
 use crate::target::Reservation;
 use crate::time::WallTime;
+use crate::trace::TraceContext;
 use crate::usage::Usage;
 
 /// The usage of a model call that belongs to no session of the journal: a request that was passed through, a summary

@@ -86,7 +86,7 @@ impl<'o> Driver<'o> {
             ledger: Ledger::new(&shared, turn.session(), ownership, loaded),
             log: None,
             observer,
-            observed_steps: ObservedSteps::new(shared.turn_observer.is_some()),
+            observed_steps: ObservedSteps::new(!shared.turn_observers.is_empty()),
             progress: driven_guard.progress.clone(),
             reloads: 0,
             shared,
@@ -141,7 +141,7 @@ impl<'o> Driver<'o> {
             self.commit_batch(batch).await?;
             if let Some(end) = self.turn.turn().end().cloned() {
                 self.commit_late_events().await;
-                self.notify_turn_observer();
+                self.notify_turn_observers();
                 return Ok(DriveOutcome::Finished(Box::new(self.finish(end))));
             }
             let can_release = !stay && self.turn.only_waits();
@@ -173,15 +173,20 @@ impl<'o> Driver<'o> {
         }
     }
 
-    fn notify_turn_observer(&mut self) {
-        if let Some(observer) = &self.shared.turn_observer {
-            let session = self.turn.session().clone();
-            observer.turn_ended(EndedTurn {
-                durability: self.shared.journal.durability(&session),
-                session,
-                steps: self.observed_steps.take(),
-            });
+    fn notify_turn_observers(&mut self) {
+        let observers = &self.shared.turn_observers;
+        if observers.is_empty() {
+            return;
         }
+        let session = self.turn.session().clone();
+        let turn = EndedTurn {
+            durability: self.shared.journal.durability(&session),
+            session,
+            steps: self.observed_steps.take(),
+        };
+        observers
+            .iter()
+            .for_each(|observer| observer.turn_ended(&turn));
     }
 
     /// Whether the wake-up instant has passed.

@@ -49,7 +49,7 @@ pub struct EngineBuilder {
     routes: RouteTable,
     sources: Vec<Arc<dyn ToolboxSource>>,
     toolboxes: Vec<RegisteredToolbox>,
-    turn_observer: Option<Arc<dyn TurnObserver>>,
+    turn_observers: Vec<Arc<dyn TurnObserver>>,
 }
 
 /// The approver that decides before a person does.
@@ -131,9 +131,9 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets the observer of ended turns and stored spending records.
+    /// Adds an observer of ended turns and stored spending records.
     pub fn turn_observer(mut self, observer: Arc<dyn TurnObserver>) -> Self {
-        self.turn_observer = Some(observer);
+        self.turn_observers.push(observer);
         self
     }
 
@@ -148,7 +148,7 @@ impl EngineBuilder {
             routes,
             sources,
             toolboxes,
-            turn_observer,
+            turn_observers,
         } = self;
         let (approver, approver_tool) = match approver {
             None => (None, None),
@@ -185,7 +185,7 @@ impl EngineBuilder {
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
                 toolbox_sources: Arc::new([fixed].into_iter().chain(sources).collect()),
-                turn_observer,
+                turn_observers: Arc::new(turn_observers),
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::default(),
                 write_health: Arc::default(),
@@ -205,7 +205,7 @@ impl Engine {
             routes: RouteTable::default(),
             sources: Vec::new(),
             toolboxes: Vec::new(),
-            turn_observer: None,
+            turn_observers: Vec::new(),
         }
     }
 
@@ -236,7 +236,7 @@ impl Engine {
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
                 toolbox_sources: Arc::clone(&shared.toolbox_sources),
-                turn_observer: shared.turn_observer.clone(),
+                turn_observers: Arc::clone(&shared.turn_observers),
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::clone(&shared.validators),
                 write_health: Arc::default(),

@@ -15,6 +15,7 @@ use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{ToolChoice, ToolDefinition, ToolOrigin, UnknownPolicy};
+use jackfield_domain::trace::TraceContext;
 
 /// The options of a turn: everything except its opening.
 #[derive(Clone, Debug)]
@@ -64,6 +65,8 @@ pub struct TurnOptions {
     pub system: SystemPrompt,
     /// Whether rounds after the first may use tools.
     pub tools_after_first_round: bool,
+    /// The trace context of the client's request, which is recorded.
+    pub trace: Option<Arc<TraceContext>>,
     /// What to do with calls whose outcome is unknown.
     pub when_unknown: UnknownPolicy,
     /// Exceptions to `when_unknown` for single tools; the last matching rule wins.
@@ -100,6 +103,7 @@ impl TurnOptions {
             strict: None,
             system: SystemPrompt::default(),
             tools_after_first_round: true,
+            trace: None,
             when_unknown: UnknownPolicy::Report,
             unknown_rules: Vec::new(),
             whole_reply_limit: None,

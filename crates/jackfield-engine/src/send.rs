@@ -442,7 +442,7 @@ fn setup(options: TurnOptions, offered: ToolOffer, targets: Option<TurnTargets>)
         fallbacks,
         first_byte: first.first_byte,
         route: options.route,
-        trace: None,
+        trace: options.trace,
         window: first.window,
     })
 }

@@ -31,7 +31,9 @@ impl Engine {
             if let Err(error) = log.record(&record).await {
                 let error = chain(&error);
                 tracing::warn!(id = %record.id, %error, "a spending record could not be stored");
-            } else if let Some(observer) = &engine.shared.turn_observer {
+                return;
+            }
+            for observer in engine.shared.turn_observers.iter() {
                 observer.record_stored(&record);
             }
         };

@@ -65,7 +65,7 @@ pub(crate) struct EngineState {
     pub(crate) delivered: DeliveredCache,
     pub(crate) feeds: Arc<Feeds>,
     pub(crate) toolbox_sources: Arc<Vec<Arc<dyn ToolboxSource>>>,
-    pub(crate) turn_observer: Option<Arc<dyn TurnObserver>>,
+    pub(crate) turn_observers: Arc<Vec<Arc<dyn TurnObserver>>>,
     /// Finished turns of ephemeral sessions whose answers are undelivered.
     pub(crate) undelivered: UndeliveredAnswers,
     pub(crate) validators: Arc<Validators>,

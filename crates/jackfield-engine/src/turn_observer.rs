@@ -11,7 +11,7 @@ use crate::options::Durability;
 /// The methods are called between two steps of a turn: they must not block, and not take long.
 pub trait TurnObserver: Send + Sync {
     /// A turn has ended.
-    fn turn_ended(&self, turn: EndedTurn);
+    fn turn_ended(&self, turn: &EndedTurn);
 
     /// A spending record was stored.
     fn record_stored(&self, record: &SpendingRecord);

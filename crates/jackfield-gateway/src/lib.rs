@@ -42,6 +42,7 @@ mod question_feed;
 mod routes;
 mod stored_response;
 pub mod tools;
+mod trace;
 mod write_probe;
 
 pub use self::api_keys::{ApiKeys, OpenEndpoint, Principal};
@@ -65,3 +66,4 @@ pub use self::passthrough::{
 };
 pub use self::previous::not_found;
 pub use self::stored_response::StoredResponse;
+pub use self::trace::trace_context;

@@ -13,6 +13,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::ToolChoice;
+use jackfield_domain::trace::TraceContext;
 use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
 
 use crate::api_keys::Principal;
@@ -123,6 +124,10 @@ impl ParsedRequest {
         if has_all_tools {
             check_choice(&incoming)?;
         }
+        let mut options = options(gateway, &requested, &incoming, used, strict, is_durable);
+        options.trace = header("traceparent")
+            .and_then(|parent| TraceContext::parse(&parent, header("tracestate").as_deref()))
+            .map(Arc::new);
         let about = ReplyInfo {
             created: now(),
             dialect: gateway
@@ -143,7 +148,7 @@ impl ParsedRequest {
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
             is_durable,
             key,
-            options: options(gateway, &requested, &incoming, used, strict, is_durable),
+            options,
             principal: client.principal_for(incoming.settings.end_user.as_deref()),
             session,
             shows_tools: config.show_tools && dialect.shows_server_tools(),

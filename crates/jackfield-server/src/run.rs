@@ -7,17 +7,18 @@ use std::time::Duration;
 
 use jackfield_assembly::{
     Condition, Config, ConfigError, Damage, Environment, JournalOpenError, OpenJournal, Registry,
-    ServerToolbox, restored_help,
+    ServerToolbox, TraceCollector, restored_help,
 };
 use jackfield_engine::{
     Clock as _, DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner,
     Retention, SystemClock, TurnObserver, chain,
 };
 use jackfield_gateway::{Gateway, GatewayMetrics};
-use jackfield_telemetry::Metrics;
+use jackfield_telemetry::{Metrics, TraceExporter, TraceSettings, Traces};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::task::JoinSet;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::gateway::gateway;
 
@@ -71,6 +72,8 @@ pub struct RunningGateway {
     servers: Vec<ServerToolbox>,
     /// Ends with the gateway.
     tasks: JoinSet<()>,
+    /// Stops the exporter of traces, which then sends what is left, and its task.
+    traces: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
 impl RunningGateway {
@@ -94,6 +97,7 @@ impl RunningGateway {
             .clone()
             .redact_host_details()
             .prepare(&config, environment)?;
+        let collector = config.trace_collector(environment)?;
         let cannot = |source| RunError::CannotListen {
             address: bind,
             source,
@@ -122,10 +126,20 @@ impl RunningGateway {
             let version = env!("CARGO_PKG_VERSION");
             Arc::new(Metrics::new(version, SystemClock::default().now().wall))
         });
-        let prepared = match &metrics {
+        let mut prepared = match &metrics {
             Some(metrics) => prepared.turn_observer(Arc::clone(metrics) as Arc<dyn TurnObserver>),
             None => prepared,
         };
+        let mut traces = None;
+        if let Some(collector) = collector {
+            let (observer, exporter) = traces_to(collector);
+            prepared = prepared.turn_observer(Arc::new(observer));
+            let (stop, stopped) = oneshot::channel();
+            let export = exporter.run(async {
+                let _dropped = stopped.await;
+            });
+            traces = Some((stop, tokio::spawn(export)));
+        }
         let assembled = prepared.with_journal(Arc::clone(&journal.journal));
         for (provider, missing) in &assembled.missing_keys {
             // Many providers are configured by default. Only the one of the default model deserves a warning.
@@ -163,6 +177,7 @@ impl RunningGateway {
             pruner,
             servers,
             tasks,
+            traces,
         })
     }
 
@@ -193,16 +208,39 @@ impl RunningGateway {
             pruner,
             servers,
             tasks,
+            traces,
             ..
         } = self;
         jackfield_http::serve(listener, gateway.clone(), shutdown, at_once).await;
         drop((keeper, pruner, tasks));
         let _late =
             tokio::time::timeout(SHUTDOWN_TIME_LIMIT, gateway.engine().flush_receipts()).await;
+        if let Some((stop, exporter)) = traces {
+            drop(stop);
+            let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, exporter).await;
+        }
         stop(&servers).await;
         let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, journal.close()).await;
         tracing::info!("ended");
     }
+}
+
+/// An observer that makes spans of turns, and the exporter that sends them.
+fn traces_to(collector: TraceCollector) -> (Traces, TraceExporter) {
+    let TraceCollector {
+        endpoint,
+        headers,
+        service,
+        transport,
+        ..
+    } = collector;
+    let settings = TraceSettings {
+        endpoint,
+        headers,
+        service: service.to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    Traces::new(settings, transport)
 }
 
 /// A socket bound to this address, which refuses connections.

@@ -68,7 +68,7 @@ impl Metrics {
 }
 
 impl TurnObserver for Metrics {
-    fn turn_ended(&self, turn: EndedTurn) {
+    fn turn_ended(&self, turn: &EndedTurn) {
         self.turns.record(&turn.steps);
         // What an ephemeral turn used comes as records.
         if turn.durability == Durability::Durable {

@@ -39,3 +39,35 @@ pub(crate) const ROUTE: &str = "http_route";
 pub(crate) const STATUS: &str = "http_response_status_code";
 pub(crate) const TOKEN_TYPE: &str = "gen_ai_token_type";
 pub(crate) const TOOL: &str = "gen_ai_tool_name";
+
+/// The names of spans and of their attributes.
+pub(crate) mod span {
+    pub(crate) const CHAT: &str = "chat";
+    pub(crate) const EXECUTE_TOOL: &str = "execute_tool";
+    pub(crate) const INVOKE_AGENT: &str = "invoke_agent";
+
+    pub(crate) const AGENT: &str = "gen_ai.agent.name";
+    pub(crate) const CACHE_READ_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
+    pub(crate) const CACHE_WRITE_TOKENS: &str = "gen_ai.usage.cache_creation.input_tokens";
+    pub(crate) const CONVERSATION: &str = "gen_ai.conversation.id";
+    pub(crate) const ERROR: &str = "error.type";
+    pub(crate) const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
+    pub(crate) const FIRST_CHUNK: &str = "gen_ai.response.time_to_first_chunk";
+    pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
+    pub(crate) const MODEL: &str = "gen_ai.request.model";
+    pub(crate) const OPERATION: &str = "gen_ai.operation.name";
+    pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+    pub(crate) const PROVIDER: &str = "gen_ai.provider.name";
+    pub(crate) const TOOL: &str = "gen_ai.tool.name";
+    pub(crate) const TOOL_CALL: &str = "gen_ai.tool.call.id";
+
+    pub(crate) const ATTEMPT: &str = "jackfield.attempt";
+    pub(crate) const END: &str = "jackfield.end";
+    pub(crate) const RESUMED: &str = "jackfield.resumed";
+    pub(crate) const ROUND: &str = "jackfield.round";
+    pub(crate) const TARGET_REASON: &str = "jackfield.target.reason";
+    pub(crate) const TURN: &str = "jackfield.turn.id";
+
+    pub(crate) const SERVICE: &str = "service.name";
+    pub(crate) const VERSION: &str = "service.version";
+}

@@ -131,15 +131,7 @@ impl TurnFigures {
         // Names that the model made up are of no tool.
         let Some(origin) = &call.origin else { return };
         let name = format!("{}/{}", origin.toolbox, origin.tool);
-        let error = match call.end {
-            CallEnd::Ran | CallEnd::ByClient | CallEnd::Cached if call.is_error => "tool_error",
-            CallEnd::Ran | CallEnd::ByClient | CallEnd::Cached => "",
-            CallEnd::Cancelled => "cancelled",
-            CallEnd::ClientExpired => "client_expired",
-            CallEnd::Denied => "denied",
-            CallEnd::NotRun => "not_run",
-            CallEnd::Reported => "unknown_outcome",
-        };
+        let error = call_error(call.end, call.is_error);
         let labels = vec![
             (names::TOOL, self.tools.bounded(&name)),
             (names::ERROR, error.to_owned()),
@@ -211,8 +203,21 @@ impl TurnFigures {
     }
 }
 
+/// Why a tool call has no good outcome; empty if it has one.
+pub(crate) const fn call_error(end: CallEnd, is_error: bool) -> &'static str {
+    match end {
+        CallEnd::Ran | CallEnd::ByClient | CallEnd::Cached if is_error => "tool_error",
+        CallEnd::Ran | CallEnd::ByClient | CallEnd::Cached => "",
+        CallEnd::Cancelled => "cancelled",
+        CallEnd::ClientExpired => "client_expired",
+        CallEnd::Denied => "denied",
+        CallEnd::NotRun => "not_run",
+        CallEnd::Reported => "unknown_outcome",
+    }
+}
+
 /// How a turn ended, in one word.
-const fn turn_end(end: &TurnEnd) -> &'static str {
+pub(crate) const fn turn_end(end: &TurnEnd) -> &'static str {
     match end {
         TurnEnd::Answered(_) => "answered",
         TurnEnd::Cancelled(_) => "cancelled",

@@ -302,6 +302,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-export",
             "jackfield-gateway",
             "jackfield-ports",
+            "jackfield-provider-kit",
         ],
     ),
     (
@@ -368,6 +369,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("jiff", &["jackfield-cli", "jackfield-tools-builtin"]),
     ("jsonschema", &["jackfield-engine"]),
     ("num", &["jackfield-tools-builtin"]),
+    (
+        "opentelemetry-proto",
+        &["jackfield-telemetry", "jackfield-tests"],
+    ),
     ("prometheus-client", &["jackfield-telemetry"]),
     ("reqwest", &["jackfield-provider-kit"]),
     (

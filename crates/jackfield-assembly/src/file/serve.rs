@@ -19,6 +19,7 @@ use crate::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, SOURCES, ServeConfig,
     ServeLimits, TokenConfig, TokenSource,
 };
+use crate::traces::{TracesConfig, address as address_of_collector};
 use crate::values::{at_least_one, duration, filled, listen_address, one_of, text, texts};
 
 /// Reads `[serve]`.
@@ -69,6 +70,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     limits(&mut serve.limits, section.section("limits"));
     tool_sets::read(&mut serve.tool_sets, section.section("mcp"));
     tokens(serve, section.section("tokens"));
+    traces(&mut serve.traces, section.section("traces"));
     section.finish();
 }
 
@@ -88,6 +90,29 @@ fn limits(limits: &mut ServeLimits, mut section: Section<'_>) {
         tools: number(), "How many tools a request brings";
         whole_reply: form::duration("10m"), "How long a reply may take that is asked for in one piece";
         write_time: form::duration("1m"), "How long a client may take nothing of an answer that is there";
+    }
+    section.finish();
+}
+
+/// Reads `[serve.traces]`.
+fn traces(traces: &mut TracesConfig, mut section: Section<'_>) {
+    let collector = |value: &DeValue<'_>| {
+        let base = filled(value)?;
+        address_of_collector(&base).map(|_| base)
+    };
+    form::keys! { let section;
+        endpoint: form::of(ValueForm::Text("http://127.0.0.1:4318"), collector), "The collector to which traces of turns are sent, by OTLP over HTTP";
+        headers_env: form::filled("OTEL_EXPORTER_OTLP_HEADERS"), "The environment variable with the headers of each request, as name=value,name=value";
+        service: form::filled("jackfield"), "The name of this service in traces";
+    }
+    if let Some((endpoint, _)) = endpoint {
+        traces.endpoint = Some(endpoint);
+    }
+    if headers_env.is_some() {
+        traces.headers_env = headers_env;
+    }
+    if let Some((service, _)) = service {
+        traces.service = Some(service);
     }
     section.finish();
 }

@@ -34,8 +34,8 @@ impl Seen {
 }
 
 impl TurnObserver for Seen {
-    fn turn_ended(&self, turn: EndedTurn) {
-        self.turns.lock().expect("no panic").push(turn);
+    fn turn_ended(&self, turn: &EndedTurn) {
+        self.turns.lock().expect("no panic").push(turn.clone());
     }
 
     fn record_stored(&self, record: &SpendingRecord) {

@@ -6,7 +6,6 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use http::{HeaderMap, StatusCode};
 use jackfield_domain::estimate;
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::setup::TraceContext;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
@@ -15,6 +14,7 @@ use jackfield_engine::Engine;
 use super::ReceivedRequest;
 use crate::gateway::Gateway;
 use crate::ids;
+use crate::trace::trace_context;
 
 /// A spending record in the making. It is stored when it is dropped.
 pub(super) struct SpendingDraft {
@@ -53,7 +53,7 @@ impl SpendingDraft {
                 settled: Vec::new(),
                 status: None,
                 took: std::time::Duration::ZERO,
-                trace: trace(&request.headers),
+                trace: trace_context(&request.headers),
                 usage: Usage::default(),
             },
             reply_bytes: 0,
@@ -107,34 +107,8 @@ fn endpoint(path: &str) -> Arc<str> {
     path.get(..end).unwrap_or_default().into()
 }
 
-/// The client's trace context, if it has the form of one (W3C Trace Context, 2021-11-23).
-fn trace(headers: &HeaderMap) -> Option<Arc<TraceContext>> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let parent = text("traceparent").filter(|parent| is_traceparent(parent))?;
-    let state = text("tracestate").filter(|state| state.len() <= MAX_TRACE_STATE);
-    Some(Arc::new(TraceContext {
-        parent: parent.into(),
-        state: state.map(Into::into),
-    }))
-}
-
-/// Whether a text is version, trace id, parent id and flags. A later version may have more.
-fn is_traceparent(text: &str) -> bool {
-    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let mut parts = text.split('-');
-    let lengths = [2, 32, 16, 2];
-    let has_form = lengths.into_iter().all(|length| {
-        let part = parts.next().unwrap_or_default();
-        part.len() == length && part.bytes().all(is_hex)
-    });
-    let is_whole = parts.next().is_none() || !text.starts_with("00");
-    has_form && is_whole && !text.starts_with("ff") && text.len() <= MAX_TRACE_STATE
-}
-
 /// The maximum length of a recorded endpoint, in bytes.
 const MAX_ENDPOINT: usize = 200;
-/// The maximum length of a recorded trace state, in bytes: at least this much has to be passed on.
-const MAX_TRACE_STATE: usize = 512;
 
 /// The endpoints whose usage is estimated if the provider reports none.
 const GENERATING: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
@@ -142,39 +116,6 @@ const GENERATING: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/resp
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-
-    #[test]
-    fn the_clients_trace_is_recorded_if_it_has_the_form_of_one() {
-        let traced = |parent: &str, state: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert("traceparent", parent.parse().unwrap());
-            headers.insert("tracestate", state.parse().unwrap());
-            trace(&headers)
-        };
-        let found = traced(PARENT, "a=b").unwrap();
-        assert_eq!(
-            (&*found.parent, found.state.as_deref()),
-            (PARENT, Some("a=b"))
-        );
-        let long = "a".repeat(MAX_TRACE_STATE + 1);
-        assert_eq!(traced(PARENT, &long).unwrap().state, None);
-        let later = PARENT.replacen("00", "01", 1) + "-more";
-        assert!(traced(&later, "").is_some());
-        for parent in [
-            "",
-            "00",
-            &PARENT.replacen("00", "ff", 1),
-            &PARENT.to_uppercase(),
-            &format!("{PARENT}-more"),
-            &format!("{later}{}", "-more".repeat(200)),
-            &PARENT[..PARENT.len() - 1],
-        ] {
-            assert!(traced(parent, "").is_none(), "{parent}");
-        }
-        assert!(trace(&HeaderMap::new()).is_none());
-    }
 
     #[test]
     fn a_recorded_endpoint_is_bounded() {

@@ -19,8 +19,7 @@ use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{
     ClientResultsOptions, Disconnect, Engine, EngineError, SecondMessage, SendMessage, TurnOptions,
 };
-use jackfield_gateway::Gateway;
-use jackfield_gateway::Principal;
+use jackfield_gateway::{Gateway, Principal, trace_context};
 use tokio::time::timeout;
 
 use super::answer::{AnswerOptions, replay_turn};
@@ -65,6 +64,7 @@ pub(crate) async fn post(
     let principal = owner::principal(&own.client, user.as_deref());
     let opening = Opening::UserMessage(Arc::new(request.take_message()?));
     let mut options = options(&gateway, &own.client, request, mode).await?;
+    options.trace = trace_context(&headers);
     let engine = gateway.engine();
     // Of two concurrent requests with one key, the second finds the turn of the first.
     let key_lock = match &key {

@@ -13,10 +13,11 @@ use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
-use jackfield_domain::setup::{Opening, Setup, TraceContext, Transcript};
+use jackfield_domain::setup::{Opening, Setup, Transcript};
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::target::Target;
 use jackfield_domain::tool::{Catalog, ToolChoice};
+use jackfield_domain::trace::TraceContext;
 
 use super::message::MessageForm;
 use super::stored::{Invalid, Stored};

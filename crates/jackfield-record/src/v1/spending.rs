@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use jackfield_domain::price::Price;
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::setup::TraceContext;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::target::Reservation;
 use jackfield_domain::time::WallTime;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 
 stored_struct! { SpendingRecord as SpendingRecordForm {

@@ -2,3 +2,4 @@
 #![expect(clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 mod metrics;
+mod traces;

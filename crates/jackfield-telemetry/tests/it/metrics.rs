@@ -175,7 +175,7 @@ async fn a_turn_that_is_reported_after_the_journal_was_read_counts_once() {
     let counted = metrics.page(&engine);
     let session = SessionId::parse("one").expect("a valid id");
     let steps = engine.load(&session).await.expect("a session").steps;
-    metrics.turn_ended(EndedTurn {
+    metrics.turn_ended(&EndedTurn {
         durability: Durability::Durable,
         session,
         steps,

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use jackfield_domain::ids::ModelAttempt;
-use jackfield_domain::setup::TraceContext;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::target::{BreakerSnapshot, Reservation, Target, TargetChoice, TargetReason};
+use jackfield_domain::trace::TraceContext;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

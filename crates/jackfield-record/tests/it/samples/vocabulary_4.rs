@@ -12,10 +12,10 @@ use jackfield_domain::ids::{ModelAttempt, SessionId};
 use jackfield_domain::price::Money;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::PassedHeader;
-use jackfield_domain::setup::TraceContext;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::target::{BreakerSnapshot, Reservation, Target, TargetChoice, TargetReason};
 use jackfield_domain::time::WallTime;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::{JobHandle, Question, Wait, WaitKind};
 use serde_json::json;
 

@@ -1,0 +1,288 @@
+//! The trace of a turn, by its facts: a span for the turn, and one for each model call, tool call, wait and pause in it.
+//!
+//! The ids of spans follow from the turn, so that each process gives a span the same id.
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::{Envelope, Fact, ModelCallEnd, TurnEnd};
+use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::setup::Setup;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::timeline::{CallSpanEnd, ModelSpan, ModelSpanEnd, SpanKind, Timeline};
+use jackfield_domain::trace::TraceParent;
+use jackfield_export::values;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind as OtlpKind};
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use opentelemetry_proto::tonic::trace::v1::{Span, Status};
+
+use crate::names::span as names;
+use crate::turns::{call_error, turn_end};
+
+/// The spans of a turn that has ended; none if the caller does not record its trace.
+pub(crate) fn of_turn(session: &SessionId, steps: &[Envelope]) -> Vec<Span> {
+    let Some(turn) = TurnTrace::of(session, steps) else {
+        return Vec::new();
+    };
+    let Some(timeline) = Timeline::of_turn(turn.turn, steps) else {
+        return Vec::new();
+    };
+    let mut spans = vec![turn.root()];
+    // What the end of a process cut off.
+    let mut lost = Vec::new();
+    for (nth, span) in timeline.spans.iter().enumerate() {
+        let id = turn.span_id(&nth.to_string());
+        let mut made = Span {
+            end_time_unix_nano: nanos(span.ended.unwrap_or(turn.ended)),
+            parent_span_id: turn.span_id("").to_vec(),
+            span_id: id.to_vec(),
+            start_time_unix_nano: nanos(span.began),
+            trace_id: turn.trace.to_vec(),
+            trace_state: turn.state.to_owned(),
+            kind: OtlpKind::Internal.into(),
+            ..Span::default()
+        };
+        match &span.kind {
+            SpanKind::Away => {
+                "away".clone_into(&mut made.name);
+                let links = lost.drain(..).map(|span_id| Link {
+                    span_id,
+                    trace_id: turn.trace.to_vec(),
+                    ..Link::default()
+                });
+                made.links = links.collect();
+            }
+            SpanKind::Backoff => "backoff".clone_into(&mut made.name),
+            SpanKind::Compaction { succeeded } => {
+                "compact".clone_into(&mut made.name);
+                if !succeeded {
+                    fail(&mut made, "compaction_failed");
+                }
+            }
+            SpanKind::Model(model) => {
+                describe_model(&mut made, model);
+                if model.end == Some(ModelSpanEnd::Failed(ModelCallEnd::Lost)) {
+                    lost.push(id.to_vec());
+                }
+            }
+            SpanKind::Call(call) => {
+                made.name = format!("{} {}", names::EXECUTE_TOOL, call.name);
+                let attempt = i64::from(call.attempt);
+                made.attributes = vec![
+                    text(names::OPERATION, names::EXECUTE_TOOL),
+                    text(names::TOOL, &*call.name),
+                    text(names::TOOL_CALL, call.call.as_str()),
+                    number(names::ATTEMPT, attempt),
+                ];
+                match &call.end {
+                    Some(CallSpanEnd::Closed { end, is_error }) => {
+                        fail(&mut made, call_error(*end, *is_error));
+                    }
+                    Some(CallSpanEnd::Lost { .. }) => {
+                        lost.push(id.to_vec());
+                        fail(&mut made, "lost");
+                    }
+                    None => {}
+                }
+            }
+            SpanKind::Wait(wait) => {
+                let kind = values::wait_kind(&wait.kind);
+                made.name = format!("wait {kind}");
+                made.attributes = vec![text(names::TOOL_CALL, wait.call.as_str())];
+                if let Some(end) = wait.end {
+                    let end = values::wait_end(end);
+                    made.attributes.push(text(names::END, end));
+                }
+            }
+        }
+        spans.push(made);
+    }
+    spans
+}
+
+/// The turn, as the root of its spans.
+struct TurnTrace<'s> {
+    began: WallTime,
+    end: Option<&'s TurnEnd>,
+    ended: WallTime,
+    /// The span of the caller; empty if it sent none.
+    parent: Vec<u8>,
+    resumed: u32,
+    session: &'s SessionId,
+    setup: &'s Setup,
+    state: &'s str,
+    trace: [u8; 16],
+    turn: &'s TurnId,
+}
+
+impl<'s> TurnTrace<'s> {
+    fn of(session: &'s SessionId, steps: &'s [Envelope]) -> Option<Self> {
+        let mut found: Option<Self> = None;
+        let facts = steps
+            .iter()
+            .flat_map(|step| step.facts.iter().map(|fact| (fact, step.now.wall)));
+        for (fact, at) in facts {
+            match (fact, &mut found) {
+                (Fact::TurnOpened { setup, turn, .. }, _) => {
+                    let context = setup.trace.as_deref();
+                    let parent = context.and_then(|context| TraceParent::parse(&context.parent));
+                    if parent.is_some_and(|parent| !parent.is_sampled) {
+                        return None;
+                    }
+                    let state = context.and_then(|context| context.state.as_deref());
+                    found = Some(Self {
+                        began: at,
+                        end: None,
+                        ended: at,
+                        parent: parent.map_or_else(Vec::new, |parent| parent.span.to_vec()),
+                        resumed: 0,
+                        session,
+                        setup,
+                        state: state.unwrap_or_default(),
+                        trace: parent.map_or_else(|| bytes(turn, "trace"), |parent| parent.trace),
+                        turn,
+                    });
+                }
+                (Fact::TurnResumed { nth, .. }, Some(turn)) => turn.resumed = *nth,
+                (Fact::TurnEnded { end, .. }, Some(turn)) => {
+                    (turn.end, turn.ended) = (Some(end), at);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The id of a span in it; that of the turn has no name.
+    fn span_id(&self, name: &str) -> [u8; 8] {
+        bytes(self.turn, name)
+    }
+
+    fn root(&self) -> Span {
+        let agent = self.setup.assistant.as_deref();
+        let name = match agent {
+            Some(agent) => format!("{} {agent}", names::INVOKE_AGENT),
+            None => names::INVOKE_AGENT.to_owned(),
+        };
+        let mut root = Span {
+            attributes: vec![
+                text(names::OPERATION, names::INVOKE_AGENT),
+                text(names::CONVERSATION, self.session.as_str()),
+                text(names::TURN, self.turn.as_str()),
+                number(names::RESUMED, i64::from(self.resumed)),
+            ],
+            end_time_unix_nano: nanos(self.ended),
+            kind: OtlpKind::Server.into(),
+            name,
+            parent_span_id: self.parent.clone(),
+            span_id: self.span_id("").to_vec(),
+            start_time_unix_nano: nanos(self.began),
+            trace_id: self.trace.to_vec(),
+            trace_state: self.state.to_owned(),
+            ..Span::default()
+        };
+        if let Some(agent) = agent {
+            root.attributes.push(text(names::AGENT, agent));
+        }
+        if let Some(end) = self.end {
+            root.attributes.push(text(names::END, turn_end(end)));
+            if let TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) = end {
+                fail(&mut root, values::failure_kind(failure.kind));
+            }
+        }
+        root
+    }
+}
+
+fn describe_model(made: &mut Span, model: &ModelSpan) {
+    made.name = format!("{} {}", names::CHAT, model.model.model);
+    made.kind = OtlpKind::Client.into();
+    made.attributes = vec![
+        text(names::OPERATION, names::CHAT),
+        text(names::PROVIDER, &*model.model.provider),
+        text(names::MODEL, &*model.model.model),
+        number(names::ROUND, i64::from(model.attempt.round)),
+        number(names::ATTEMPT, i64::from(model.attempt.attempt)),
+    ];
+    if let Some(usage) = model.usage {
+        let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+        made.attributes.extend([
+            number(names::INPUT_TOKENS, count(usage.input)),
+            number(names::OUTPUT_TOKENS, count(usage.output)),
+            number(names::CACHE_READ_TOKENS, count(usage.cache_read)),
+            number(names::CACHE_WRITE_TOKENS, count(usage.cache_write)),
+        ]);
+    }
+    if let Some(first) = model.first_token {
+        let value = any_value::Value::DoubleValue(first.as_secs_f64());
+        made.attributes.push(attribute(names::FIRST_CHUNK, value));
+    }
+    if let Some(reason) = model.reason {
+        let reason = values::target_reason(reason);
+        made.attributes.push(text(names::TARGET_REASON, reason));
+    }
+    match &model.end {
+        Some(ModelSpanEnd::Failed(end)) => {
+            let kind = match end {
+                ModelCallEnd::Failed(failure) => values::failure_kind(failure.kind),
+                ModelCallEnd::Cancelled | ModelCallEnd::Lost => values::model_call_end(end),
+            };
+            fail(made, kind);
+        }
+        Some(ModelSpanEnd::Replied(reason)) => {
+            let reason = any_value::Value::StringValue(values::finish(reason).to_owned());
+            let reasons = ArrayValue {
+                values: vec![AnyValue {
+                    value: Some(reason),
+                }],
+            };
+            let value = any_value::Value::ArrayValue(reasons);
+            made.attributes
+                .push(attribute(names::FINISH_REASONS, value));
+        }
+        None => {}
+    }
+}
+
+/// Marks a span as failed, unless the kind of failure is empty. Messages of failures may quote a conversation: they are
+/// left out.
+fn fail(span: &mut Span, kind: &str) {
+    if !kind.is_empty() {
+        span.attributes.push(text(names::ERROR, kind));
+        span.status = Some(Status {
+            code: StatusCode::Error.into(),
+            message: String::new(),
+        });
+    }
+}
+
+/// Bytes that follow from a turn and a name.
+fn bytes<const N: usize>(turn: &TurnId, name: &str) -> [u8; N] {
+    let digest = Digest::of_parts([turn.as_str(), name]);
+    let mut bytes = [0; N];
+    for (byte, of) in bytes.iter_mut().zip(digest.as_bytes()) {
+        *byte = *of;
+    }
+    bytes
+}
+
+fn nanos(at: WallTime) -> u64 {
+    u64::try_from(at.as_millis())
+        .unwrap_or_default()
+        .saturating_mul(1_000_000)
+}
+
+fn text(key: &str, value: impl Into<String>) -> KeyValue {
+    attribute(key, any_value::Value::StringValue(value.into()))
+}
+
+fn number(key: &str, value: i64) -> KeyValue {
+    attribute(key, any_value::Value::IntValue(value))
+}
+
+pub(crate) fn attribute(key: &str, value: any_value::Value) -> KeyValue {
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(AnyValue { value: Some(value) }),
+        ..KeyValue::default()
+    }
+}

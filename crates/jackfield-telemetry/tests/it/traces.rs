@@ -1,0 +1,278 @@
+//! Traces of turns at a collector that decodes the protobuf.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderMap;
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::message::Message;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::setup::Opening;
+use jackfield_domain::trace::TraceContext;
+use jackfield_engine::{Engine, ResumeSession, SendMessage, TurnObserver, TurnOptions};
+use jackfield_ports::journal::Journal;
+use jackfield_provider_kit::transport::{Transport, TransportSettings};
+use jackfield_store_memory::MemoryJournal;
+use jackfield_telemetry::{TraceSettings, Traces};
+use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
+use jackfield_testkit::server::{Gate, RecordedRequest, RefusingPort, Response, TestServer};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message as _;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+/// An exporter that runs, and what stops it.
+struct Exporting {
+    observer: Arc<dyn TurnObserver>,
+    running: JoinHandle<()>,
+    stop: oneshot::Sender<()>,
+}
+
+impl Exporting {
+    fn to(base_url: &str) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", "Bearer key".parse().expect("a value"));
+        let settings = TraceSettings {
+            endpoint: format!("{base_url}/v1/traces").parse().expect("an address"),
+            headers,
+            service: "a-service".to_owned(),
+            version: "1.2.3".to_owned(),
+        };
+        let transport = Transport::new(TransportSettings::default()).expect("a transport");
+        let (traces, exporter) = Traces::new(settings, transport);
+        let (stop, stopped) = oneshot::channel();
+        let running = tokio::spawn(exporter.run(async {
+            let _dropped = stopped.await;
+        }));
+        Self {
+            observer: Arc::new(traces),
+            running,
+            stop,
+        }
+    }
+
+    async fn end(self) {
+        drop(self.stop);
+        self.running.await.expect("it ends");
+    }
+
+    fn engine(&self, journal: &Arc<dyn Journal>, model: &ScriptedModel) -> Engine {
+        Engine::builder(Arc::clone(journal))
+            .model("provider", model.port())
+            .turn_observer(Arc::clone(&self.observer))
+            .build()
+    }
+}
+
+fn journal() -> Arc<dyn Journal> {
+    Arc::new(MemoryJournal::default())
+}
+
+fn session() -> SessionId {
+    SessionId::parse("session").expect("a valid id")
+}
+
+fn message(parent: Option<&str>) -> SendMessage {
+    let mut options = TurnOptions::new(ModelRef {
+        model: "model".into(),
+        provider: "provider".into(),
+    });
+    let context = parent.and_then(|parent| TraceContext::parse(parent, Some("a=b")));
+    options.trace = context.map(Arc::new);
+    SendMessage {
+        opening: Opening::UserMessage(Arc::new(Message::user("a secret"))),
+        options,
+        session: session(),
+    }
+}
+
+/// The spans of a request, whose service and version are checked.
+fn spans(request: &RecordedRequest) -> Vec<Span> {
+    assert_eq!(request.path, "/v1/traces");
+    assert_eq!(
+        request.header("content-type"),
+        Some("application/x-protobuf")
+    );
+    assert_eq!(request.header("authorization"), Some("Bearer key"));
+    let decoded = ExportTraceServiceRequest::decode(&*request.body).expect("protobuf");
+    let mut all = Vec::new();
+    for of_resource in decoded.resource_spans {
+        let resource = of_resource.resource.expect("a resource");
+        let attributes = texts(&resource.attributes);
+        assert_eq!(attributes["service.name"], "a-service");
+        assert_eq!(attributes["service.version"], "1.2.3");
+        all.extend(
+            of_resource
+                .scope_spans
+                .into_iter()
+                .flat_map(|one| one.spans),
+        );
+    }
+    for span in &all {
+        assert_eq!((span.trace_id.len(), span.span_id.len()), (16, 8));
+        assert!(
+            span.start_time_unix_nano <= span.end_time_unix_nano,
+            "{span:?}"
+        );
+    }
+    all
+}
+
+fn texts(
+    attributes: &[opentelemetry_proto::tonic::common::v1::KeyValue],
+) -> BTreeMap<String, String> {
+    let text = |value: &Option<Value>| match value {
+        Some(Value::StringValue(text)) => text.clone(),
+        Some(Value::IntValue(number)) => number.to_string(),
+        other => format!("{other:?}"),
+    };
+    let pairs = attributes.iter().map(|pair| {
+        let value = pair.value.as_ref().expect("a value");
+        (pair.key.clone(), text(&value.value))
+    });
+    pairs.collect()
+}
+
+fn names(spans: &[Span]) -> Vec<&str> {
+    spans.iter().map(|span| span.name.as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_turn_is_a_trace_below_the_span_of_its_caller() {
+    let collector = TestServer::start().await;
+    collector.answer(Response::text(200, ""));
+    let exporting = Exporting::to(&collector.base_url());
+    let model = ScriptedModel::new();
+    model.push_reply(ScriptedReply::text("done"));
+    let engine = exporting.engine(&journal(), &model);
+    let report = engine.send(message(Some(PARENT)), &mut ()).await;
+    let report = report.expect("an answer");
+    exporting.end().await;
+    let request = collector.request(0).await;
+    let spans = spans(&request);
+    assert_eq!(names(&spans), ["invoke_agent", "chat model"]);
+    let [root, call] = &spans[..] else {
+        panic!("{spans:?}");
+    };
+    assert_eq!(
+        root.parent_span_id,
+        [0, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 2, 0xb7]
+    );
+    assert_eq!(root.trace_id[..3], [0x4b, 0xf9, 0x2f]);
+    assert_eq!(root.trace_state, "a=b");
+    assert_eq!(call.parent_span_id, root.span_id);
+    assert_eq!(call.trace_id, root.trace_id);
+    let of_root = texts(&root.attributes);
+    assert_eq!(of_root["gen_ai.conversation.id"], "session");
+    assert_eq!(of_root["jackfield.turn.id"], report.turn.as_str());
+    assert_eq!(of_root["jackfield.end"], "answered");
+    let of_call = texts(&call.attributes);
+    for (key, value) in [
+        ("gen_ai.operation.name", "chat"),
+        ("gen_ai.provider.name", "provider"),
+        ("gen_ai.request.model", "model"),
+        ("jackfield.attempt", "1"),
+    ] {
+        assert_eq!(of_call[key], value, "{of_call:?}");
+    }
+    assert!(of_call["gen_ai.response.finish_reasons"].contains("stop"));
+    let bytes = String::from_utf8_lossy(&request.body).into_owned();
+    assert!(
+        !bytes.contains("secret") && !bytes.contains("done"),
+        "{bytes}"
+    );
+}
+
+#[tokio::test]
+async fn a_trace_that_its_caller_does_not_record_is_not_sent() {
+    let collector = TestServer::start().await;
+    let exporting = Exporting::to(&collector.base_url());
+    let model = ScriptedModel::new();
+    model.push_reply(ScriptedReply::text("done"));
+    let engine = exporting.engine(&journal(), &model);
+    let unsampled = PARENT.replace("-01", "-00");
+    engine
+        .send(message(Some(&unsampled)), &mut ())
+        .await
+        .expect("an answer");
+    exporting.end().await;
+    assert!(collector.requests().is_empty());
+}
+
+/// The two halves of a turn are one trace, with a link over the crash.
+#[tokio::test]
+async fn a_turn_that_a_crash_cut_off_is_one_trace() {
+    let collector = TestServer::start().await;
+    collector.answer(Response::text(200, ""));
+    let exporting = Exporting::to(&collector.base_url());
+    let (journal, gate, model) = (journal(), Gate::new(), ScriptedModel::new());
+    model.push_reply(ScriptedReply::text("lost").held_at(&gate));
+    let first = exporting.engine(&journal, &model);
+    let mut nobody = ();
+    tokio::select! {
+        report = first.send(message(None), &mut nobody) => panic!("it ended: {report:?}"),
+        () = gate.reached() => {}
+    }
+    drop(first);
+    model.push_reply(ScriptedReply::text("done"));
+    let second = exporting.engine(&journal, &model);
+    let resume = ResumeSession::new(session(), message(None).options.policy);
+    second.resume(resume, &mut ()).await.expect("driven");
+    exporting.end().await;
+    let spans = spans(&collector.request(0).await);
+    assert_eq!(
+        names(&spans),
+        ["invoke_agent", "chat model", "away", "chat model"]
+    );
+    let [root, lost, away, again] = &spans[..] else {
+        panic!("{spans:?}");
+    };
+    assert_eq!(texts(&root.attributes)["jackfield.resumed"], "1");
+    assert_eq!(texts(&lost.attributes)["error.type"], "lost");
+    let links: Vec<_> = away.links.iter().map(|link| &link.span_id).collect();
+    assert_eq!(links, [&lost.span_id]);
+    assert_eq!(again.status, None);
+    assert!(spans.iter().all(|span| span.trace_id == root.trace_id));
+}
+
+#[tokio::test]
+async fn a_collector_that_is_busy_gets_the_traces_again() {
+    let collector = TestServer::start().await;
+    collector.answer(Response::text(503, "").header("retry-after", "0"));
+    collector.answer(Response::text(200, ""));
+    let exporting = Exporting::to(&collector.base_url());
+    let model = ScriptedModel::new();
+    model.push_reply(ScriptedReply::text("done"));
+    let engine = exporting.engine(&journal(), &model);
+    engine
+        .send(message(None), &mut ())
+        .await
+        .expect("an answer");
+    let (first, second) = (collector.request(0).await, collector.request(1).await);
+    assert_eq!(first.body, second.body);
+    exporting.end().await;
+    assert_eq!(collector.requests().len(), 2);
+}
+
+/// Without a collector, turns go on, and the end waits for nothing.
+#[tokio::test]
+async fn a_collector_that_is_gone_or_refuses_stops_no_turn() {
+    let refusing = TestServer::start().await;
+    refusing.answer(Response::text(400, "no"));
+    for base_url in [RefusingPort::reserve().base_url(), refusing.base_url()] {
+        let exporting = Exporting::to(&base_url);
+        let model = ScriptedModel::new();
+        model.push_reply(ScriptedReply::text("done"));
+        let engine = exporting.engine(&journal(), &model);
+        let report = engine.send(message(None), &mut ()).await;
+        assert_eq!(report.expect("an answer").answer(), "done");
+        let ended = tokio::time::timeout(Duration::from_secs(20), exporting.end());
+        ended.await.expect("it ends soon");
+    }
+    assert_eq!(refusing.requests().len(), 1);
+}
