@@ -302,8 +302,8 @@ impl Turn {
                     && self.setup.compaction.is_some()
                     && is_too_long(why);
                 if let ModelCallEnd::Failed(failure) = why {
-                    let window = self.setup.window_of(self.target);
-                    self.hops.fail(self.target, failure, window);
+                    let targets = self.hop_targets();
+                    self.hops.fail(self.target, failure, &targets);
                 }
                 match why {
                     ModelCallEnd::Failed(_) if *at_once => self.at_once += 1,

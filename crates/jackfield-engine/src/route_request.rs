@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::compaction::WindowList;
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::price::PriceList;
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::{
     ChoiceInput, Chosen, Fault, HopTarget, Hops, Needs, Route, RouteTarget, choose,
 };
@@ -23,7 +24,7 @@ pub struct RouteRequest {
     hops: Hops,
     route: Arc<Route>,
     targets: Vec<RouteTarget>,
-    windows: Vec<HopTarget>,
+    hop_targets: Vec<HopTarget>,
 }
 
 /// A call of a target for a [`RouteRequest`]. Dropped without a verdict, it says nothing about the target.
@@ -85,15 +86,24 @@ impl Engine {
             let route = Arc::clone(&route.name);
             return Err(EngineError::NoCapableTarget { needs, route });
         }
-        let windows = targets.iter().map(|target| HopTarget {
-            content_filter: target.content_filter,
-            window: windows.get(&target.model),
-        });
+        let account = |model: &ModelRef| {
+            let mut all = (0..).zip(&targets);
+            let first = all.find(|(_, other)| other.model.provider == model.provider);
+            first.map_or(0, |(first, _)| first)
+        };
+        let hop_targets: Vec<HopTarget> = targets
+            .iter()
+            .map(|target| HopTarget {
+                account: account(&target.model),
+                content_filter: target.content_filter,
+                window: windows.get(&target.model),
+            })
+            .collect();
         Ok(RouteRequest {
             engine: self.clone(),
             hops: Hops::default(),
             route,
-            windows: windows.collect(),
+            hop_targets,
             targets,
         })
     }
@@ -121,7 +131,7 @@ impl RouteRequest {
         let now = shared.clock.now();
         let models = self.targets.iter().map(|target| &target.model);
         let mut look = BreakerLook::at(&shared.routes, models, now);
-        let left = self.hops.left(&self.windows);
+        let left = self.hops.left(&self.hop_targets);
         let chosen = choose(&ChoiceInput {
             breakers: &look.snapshots(),
             left: &left,
@@ -147,9 +157,7 @@ impl RouteRequest {
 
     /// A call failed; it is counted.
     pub fn failed(&mut self, call: RouteCall, failure: &ModelFailure) {
-        let place = usize::try_from(call.index).unwrap_or(usize::MAX);
-        let window = self.windows.get(place).and_then(|target| target.window);
-        self.hops.fail(call.index, failure, window);
+        self.hops.fail(call.index, failure, &self.hop_targets);
         call.failed(failure);
     }
 }

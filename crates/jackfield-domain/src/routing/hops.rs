@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::fault::Fault;
+use super::fault::{Fault, FaultScope};
 use crate::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
 
 /// What matters of a target for whether it is left.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct HopTarget {
+    /// The index of the first target of the same provider: they have the same key and account.
+    pub account: u32,
     /// Whether it is called only after a content filter refused the request elsewhere.
     pub content_filter: bool,
     /// Its context window, in tokens, if it is known.
@@ -44,14 +46,16 @@ impl Hops {
         }
     }
 
-    /// A target, which has this window, failed.
-    pub fn fail(&mut self, target: u32, failure: &ModelFailure, window: Option<u64>) {
+    /// One of these targets failed.
+    pub fn fail(&mut self, target: u32, failure: &ModelFailure, targets: &[HopTarget]) {
+        let failed = usize::try_from(target).ok().and_then(|at| targets.get(at));
         if failure.kind == ModelFailureKind::ContentFilter {
             self.is_filtered = true;
             // None of the others was passed over.
             self.was_last_left = false;
         }
         if let ModelFailureKind::ContextTooLong { limit, requested } = failure.kind {
+            let window = failed.and_then(|failed| failed.window);
             let limit = limit.or(window).unwrap_or(0);
             let larger = limit.saturating_add(u64::from(limit > 0));
             self.least_window = self.least_window.max(larger).max(requested.unwrap_or(0));
@@ -65,6 +69,14 @@ impl Hops {
             && self.unusable.insert(target);
         if !Fault::may_pass(failure) && !is_first_unusable {
             self.failed_for_good.insert(target);
+        }
+        if let (Fault::Down(FaultScope::Account), Some(failed)) = (Fault::of(failure.kind), failed)
+        {
+            let of_account = (0..)
+                .zip(targets)
+                .filter(|(_, other)| other.account == failed.account);
+            self.failed_for_good
+                .extend(of_account.map(|(other, _)| other));
         }
     }
 

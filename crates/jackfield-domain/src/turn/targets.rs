@@ -10,7 +10,7 @@ impl Turn {
     /// What is left once the target in flight has failed so.
     pub(crate) fn hops_after(&self, failure: &ModelFailure) -> Hops {
         let mut hops = self.hops.clone();
-        hops.fail(self.target, failure, self.setup.window_of(self.target));
+        hops.fail(self.target, failure, &self.hop_targets());
         hops
     }
 
@@ -22,7 +22,10 @@ impl Turn {
     /// What matters of the targets for whether they are left.
     pub(crate) fn hop_targets(&self) -> Vec<HopTarget> {
         let setup = &self.setup;
+        let provider = |target| setup.model_of(target).map(|model| &model.provider);
+        let account = |target| (0..target).find(|other| provider(*other) == provider(target));
         let targets = (0..setup.targets()).map(|target| HopTarget {
+            account: account(target).unwrap_or(target),
             content_filter: setup.is_for_content_filter(target),
             window: setup.window_of(target),
         });

@@ -29,7 +29,7 @@ fn route() -> Setup {
         first_byte: None,
         model: ModelRef {
             model: format!("model-{n}").into(),
-            provider: "other".into(),
+            provider: format!("other-{n}").into(),
         },
         price: None,
         window: None,
@@ -183,6 +183,24 @@ fn a_conversation_stays_where_it_was() {
         &["to 2: Affinity", "model 1.1"],
         vec![(overloaded(), &[AGAIN, "to 0: Fallback", "model 1.2"])],
     );
+}
+
+/// The targets of a provider have one key: no other one of them is asked with it.
+#[test]
+fn a_refused_key_leaves_out_all_targets_of_its_provider() {
+    let mut setup = route();
+    setup.fallbacks[1].model.provider = Arc::clone(&setup.fallbacks[0].model.provider);
+    let mut scene = check(
+        setup,
+        &["to 0: Strategy", "model 1.1"],
+        vec![(overloaded(), &[AGAIN, "to 1: Fallback", "model 1.2"])],
+    );
+    scene.play(failed(ModelFailureKind::Unauthenticated));
+    assert!(scene.sleep().is_some(), "only the first one is left");
+    scene.go_on(vec![
+        (passes(1000), &["to 0: Fallback", "model 1.3"]),
+        (says("here"), &["end Answered(Stop)"]),
+    ]);
 }
 
 #[test]
