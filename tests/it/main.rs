@@ -53,6 +53,7 @@ mod gateway_matrix;
 mod gateway_mcp;
 mod gateway_new;
 mod gateway_offer;
+mod gateway_servers_changed;
 mod gateway_sessions;
 mod gateway_starting;
 mod gateway_stopped;

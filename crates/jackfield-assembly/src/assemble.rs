@@ -22,7 +22,7 @@ use crate::place::{ConfigError, ConfigProblem, Origin};
 use crate::preferred::is_vendor;
 use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 use crate::registry::Registry;
-use crate::servers::{CommonSettings, ServerToolbox};
+use crate::servers::{CommonSettings, ServerSet};
 use crate::surroundings::{Environment, read_small};
 use jackfield_engine::near::did_you_mean;
 
@@ -51,9 +51,9 @@ pub struct Assembly {
     pub options: TurnOptions,
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderState>,
-    /// The MCP servers, including disabled ones. The first use of a server starts it; [`ServerToolbox::stop`]
-    /// ends it.
-    pub servers: Vec<ServerToolbox>,
+    /// The MCP servers, including disabled ones. The first use of a server starts it;
+    /// [`ServerToolbox::stop`](crate::ServerToolbox::stop) ends it.
+    pub servers: ServerSet,
     /// The upstreams of the providers that have one, by provider name.
     pub upstreams: BTreeMap<Arc<str>, ProviderUpstream>,
 }
@@ -68,7 +68,7 @@ pub struct Prepared {
     missing_keys: BTreeMap<Arc<str>, MissingKey>,
     options: TurnOptions,
     providers: BTreeMap<Arc<str>, ProviderState>,
-    servers: Vec<ServerToolbox>,
+    servers: ServerSet,
     upstreams: BTreeMap<Arc<str>, ProviderUpstream>,
 }
 
@@ -194,34 +194,27 @@ impl Registry {
         builder = joined;
         problems.extend(taken);
         let common = CommonSettings {
-            cache: config.cache.as_deref(),
-            data: config.data.as_deref(),
+            cache: config.cache.clone(),
+            data: config.data.clone(),
+            environment: environment.clone(),
             guarded: self.guarded,
             redact_details: self.redact_details,
             sign_in_network: network::guarded(config),
             start_wait: config.start_wait,
-            transport: &transport,
+            transport: transport.clone(),
             pin_notice: Arc::default(),
         };
-        let servers = config.servers.values();
-        let servers = servers.map(|one| ServerToolbox::new(one, environment, &common));
-        let servers: Vec<ServerToolbox> = servers.collect();
-        // Names from a server's id take precedence over configured prefixes.
-        for prefixed in [false, true] {
-            for server in &servers {
-                if server.config.prefix.is_some() == prefixed {
-                    builder = server.join(builder);
-                }
-            }
-        }
+        let servers = ServerSet::new(config.servers.values(), common);
         builder = web_tools::join(config, environment, builder, self.redact_details)?;
         builder = internet::join(config, environment, builder)?;
-        let is_there = |id: &_| {
-            let own = self.toolboxes.iter().map(|toolbox| toolbox.id());
-            let mut known = servers.iter().map(|server| &server.config.id).chain(own);
-            known.any(|known| known == id)
-        };
-        match config.approvals.join(builder, is_there) {
+        builder = builder.toolbox_source(Arc::new(servers.clone()));
+        for source in &self.sources {
+            builder = builder.toolbox_source(Arc::clone(source));
+        }
+        match config
+            .approvals
+            .join(builder, |id| self.has_toolbox(config, id))
+        {
             Ok(joined) => builder = joined,
             Err(problem) => {
                 problems.push(problem);

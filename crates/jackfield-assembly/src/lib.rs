@@ -46,6 +46,7 @@ mod provider_state;
 mod quirks;
 mod redact;
 mod registry;
+mod reload;
 mod replaced_file;
 mod routes;
 mod running_gateway;
@@ -85,6 +86,7 @@ pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 pub use self::preferred::preferred_models;
 pub use self::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 pub use self::registry::Registry;
+pub use self::reload::ServerFiles;
 pub use self::routes::{ConfiguredRoute, ConfiguredTarget};
 pub use self::running_gateway::{GatewayNotAsked, ask_gateway};
 pub use self::schema::servers_schema;
@@ -95,8 +97,9 @@ pub use self::serve::{
 };
 pub use self::server_file::ServerFile;
 pub use self::servers::{
-    AcceptError, ChangedTool, McpServerEntry, OAuthEntry, PendingSignIn, ServerSignIn,
-    ServerStatus, ServerTest, ServerToolbox, guard, server_id, server_keys,
+    AcceptError, ChangedTool, McpServerEntry, OAuthEntry, PendingSignIn, ReplacedServers,
+    ServerSet, ServerSignIn, ServerStatus, ServerTest, ServerToolbox, guard, server_id,
+    server_keys,
 };
 pub use self::surroundings::{Environment, Surroundings};
 pub use self::traces::TracesConfig;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use jackfield_domain::ids::ToolboxId;
 use jackfield_engine::{EngineBuilder, ToolboxStatus};
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::ToolboxSource;
@@ -94,12 +95,47 @@ impl Registry {
         self
     }
 
-    /// Adds the program's own toolboxes and sources to an engine, and reports conflicting ids.
+    /// Whether there is a configured server or a toolbox of the program's own with this id.
+    pub(crate) fn has_toolbox(&self, config: &Config, id: &ToolboxId) -> bool {
+        config.servers.contains_key(id) || self.toolboxes.iter().any(|toolbox| toolbox.id() == id)
+    }
+
+    /// The problems of a changed configuration whose servers are to replace those of a running program.
+    pub(crate) fn server_problems(&self, config: &Config) -> Vec<ConfigProblem> {
+        let mut problems = self.conflicting_ids(config);
+        let tools = config.approvals.tool.iter();
+        for (tool, place) in tools {
+            let known = tool
+                .split_once('/')
+                .and_then(|(id, _)| ToolboxId::parse(id).ok());
+            if !known.is_some_and(|id| self.has_toolbox(config, &id)) {
+                let message = format!(
+                    "there is no server with the tool `{tool}`, which decides on approvals"
+                );
+                problems.push(ConfigProblem::new(place.clone(), message));
+            }
+        }
+        problems
+    }
+
+    /// Adds the program's own toolboxes to an engine, and reports conflicting ids.
     pub(crate) fn join(
         &self,
         config: &Config,
         mut builder: EngineBuilder,
     ) -> (EngineBuilder, Vec<ConfigProblem>) {
+        for toolbox in &self.toolboxes {
+            let status = ToolboxStatus {
+                prefix: None,
+                trusted: true,
+            };
+            builder = builder.toolbox_as(Arc::clone(toolbox), status);
+        }
+        (builder, self.conflicting_ids(config))
+    }
+
+    /// The problems of toolboxes and servers that share an id.
+    fn conflicting_ids(&self, config: &Config) -> Vec<ConfigProblem> {
         let mut problems = Vec::new();
         for (nth, toolbox) in self.toolboxes.iter().enumerate() {
             let id = toolbox.id();
@@ -114,16 +150,8 @@ impl Registry {
                 let problem = ConfigProblem::new(server.place.clone(), message);
                 problems.push(problem.with_help("give the server another id"));
             }
-            let status = ToolboxStatus {
-                prefix: None,
-                trusted: true,
-            };
-            builder = builder.toolbox_as(Arc::clone(toolbox), status);
         }
-        for source in &self.sources {
-            builder = builder.toolbox_source(Arc::clone(source));
-        }
-        (builder, problems)
+        problems
     }
 }
 

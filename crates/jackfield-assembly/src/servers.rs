@@ -11,6 +11,7 @@ mod pins;
 pub(crate) mod private_file;
 mod prompt;
 mod read;
+mod set;
 mod sign_in;
 mod sign_in_file;
 mod toolbox;
@@ -31,6 +32,7 @@ pub use self::pins::{AcceptError, ChangedTool};
 pub(crate) use self::read::id_of_name;
 pub(crate) use self::read::{ServersFile, json, read};
 pub use self::read::{server_id, server_keys};
+pub use self::set::{ReplacedServers, ServerSet};
 pub use self::sign_in::{PendingSignIn, ServerSignIn};
 pub(crate) use self::toolbox::CommonSettings;
 pub use self::toolbox::{ServerStatus, ServerTest, ServerToolbox};
@@ -119,6 +121,60 @@ impl McpServerEntry {
             trusted: true,
             url: None,
         })
+    }
+}
+
+impl McpServerEntry {
+    /// Whether another configuration makes the same server with the same tools: only where it is written, its name,
+    /// its description and its tools' prefix may differ.
+    pub(crate) fn runs_like(&self, other: &Self) -> bool {
+        let Self {
+            arguments,
+            base,
+            command,
+            description: _,
+            enabled,
+            environment,
+            folder,
+            headers,
+            id,
+            itself,
+            lazy,
+            name: _,
+            oauth,
+            place: _,
+            prefix: _,
+            start_timeout,
+            timeout,
+            tools,
+            trusted,
+            url,
+        } = self;
+        (arguments, base, command, enabled, environment, folder)
+            == (
+                &other.arguments,
+                &other.base,
+                &other.command,
+                &other.enabled,
+                &other.environment,
+                &other.folder,
+            )
+            && (headers, id, itself, lazy, oauth)
+                == (
+                    &other.headers,
+                    &other.id,
+                    &other.itself,
+                    &other.lazy,
+                    &other.oauth,
+                )
+            && (start_timeout, timeout, tools, trusted, url)
+                == (
+                    &other.start_timeout,
+                    &other.timeout,
+                    &other.tools,
+                    &other.trusted,
+                    &other.url,
+                )
     }
 }
 

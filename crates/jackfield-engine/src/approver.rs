@@ -13,11 +13,13 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_ports::toolbox::{ToolEnd, Toolbox};
+use jackfield_ports::toolbox::ToolEnd;
+use jackfield_ports::toolbox_source::ToolboxSource;
 use serde_json::{Map, Value, json};
 
 use self::once::UniqueKeyValue;
 use crate::error::chain;
+use crate::toolboxes;
 
 /// Decides whether a tool call may run. An approver can deny a call that needs approval, or approve it in place
 /// of a person. It is not asked about calls that the policy denies.
@@ -162,9 +164,9 @@ fn cut(reason: &str) -> &str {
 pub(crate) struct ToolApprover {
     pub(crate) limit: Duration,
     pub(crate) name: Arc<str>,
+    /// The sources of its toolbox, which may be another one at each decision.
+    pub(crate) sources: Arc<Vec<Arc<dyn ToolboxSource>>>,
     pub(crate) tool: ToolOrigin,
-    /// `None` if the engine has no such toolbox.
-    pub(crate) toolbox: Option<Arc<dyn Toolbox>>,
 }
 
 #[async_trait]
@@ -187,7 +189,8 @@ impl Approver for ToolApprover {
 
 impl ToolApprover {
     async fn request_decision(&self, request: &ApprovalRequest) -> Result<Decision, String> {
-        let Some(toolbox) = &self.toolbox else {
+        let toolboxes = toolboxes::of_client(&self.sources, None).await;
+        let Some(toolbox) = toolboxes::find(&toolboxes.toolboxes, &self.tool.toolbox) else {
             return Err(format!("there is no server `{}`", self.tool.toolbox));
         };
         // The request is a tool call of its own, with an id derived from the wait, so a retry is recognised as

@@ -150,21 +150,21 @@ impl EngineBuilder {
             toolboxes,
             turn_observers,
         } = self;
+        let fixed: Arc<dyn ToolboxSource> = Arc::new(FixedToolboxes::new(toolboxes));
+        let sources: Arc<Vec<_>> = Arc::new([fixed].into_iter().chain(sources).collect());
         let (approver, approver_tool) = match approver {
             None => (None, None),
             Some(FirstApprover::Approver(approver)) => (Some(approver), None),
             Some(FirstApprover::Tool(tool, limit)) => {
-                let toolbox = toolboxes::find(&toolboxes, &tool.toolbox);
                 let approver: Arc<dyn Approver> = Arc::new(ToolApprover {
                     limit,
                     name: format!("{}/{}", tool.toolbox, tool.tool).into(),
+                    sources: Arc::clone(&sources),
                     tool: tool.clone(),
-                    toolbox: toolbox.cloned(),
                 });
                 (Some(approver), Some(tool))
             }
         };
-        let fixed: Arc<dyn ToolboxSource> = Arc::new(FixedToolboxes::new(toolboxes));
         Engine {
             shared: Arc::new(EngineState {
                 result_queues: Queues::default(),
@@ -184,7 +184,7 @@ impl EngineBuilder {
                 ephemeral: Ephemeral::default(),
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
-                toolbox_sources: Arc::new([fixed].into_iter().chain(sources).collect()),
+                toolbox_sources: sources,
                 turn_observers: Arc::new(turn_observers),
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::default(),
@@ -298,6 +298,11 @@ impl Engine {
     pub async fn tools(&self, options: &TurnOptions) -> ToolOffer {
         let toolboxes = self.toolboxes(options).await;
         self.offer(options, &toolboxes).await
+    }
+
+    /// Waits until a source of toolboxes says that it has other ones. Cancel-safe.
+    pub async fn toolboxes_changed(&self) {
+        toolboxes::changed(&self.shared.toolbox_sources).await;
     }
 
     /// The toolboxes of a turn with these options; no source is asked if the turn has no server tools.

@@ -10,6 +10,7 @@ use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::{
     RegisteredToolbox, ToolboxProblem, ToolboxSet, ToolboxSource, WHOLE_SOURCE,
 };
+use tokio::task::JoinSet;
 
 /// Asks all sources for the toolboxes of a client's principal. Of two toolboxes with one id, the first one is used: a
 /// later source cannot replace the toolbox of an earlier one.
@@ -37,6 +38,22 @@ pub(crate) async fn of_client(
         }
     }
     Arc::new(all)
+}
+
+/// Waits until one of the sources has other toolboxes.
+pub(crate) async fn changed(sources: &[Arc<dyn ToolboxSource>]) {
+    let mut waits = JoinSet::new();
+    for source in sources {
+        let source = Arc::clone(source);
+        waits.spawn(async move { source.changed().await });
+    }
+    // Without a source, nothing changes. A source that panics is not one that has changed.
+    while let Some(waited) = waits.join_next().await {
+        if waited.is_ok() {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 /// The problem of a source that does not answer.

@@ -244,6 +244,12 @@ pub trait ServerDirectory: Send + Sync {
     /// The servers with their present states.
     fn servers(&self) -> Vec<ServerSummary>;
 
+    /// Whether one of them is enabled.
+    fn is_any_enabled(&self) -> bool {
+        let mut servers = self.servers().into_iter();
+        servers.any(|server| server.state != ServerSummaryState::Off)
+    }
+
     /// The last lines that a server wrote to its log, the oldest first; `None` if there is no such server. The default
     /// knows none.
     fn log(&self, _id: &str) -> Option<Vec<String>> {

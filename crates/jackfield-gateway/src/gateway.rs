@@ -95,7 +95,8 @@ impl Gateway {
     #[must_use]
     pub fn offers(&self, used: &ServerTools, provider: &str) -> bool {
         let can = || self.shared.engine.capabilities(provider);
-        self.shared.config.has_tools
+        let config = &self.shared.config;
+        (config.has_tools || config.servers.is_any_enabled())
             && *used != ServerTools::None
             && can().is_none_or(|can| can.tools)
     }

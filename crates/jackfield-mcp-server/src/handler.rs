@@ -58,7 +58,10 @@ impl RequestHandler {
             if before.is_some_and(|before| before != present) {
                 return;
             }
-            tokio::time::sleep(self.settings.change_check).await;
+            tokio::select! {
+                () = tokio::time::sleep(self.settings.change_check) => {}
+                () = self.engine.toolboxes_changed() => {}
+            }
         }
     }
 

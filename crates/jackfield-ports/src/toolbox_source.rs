@@ -27,6 +27,12 @@ use crate::toolbox::Toolbox;
 pub trait ToolboxSource: Send + Sync {
     /// The toolboxes of a principal. `None` is a turn without a client, as from the command line.
     async fn toolboxes(&self, principal: Option<&str>) -> ToolboxSet;
+
+    /// Waits until the toolboxes of any principal are other ones than when this was called. The default never
+    /// returns: clients that wait for changed tools compare them from time to time in any case. Cancel-safe.
+    async fn changed(&self) {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// The toolboxes of a principal.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use jackfield_assembly::{
     ApprovalsMode, Assembly, Config, ConfigError, DisconnectSetting, Environment, KeyState,
-    OpenJournal, ProviderState, ResponsesSetting, ServeConfig, ServeLimits, ServerStatus,
-    ServerToolbox, TokenEndpoint,
+    OpenJournal, ProviderState, ResponsesSetting, ServeConfig, ServeLimits, ServerSet,
+    ServerStatus, TokenEndpoint,
 };
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRef;
@@ -54,9 +54,8 @@ pub(crate) fn gateway(
         Some((name, AssistantConfig { is_kept, ..of_name }))
     });
     let assistants: BTreeMap<_, _> = assistants.collect();
-    let has_tools = config.builtins
-        || config.servers.values().any(|server| server.enabled)
-        || !(config.web.tools.is_empty() && config.web.found.is_empty());
+    let has_tools =
+        config.builtins || !(config.web.tools.is_empty() && config.web.found.is_empty());
     let missing_keys = assembled.missing_keys.into_iter();
     let providers = assembled.providers.iter();
     let upstreams = assembled.upstreams.into_iter().map(|(name, upstream)| {
@@ -180,11 +179,12 @@ fn provider(state: &ProviderState) -> ProviderSummary {
 }
 
 /// The configured MCP servers.
-struct ConfiguredServers(Vec<ServerToolbox>);
+struct ConfiguredServers(ServerSet);
 
 impl ServerDirectory for ConfiguredServers {
     fn servers(&self) -> Vec<ServerSummary> {
-        let servers = self.0.iter().map(|server| {
+        let servers = self.0.all();
+        let servers = servers.iter().map(|server| {
             let config = &server.config;
             ServerSummary {
                 description: config.description.clone(),
@@ -203,9 +203,13 @@ impl ServerDirectory for ConfiguredServers {
         servers.collect()
     }
 
+    fn is_any_enabled(&self) -> bool {
+        self.0.all().iter().any(|server| server.config.enabled)
+    }
+
     fn log(&self, id: &str) -> Option<Vec<String>> {
-        let mut servers = self.0.iter();
-        let server = servers.find(|server| server.config.id.as_str() == id);
-        server.map(ServerToolbox::log)
+        let mut servers = self.0.all().into_iter();
+        let server = servers.find(|server| server.config.id.as_str() == id)?;
+        Some(server.log())
     }
 }

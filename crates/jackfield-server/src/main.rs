@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use jackfield_assembly::{Flags, Registry, Surroundings, load};
+use jackfield_assembly::{Flags, Registry, ServerFiles, Surroundings, load};
 use jackfield_server::{RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log};
 
 fn main() -> ExitCode {
@@ -71,8 +71,11 @@ async fn serve() -> ExitCode {
     };
     start_log(config.serve.log);
     let registry = Registry::default().guarded();
-    match RunningGateway::start(config, &surroundings.environment, &registry).await {
+    let environment = surroundings.environment.clone();
+    let files = ServerFiles::new(surroundings, Flags::default(), registry.clone(), &config);
+    match RunningGateway::start(config, &environment, &registry).await {
         Ok(running) => {
+            let running = running.following(files);
             // Signal handlers are installed before the log line that announces the address, so that a reader of
             // it can end the process.
             let ends = shutdown_signal();
@@ -95,6 +98,7 @@ Usage: jackfield-http
 
 It takes no flags: what `jackfield serve` reads is what it reads.
   jackfield.toml     of the user and of the folder that it is started in: [serve] says where it listens
+  mcp-servers.json   the MCP servers; changes are picked up without a restart
   JACKFIELD_CONFIG   a file in place of those
   JACKFIELD_DB       the file that sessions are kept in
   JACKFIELD_MODEL    the model, such as claude/claude-sonnet-5

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jackfield_assembly::{
     Condition, Config, ConfigError, Damage, Environment, JournalOpenError, OpenJournal, Registry,
-    ServerToolbox, TraceCollector, restored_help,
+    ServerFiles, ServerSet, ServerToolbox, TraceCollector, restored_help,
 };
 use jackfield_engine::{
     Clock as _, DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner,
@@ -69,7 +69,8 @@ pub struct RunningGateway {
     keeper: Keeper,
     listener: TcpListener,
     pruner: Option<Pruner>,
-    servers: Vec<ServerToolbox>,
+    server_files: Option<ServerFiles>,
+    servers: ServerSet,
     /// Ends with the gateway.
     tasks: JoinSet<()>,
     /// Stops the exporter of traces, which then sends what is left, and its task.
@@ -175,10 +176,18 @@ impl RunningGateway {
             keeper,
             listener,
             pruner,
+            server_files: None,
             servers,
             tasks,
             traces,
         })
+    }
+
+    /// Follows these files while it serves: MCP servers that are changed there replace the present ones.
+    #[must_use]
+    pub fn following(mut self, files: ServerFiles) -> Self {
+        self.server_files = Some(files);
+        self
     }
 
     /// Whether the gateway accepts requests without a token.
@@ -206,12 +215,17 @@ impl RunningGateway {
             keeper,
             listener,
             pruner,
+            server_files,
             servers,
             tasks,
             traces,
             ..
         } = self;
+        let following = server_files.map(|files| tokio::spawn(files.follow(servers.clone())));
         jackfield_http::serve(listener, gateway.clone(), shutdown, at_once).await;
+        if let Some(following) = following {
+            following.abort();
+        }
         drop((keeper, pruner, tasks));
         let _late =
             tokio::time::timeout(SHUTDOWN_TIME_LIMIT, gateway.engine().flush_receipts()).await;
@@ -219,7 +233,7 @@ impl RunningGateway {
             drop(stop);
             let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, exporter).await;
         }
-        stop(&servers).await;
+        stop(servers.all()).await;
         let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, journal.close()).await;
         tracing::info!("ended");
     }
@@ -306,10 +320,9 @@ fn spawn_keeper(gateway: &Gateway, recovered_turns: usize) -> Keeper {
 }
 
 /// Stops all servers concurrently. Slow ones are left to their guards.
-async fn stop(servers: &[ServerToolbox]) {
+async fn stop(servers: Vec<ServerToolbox>) {
     let mut stopping = JoinSet::new();
     for server in servers {
-        let server = server.clone();
         stopping.spawn(async move { server.stop().await });
     }
     let _in_time = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, stopping.join_all()).await;

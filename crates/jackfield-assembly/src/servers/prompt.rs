@@ -23,6 +23,7 @@ pub(crate) struct Prompt {
     advice: &'static str,
     /// Whether a listing continues in the background.
     late: watch::Sender<bool>,
+    calls: OpenCalls,
     pub(crate) running: Arc<ManagedServer>,
     pub(crate) wait: Duration,
     waits: Arc<Mutex<StartWaits>>,
@@ -73,6 +74,7 @@ impl Prompt {
         Self {
             advice: if redact_details { "" } else { ADVICE },
             late: watch::Sender::new(false),
+            calls: OpenCalls::default(),
             running: Arc::new(running),
             wait,
             waits: Arc::default(),
@@ -83,6 +85,22 @@ impl Prompt {
     pub(crate) async fn wait_for_listing(&self) {
         let mut late = self.late.subscribe();
         let _over = late.wait_for(|late| !late).await;
+    }
+
+    /// Ends the server for good, after its open calls, but no later than after `limit`. New calls are refused at
+    /// once.
+    pub(crate) async fn retire(&self, limit: Duration) {
+        self.calls.close();
+        let _late = timeout(limit, self.calls.wait_until_done()).await;
+        self.running.mcp.stop().await;
+    }
+
+    /// The failure of a call after the server was replaced.
+    fn replaced(&self) -> String {
+        format!(
+            "the configuration of the server `{}` has changed since this turn began: the next turn has it as it is now",
+            self.id()
+        )
     }
 
     fn lock_waits(&self) -> MutexGuard<'_, StartWaits> {
@@ -120,6 +138,10 @@ impl Toolbox for Prompt {
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
         if self.running.offers_nothing() {
             return Ok(Vec::new());
+        }
+        if self.calls.is_closed() {
+            let kind = ToolFailureKind::Unavailable;
+            return Err(ToolFailure::not_sent(kind, self.replaced()).into());
         }
         if *self.late.borrow() {
             return self.fallback_tools();
@@ -169,6 +191,10 @@ impl Toolbox for Prompt {
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+        let Some(_open) = self.calls.begin() else {
+            let kind = ToolFailureKind::Unavailable;
+            return Err(ToolFailure::not_sent(kind, self.replaced()).into());
+        };
         self.running.call(run, events).await
     }
 
@@ -178,7 +204,54 @@ impl Toolbox for Prompt {
         answer: Option<&ElicitationAnswer>,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
+        let Some(_open) = self.calls.begin() else {
+            let kind = ToolFailureKind::Unavailable;
+            return Err(ToolFailure::unknown(kind, self.replaced()).into());
+        };
         self.running.resume(handle, answer, events).await
+    }
+}
+
+/// The number of open calls, and whether more are refused.
+struct OpenCalls(watch::Sender<(usize, bool)>);
+
+impl Default for OpenCalls {
+    fn default() -> Self {
+        Self(watch::Sender::new((0, false)))
+    }
+}
+
+impl OpenCalls {
+    /// Opens a call, which its guard ends; `None` if calls are refused.
+    fn begin(&self) -> Option<OpenCall<'_>> {
+        let is_open = self.0.send_if_modified(|(open, closed)| {
+            if !*closed {
+                *open += 1;
+            }
+            !*closed
+        });
+        is_open.then_some(OpenCall(self))
+    }
+
+    fn close(&self) {
+        self.0.send_modify(|(_, closed)| *closed = true);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.0.borrow().1
+    }
+
+    async fn wait_until_done(&self) {
+        let mut calls = self.0.subscribe();
+        let _done = calls.wait_for(|(open, _)| *open == 0).await;
+    }
+}
+
+struct OpenCall<'a>(&'a OpenCalls);
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|(open, _)| *open -= 1);
     }
 }
 

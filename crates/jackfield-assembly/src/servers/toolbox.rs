@@ -1,12 +1,12 @@
 //! A configured server as a toolbox: with its variables expanded, or with the reason why it cannot be used.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_domain::tool::ToolSpec;
-use jackfield_engine::{EngineBuilder, ToolboxStatus};
 use jackfield_ports::toolbox::Toolbox;
+use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_provider_kit::guarded::GuardedSettings;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_tools_mcp::{
@@ -41,11 +41,13 @@ enum ServerSource {
 
 /// The settings common to all servers.
 #[derive(Clone, Debug)]
-pub(crate) struct CommonSettings<'a> {
+pub(crate) struct CommonSettings {
     /// The cache folder.
-    pub(crate) cache: Option<&'a Path>,
+    pub(crate) cache: Option<PathBuf>,
     /// The folder of durable data.
-    pub(crate) data: Option<&'a Path>,
+    pub(crate) data: Option<PathBuf>,
+    /// The variables that configurations refer to.
+    pub(crate) environment: Environment,
     /// Whether they run under a guard process.
     pub(crate) guarded: bool,
     /// Whether errors that remote clients see omit details of this machine.
@@ -54,7 +56,7 @@ pub(crate) struct CommonSettings<'a> {
     /// The settings of the client for sign-ins.
     pub(crate) sign_in_network: GuardedSettings,
     /// The HTTP client for servers with an address.
-    pub(crate) transport: &'a Transport,
+    pub(crate) transport: Transport,
     pub(crate) pin_notice: PinNotice,
 }
 
@@ -106,16 +108,14 @@ pub struct ServerTest {
 
 impl ServerToolbox {
     /// A server with these settings.
-    pub(crate) fn new(
-        config: &McpServerEntry,
-        environment: &Environment,
-        common: &CommonSettings<'_>,
-    ) -> Self {
+    pub(crate) fn new(config: &McpServerEntry, common: &CommonSettings) -> Self {
+        let (cache, data) = (common.cache.as_deref(), common.data.as_deref());
+        let environment = &common.environment;
         let mut sign_in = None;
         let expanded = || {
             let server = expand_config(config, environment)?;
             let network = &common.sign_in_network;
-            let sign_in = ServerSignIn::new(config, &server, environment, common.data, network)?;
+            let sign_in = ServerSignIn::new(config, &server, environment, data, network)?;
             Ok((server, sign_in))
         };
         let kind = if !config.enabled {
@@ -124,8 +124,8 @@ impl ServerToolbox {
             match expanded() {
                 Ok((server, found)) => {
                     sign_in = found;
-                    let memory = common.cache.map(|cache| ToolListFile::new(cache, config));
-                    let pins = Pins::new(common.data, config, &common.pin_notice);
+                    let memory = cache.map(|cache| ToolListFile::new(cache, config));
+                    let pins = Pins::new(data, config, &common.pin_notice);
                     let mcp = McpToolbox::new(server, settings(config, common));
                     let mut mcp = mcp.over(common.transport.clone());
                     if let Some(sign_in) = &sign_in {
@@ -155,22 +155,35 @@ impl ServerToolbox {
         self.sign_in.as_ref()
     }
 
-    /// Adds it to an engine.
-    pub(crate) fn join(&self, builder: EngineBuilder) -> EngineBuilder {
+    /// As a toolbox of an engine; `None` if it is disabled.
+    pub(crate) fn registered(&self) -> Option<RegisteredToolbox> {
+        let toolbox: Arc<dyn Toolbox> = match &self.kind {
+            ServerSource::Off => return None,
+            ServerSource::Usable(prompt) => Arc::clone(prompt) as _,
+            ServerSource::Broken(fault, start_report) => Arc::new(BrokenServer {
+                fault: fault.clone(),
+                start_report: Arc::clone(start_report),
+            }),
+        };
         let status = ToolboxStatus {
             prefix: self.config.prefix.clone(),
             trusted: self.config.trusted,
         };
-        match &self.kind {
-            ServerSource::Off => builder,
-            ServerSource::Usable(prompt) => builder.toolbox_as(Arc::clone(prompt) as _, status),
-            ServerSource::Broken(fault, start_report) => {
-                let broken = BrokenServer {
-                    fault: fault.clone(),
-                    start_report: Arc::clone(start_report),
-                };
-                builder.toolbox_as(Arc::new(broken), status)
-            }
+        Some(RegisteredToolbox { status, toolbox })
+    }
+
+    /// The same server under this configuration, if that concerns neither its process nor its tools.
+    pub(crate) fn reconfigured(&self, config: &McpServerEntry) -> Option<Self> {
+        config.runs_like(&self.config).then(|| Self {
+            config: Arc::new(config.clone()),
+            ..self.clone()
+        })
+    }
+
+    /// Ends it for good, after its open calls, but no later than after `limit`. New calls are refused at once.
+    pub(crate) async fn retire(&self, limit: Duration) {
+        if let ServerSource::Usable(prompt) = &self.kind {
+            prompt.retire(limit).await;
         }
     }
 
@@ -396,7 +409,7 @@ fn expand_config(
     Ok(server)
 }
 
-fn settings(config: &McpServerEntry, common: &CommonSettings<'_>) -> ClientSettings {
+fn settings(config: &McpServerEntry, common: &CommonSettings) -> ClientSettings {
     let mut settings = ClientSettings {
         // The terminal and the gateway have no forms yet, so a question would only delay its call.
         asks: false,

@@ -113,9 +113,9 @@ fn the_file_of_cursor_is_read_with_its_comments() {
     for (variable, starts) in [("TOKEN", true), ("OTHER", false)] {
         let environment: Environment = [(variable, "1")].into_iter().collect();
         let assembled = Registry::default().assemble(&config, &environment).unwrap();
-        let state = assembled.servers[0].state();
+        let state = assembled.servers.all()[0].state();
         assert_eq!(state == ServerStatus::Stopped, starts, "{state:?}");
-        let state = assembled.servers[1].state();
+        let state = assembled.servers.all()[1].state();
         let ServerStatus::Failed { reason, .. } = state else {
             panic!("{state:?}");
         };

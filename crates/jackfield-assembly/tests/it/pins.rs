@@ -57,7 +57,7 @@ impl Shell {
         let path = ("PATH", std::env::var("PATH").unwrap());
         let environment: Environment = [path].into_iter().collect();
         let assembled = Registry::default().assemble(&self.config, &environment);
-        assembled.unwrap().servers
+        assembled.unwrap().servers.all()
     }
 
     fn server(&self) -> ServerToolbox {

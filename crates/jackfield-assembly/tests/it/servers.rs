@@ -338,6 +338,7 @@ fn servers(table: &str, variables: &[(&'static str, &'static str)]) -> Vec<Serve
         .assemble(&config, &environment)
         .unwrap()
         .servers
+        .all()
 }
 
 #[test]

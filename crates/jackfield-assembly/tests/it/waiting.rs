@@ -45,7 +45,7 @@ fn about(waited: Duration, expected: Duration) {
 async fn a_server_that_hangs_is_waited_for_once_and_its_failure_is_told_from_then_on() {
     for (settings, wait) in [("", 5), ("mcp.start_wait = '2s'", 2)] {
         let assembled = hanging("", settings);
-        let server = assembled.servers[0].clone();
+        let server = assembled.servers.all()[0].clone();
         let begun = Instant::now();
         let (first, waited) = offered(&assembled).await;
         about(waited, Duration::from_secs(wait));
@@ -93,7 +93,7 @@ async fn many_who_come_at_once_wait_as_long_as_one() {
         assert_eq!(one.await.unwrap().0.problems.len(), 1);
     }
     about(begun.elapsed(), Duration::from_secs(5));
-    assembled.servers[0].stop().await;
+    assembled.servers.all()[0].stop().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,18 +104,18 @@ async fn a_server_whose_tools_are_not_asked_for_is_not_started() {
         assembled.options.server_tools = ServerTools::Only(patterns.collect());
         let (offered, waited) = offered(&assembled).await;
         assert_eq!((offered.problems.len(), waited), (0, Duration::ZERO));
-        assert_eq!(assembled.servers[0].state(), ServerStatus::Stopped);
+        assert_eq!(assembled.servers.all()[0].state(), ServerStatus::Stopped);
     }
     let assembled = hanging(r#", "tools": {"deny": ["*"]}"#, "");
     let (offered, waited) = offered(&assembled).await;
     assert_eq!((offered.problems.len(), waited), (0, Duration::ZERO));
-    assert_eq!(assembled.servers[0].state(), ServerStatus::Stopped);
+    assert_eq!(assembled.servers.all()[0].state(), ServerStatus::Stopped);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_look_at_a_server_is_as_long_as_a_turn_waits() {
     let assembled = hanging("", "");
-    let server = &assembled.servers[0];
+    let server = &assembled.servers.all()[0];
     let since = Instant::now();
     let looked = server.test_briefly().await;
     about(since.elapsed(), Duration::from_secs(5));

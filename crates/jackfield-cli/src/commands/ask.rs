@@ -68,7 +68,7 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         return Err(no_key(provider, missing, assembled.keys_found.first()));
     }
     if !(ask.setup.allow.is_empty() && ask.setup.deny.is_empty()) {
-        let _patience = servers::start_notice(&assembled.servers);
+        let _patience = servers::start_notice(&assembled.servers.all());
         let offered = assembled.engine.tools(&assembled.options).await;
         patterns::warn(&ask.setup, &offered);
     }
@@ -153,6 +153,7 @@ pub async fn converse(
         servers,
         ..
     } = assembled;
+    let servers = servers.all();
     let mut person = None;
     let rules = StandingRules::new(config_file, servers.clone());
     let ask_mode = choose_ask_mode(output, yes, rules, &mut person);

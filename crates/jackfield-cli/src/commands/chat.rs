@@ -82,7 +82,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     assembled.options.policy.can_ask = at_terminal || chat.yes || assembled.engine.has_approver();
     assembled.options.can_supersede = render::can_supersede(false);
     if !(chat.setup.allow.is_empty() && chat.setup.deny.is_empty()) {
-        let _patience = servers::start_notice(&assembled.servers);
+        let _patience = servers::start_notice(&assembled.servers.all());
         let offered = assembled.engine.tools(&assembled.options).await;
         patterns::warn(&chat.setup, &offered);
     }
@@ -101,7 +101,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         };
         let rules = StandingRules::new(
             ConfigFile::of(&surroundings, &flags)?,
-            assembled.servers.clone(),
+            assembled.servers.all(),
         );
         person(file, completions, chat.verbose)?.with_rules(rules)
     } else {
@@ -112,7 +112,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         });
         Person::piped(lines)
     };
-    let all = assembled.servers.clone();
+    let all = assembled.servers.all();
     let conversation = Conversation {
         assembled,
         at_terminal,
@@ -344,7 +344,7 @@ impl Conversation {
         let prose = self.assembled.options.settings.response_format == ResponseFormat::Text;
         let asks = matches!(ask_mode, AskMode::Person(_));
         let mut view = render::view(false, self.verbose, prose, asks, None);
-        let _patience = servers::start_notice(&self.assembled.servers);
+        let _patience = servers::start_notice(&self.assembled.servers.all());
         let engine = &self.assembled.engine;
         turn::run(engine, message, &mut *view, ask_mode).await
     }
@@ -419,7 +419,7 @@ impl Conversation {
     }
 
     async fn show_tools(&mut self, name: Option<&str>) {
-        let _patience = servers::start_notice(&self.assembled.servers);
+        let _patience = servers::start_notice(&self.assembled.servers.all());
         let offered = self.assembled.engine.tools(&self.assembled.options).await;
         for problem in offered.problems.iter().chain(&offered.skipped) {
             render::remark(&format!("warning: {}", render::words::problem(problem)));

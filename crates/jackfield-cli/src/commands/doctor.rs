@@ -80,7 +80,7 @@ async fn examine(
             order += 1;
         }
     }
-    for server in assembled.servers.iter().cloned() {
+    for server in assembled.servers.all() {
         let task = tools::server(server, &pending);
         checking.spawn(async move { (order, task.await) });
         order += 1;
@@ -89,7 +89,7 @@ async fn examine(
     let mut done = checking.join_all().await;
     drop(notice);
     done.sort_by_key(|(order, _)| *order);
-    let all_servers = assembled.servers.clone();
+    let all_servers = assembled.servers.all();
     let mut checks: Vec<DoctorCheck> = done.into_iter().flat_map(|(_, checks)| checks).collect();
     // Grouped by area: each provider has checks of its own and of its models.
     checks.sort_by_key(|check| check.area);

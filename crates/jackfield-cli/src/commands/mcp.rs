@@ -43,7 +43,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         let silent = config.remarks.iter().filter(|remark| remark.help.is_none());
         silent.for_each(|remark| render::remark(&remark.to_string()));
     }
-    let all = registry.assemble(&config, &environment)?.servers;
+    let all = registry.assemble(&config, &environment)?.servers.all();
     if let Mcp::Accept {
         json,
         server,

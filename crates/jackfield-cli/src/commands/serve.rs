@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::net::SocketAddr;
 
-use jackfield_assembly::{LogFormat, Registry};
+use jackfield_assembly::{LogFormat, Registry, ServerFiles};
 use jackfield_server::{
     RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log,
 };
@@ -22,13 +22,17 @@ use crate::render;
 pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&serve.setup);
     flags.model = serve.model;
-    let (mut config, environment) = ask::load_config(&flags)?;
+    let surroundings = ask::surroundings()?;
+    let environment = surroundings.environment.clone();
+    let mut config = ask::load_config_in(&flags, &surroundings)?;
+    let files = ServerFiles::new(surroundings, flags, registry.clone(), &config);
     if let Some(bind) = serve.bind {
         config.serve.bind = bind;
     }
     let log = config.serve.log;
     start_log(log);
     let running = RunningGateway::start(config, &environment, registry).await?;
+    let running = running.following(files);
     let open = if running.is_open() {
         "; open to every program on this machine"
     } else {

@@ -23,7 +23,7 @@ pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, CommandError
     let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
         &tools;
     let assembled = ask::assemble(&ask::flags(setup), registry)?;
-    let all = assembled.servers.clone();
+    let all = assembled.servers.all();
     let patience = servers::start_notice(&all);
     let done = perform(tools, assembled, &all).await;
     drop(patience);

@@ -133,6 +133,13 @@ impl ScriptedMcpServer {
                 }
                 return false;
             }
+            "until" => {
+                let file = std::path::Path::new(with.as_str().unwrap_or_default());
+                while !file.exists() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                return false;
+            }
             "wait" => {
                 self.wait(id, params);
                 // It ignores the cancellation, and still answers.

@@ -49,7 +49,7 @@ impl Conversation {
         };
         let asks = matches!(ask_mode, AskMode::Person(_));
         let mut view = render::view(false, self.verbose, true, asks, None);
-        let _patience = servers::start_notice(&self.assembled.servers);
+        let _patience = servers::start_notice(&self.assembled.servers.all());
         turn::resume(&self.assembled.engine, resume, &mut *view, ask_mode).await
     }
 }

@@ -57,7 +57,7 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, C
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     server.serve(input, output, asked).await;
     checking.abort();
-    servers::stop(servers).await;
+    servers::stop(servers.all()).await;
     Ok(Exit::Answered)
 }
 

@@ -27,9 +27,9 @@ pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, Com
     let prepared = registry.prepare(&config, &surroundings.environment)?;
     let journal = opening.wait_and_warn().await?;
     let assembled = prepared.with_journal(Arc::clone(&journal.journal));
-    let rules = StandingRules::new(config_file, assembled.servers.clone());
+    let rules = StandingRules::new(config_file, assembled.servers.all());
     let ended = resume_all(&assembled.engine, assembled.options, &resume, rules).await;
-    servers::stop(assembled.servers).await;
+    servers::stop(assembled.servers.all()).await;
     session_journal::close(&journal).await;
     ended
 }
