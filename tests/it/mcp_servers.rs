@@ -413,3 +413,29 @@ async fn a_tool_of_a_server_is_called_by_hand() {
 fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|fault| panic!("{fault}\n{}", ran.out))
 }
+
+#[tokio::test]
+async fn a_server_is_asked_for_its_tools_once_if_it_announces_changes_and_else_at_most_every_few_seconds()
+ {
+    let cases = [
+        (true, "mcp.list_lifetime = \"1ms\"", 1..=1),
+        (false, "", 1..=1),
+        (false, "mcp.list_lifetime = \"1ms\"", 3..=4),
+    ];
+    for (announces, setting, lists) in cases {
+        let server = McpServer::new(json!({ "tools": [tool("look")], "list_changed": announces }));
+        let claude = ScriptedClaude::start(["One.", "Two.", "Three."].map(ScriptTurn::text)).await;
+        let chat = jackfield(["chat"]).at_with(&claude.base_url(), setting);
+        let chat = chat.servers([("eye", server.entry())]);
+        let ran = chat.stdin("a\nb\nc\n").run().await;
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (Some(0), "One.\nTwo.\nThree.\n"),
+            "{}",
+            ran.err
+        );
+        let counted = server.count("said tools/list");
+        assert!(lists.contains(&counted), "{announces} {setting}: {counted}");
+        kept(&claude);
+    }
+}

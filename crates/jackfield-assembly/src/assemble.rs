@@ -200,6 +200,7 @@ impl Registry {
             guarded: self.guarded,
             redact_details: self.redact_details,
             sign_in_network: network::guarded(config),
+            list_lifetime: config.list_lifetime,
             start_wait: config.start_wait,
             transport: transport.clone(),
             pin_notice: Arc::default(),

@@ -78,6 +78,8 @@ pub struct Config {
     pub(crate) raw_values: ConfiguredValues,
     /// The routes, by name.
     pub routes: BTreeMap<Arc<str>, ConfiguredRoute>,
+    /// How long a list of tools of an MCP server that announces no changes is used at least.
+    pub list_lifetime: Duration,
     /// The gateway.
     pub serve: ServeConfig,
     /// The MCP servers, by id.
@@ -191,6 +193,7 @@ impl Default for Config {
             remarks: Vec::new(),
             raw_values: ConfiguredValues::default(),
             routes: BTreeMap::new(),
+            list_lifetime: LIST_LIFETIME,
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             start_wait: START_WAIT,
@@ -471,6 +474,9 @@ const DEFAULT_MODEL: (&str, &str) = ("claude", "claude-opus-5-5");
 
 /// The pattern of the built-in tools.
 pub(crate) const BUILTINS: &str = "builtin/*";
+
+/// The default of how long a list of tools is used at least.
+const LIST_LIFETIME: Duration = Duration::from_secs(5);
 
 /// The default of how long a turn waits for starting MCP servers.
 const START_WAIT: Duration = Duration::from_secs(5);

@@ -143,6 +143,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("limits.shown", size(shown)),
         ("limits.stored", size(stored)),
         ("limits.tool_call", time(tool_call)),
+        ("mcp.list_lifetime", time(config.list_lifetime)),
         ("mcp.start_wait", time(config.start_wait)),
         (
             "model",

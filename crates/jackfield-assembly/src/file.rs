@@ -263,6 +263,7 @@ fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
         draft.mcp_config = Some(file);
     }
     form::keys! { section over draft.config;
+        list_lifetime: form::duration("5s"), "How long a list of tools is used at least, of a server that announces no changes";
         start_wait: form::duration("5s"), "How long a turn waits for MCP servers that start";
     }
     section.finish_with(|_| Some(SERVERS_HELP));

@@ -148,6 +148,8 @@ pub struct ClientSettings {
     /// The guard process, which outlives us for a moment. Without one, a server that ignores the end of its input
     /// outlives us when we are killed.
     pub guard: Option<GuardProgram>,
+    /// How long a list of tools is used at least before it is asked for again, where the server announces no changes.
+    pub list_lifetime: Duration,
     /// The time limit for a list of tools, over all its pages.
     pub list_limit: Duration,
     /// The most bytes of standard error that are kept per server.
@@ -181,6 +183,7 @@ impl Default for ClientSettings {
             backoff: Duration::from_millis(500),
             grace: Duration::from_millis(1500),
             guard: None,
+            list_lifetime: Duration::from_secs(5),
             list_limit: Duration::from_secs(20),
             log_bytes: 256 << 10,
             log_lines: 1000,

@@ -162,18 +162,14 @@ impl<'a> PartialList<'a> {
     }
 
     /// The list of all pages, as the answer to the request of this number. `changes` is the number of list changes
-    /// before it, and `announces_changes` whether the server announces them.
+    /// before it. `lifetime` is how long it is used at least; `None` if the server announces changes.
     pub(crate) fn finish(
         self,
         changes: u64,
         request_number: u64,
-        announces_changes: bool,
+        lifetime: Option<Duration>,
     ) -> Listing {
-        let fresh_until = if announces_changes {
-            None
-        } else {
-            Some(after(self.ttl))
-        };
+        let fresh_until = lifetime.map(|lifetime| after(self.ttl.max(lifetime)));
         Listing {
             changes,
             defined: self.defined.into(),

@@ -52,6 +52,8 @@ pub(crate) struct CommonSettings {
     pub(crate) guarded: bool,
     /// Whether errors that remote clients see omit details of this machine.
     pub(crate) redact_details: bool,
+    /// How long a list of tools is used at least.
+    pub(crate) list_lifetime: Duration,
     pub(crate) start_wait: Duration,
     /// The settings of the client for sign-ins.
     pub(crate) sign_in_network: GuardedSettings,
@@ -422,6 +424,7 @@ fn settings(config: &McpServerEntry, common: &CommonSettings) -> ClientSettings 
     }
     if let Some(limit) = config.start_timeout {
         settings.start_limit = limit;
+        list_lifetime: common.list_lifetime,
     }
     settings
 }

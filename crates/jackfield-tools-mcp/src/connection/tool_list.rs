@@ -67,7 +67,8 @@ impl ServerConnection {
                 break;
             }
         }
-        Ok(partial.finish(changes, nth, self.announces_changes()))
+        let lifetime = (!self.announces_changes()).then_some(settings.list_lifetime);
+        Ok(partial.finish(changes, nth, lifetime))
     }
 
     /// The arguments of a call that its request repeats in headers.

@@ -213,6 +213,7 @@ pub(crate) fn settings() -> ClientSettings {
             arguments: vec!["guard".into()],
             program: program("examples/host"),
         }),
+        list_lifetime: Duration::ZERO,
         probe: Duration::from_millis(300),
         start_limit: Duration::from_secs(10),
         ..ClientSettings::default()
