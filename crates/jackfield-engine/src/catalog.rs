@@ -316,6 +316,12 @@ pub fn unusable_reason(tool: &ToolSpec) -> Option<String> {
     repair_input_schema(tool, Instant::now() + LOOK_LIMIT).err()
 }
 
+/// Whether the input schema of a tool is broken, and offered in a repaired form.
+#[must_use]
+pub fn is_schema_repaired(tool: &ToolSpec) -> bool {
+    repair_input_schema(tool, Instant::now() + LOOK_LIMIT).is_ok_and(|repaired| repaired.is_some())
+}
+
 /// The repaired input schema, if the tool's own is broken and could be repaired.
 ///
 /// # Errors

@@ -15,6 +15,7 @@ mod clock;
 mod commit;
 mod compact;
 mod connection;
+mod context;
 mod crash;
 mod delivered_cache;
 mod direct;
@@ -65,6 +66,11 @@ mod watch;
 mod writes;
 
 pub use jackfield_ports::chat_model::Capabilities;
+pub use jackfield_ports::context_source::{
+    Completion, CompletionRequest, CompletionSubject, ContextError, ContextErrorKind,
+    PromptArgument, PromptArguments, PromptMessages, PromptSpec, ResourceContents, ResourceList,
+    ResourceSpec, ResourceTemplate,
+};
 pub use jackfield_ports::journal::marks::{FoundTurn, Mark};
 pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow};
 pub use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
@@ -73,11 +79,14 @@ pub use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxStatus};
 
 pub use self::approver::{ApprovalRequest, Approver, Decision};
 pub use self::background::StartedTurn;
-pub use self::catalog::{ToolOffer, unusable_reason};
+pub use self::catalog::{ToolOffer, is_schema_repaired, unusable_reason};
 pub use self::clients::{CLIENT, ClientResultsOptions, ClientResultsOutcome};
 pub use self::clock::{Clock, SystemClock};
 pub use self::compact::{CompactSession, CompactedSession};
 pub use self::connection::{Connection, was_cancelled_by_disconnect};
+pub use self::context::{
+    ContextOffer, OfferedContext, image_type, prompt_message, resource_blocks,
+};
 pub use self::direct::{CallProgress, DirectCall, DirectOutcome};
 pub use self::drain::DrainReport;
 pub use self::drive_outcome::{DriveOutcome, WaitingTurn};

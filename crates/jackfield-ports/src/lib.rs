@@ -3,6 +3,7 @@
 //! A port's contract is a list of clauses; the test kit has one test per clause, under the same name.
 
 pub mod chat_model;
+pub mod context_source;
 pub mod delta_sink;
 pub mod journal;
 pub mod toolbox;

@@ -14,6 +14,7 @@ use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
 use serde_json::Value;
 
 use crate::chat_model::BoxError;
+use crate::context_source::ContextSource;
 
 /// A source of tools, such as the built-in tools or an MCP server.
 ///
@@ -70,6 +71,11 @@ pub trait Toolbox: Send + Sync {
     /// default. If the server is not trusted, only hints that call for more caution.
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
         Vec::new()
+    }
+
+    /// Its resources and prompts, if it may have some; none by default.
+    fn context(&self) -> Option<&dyn ContextSource> {
+        None
     }
 
     /// Runs a tool. The arguments were validated against its schema. Dropping the future cancels the call.

@@ -6,6 +6,8 @@
 //! | field | meaning |
 //! |---|---|
 //! | `calls` | the steps of each tool: `{"name": [step, …]}`, see below |
+//! | `completions` | the values of arguments: `{"argument": [value, …]}` |
+//! | `contents` | the contents of resources: `{"uri": [content, …]}` |
 //! | `deaf` | never sends list changes to subscribers |
 //! | `effects` | a file that gets a line of JSON for every call before anything else is done: `tool`, `key` and `arguments`; synced, so that it survives any end of the process |
 //! | `era` | `"legacy"`, `"modern"` or `"both"`, the default |
@@ -20,10 +22,14 @@
 //! | `log` | a file that gets a line for everything that happens |
 //! | `loop_cursor` | the list of tools never ends |
 //! | `many` | the number of further tools, `tool_00000` and so on |
+//! | `messages` | the messages of prompts: `{"name": [message, …]}`, with `{argument}` in their texts |
 //! | `no_tools` | has no tools, and does not know their methods |
 //! | `page` | the number of tools on a page of the list |
 //! | `probe` | the reaction of an old server to `server/discover`: `"die"`, `"silent"`, or an error by default |
+//! | `prompts` | the definitions of prompts |
+//! | `resources` | the definitions of resources |
 //! | `stays` | keeps running after its input has ended |
+//! | `templates` | the definitions of resource templates |
 //! | `tools` | the definitions |
 //! | `version` | the older revision that it speaks, `2025-11-25` by default |
 //!
@@ -43,6 +49,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
+mod context;
 mod effects;
 pub mod http;
 mod steps;
@@ -192,6 +199,7 @@ impl ScriptedMcpServer {
                 std::thread::spawn(move || server.call(&id, &params));
             }
             "tools/list" if self.script["no_tools"] != true => self.list(&id, &params),
+            method if self.context(method, &id, &params) => {}
             _ => self.refuse(&id, -32601, "no such method"),
         }
     }
@@ -261,6 +269,7 @@ impl ScriptedMcpServer {
         if self.script["no_tools"] == true {
             capabilities = json!({});
         }
+        self.add_context_capabilities(&mut capabilities);
         about.insert("capabilities".to_owned(), capabilities);
         if let Some(text) = self.script["instructions"].as_str() {
             about.insert("instructions".to_owned(), text.into());

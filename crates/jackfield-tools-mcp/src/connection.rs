@@ -307,6 +307,16 @@ impl ServerConnection {
         self.info.capabilities.tools.is_some()
     }
 
+    /// Whether the server has declared the resources capability.
+    pub(crate) const fn has_resources(&self) -> bool {
+        self.info.capabilities.resources.is_some()
+    }
+
+    /// Whether the server has declared the prompts capability.
+    pub(crate) const fn has_prompts(&self) -> bool {
+        self.info.capabilities.prompts.is_some()
+    }
+
     /// The number of list changes so far.
     pub(crate) fn changes(&self) -> u64 {
         *self.changes.borrow()

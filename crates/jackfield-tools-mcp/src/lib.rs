@@ -38,6 +38,8 @@
 //! | `link`, `pipes`, `http` | what carries messages: a process's pipes, or HTTP |
 //! | `transport`, `handshake`, `era`, `connection`, `request`, `answer` | the protocol, by means of `rmcp` |
 //! | `listing`, `mapping`, `mirrored` | its tools and their results |
+//! | `context` | its resources and prompts |
+//! | `details` | what it says of itself |
 //! | `gate` | review of its tool definitions by the embedding program |
 //! | `call`, `run`, `jobs`, `held` | a call: time limits, progress, tasks and questions |
 //! | `container` | failures outside of the server, where it runs in a container |
@@ -52,6 +54,8 @@ mod clock;
 mod config;
 mod connection;
 mod container;
+mod context;
+mod details;
 mod environment;
 mod era;
 mod error;
@@ -86,6 +90,7 @@ mod writer;
 pub use auth::{AuthSettings, Authorization, Login, RedirectListener, TokenStore};
 pub use call::IDEMPOTENCY_KEY;
 pub use config::{ClientSettings, GuardProgram, HttpEndpoint, ServerConfig};
+pub use details::ServerDetails;
 pub use era::Era;
 pub use error::ServerFault;
 pub use gate::{DefinitionGate, Review};

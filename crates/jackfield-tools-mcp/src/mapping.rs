@@ -1,4 +1,5 @@
 //! Mapping of the protocol's values to the domain's.
 
+pub(crate) mod context;
 pub(crate) mod definition;
 pub(crate) mod outcome;

@@ -9,6 +9,7 @@ use jackfield_domain::ids::{ToolCallId, ToolboxId};
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::context_source::ContextSource;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
@@ -45,7 +46,7 @@ pub struct McpToolbox {
     listing_count: AtomicU64,
     problems: Mutex<Vec<String>>,
     skipped: Mutex<Vec<String>>,
-    shared: Arc<ServerHandle>,
+    pub(crate) shared: Arc<ServerHandle>,
 }
 
 /// The tools that a server offered.
@@ -132,7 +133,7 @@ impl McpToolbox {
     }
 
     /// A connection other than `instead_of`.
-    async fn connection(
+    pub(crate) async fn connection(
         &self,
         instead_of: Option<Arc<ServerConnection>>,
     ) -> Result<Arc<ServerConnection>, ServerFault> {
@@ -152,7 +153,7 @@ impl McpToolbox {
     }
 
     /// An open connection whose server is not working on an earlier attempt at this call.
-    async fn open_connection(
+    pub(crate) async fn open_connection(
         &self,
         fresh_for: Option<&ToolCallId>,
     ) -> Result<Arc<ServerConnection>, ServerFault> {
@@ -286,7 +287,7 @@ impl McpToolbox {
         ToolFailure::not_sent(ToolFailureKind::Unavailable, message)
     }
 
-    fn down_message(&self, fault: &ServerFault) -> String {
+    pub(crate) fn down_message(&self, fault: &ServerFault) -> String {
         let id = &self.shared.config.id;
         if self.shared.settings.expose_faults {
             format!("the server `{id}` is not available: {fault}")
@@ -349,6 +350,10 @@ impl Toolbox for McpToolbox {
             Some((Arc::clone(&one.tool.name), hints))
         });
         hints.collect()
+    }
+
+    fn context(&self) -> Option<&dyn ContextSource> {
+        Some(self)
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {

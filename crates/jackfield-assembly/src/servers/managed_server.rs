@@ -9,6 +9,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::context_source::ContextSource;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_tools_mcp::{McpToolbox, ServerFault};
 
@@ -169,6 +170,10 @@ impl Toolbox for ManagedServer {
 
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
         self.mcp.hints()
+    }
+
+    fn context(&self) -> Option<&dyn ContextSource> {
+        self.mcp.context()
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {

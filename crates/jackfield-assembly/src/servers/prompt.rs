@@ -10,6 +10,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::context_source::ContextSource;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -188,6 +189,12 @@ impl Toolbox for Prompt {
 
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
         self.running.hints()
+    }
+
+    fn context(&self) -> Option<&dyn ContextSource> {
+        // A server that was replaced must not start again.
+        let context = self.running.context();
+        context.filter(|_| !self.calls.is_closed())
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jackfield_assembly::{AcceptError, Config, Environment, Registry, ServerTest, ServerToolbox};
 use serde_json::{Value, json};
@@ -40,7 +41,9 @@ impl Shell {
             .collect();
         let servers = json!({ "mcpServers": entries });
         let world = world.with(".config/jackfield/mcp-servers.json", servers.to_string());
-        let config = world.load().unwrap();
+        let mut config = world.load().unwrap();
+        // Each test of a server lists its tools again.
+        config.list_lifetime = Duration::ZERO;
         Self {
             config,
             tools,

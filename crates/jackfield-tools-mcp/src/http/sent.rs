@@ -81,7 +81,17 @@ impl SentMessage {
     pub(super) fn is_repeatable(&self) -> bool {
         matches!(
             &*self.method,
-            "initialize" | "server/discover" | "tools/list" | "tasks/get" | "ping"
+            "initialize"
+                | "server/discover"
+                | "tools/list"
+                | "tasks/get"
+                | "ping"
+                | "completion/complete"
+                | "prompts/get"
+                | "prompts/list"
+                | "resources/list"
+                | "resources/read"
+                | "resources/templates/list"
         )
     }
 }

@@ -80,7 +80,7 @@ fn json(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn part(part: &Value) -> OutcomePart {
+pub(super) fn part(part: &Value) -> OutcomePart {
     let text = |name: &str| part.get(name).and_then(Value::as_str);
     let known = match text("type") {
         Some("text") => text("text").map(|words| OutcomePart::Text(words.into())),
@@ -91,7 +91,7 @@ fn part(part: &Value) -> OutcomePart {
                 transcript: None,
             })
         }),
-        Some("resource") => part.get("resource").and_then(resource),
+        Some("resource") => part.get("resource").and_then(embedded),
         Some("resource_link") => Some(link(part)),
         _ => None,
     };
@@ -109,7 +109,7 @@ fn image(source: MediaSource) -> OutcomePart {
 }
 
 /// An embedded resource: a document, or an image if its media type says so.
-fn resource(resource: &Value) -> Option<OutcomePart> {
+pub(super) fn embedded(resource: &Value) -> Option<OutcomePart> {
     let uri = resource.get("uri").and_then(Value::as_str);
     let source = match resource.get("text").and_then(Value::as_str) {
         Some(text) => MediaSource::Text(text.into()),
@@ -147,7 +147,7 @@ fn link(part: &Value) -> OutcomePart {
 }
 
 /// The data if it is valid base64; otherwise the model's provider would refuse the whole conversation.
-fn base64(part: &Value, field: &str) -> Option<MediaSource> {
+pub(super) fn base64(part: &Value, field: &str) -> Option<MediaSource> {
     let data = part.get(field)?.as_str()?;
     let media_type = part.get("mimeType").and_then(Value::as_str);
     let media_type = media_type.unwrap_or("application/octet-stream");

@@ -3,6 +3,7 @@
 mod asked;
 mod bytes;
 mod calls;
+mod context;
 mod contract;
 mod eras;
 mod faults;

@@ -1,0 +1,249 @@
+//! The port to resources and prompts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_domain::message::Role;
+use jackfield_domain::outcome::OutcomePart;
+use serde_json::Value;
+use thiserror::Error;
+
+/// The resources and prompts of a [`Toolbox`](crate::toolbox::Toolbox), such as an MCP server: what a person or a
+/// program adds to a conversation by name, and no model asks for.
+///
+/// # Contract
+///
+/// - A list MUST return each resource once by its URI, and each template and prompt once by its name.
+/// - Nothing here MUST have an effect: all of it may be asked again.
+/// - An answer above `max_bytes` MUST be refused with [`ContextErrorKind::TooLarge`], and MUST NOT be cut: a part of a
+///   resource could be taken for all of it.
+/// - What the source does not have MUST be an empty list, or [`ContextErrorKind::Unsupported`].
+/// - The text is untrusted, and of any content.
+/// - Each method MUST end within a time limit. Dropping the future MUST cancel it.
+#[async_trait]
+pub trait ContextSource: Send + Sync {
+    /// All resources and templates.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError`] if they cannot be listed.
+    async fn resources(&self) -> Result<ResourceList, ContextError>;
+
+    /// The contents of the resource with this URI, which need not be in the list: it may follow from a template.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError`] if it cannot be read, or is longer than `max_bytes`.
+    async fn read(&self, uri: &str, max_bytes: usize) -> Result<ResourceContents, ContextError>;
+
+    /// All prompts.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError`] if they cannot be listed.
+    async fn prompts(&self) -> Result<Vec<PromptSpec>, ContextError>;
+
+    /// A prompt with these arguments.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError`] if it cannot be made, or is longer than `max_bytes`.
+    async fn prompt(
+        &self,
+        name: &str,
+        arguments: &PromptArguments,
+        max_bytes: usize,
+    ) -> Result<PromptMessages, ContextError>;
+
+    /// The values that an argument may have, the best ones first; a hundred at most.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError`]; `Unsupported` if the source has no such values.
+    async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ContextError>;
+}
+
+/// The values of a prompt's arguments, by name.
+pub type PromptArguments = BTreeMap<String, String>;
+
+/// Resources and templates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResourceList {
+    /// What was left out, in sentences.
+    pub problems: Vec<String>,
+    /// The resources.
+    pub resources: Vec<ResourceSpec>,
+    /// The templates of further resources.
+    pub templates: Vec<ResourceTemplate>,
+}
+
+/// A resource that can be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResourceSpec {
+    /// Its description.
+    pub description: Option<Arc<str>>,
+    /// Its media type, if it is known.
+    pub media_type: Option<Arc<str>>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The definition as its server sent it.
+    pub original: Arc<Value>,
+    /// Its length in bytes, if it is known.
+    pub size: Option<u64>,
+    /// Its name for people.
+    pub title: Option<Arc<str>>,
+    /// Its URI.
+    pub uri: Arc<str>,
+}
+
+/// A template of URIs (RFC 6570).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResourceTemplate {
+    /// Its description.
+    pub description: Option<Arc<str>>,
+    /// The media type of its resources, if all have the same.
+    pub media_type: Option<Arc<str>>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The definition as its server sent it.
+    pub original: Arc<Value>,
+    /// Its name for people.
+    pub title: Option<Arc<str>>,
+    /// The template.
+    pub uri_template: Arc<str>,
+}
+
+/// The contents of a resource.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResourceContents {
+    /// The contents as the server sent them, in the order of `parts`.
+    pub original: Vec<Value>,
+    /// The contents: texts and documents, images, audio.
+    pub parts: Vec<OutcomePart>,
+}
+
+/// A prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PromptSpec {
+    /// Its arguments, in order.
+    pub arguments: Vec<PromptArgument>,
+    /// Its description.
+    pub description: Option<Arc<str>>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The definition as its server sent it.
+    pub original: Arc<Value>,
+    /// Its name for people.
+    pub title: Option<Arc<str>>,
+}
+
+/// An argument of a prompt.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PromptArgument {
+    /// Its description.
+    pub description: Option<Arc<str>>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Whether the prompt needs it.
+    pub required: bool,
+}
+
+/// A prompt with its arguments filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PromptMessages {
+    /// Its description.
+    pub description: Option<Arc<str>>,
+    /// The messages, of a person or of a model.
+    pub messages: Vec<(Role, Vec<OutcomePart>)>,
+    /// The messages as the server sent them.
+    pub original: Vec<Value>,
+}
+
+/// A question for the values of an argument.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CompletionRequest {
+    /// The argument.
+    pub argument: String,
+    /// The values of other arguments.
+    pub known: PromptArguments,
+    /// The prompt or the template that has the argument.
+    pub subject: CompletionSubject,
+    /// The beginning of the value.
+    pub value: String,
+}
+
+/// What has the argument to complete.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum CompletionSubject {
+    /// A prompt, by its name.
+    Prompt(String),
+    /// A template, by itself.
+    Template(String),
+}
+
+/// The values that an argument may have.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Completion {
+    /// Whether there are more.
+    pub has_more: bool,
+    /// The number of all values, if it is known.
+    pub total: Option<u64>,
+    /// The values.
+    pub values: Vec<String>,
+}
+
+/// Why there is no resource, prompt or list.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[error("{message}")]
+pub struct ContextError {
+    /// What the caller can do about it.
+    pub kind: ContextErrorKind,
+    /// The reason, in a sentence that names the server.
+    pub message: String,
+}
+
+impl ContextError {
+    /// An error of this kind.
+    #[must_use]
+    pub fn new(kind: ContextErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+        }
+    }
+}
+
+/// What a caller can do about an error.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum ContextErrorKind {
+    /// Name another one: there is no such resource, prompt, template or server, or the caller may not use it.
+    NotFound,
+    /// Correct the arguments.
+    InvalidArguments,
+    /// Ask the server's maker: its answer cannot be read.
+    ProtocolViolation,
+    /// Ask again later, or not at all: there was no answer in time.
+    Timeout,
+    /// Ask for something smaller.
+    TooLarge,
+    /// Ask again later: the server is not available.
+    Unavailable,
+    /// Do without: the server has none.
+    Unsupported,
+}
+
+impl fmt::Display for ContextErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidArguments => "invalid arguments",
+            Self::NotFound => "not found",
+            Self::ProtocolViolation => "protocol violation",
+            Self::Timeout => "timeout",
+            Self::TooLarge => "too large",
+            Self::Unavailable => "unavailable",
+            Self::Unsupported => "unsupported",
+        })
+    }
+}

@@ -1,0 +1,207 @@
+//! Resources and prompts, in both eras and over both transports.
+
+use std::collections::BTreeMap;
+
+use jackfield_domain::media::{Document, Image, MediaSource};
+use jackfield_domain::message::Role;
+use jackfield_domain::outcome::OutcomePart;
+use jackfield_ports::context_source::{
+    Completion, CompletionRequest, CompletionSubject, ContextError, ContextErrorKind,
+    ContextSource as _, PromptArgument, PromptSpec, ResourceSpec, ResourceTemplate,
+};
+use serde_json::{Value, json};
+
+use crate::harness::Scripted;
+
+fn library(era: &str) -> Value {
+    json!({
+        "era": era,
+        "tools": [],
+        "page": 1,
+        "resources": [
+            { "uri": "note://a", "name": "a", "title": "The a", "mimeType": "text/plain", "size": 5 },
+            { "uri": "note://a", "name": "again" },
+            { "name": "without a URI" },
+            { "uri": "note://b", "name": "b", "annotations": { "priority": 1 } },
+        ],
+        "templates": [{ "uriTemplate": "note://{name}", "name": "note", "description": "Any note." }],
+        "contents": {
+            "note://a": [{ "uri": "note://a", "mimeType": "text/plain", "text": "words" }],
+            "note://b": [{ "uri": "note://b", "mimeType": "image/png", "blob": "iVBORw0KGgo=" }],
+            "note://odd": [{ "uri": "note://odd", "blob": "not base64" }],
+        },
+        "prompts": [{
+            "name": "greet",
+            "description": "Greets.",
+            "arguments": [{ "name": "who", "required": true }, { "name": "how", "description": "In which way." }],
+        }],
+        "messages": { "greet": [
+            { "role": "user", "content": { "type": "text", "text": "Greet {who}." } },
+            { "role": "assistant", "content": { "type": "text", "text": "Hello, {who}." } },
+        ] },
+        "completions": { "who": ["Ann", "Anton", "Ben"] },
+    })
+}
+
+/// A server over each transport, in each era.
+fn servers(script: impl Fn(&str) -> Value) -> Vec<(String, Scripted)> {
+    let eras = ["legacy", "modern"].into_iter();
+    let both = eras.flat_map(|era| {
+        let script = script(era);
+        [
+            (format!("{era} over pipes"), Scripted::new(script.clone())),
+            (format!("{era} over HTTP"), Scripted::over_http(script)),
+        ]
+    });
+    both.collect()
+}
+
+fn text(text: &str) -> Vec<OutcomePart> {
+    vec![OutcomePart::Text(text.into())]
+}
+
+#[tokio::test]
+async fn resources_and_templates_are_listed_over_all_pages_and_each_once() {
+    for (name, server) in servers(library) {
+        let listed = server.toolbox.resources().await.unwrap();
+        let one = |uri: &str, about: Value| ResourceSpec {
+            description: None,
+            media_type: about["mimeType"].as_str().map(Into::into),
+            name: about["name"].as_str().unwrap().into(),
+            size: about["size"].as_u64(),
+            title: about["title"].as_str().map(Into::into),
+            uri: uri.into(),
+            original: about.into(),
+        };
+        let said = library("both")["resources"].clone();
+        let wanted = [
+            one("note://a", said[0].clone()),
+            one("note://b", said[3].clone()),
+        ];
+        assert_eq!(listed.resources, wanted, "{name}");
+        let template = library("both")["templates"][0].clone();
+        let wanted = ResourceTemplate {
+            description: Some("Any note.".into()),
+            media_type: None,
+            name: "note".into(),
+            original: template.into(),
+            title: None,
+            uri_template: "note://{name}".into(),
+        };
+        assert_eq!(listed.templates, [wanted], "{name}");
+        let left_out = "1 of its resources cannot be read, and are left out";
+        assert_eq!(listed.problems, [left_out], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_resource_is_read_whole_or_not_at_all() {
+    for (name, server) in servers(library) {
+        let toolbox = &server.toolbox;
+        let read = toolbox.read("note://a", 10_000).await.unwrap();
+        let words = OutcomePart::Document(Document {
+            cite: false,
+            context: None,
+            source: MediaSource::Text("words".into()),
+            title: Some("note://a".into()),
+        });
+        let original = library("both")["contents"]["note://a"].clone();
+        assert_eq!((read.parts, json!(read.original)), (vec![words], original));
+        let read = toolbox.read("note://b", 10_000).await.unwrap();
+        let image = OutcomePart::Image(Image {
+            detail: None,
+            source: MediaSource::Base64 {
+                data: "iVBORw0KGgo=".into(),
+                media_type: "image/png".into(),
+            },
+        });
+        assert_eq!(read.parts, [image], "{name}");
+        let kind = |read: Result<_, ContextError>| read.map(drop).unwrap_err().kind;
+        let small = kind(toolbox.read("note://a", 20).await);
+        assert_eq!(small, ContextErrorKind::TooLarge, "{name}");
+        let odd = kind(toolbox.read("note://odd", 10_000).await);
+        assert_eq!(odd, ContextErrorKind::ProtocolViolation, "{name}");
+        let gone = toolbox.read("note://gone", 10_000).await.unwrap_err();
+        assert_eq!(gone.kind, ContextErrorKind::NotFound, "{name}");
+        assert!(
+            gone.message
+                .starts_with("the server `scripted`: it refuses: Resource not found")
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_is_listed_completed_and_made() {
+    for (name, server) in servers(library) {
+        let toolbox = &server.toolbox;
+        let argument = |name: &str, description: Option<&str>, required| PromptArgument {
+            description: description.map(Into::into),
+            name: name.into(),
+            required,
+        };
+        let wanted = PromptSpec {
+            arguments: vec![
+                argument("who", None, true),
+                argument("how", Some("In which way."), false),
+            ],
+            description: Some("Greets.".into()),
+            name: "greet".into(),
+            original: library("both")["prompts"][0].clone().into(),
+            title: None,
+        };
+        assert_eq!(toolbox.prompts().await.unwrap(), [wanted], "{name}");
+        let completion = CompletionRequest {
+            argument: "who".to_owned(),
+            known: BTreeMap::from([("how".to_owned(), "loudly".to_owned())]),
+            subject: CompletionSubject::Prompt("greet".to_owned()),
+            value: "An".to_owned(),
+        };
+        let wanted = Completion {
+            has_more: false,
+            total: Some(2),
+            values: vec!["Ann".to_owned(), "Anton".to_owned()],
+        };
+        assert_eq!(
+            toolbox.complete(&completion).await.unwrap(),
+            wanted,
+            "{name}"
+        );
+        let who = BTreeMap::from([("who".to_owned(), "Ann".to_owned())]);
+        let made = toolbox.prompt("greet", &who, 10_000).await.unwrap();
+        let wanted = [
+            (Role::User, text("Greet Ann.")),
+            (Role::Assistant, text("Hello, Ann.")),
+        ];
+        assert_eq!(made.messages, wanted, "{name}");
+        let refused = toolbox.prompt("greet", &BTreeMap::new(), 10_000).await;
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.kind, ContextErrorKind::InvalidArguments, "{name}");
+        assert_eq!(
+            refused.message,
+            "the server `scripted`: it refuses: the argument who is missing (-32602)"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_them_has_empty_lists_and_is_not_asked() {
+    for (name, server) in servers(|era| json!({ "era": era, "tools": [] })) {
+        let toolbox = &server.toolbox;
+        assert_eq!(toolbox.resources().await, Ok(Default::default()), "{name}");
+        assert_eq!(toolbox.prompts().await, Ok(Vec::new()), "{name}");
+        let read = toolbox.read("note://a", 100).await.unwrap_err();
+        assert_eq!(read.kind, ContextErrorKind::Unsupported, "{name}");
+        let asked = ["said resources", "said prompts"].map(|begin| server.count(begin));
+        assert_eq!(asked, [0, 0], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_without_an_end_ends() {
+    let mut script = library("both");
+    script["loop_cursor"] = json!(true);
+    let server = Scripted::new(script);
+    let listed = server.toolbox.resources().await.unwrap();
+    assert_eq!(listed.resources.len(), 1);
+    assert!(server.count("said resources/list") < 5);
+}
