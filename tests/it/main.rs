@@ -71,6 +71,7 @@ mod mcp_ending;
 mod mcp_faults;
 mod mcp_files;
 mod mcp_http;
+mod mcp_inspecting;
 mod mcp_passing_on;
 mod mcp_serve;
 mod mcp_servers;

@@ -98,15 +98,15 @@ pub use self::serve::{
 pub use self::server_file::ServerFile;
 pub use self::servers::{
     AcceptError, ChangedTool, McpServerEntry, OAuthEntry, PendingSignIn, ReplacedServers,
-    ServerSet, ServerSignIn, ServerStatus, ServerTest, ServerToolbox, guard, server_id,
-    server_keys,
+    ServerInspection, ServerSet, ServerSignIn, ServerStatus, ServerTest, ServerToolbox, guard,
+    server_id, server_keys,
 };
 pub use self::surroundings::{Environment, Surroundings};
 pub use self::traces::TracesConfig;
 pub use self::values::{length_of_time, listen_address, size_in_bytes};
 pub use self::web::{EngineKind, Web, WebApi, WebSearch};
 pub use jackfield_engine::near::did_you_mean;
-pub use jackfield_tools_mcp::ServerFault;
+pub use jackfield_tools_mcp::{ServerDetails, ServerFault};
 
 /// Compiles the example in the README.
 #[cfg(doctest)]

@@ -3,6 +3,7 @@
 mod comments;
 mod fields;
 mod foreign;
+mod inspection;
 mod lines;
 mod managed_server;
 mod memory;
@@ -27,6 +28,7 @@ use std::time::Duration;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::{GuardProgram, Patterns};
 
+pub use self::inspection::ServerInspection;
 pub use self::oauth::OAuthEntry;
 pub use self::pins::{AcceptError, ChangedTool};
 pub(crate) use self::read::id_of_name;

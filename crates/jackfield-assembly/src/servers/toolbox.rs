@@ -151,6 +151,14 @@ impl ServerToolbox {
         }
     }
 
+    /// Its client, if it is enabled and can be started.
+    pub(crate) fn mcp(&self) -> Option<&McpToolbox> {
+        match &self.kind {
+            ServerSource::Off | ServerSource::Broken(..) => None,
+            ServerSource::Usable(prompt) => Some(&prompt.running.mcp),
+        }
+    }
+
     /// The sign-in at its address; `None` if it has no address, or a key in its `headers`.
     #[must_use]
     pub const fn sign_in(&self) -> Option<&ServerSignIn> {
@@ -416,6 +424,7 @@ fn settings(config: &McpServerEntry, common: &CommonSettings) -> ClientSettings 
         // The terminal and the gateway have no forms yet, so a question would only delay its call.
         asks: false,
         expose_faults: !common.redact_details,
+        list_lifetime: common.list_lifetime,
         ..ClientSettings::default()
     };
     if common.guarded {
@@ -424,7 +433,6 @@ fn settings(config: &McpServerEntry, common: &CommonSettings) -> ClientSettings 
     }
     if let Some(limit) = config.start_timeout {
         settings.start_limit = limit;
-        list_lifetime: common.list_lifetime,
     }
     settings
 }

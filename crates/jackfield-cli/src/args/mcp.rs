@@ -34,6 +34,18 @@ pub enum Mcp {
     /// Take over the servers of another program's file.
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(McpImport),
+    /// Start a server, and show all that it has: how it speaks, its tools, its resources and its prompts.
+    #[command(after_help = INSPECT_EXAMPLES)]
+    Inspect {
+        /// The server, by its id.
+        server: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON, with the definitions as the server sends them.
+        #[arg(long)]
+        json: bool,
+    },
     /// Start all servers, and list them: how each is, how it speaks, how many tools it has.
     #[command(after_help = LIST_EXAMPLES)]
     List {
@@ -204,6 +216,7 @@ Examples:
   jackfield mcp add filesystem ~/notes
   jackfield mcp list
   jackfield mcp test weather
+  jackfield mcp inspect weather
   jackfield mcp accept weather
   jackfield mcp login tracker
   jackfield mcp logs weather --mcp-config mcp-servers.json
@@ -239,6 +252,15 @@ Their commands and variables are copied. What cannot be used is left out, with t
 const REMOVE_EXAMPLES: &str = "\
 Examples:
   jackfield mcp remove weather";
+
+const INSPECT_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp inspect weather
+  jackfield mcp inspect weather --json | jq '.tool_definitions[] | {name, annotations}'
+  jackfield mcp inspect weather --json | jq -r '.resources[].uri'
+
+Its tools are all that it offers and its patterns admit, also those that wait for `jackfield mcp accept`.
+The exit code is 8 if the server cannot be used.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:

@@ -1,5 +1,6 @@
-//! `jackfield mcp`: lists and tests MCP servers, signs in at them, and serves tools over MCP.
+//! `jackfield mcp`: lists, inspects and tests MCP servers, signs in at them, and serves tools over MCP.
 
+mod inspect;
 pub(crate) mod manage;
 mod serve;
 mod sign_in;
@@ -18,7 +19,7 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
 
-/// Adds, removes, lists or tests servers, shows their logs, accepts changes, or serves.
+/// Adds, removes, lists, inspects or tests servers, shows their logs, accepts changes, or serves.
 ///
 /// # Errors
 ///
@@ -26,6 +27,7 @@ use crate::render;
 pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
     let source = match &mcp {
         Mcp::Accept { source, .. }
+        | Mcp::Inspect { source, .. }
         | Mcp::List { source, .. }
         | Mcp::Login { source, .. }
         | Mcp::Logout { source, .. }
@@ -56,6 +58,9 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         return accept::run(named(&all, &server)?, accept).await;
     }
     match &mcp {
+        Mcp::Inspect { server, json, .. } => {
+            return inspect::run(named(&all, server)?, *json).await;
+        }
         Mcp::Login {
             server, no_browser, ..
         } => return sign_in::login(&named(&all, server)?, &environment, !no_browser).await,
@@ -73,6 +78,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         Mcp::Accept { .. }
         | Mcp::Add(_)
         | Mcp::Import(_)
+        | Mcp::Inspect { .. }
         | Mcp::List { .. }
         | Mcp::Login { .. }
         | Mcp::Logout { .. }
@@ -98,6 +104,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         }
         Mcp::Add(_)
         | Mcp::Import(_)
+        | Mcp::Inspect { .. }
         | Mcp::Login { .. }
         | Mcp::Logout { .. }
         | Mcp::Remove { .. }

@@ -186,7 +186,7 @@ fn about(server: &ServerToolbox, tested: &ServerTest) -> String {
     about.join(" · ")
 }
 
-fn server_json((server, tested): &(ServerToolbox, ServerTest)) -> Value {
+pub(super) fn server_json((server, tested): &(ServerToolbox, ServerTest)) -> Value {
     let config = &server.config;
     let command = std::iter::once(&config.command).chain(&config.arguments);
     let command = command.filter(|_| config.url.is_none());
