@@ -8,6 +8,7 @@ mod browser;
 pub mod chat;
 pub mod completions;
 pub mod config;
+mod context;
 pub mod demo;
 pub mod doctor;
 mod init;

@@ -6,6 +6,10 @@ use std::path::PathBuf;
 /// Makes a full path of a typed one.
 pub(crate) type ResolvePath = Box<dyn Fn(&str) -> PathBuf + Send>;
 
+/// Completes with what MCP servers have: the place where the words begin, and the words; `None` if the text is about
+/// something else.
+pub(crate) type CompleteContext = Box<dyn Fn(&str) -> Option<(usize, Vec<Completion>)> + Send>;
+
 /// A word that can be typed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Completion {
@@ -19,6 +23,8 @@ pub(crate) struct Completion {
 pub(crate) struct Completions {
     /// The commands, each with its argument and description.
     pub(crate) commands: &'static [(&'static str, &'static str, &'static str)],
+    /// Completes prompts and resources of MCP servers.
+    pub(crate) context: CompleteContext,
     /// The names of models.
     pub(crate) models: Vec<String>,
     /// Makes a full path of a typed one.
@@ -35,6 +41,9 @@ impl Completions {
                 word: name.clone(),
             });
             return (MODEL.len(), words.collect());
+        }
+        if let Some(found) = (self.context)(before) {
+            return found;
         }
         let word = before.rfind(char::is_whitespace).map_or(0, |space| {
             space + before[space..].chars().next().map_or(0, char::len_utf8)
@@ -105,6 +114,13 @@ mod tests {
                 ("/clear", "", "begin anew"),
                 ("/model", "[NAME]", "take another"),
             ],
+            context: Box::new(|before| {
+                let found = vec![super::Completion {
+                    shown: "greet".to_owned(),
+                    word: "greet ".to_owned(),
+                }];
+                (before == "/prompt gr").then_some((8, found))
+            }),
             models: vec!["claude/".to_owned(), "fast".to_owned()],
             resolve: Box::new(move |path| folder.join(path)),
         };
@@ -115,6 +131,7 @@ mod tests {
             ("/model ", 7, vec!["claude/", "fast"]),
             ("/model f", 7, vec!["fast"]),
             ("/clear now", 0, vec![]),
+            ("/prompt gr", 8, vec!["greet "]),
             ("hello", 0, vec![]),
             ("see @src/mai", 5, vec!["src/main.rs"]),
             ("@Cargo.to", 1, vec!["Cargo.toml"]),

@@ -23,7 +23,7 @@ use jackfield_engine::{AnswerFit, Engine, SendMessage, ServerTools, TurnReport, 
 use crate::approval::Terminal;
 use crate::args::{AskArgs, ConfigArgs, Output, OutputFormat, Source, TurnLimitArgs};
 use crate::commands::sessions::find;
-use crate::commands::{attach, patterns, servers, session_journal, too_long};
+use crate::commands::{attach, context, patterns, servers, session_journal, too_long};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::person::Person;
@@ -77,7 +77,8 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         Some(id) => parse_session(id)?,
         None => new_session()?,
     };
-    let message = attach::message(files, &question);
+    let resources = context::of_question(&assembled, &ask.question).await?;
+    let message = attach::message(files.into_iter().chain(resources).collect(), &question);
     let is_persistent = journal.journal.is_durable();
     let engine = assembled.engine.clone();
     let one_off = is_one_off.then(|| session.clone());

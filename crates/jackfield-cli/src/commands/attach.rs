@@ -177,7 +177,7 @@ const MAX_NAME: usize = 64;
 const LIMIT: usize = 10_000_000;
 /// The maximum size of all files together, in bytes: no provider takes more than 32 MB in a request (2026-11),
 /// and base64 makes the files a third larger.
-const MAX_TOTAL: usize = 23_000_000;
+pub(crate) const MAX_TOTAL: usize = 23_000_000;
 /// The maximum size of a schema, in bytes.
 const MAX_SCHEMA: usize = 1_000_000;
 /// Help for files that are too large.

@@ -3,10 +3,12 @@
 mod back;
 mod compact;
 mod compose;
+mod context_completion;
 mod copy;
 mod elsewhere;
 pub mod mentions;
 mod pick;
+mod prompts;
 mod rewind;
 pub mod slash;
 mod web;
@@ -30,7 +32,7 @@ use self::elsewhere::ChatSnapshot;
 use self::slash::{COMMANDS, ChatInput};
 use crate::args;
 use crate::commands::sessions::find;
-use crate::commands::{ask, patterns, servers, session_journal, too_long, tools};
+use crate::commands::{ask, context, patterns, servers, session_journal, too_long, tools};
 use crate::completion::Completions;
 use crate::editor::LineEditor;
 use crate::exit::Exit;
@@ -96,6 +98,11 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         let paths = surroundings.clone();
         let completions = Completions {
             commands: COMMANDS,
+            context: context_completion::completion(
+                assembled.engine.clone(),
+                context::all_servers(&assembled.options),
+                assembled.servers.clone(),
+            ),
             models: aliases.chain(providers).collect(),
             resolve: Box::new(move |path| paths.resolve(path, &paths.directory)),
         };
@@ -286,10 +293,14 @@ impl Conversation {
                 }
             }
             ChatInput::Help => self.print(|out| show::help(out, COMMANDS)),
-            ChatInput::Message(text) => self.send_text(&text).await?,
+            ChatInput::Message(text) => match self.named_prompt(&text) {
+                Some(prompt) => self.prompt(Some(prompt)).await?,
+                None => self.send_text(&text).await?,
+            },
             ChatInput::Model(Some(name)) => self.switch_model(&name),
             ChatInput::Model(None) => self.show_models(),
             ChatInput::Nothing => {}
+            ChatInput::Prompt(text) => self.prompt(text.as_deref()).await?,
             ChatInput::Quit => return Ok(false),
             ChatInput::Retry => {
                 if let Some(message) = self.take_last_message().await {
@@ -317,7 +328,7 @@ impl Conversation {
     /// Sends a text with the files that it names.
     async fn send_text(&mut self, text: &str) -> Result<(), CommandError> {
         self.catch_up().await;
-        match self.message(text) {
+        match self.message(text).await {
             Some(message) => self.say(message).await,
             None => Ok(()),
         }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::price::Cost;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::usage::Usage;
+use jackfield_engine::PromptSpec;
 
 use crate::render::plain::{DIM, GOOD, NAME, WARM};
 use crate::render::wrap::wrapped;
@@ -28,6 +30,34 @@ pub fn hello(out: &mut impl Write, model: &ModelRef) -> io::Result<()> {
     let model = words::printable(&model);
     let line = format!("{DIM}{model} · /help says what can be typed, Ctrl-D leaves{DIM:#}");
     writeln!(out, "{}", wrapped(&line, columns()))?;
+    out.flush()
+}
+
+/// Lists the prompts of MCP servers, with their arguments.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub(crate) fn prompts(out: &mut impl Write, all: &[(ToolboxId, PromptSpec)]) -> io::Result<()> {
+    if all.is_empty() {
+        return writeln!(out, "no MCP server has prompts");
+    }
+    for (server, prompt) in all {
+        let arguments = prompt.arguments.iter().map(|argument| {
+            let end = if argument.required { "" } else { "?" };
+            format!(" {}{end}", argument.name)
+        });
+        let arguments: String = arguments.collect();
+        let name = words::one_line(&format!("{server}:{}", prompt.name));
+        let about = prompt.title.as_ref().or(prompt.description.as_ref());
+        let about = words::shortened(about.map_or("", |about| about), 80);
+        let arguments = words::one_line(&arguments);
+        writeln!(
+            out,
+            "{NAME}{name}{NAME:#}{arguments}  {DIM}{}{DIM:#}",
+            words::one_line(&about)
+        )?;
+    }
     out.flush()
 }
 
@@ -77,6 +107,7 @@ pub fn help(out: &mut impl Write, commands: &[(&str, &str, &str)]) -> io::Result
         out,
         "\n{DIM}Enter sends; \\ and Enter, or Alt-Enter, begin a new line; a pasted text is one message.\n\
          @notes.md or @plan.png sends that file along, @\"two words.md\" one with a space; Tab completes.\n\
+         @notes:note://a sends a resource of the MCP server notes along; /notes:greet runs its prompt.\n\
          Ctrl-C stops an answer or clears the line; Ctrl-R searches what was said; a space before a\n\
          message keeps it out of the history; // begins a message that begins with a slash.{DIM:#}"
     )?;

@@ -9,29 +9,38 @@ use jackfield_domain::message::Message;
 use tempfile::Builder;
 
 use super::Conversation;
-use super::mentions::{Mentions, mentions};
-use crate::commands::attach;
+use super::mentions::{Mentions, mentions, named_resources};
+use crate::commands::{attach, context};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::{self, chat as show};
 use crate::tty;
 
 impl Conversation {
-    /// A message with the files that its text names; `None`, after an error, if one cannot be sent.
+    /// A message with the files and resources that its text names; `None`, after an error, if one cannot be sent.
     ///
-    /// Text of a pipe may come from elsewhere, so no file is read for it.
-    pub(super) fn message(&mut self, text: &str) -> Option<Arc<Message>> {
+    /// Text of a pipe may come from elsewhere, so nothing is read for it.
+    pub(super) async fn message(&mut self, text: &str) -> Option<Arc<Message>> {
         if !self.at_terminal {
             return Some(Message::user(text).into());
         }
         let base = &self.surroundings.directory;
         let Mentions { files, missing } =
             mentions(text, |path| self.surroundings.resolve(path, base));
-        for word in missing {
+        let servers = &self.assembled.servers;
+        let is_resource = |word: &str| {
+            let named = named_resources(&format!("@{word}"), |id| context::is_server(servers, id));
+            !named.is_empty()
+        };
+        for word in missing.iter().filter(|word| !is_resource(word)) {
             render::remark(&format!("`@{word}` is no file here, and goes as text"));
         }
-        match attach::read(&files, &[]) {
-            Ok(blocks) => {
+        let engine = &self.assembled.engine;
+        let options = &self.assembled.options;
+        let resources = context::read(engine, options, servers, text).await;
+        match resources.and_then(|resources| Ok((attach::read(&files, &[])?, resources))) {
+            Ok((mut blocks, resources)) => {
+                blocks.extend(resources);
                 if !files.is_empty() {
                     let shown = files
                         .iter()

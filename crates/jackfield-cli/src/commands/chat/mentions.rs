@@ -1,6 +1,8 @@
-//! Files that a message names as `@path`.
+//! Files that a message names as `@path`, and resources that it names as `@server:uri`.
 
 use std::path::{Path, PathBuf};
+
+use jackfield_domain::ids::ToolboxId;
 
 /// The files and the words that look like a file and are none.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -11,25 +13,46 @@ pub struct Mentions {
     pub missing: Vec<String>,
 }
 
+/// A resource of an MCP server.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NamedResource {
+    /// The server.
+    pub server: ToolboxId,
+    /// The URI.
+    pub uri: String,
+}
+
+/// The resources that a message names, each once, in order: `@notes:note://a`, `@"notes:two words"`.
+///
+/// Only words with a server count, so that other words with an `@` are text.
+#[must_use]
+pub fn named_resources(text: &str, is_server: impl Fn(&ToolboxId) -> bool) -> Vec<NamedResource> {
+    let mut found: Vec<NamedResource> = Vec::new();
+    for (word, is_quoted) in words(text) {
+        let Some((server, uri)) = word.split_once(':') else {
+            continue;
+        };
+        let uri = match is_quoted {
+            true => uri,
+            false => uri.trim_end_matches(CLOSING),
+        };
+        let server = ToolboxId::parse(server).ok().filter(&is_server);
+        let named = server.map(|server| NamedResource {
+            server,
+            uri: uri.to_owned(),
+        });
+        found.extend(named.filter(|named| !uri.is_empty() && !found.contains(named)));
+    }
+    found
+}
+
 /// The files that a message names: `@notes.md`, `@"two words.md"`, `@~/plan.png`.
 ///
 /// Only what exists counts, so that other words with an `@` are text. `resolve` makes a full path.
 #[must_use]
 pub fn mentions(text: &str, resolve: impl Fn(&str) -> PathBuf) -> Mentions {
     let mut found = Mentions::default();
-    let mut before = ' ';
-    for (at, sign) in text.char_indices() {
-        let begins = sign == '@' && (before.is_whitespace() || OPENING.contains(&before));
-        before = sign;
-        if !begins {
-            continue;
-        }
-        let rest = &text[at + 1..];
-        let quoted = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
-        let word = match quoted {
-            Some((word, _)) => word,
-            None => rest.split(char::is_whitespace).next().unwrap_or_default(),
-        };
+    for (word, _) in words(text) {
         match existing(word, &resolve) {
             Some(path) if found.files.contains(&path) => {}
             Some(path) => found.files.push(path),
@@ -38,6 +61,27 @@ pub fn mentions(text: &str, resolve: impl Fn(&str) -> PathBuf) -> Mentions {
         }
     }
     found
+}
+
+/// The words behind an `@`, and whether each is in quotes.
+fn words(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    let mut before = ' ';
+    text.char_indices().filter_map(move |(at, sign)| {
+        let begins = sign == '@' && (before.is_whitespace() || OPENING.contains(&before));
+        before = sign;
+        if !begins {
+            return None;
+        }
+        let rest = &text[at + 1..];
+        let quoted = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+        Some(match quoted {
+            Some((word, _)) => (word, true),
+            None => (
+                rest.split(char::is_whitespace).next().unwrap_or_default(),
+                false,
+            ),
+        })
+    })
 }
 
 /// The path of this word, or of the word without the punctuation behind it.

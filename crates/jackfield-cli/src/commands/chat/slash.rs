@@ -21,6 +21,8 @@ pub enum ChatInput {
     Model(Option<String>),
     /// An empty line.
     Nothing,
+    /// List the prompts of servers, or run this one.
+    Prompt(Option<String>),
     /// Leave the chat.
     Quit,
     /// Send the last message again.
@@ -63,6 +65,11 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
         "/model",
         "[NAME]",
         "list the models, or take this one, by name or number",
+    ),
+    (
+        "/prompt",
+        "[NAME]",
+        "list the prompts of MCP servers, or run one; also /SERVER:NAME",
     ),
     ("/quit", "", "leave"),
     (
@@ -133,6 +140,7 @@ pub fn read(line: &str) -> ChatInput {
         "retry" => takes_none(ChatInput::Retry),
         "undo" => takes_none(ChatInput::Undo),
         "model" => ChatInput::Model(argument()),
+        "prompt" | "prompts" => ChatInput::Prompt(argument()),
         "sessions" => ChatInput::Sessions(argument()),
         "system" => ChatInput::System(argument()),
         "tools" => ChatInput::Tools(argument()),

@@ -1,0 +1,123 @@
+//! Resources of MCP servers that a message names as `@server:uri`.
+
+use jackfield_assembly::{Assembly, ServerSet};
+use jackfield_domain::block::{Block, Content};
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::media::MediaSource;
+use jackfield_engine::{
+    ContextError, ContextErrorKind, Engine, ServerTools, TurnOptions, resource_blocks,
+};
+
+use crate::commands::chat::mentions::{NamedResource, named_resources};
+use crate::commands::{attach, servers};
+use crate::exit::Exit;
+use crate::fault::CommandError;
+use crate::render;
+
+/// The blocks of the resources that a text names, in order, and a remark that names them.
+///
+/// # Errors
+///
+/// [`CommandError`] if one cannot be read, or is nothing that models read.
+pub(crate) async fn read(
+    engine: &Engine,
+    options: &TurnOptions,
+    servers: &ServerSet,
+    text: &str,
+) -> Result<Vec<Block>, CommandError> {
+    let named = named_resources(text, |id| is_server(servers, id));
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let options = all_servers(options);
+    let mut blocks = Vec::new();
+    for NamedResource { server, uri } in &named {
+        let read = engine.read_resource(&options, server, uri).await;
+        let read = read.and_then(|contents| resource_blocks(uri, &contents));
+        blocks.extend(read.map_err(|error| fault(&error))?);
+    }
+    let size: usize = blocks.iter().map(size).sum();
+    if size > attach::MAX_TOTAL {
+        let message = format!("the resources have {size} bytes together, which no model reads");
+        return Err(CommandError::new(Exit::Usage, message).with_help("name fewer of them"));
+    }
+    let shown = named
+        .iter()
+        .map(|one| format!("{}:{}", one.server, one.uri));
+    let shown: Vec<String> = shown.collect();
+    render::remark(&format!("with {}", shown.join(", ")));
+    Ok(blocks)
+}
+
+/// The blocks of the resources that a question on the command line names. Text of a pipe may come from elsewhere, so
+/// nothing is read for it.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) async fn of_question(
+    assembled: &Assembly,
+    words: &[String],
+) -> Result<Vec<Block>, CommandError> {
+    let _patience = servers::start_notice(&assembled.servers.all());
+    let (engine, options) = (&assembled.engine, &assembled.options);
+    read(engine, options, &assembled.servers, &words.join(" ")).await
+}
+
+/// The options with which a person reads resources and runs prompts: the choice of tools does not concern them.
+pub(crate) fn all_servers(options: &TurnOptions) -> TurnOptions {
+    TurnOptions {
+        server_tools: ServerTools::All,
+        ..options.clone()
+    }
+}
+
+/// Whether there is such a server, and it is enabled.
+pub(crate) fn is_server(servers: &ServerSet, id: &ToolboxId) -> bool {
+    let servers = servers.all();
+    servers
+        .iter()
+        .any(|server| server.config.enabled && server.config.id == *id)
+}
+
+/// The error of a resource or a prompt.
+pub(crate) fn fault(error: &ContextError) -> CommandError {
+    let (exit, help) = match error.kind {
+        ContextErrorKind::InvalidArguments | ContextErrorKind::NotFound => (
+            Exit::Usage,
+            "`jackfield mcp inspect SERVER` shows its resources and prompts",
+        ),
+        ContextErrorKind::TooLarge => (Exit::Usage, "no model reads that much at once"),
+        ContextErrorKind::Unsupported => (
+            Exit::Usage,
+            "models read text, PDF, PNG, JPEG, GIF and WebP",
+        ),
+        ContextErrorKind::ProtocolViolation
+        | ContextErrorKind::Timeout
+        | ContextErrorKind::Unavailable => (
+            Exit::Server,
+            "`jackfield mcp test SERVER` says what is wrong with it",
+        ),
+    };
+    CommandError::new(exit, error.message.clone()).with_help(help)
+}
+
+/// The length of a block in bytes.
+fn size(block: &Block) -> usize {
+    let of_source = |source: &MediaSource| match source {
+        MediaSource::Base64 { data, .. } => data.len() / 4 * 3,
+        MediaSource::Text(text) => text.len(),
+        MediaSource::File { .. } | MediaSource::Url(_) => 0,
+    };
+    match &block.content {
+        Content::Audio(audio) => of_source(&audio.source),
+        Content::Document(document) => of_source(&document.source),
+        Content::Image(image) => of_source(&image.source),
+        Content::Text(text) => text.text.len(),
+        Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_)
+        | Content::ToolOutcome(_) => 0,
+    }
+}
