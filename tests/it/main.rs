@@ -73,6 +73,7 @@ mod mcp_files;
 mod mcp_http;
 mod mcp_inspecting;
 mod mcp_passing_on;
+mod mcp_resources;
 mod mcp_serve;
 mod mcp_servers;
 mod mcp_sign_in;

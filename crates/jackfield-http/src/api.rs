@@ -9,6 +9,7 @@ mod answer;
 mod approval_events;
 mod approvals;
 mod approver;
+mod context;
 mod document;
 mod events;
 mod extract;
@@ -69,7 +70,14 @@ pub(crate) fn router() -> Router<Gateway> {
         .route("/providers", get(listing::providers))
         .route("/routes", get(listing::routes))
         .route("/servers", get(listing::servers))
+        .route("/servers/{server}/complete", post(context::complete))
         .route("/servers/{server}/log", get(listing::server_log))
+        .route(
+            "/servers/{server}/prompts",
+            get(context::prompts).post(context::prompt),
+        )
+        .route("/servers/{server}/resources", get(context::resources))
+        .route("/servers/{server}/resources/contents", get(context::read))
         .route("/sessions", get(sessions::list).post(sessions::create))
         .route(
             "/sessions/{session}",

@@ -1,4 +1,4 @@
-//! Handles the requests of a client: listing tools, and calls.
+//! Handles the requests of a client: lists, calls, resources and prompts.
 
 use std::sync::Arc;
 
@@ -9,17 +9,20 @@ use jackfield_domain::tool::InputFormat;
 use jackfield_engine::{CallProgress, DirectCall, Engine, TurnOptions};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
+    CompleteRequestParams, CompleteResult, DiscoverResult, ErrorCode, ErrorData,
+    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressToken,
-    ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
+use crate::context::Library;
 use crate::life::ConnectionLife;
 use crate::offer::{Offer, ToolSelection};
 use crate::revision::Revision;
@@ -115,6 +118,44 @@ impl RequestHandler {
         (!notes.is_empty()).then(|| notes.join("\n"))
     }
 
+    /// Whether there is a server that may have resources and prompts. Where the tools were named one by one, there is
+    /// none.
+    async fn has_library(&self) -> bool {
+        let toolboxes = self.engine.context_toolboxes(&self.options);
+        !self.choice.is_selection() && !toolboxes.await.is_empty()
+    }
+
+    /// The resources and prompts for this request, if there may be some.
+    async fn library(&self, context: &RequestContext<RoleServer>) -> Option<Library<'_>> {
+        self.has_library().await.then(|| Library {
+            engine: &self.engine,
+            legacy: Revision::of(context.protocol_version().as_ref()).legacy,
+            options: &self.options,
+        })
+    }
+
+    /// Adds the capabilities for resources and prompts, if there may be some.
+    async fn add_library(&self, capabilities: &mut ServerCapabilities) {
+        if self.has_library().await {
+            capabilities.completions = Some(Default::default());
+            capabilities.prompts = Some(Default::default());
+            capabilities.resources = Some(Default::default());
+        }
+    }
+
+    /// Waits for an answer until the request or the connection ends.
+    async fn until_ended<T>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        answering: impl Future<Output = Result<T, ErrorData>>,
+    ) -> Result<T, ErrorData> {
+        tokio::select! {
+            answer = answering => answer,
+            () = self.life.grace_expired(self.settings.grace) => Err(ending_error()),
+            () = context.ct.cancelled() => Err(cancelled_error()),
+        }
+    }
+
     /// The server info in results, for revisions without a handshake.
     fn meta(&self, legacy: bool) -> Option<MetaObject> {
         let server = serde_json::to_value(self.implementation()).ok()?;
@@ -154,6 +195,7 @@ impl ServerHandler for RequestHandler {
         request.protocol_version = result.protocol_version.clone();
         context.peer.set_peer_info(request);
         result.instructions = self.instructions().await;
+        self.add_library(&mut result.capabilities).await;
         Ok(result)
     }
 
@@ -164,6 +206,7 @@ impl ServerHandler for RequestHandler {
         let versions = self.supported_protocol_versions().into_owned();
         let mut info = self.get_info();
         info.instructions = self.instructions().await;
+        self.add_library(&mut info.capabilities).await;
         Ok(DiscoverResult::from_server_info(versions, info).with_ttl_ms(DISCOVER_TTL))
     }
 
@@ -172,10 +215,7 @@ impl ServerHandler for RequestHandler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if request.is_some_and(|request| request.cursor.is_some()) {
-            let message = "there is one page, so there is no such cursor";
-            return Err(ErrorData::invalid_params(message, None));
-        }
+        one_page(request.as_ref())?;
         let legacy = Revision::of(context.protocol_version().as_ref()).legacy;
         let offer = tokio::select! {
             offer = self.offer() => offer,
@@ -240,41 +280,129 @@ impl ServerHandler for RequestHandler {
         Ok(())
     }
 
-    // By default, `rmcp` would answer these with an empty result, although the capability is missing.
-
     async fn complete(
         &self,
-        _request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+        let Some(library) = self.library(&context).await else {
+            return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
+        };
+        let known = request.context.and_then(|context| context.arguments);
+        let known = known.into_iter().flatten().collect();
+        let completing = library.complete(&request.r#ref, request.argument, known);
+        let completed = self.until_ended(&context, completing).await?;
+        let mut result = CompleteResult::new(completed);
+        result.meta = self.meta(library.legacy);
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let Some(library) = self.library(&context).await else {
+            return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
+        };
+        let making = library.prompt(&request.name, request.arguments);
+        let mut result = self.until_ended(&context, making).await?;
+        result.meta = self.meta(library.legacy);
+        Ok(result.into())
     }
 
     async fn list_prompts(
         &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        let Some(library) = self.library(&context).await else {
+            return Err(ErrorData::method_not_found::<ListPromptsRequestMethod>());
+        };
+        one_page(request.as_ref())?;
+        let listing = async { Ok(library.prompts().await) };
+        let prompts = self.until_ended(&context, listing).await?;
+        let mut result = ListPromptsResult::with_all_items(prompts);
+        if !library.legacy {
+            result.cache_scope = Some(CacheScope::Private);
+            result.ttl_ms = Some(CONTEXT_TTL);
+            result.meta = self.meta(false);
+        }
+        Ok(result)
     }
 
     async fn list_resource_templates(
         &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<
-            ListResourceTemplatesRequestMethod,
-        >())
+        let Some(library) = self.library(&context).await else {
+            return Err(ErrorData::method_not_found::<
+                ListResourceTemplatesRequestMethod,
+            >());
+        };
+        one_page(request.as_ref())?;
+        let listing = async { Ok(library.templates().await) };
+        let templates = self.until_ended(&context, listing).await?;
+        let mut result = ListResourceTemplatesResult::with_all_items(templates);
+        if !library.legacy {
+            result.cache_scope = Some(CacheScope::Private);
+            result.ttl_ms = Some(CONTEXT_TTL);
+            result.meta = self.meta(false);
+        }
+        Ok(result)
     }
 
     async fn list_resources(
         &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+        let Some(library) = self.library(&context).await else {
+            return Err(ErrorData::method_not_found::<ListResourcesRequestMethod>());
+        };
+        one_page(request.as_ref())?;
+        let listing = async { Ok(library.resources().await) };
+        let resources = self.until_ended(&context, listing).await?;
+        let mut result = ListResourcesResult::with_all_items(resources);
+        if !library.legacy {
+            result.cache_scope = Some(CacheScope::Private);
+            result.ttl_ms = Some(CONTEXT_TTL);
+            result.meta = self.meta(false);
+        }
+        Ok(result)
     }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let Some(library) = self.library(&context).await else {
+            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+        };
+        let reading = library.read(&request.uri);
+        let read = self.until_ended(&context, reading).await?;
+        let read = serde_json::from_value::<ReadResourceResult>(read);
+        let mut result = read.map_err(|_| {
+            ErrorData::internal_error("the contents of the resource are of no known form", None)
+        })?;
+        if !library.legacy {
+            result.cache_scope = Some(CacheScope::Private);
+            result.ttl_ms = Some(CONTEXT_TTL);
+            result.meta = self.meta(false);
+        }
+        Ok(result.into())
+    }
+}
+
+/// Refuses a cursor: every list has one page.
+fn one_page(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
+    if request.is_some_and(|request| request.cursor.is_some()) {
+        let message = "there is one page, so there is no such cursor";
+        return Err(ErrorData::invalid_params(message, None));
+    }
+    Ok(())
 }
 
 /// Reports the progress of a call to the client. The value must increase (MCP, "Progress"), and updates are
@@ -319,6 +447,9 @@ const DISCOVER_TTL: u64 = 3_600_000;
 const ENDING: i32 = -32000;
 /// The key in `_meta` of a call for an idempotency key, which is the same for every attempt.
 const IDEMPOTENCY_KEY: &str = "jackfield/idempotencyKey";
+/// How long a client may cache lists of resources and prompts, and a resource, in milliseconds: their changes are not
+/// announced.
+const CONTEXT_TTL: u64 = 5_000;
 /// How long a client may cache the list of tools, in milliseconds.
 const LIST_TTL: u64 = 60_000;
 /// The key in `_meta` of a result for the server info (MCP 2026-07-28).

@@ -1,4 +1,4 @@
-//! Serves the tools of an engine as an MCP server, over any two streams or over HTTP.
+//! Serves the tools, resources and prompts of an engine as an MCP server, over any two streams or over HTTP.
 //!
 //! A [`ToolServer`] supports both eras of the protocol at once (MCP specification, revisions 2024-11-05 to
 //! 2026-07-28): a client that begins with `initialize` gets a handshake, and a client that sends its version with
@@ -28,12 +28,14 @@
 //! | `request_headers` | the headers of a request over HTTP |
 //! | `handler` | handles requests: listing tools, and calls |
 //! | `offer` | selects the offered tools |
+//! | `context` | resources and prompts, and which server they are of |
 //! | `selection` | tools under other names, with fixed arguments |
 //! | `definition`, `outcome` | converts tools and results to MCP |
 //! | `revision` | the features of the client's protocol revision |
 //! | `life` | ends all work when the connection ends |
 
 mod client_message;
+mod context;
 mod definition;
 mod handler;
 mod life;

@@ -12,8 +12,8 @@ use utoipa::{Modify, OpenApi};
 
 use super::problem::ProblemView;
 use super::{
-    approval_events, approvals, events, health, listing, login, sessions, timeline, turns, ui,
-    usage,
+    approval_events, approvals, context, events, health, listing, login, sessions, timeline, turns,
+    ui, usage,
 };
 
 /// The API under `/api/v1`.
@@ -42,6 +42,7 @@ use super::{
     paths(
         approval_events::events,
         approvals::allow, approvals::deny, approvals::get, approvals::list,
+        context::complete, context::prompt, context::prompts, context::read, context::resources,
         events::watch,
         listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,
         login::delete, login::get, login::post,

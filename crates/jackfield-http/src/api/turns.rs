@@ -30,7 +30,7 @@ use super::story;
 use super::wire::events::EventView;
 use super::wire::request::{IfBusy, Mode, PostResults, PostTurn};
 use super::wire::turn::TurnView;
-use super::{approver, owner};
+use super::{approver, context, owner};
 use crate::ids;
 
 /// Posts a message, and gets it answered: as `mode` says when the turn has ended, as events, or later.
@@ -62,7 +62,7 @@ pub(crate) async fn post(
     let slot = gateway.acquire_slot()?;
     let user = user(request.user.take())?;
     let principal = owner::principal(&own.client, user.as_deref());
-    let opening = Opening::UserMessage(Arc::new(request.take_message()?));
+    let parts = request.take_message()?;
     let mut options = options(&gateway, &own.client, request, mode).await?;
     options.trace = trace_context(&headers);
     let engine = gateway.engine();
@@ -91,8 +91,9 @@ pub(crate) async fn post(
         principal,
         view: None,
     }));
+    let message = context::message(&gateway, &own.client, parts).await?;
     let message = SendMessage {
-        opening,
+        opening: Opening::UserMessage(Arc::new(message)),
         options,
         session: own.session,
     };

@@ -5,6 +5,7 @@
 
 pub(crate) mod approval;
 pub(crate) mod blocks;
+pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod listing;
 pub(crate) mod parts;

@@ -28,6 +28,24 @@ pub(crate) struct PartGiven {
     url: Option<String>,
     /// The title or the name of a document.
     title: Option<String>,
+    /// The MCP server of a `resource`.
+    server: Option<String>,
+    /// The URI of a `resource`.
+    uri: Option<String>,
+}
+
+/// A part of a message, which may have to be read first.
+#[derive(Debug)]
+pub(crate) enum MessagePart {
+    /// A block.
+    Block(Block),
+    /// A resource of an MCP server.
+    Resource {
+        /// The server.
+        server: String,
+        /// The URI.
+        uri: String,
+    },
 }
 
 /// What a part is.
@@ -40,23 +58,38 @@ pub(crate) enum PartKind {
     Document,
     /// A picture.
     Image,
+    /// A resource of an MCP server, which the gateway reads. Of messages alone.
+    Resource,
     /// Words.
     Text,
 }
 
 impl PartGiven {
-    /// Converts to a block of a message.
+    /// Converts to a part of a message.
     ///
     /// # Errors
     ///
     /// [`ProblemDetails`] that names the field.
-    pub(crate) fn block(self, place: &str) -> Result<Block, ProblemDetails> {
-        Ok(match self.outcome(place)? {
+    pub(crate) fn message_part(mut self, place: &str) -> Result<MessagePart, ProblemDetails> {
+        if self.kind == PartKind::Resource {
+            return match (self.server.take(), self.uri.take()) {
+                (Some(server), Some(uri)) => Ok(MessagePart::Resource { server, uri }),
+                (None, _) => Err(ProblemDetails::field(
+                    format!("{place}/server"),
+                    "name the MCP server of the resource",
+                )),
+                (Some(_), None) => Err(ProblemDetails::field(
+                    format!("{place}/uri"),
+                    "give the URI of the resource",
+                )),
+            };
+        }
+        Ok(MessagePart::Block(match self.outcome(place)? {
             OutcomePart::Audio(audio) => Content::Audio(audio).into(),
             OutcomePart::Document(document) => Content::Document(document).into(),
             OutcomePart::Image(image) => Content::Image(image).into(),
             OutcomePart::Text(text) => Block::text(text),
-        })
+        }))
     }
 
     /// Converts to a part of a result.
@@ -66,6 +99,16 @@ impl PartGiven {
     /// [`ProblemDetails`] that names the field.
     pub(crate) fn outcome(mut self, place: &str) -> Result<OutcomePart, ProblemDetails> {
         let kind = self.kind;
+        if kind == PartKind::Resource {
+            let why = "a resource goes with a message; a result has its contents";
+            return Err(ProblemDetails::field(format!("{place}/type"), why));
+        }
+        for (name, given) in [("server", &self.server), ("uri", &self.uri)] {
+            if given.is_some() {
+                let why = "only a `resource` has this";
+                return Err(ProblemDetails::field(format!("{place}/{name}"), why));
+            }
+        }
         if kind != PartKind::Document && self.title.is_some() {
             let why = "only a document has a title";
             return Err(ProblemDetails::field(format!("{place}/title"), why));
@@ -101,7 +144,7 @@ impl PartGiven {
                 source,
                 title,
             }),
-            PartKind::Image | PartKind::Text => OutcomePart::Image(Image {
+            PartKind::Image | PartKind::Resource | PartKind::Text => OutcomePart::Image(Image {
                 detail: None,
                 source,
             }),

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use jackfield_domain::block::Block;
 use jackfield_domain::ids::{ToolCallId, ToolName};
-use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::parts::PartGiven;
+use super::parts::{MessagePart, PartGiven};
 use super::settings::SettingsGiven;
 use crate::api::problem::ProblemDetails;
 
@@ -207,7 +206,7 @@ impl PostTurn {
     /// # Errors
     ///
     /// [`ProblemDetails`] that names the field.
-    pub(crate) fn take_message(&mut self) -> Result<Message, ProblemDetails> {
+    pub(crate) fn take_message(&mut self) -> Result<Vec<MessagePart>, ProblemDetails> {
         let blocks = match (self.message.take(), self.content.take()) {
             (Some(_), Some(_)) => {
                 let why = "give the message as `message` or as `content`, not as both";
@@ -220,7 +219,7 @@ impl PostTurn {
             (Some(text), None) if text.trim().is_empty() => {
                 return Err(ProblemDetails::field("/message", "the message is empty"));
             }
-            (Some(text), None) => vec![Block::text(text)],
+            (Some(text), None) => vec![MessagePart::Block(Block::text(text))],
             (None, Some(parts)) if parts.is_empty() => {
                 return Err(ProblemDetails::field(
                     "/content",
@@ -229,11 +228,11 @@ impl PostTurn {
             }
             (None, Some(parts)) => {
                 let parts = parts.into_iter().enumerate();
-                let blocks = parts.map(|(at, part)| part.block(&format!("/content/{at}")));
+                let blocks = parts.map(|(at, part)| part.message_part(&format!("/content/{at}")));
                 blocks.collect::<Result<_, _>>()?
             }
         };
-        Ok(Message::new(Role::User, blocks))
+        Ok(blocks)
     }
 
     /// The client tools.
