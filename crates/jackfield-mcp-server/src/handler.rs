@@ -15,7 +15,7 @@ use rmcp::model::{
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressToken,
     ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    ReadResourceResult, ResultType, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -308,6 +308,7 @@ impl ServerHandler for RequestHandler {
         let making = library.prompt(&request.name, request.arguments);
         let mut result = self.until_ended(&context, making).await?;
         result.meta = self.meta(library.legacy);
+        result.result_type = (!library.legacy).then_some(ResultType::COMPLETE);
         Ok(result.into())
     }
 
@@ -391,6 +392,7 @@ impl ServerHandler for RequestHandler {
             result.cache_scope = Some(CacheScope::Private);
             result.ttl_ms = Some(CONTEXT_TTL);
             result.meta = self.meta(false);
+            result.result_type = Some(ResultType::COMPLETE);
         }
         Ok(result.into())
     }
