@@ -9,8 +9,8 @@ use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use crate::harness::kept;
-use crate::world::{World, node};
+use crate::harness::{Gateway, kept};
+use crate::world::{World, node, trusted};
 
 /// The server, which ends with this.
 struct Everything {
@@ -89,6 +89,70 @@ async fn a_real_server_at_an_address_is_listed_and_called_with_progress() {
     assert!(said(2).contains("42"), "{calls}");
     assert!(ran.out.contains("progress"), "{}", ran.out);
     kept(&claude);
+    world.is_left().await;
+}
+
+#[tokio::test]
+async fn the_resources_and_prompts_of_a_real_server_over_both_transports() {
+    let (world, remote) = (World::new(), Everything::start().await);
+    let servers = || {
+        [
+            ("far", remote.entry()),
+            ("near", trusted(&world.everything())),
+        ]
+    };
+    for id in ["near", "far"] {
+        let inspect = world.jackfield(["mcp", "inspect", id, "--json"]);
+        let ran = inspect.servers(servers()).run().await;
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let shown: Value = serde_json::from_str(&ran.out).unwrap_or_default();
+        let uri = "demo://resource/static/document/features.md";
+        assert!(shown["resources"].to_string().contains(uri), "{shown}");
+        let template = "demo://resource/dynamic/text/{resourceId}";
+        assert_eq!(shown["resource_templates"][0]["uriTemplate"], template);
+        assert!(shown["prompts"].to_string().contains("completable-prompt"));
+
+        let claude = ScriptedClaude::start([ScriptTurn::text("Read.")]).await;
+        let question = format!("Compare @{id}:{uri} with @{id}:demo://resource/dynamic/text/7.");
+        let ask = world.jackfield(["ask", &question]).at(&claude.base_url());
+        let ran = ask.servers(servers()).run().await;
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (Some(0), "Read.\n"),
+            "{}",
+            ran.err
+        );
+        let content = claude.requests()[0]["messages"][0]["content"].clone();
+        let texts = [0, 1].map(|nth| content[nth]["text"].as_str().unwrap_or_default().to_owned());
+        assert!(texts[0].contains("Everything Server"), "{content}");
+        assert!(
+            texts[1].contains("Resource 7: This is a plaintext resource"),
+            "{content}"
+        );
+        kept(&claude);
+    }
+
+    let serve = world.jackfield(["serve", "--bind", "127.0.0.1:0"]);
+    let gateway = Gateway::listening(serve.servers(servers()).start()).await;
+    for id in ["near", "far"] {
+        let post = |path: &str, body: Value| {
+            let asking = gateway.post(&format!("/api/v1/servers/{id}/{path}"), &body);
+            asking.answered()
+        };
+        let prompt = json!({ "name": "args-prompt", "arguments": { "city": "Oslo" } });
+        let made = post("prompts", prompt).await.is(200);
+        let text = made["messages"][0]["content"]["text"].to_string();
+        assert!(text.contains("Oslo"), "{made}");
+        let complete =
+            json!({ "prompt": "completable-prompt", "argument": "department", "value": "E" });
+        let completed = post("complete", complete).await.is(200);
+        assert_eq!(completed["values"], json!(["Engineering"]));
+        let known = json!({ "department": "Engineering" });
+        let complete = json!({ "prompt": "completable-prompt", "argument": "name", "value": "A", "known": known });
+        let completed = post("complete", complete).await.is(200);
+        assert_eq!(completed["values"], json!(["Alice"]));
+    }
+    gateway.end().await;
     world.is_left().await;
 }
 
