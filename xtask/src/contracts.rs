@@ -210,6 +210,7 @@ const CONTRACTS: &[&str] = &[
     "ChatModel",
     "Toolbox",
     "ToolboxSource",
+    "ContextSource",
     "Journal",
     "Upstream",
 ];

@@ -15,7 +15,9 @@ use thiserror::Error;
 ///
 /// # Contract
 ///
-/// - A list MUST return each resource once by its URI, and each template and prompt once by its name.
+/// - A list MUST return each resource and template once by its URI, and each prompt once by its name.
+/// - An unknown URI MUST be [`ContextErrorKind::NotFound`], and a missing required argument of a prompt
+///   [`ContextErrorKind::InvalidArguments`].
 /// - Nothing here MUST have an effect: all of it may be asked again.
 /// - An answer above `max_bytes` MUST be refused with [`ContextErrorKind::TooLarge`], and MUST NOT be cut: a part of a
 ///   resource could be taken for all of it.

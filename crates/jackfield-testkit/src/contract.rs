@@ -2,6 +2,7 @@
 
 pub mod chat_model;
 pub mod clause;
+pub mod context_source;
 pub mod journal;
 mod spans;
 pub mod toolbox;

@@ -1,17 +1,76 @@
 //! Resources and prompts, in both eras and over both transports.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use async_trait::async_trait;
 use jackfield_domain::media::{Document, Image, MediaSource};
 use jackfield_domain::message::Role;
 use jackfield_domain::outcome::OutcomePart;
 use jackfield_ports::context_source::{
     Completion, CompletionRequest, CompletionSubject, ContextError, ContextErrorKind,
-    ContextSource as _, PromptArgument, PromptSpec, ResourceSpec, ResourceTemplate,
+    ContextSource, PromptArgument, PromptArguments, PromptSpec, ResourceSpec, ResourceTemplate,
 };
+use jackfield_testkit::contract::context_source::ContextSourceHarness;
 use serde_json::{Value, json};
 
 use crate::harness::Scripted;
+
+mod handshake {
+    //! A server with a handshake.
+
+    jackfield_testkit::context_source_contract!(super::Of<false, false>);
+}
+
+mod stateless {
+    //! A server without one.
+
+    jackfield_testkit::context_source_contract!(super::Of<true, false>);
+}
+
+mod http_handshake {
+    //! A server over HTTP with a handshake.
+
+    jackfield_testkit::context_source_contract!(super::Of<false, true>);
+}
+
+mod http_stateless {
+    //! A server over HTTP without one.
+
+    jackfield_testkit::context_source_contract!(super::Of<true, true>);
+}
+
+/// The source of a server of the newer era, or of the older one, over HTTP or not.
+struct Of<const NEW: bool, const HTTP: bool>(Scripted);
+
+#[async_trait]
+impl<const NEW: bool, const HTTP: bool> ContextSourceHarness for Of<NEW, HTTP> {
+    async fn fresh() -> Self {
+        let script = library(if NEW { "modern" } else { "legacy" });
+        Self(if HTTP {
+            Scripted::over_http(script)
+        } else {
+            Scripted::new(script)
+        })
+    }
+
+    fn source(&self) -> Arc<dyn ContextSource> {
+        Arc::clone(&self.0.toolbox) as Arc<dyn ContextSource>
+    }
+
+    fn prompt(&self) -> (&'static str, PromptArguments) {
+        ("greet", [("who".to_owned(), "Ann".to_owned())].into())
+    }
+
+    fn completion(&self) -> CompletionRequest {
+        CompletionRequest {
+            argument: "who".to_owned(),
+            known: PromptArguments::new(),
+            subject: CompletionSubject::Prompt("greet".to_owned()),
+            value: "An".to_owned(),
+        }
+    }
+}
 
 fn library(era: &str) -> Value {
     json!({
