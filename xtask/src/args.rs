@@ -60,6 +60,11 @@ pub(crate) enum Verb {
         after_help = "Its contract lists what is left to do. The template is xtask/templates/toolbox.\n\nExamples:\n  cargo xtask new-toolbox brook\n  cargo xtask new-toolbox brook --path ~/src/brook"
     )]
     NewToolbox(NewWorkspace),
+    /// Run the journal on a real PostgreSQL server: its contract, and what goes wrong with databases.
+    #[command(
+        after_help = "Needs PostgreSQL 15 or later, which it installs with apt-get if it is missing; the server is started by the tests, in a folder of its own, as another user than root.\n\nExample:\n  cargo xtask postgres"
+    )]
+    Postgres,
     /// Run what needs Python and Node: what we put on the wire, judged by the official SDKs' types, and the slices with real MCP servers.
     #[command(
         after_help = "Installs what it needs below target/slices, with `python3 -m venv` and `npm ci`, once per list of versions.\n\nExample:\n  cargo xtask slices"

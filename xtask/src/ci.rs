@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::{contracts, deny, run, slices, survival, templates, test, tidy, workspace};
+use crate::{contracts, deny, postgres, run, slices, survival, templates, test, tidy, workspace};
 
 /// Runs every stage; the first that fails ends it.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
@@ -49,12 +49,13 @@ const STAGES: &[Stage] = &[
     stage("each alone", each_alone),
     stage("templates", templates::check),
     stage("deny", deny::run),
+    stage("postgres", postgres::run),
     stage("slices", slices::run),
     stage("survival", survival::run),
 ];
 
 /// Tests that need more than Rust, or more time.
-const FEATURES: &str = "jackfield-store-sqlite/traced,jackfield-tests/page,jackfield-tests/real-servers,jackfield-tests/sdks,jackfield-tests/survival";
+const FEATURES: &str = "jackfield-store-postgres/server,jackfield-store-sqlite/traced,jackfield-tests/page,jackfield-tests/real-servers,jackfield-tests/sdks,jackfield-tests/survival";
 
 /// What the stages need beside Rust, and in which version.
 const PROGRAMS: &[(&str, &str)] = &[

@@ -15,6 +15,7 @@ mod deny;
 mod explore;
 mod fixture;
 mod mutants;
+mod postgres;
 mod run;
 mod slices;
 mod soak;
@@ -53,6 +54,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::NewProvider(new) => templates::run(&root, &templates::PROVIDER, &new),
         Verb::NewToolbox(new) => templates::run(&root, &templates::TOOLBOX, &new),
+        Verb::Postgres => postgres::run(&root),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
         Verb::Survival => survival::run(&root),

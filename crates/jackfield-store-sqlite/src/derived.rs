@@ -1,9 +1,8 @@
 //! The summary in a session's row: written with each append, and rebuilt from steps that have none.
 
-use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::marks::{StepMarks, step_marks};
-use jackfield_ports::journal::summary::{self, AT_ONCE, CallPlace, OpenTurnSummary, Summary};
+use jackfield_ports::journal::summary::{self, AT_ONCE, OpenTurnSummary, Summary};
 use jackfield_record::{DecodeError, VOCABULARY};
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
@@ -20,7 +19,7 @@ use crate::rows::StoredSession;
 pub(crate) fn summary(row: &StoredSession) -> rusqlite::Result<Summary> {
     let open = match &row.open {
         Some(text) => {
-            Some(parse_open_turn(text).ok_or_else(|| damaged(0, Type::Text, UnknownCalls))?)
+            Some(OpenTurnSummary::parse(text).ok_or_else(|| damaged(0, Type::Text, UnknownCalls))?)
         }
         None => None,
     };
@@ -82,7 +81,7 @@ pub(crate) fn update_known_row(
     let mut update = connection.prepare_cached(update)?;
     let updated = update.execute(params![
         before.number,
-        appended.summary.open.as_ref().map(format_open_turn),
+        appended.summary.open.as_ref().map(OpenTurnSummary::to_text),
         seen,
         &*appended.summary.title,
         appended.summary.turns,
@@ -245,7 +244,7 @@ fn write_row(
     summary: &Summary,
     extras: &RowExtras,
 ) -> rusqlite::Result<Option<i64>> {
-    let open = summary.open.as_ref().map(format_open_turn);
+    let open = summary.open.as_ref().map(OpenTurnSummary::to_text);
     let due = if summary.open.is_some() && extras.seen < row.owner_inbox_end {
         Some(AT_ONCE)
     } else {
@@ -297,73 +296,6 @@ fn add_text(
 #[error("what a session's row says of its open turn cannot be read")]
 struct UnknownCalls;
 
-/// Encodes an open turn as the words of its column: the turn, how many calls may run at once, the number of
-/// recoveries, when the model call is retried or `-`, and each call's id with its state.
-fn format_open_turn(open: &OpenTurnSummary) -> String {
-    let retry_at = open
-        .retry_at
-        .map_or_else(|| "-".to_owned(), |at| at.as_millis().to_string());
-    let mut text = format!(
-        "{} {} {} {retry_at}",
-        open.turn.as_str(),
-        open.parallel,
-        open.tries
-    );
-    for (call, place) in &open.calls {
-        text.push(' ');
-        text.push_str(call.as_str());
-        match place {
-            CallPlace::Active => text.push_str(":g"),
-            CallPlace::Queued => text.push_str(":q"),
-            CallPlace::Waiting {
-                deadline,
-                holds_slot,
-                wait,
-            } => {
-                let how = if *holds_slot { 'h' } else { 'w' };
-                text.push_str(&format!(":{how}:{}:{wait}", deadline.as_millis()));
-            }
-        }
-    }
-    text
-}
-
-/// Decodes what `write` encodes.
-fn parse_open_turn(text: &str) -> Option<OpenTurnSummary> {
-    let mut words = text.split(' ');
-    let turn = TurnId::parse(words.next()?).ok()?;
-    let parallel = words.next()?.parse().ok()?;
-    let tries = words.next()?.parse().ok()?;
-    let retry_at = match words.next()? {
-        "-" => None,
-        millis => Some(WallTime::from_millis(millis.parse().ok()?)),
-    };
-    let calls = words.map(read_call).collect::<Option<Vec<_>>>()?;
-    Some(OpenTurnSummary {
-        calls,
-        parallel,
-        retry_at,
-        tries,
-        turn,
-    })
-}
-
-fn read_call(word: &str) -> Option<(ToolCallId, CallPlace)> {
-    let mut parts = word.split(':');
-    let call = ToolCallId::parse(parts.next()?).ok()?;
-    let place = match parts.next()? {
-        "g" => CallPlace::Active,
-        "q" => CallPlace::Queued,
-        how @ ("h" | "w") => CallPlace::Waiting {
-            deadline: WallTime::from_millis(parts.next()?.parse().ok()?),
-            holds_slot: how == "h",
-            wait: WaitId::parse(parts.next()?).ok()?,
-        },
-        _ => return None,
-    };
-    Some((call, place))
-}
-
 /// Updates a row that has not changed and has no delivery left to handle.
 const UPDATE_KNOWN_ROW: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
          vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
@@ -377,8 +309,3 @@ const UPDATE_KNOWN_ROW_AND_DUE: &str =
          changed = ?9, principal = ?10, due = ?11, last = ?15
      WHERE number = ?1 AND epoch = ?13 AND steps = ?14 AND known = ?14 AND owner IS NOT NULL
          AND loud <= ?3 AND due IS ?12";
-
-/// Decodes an open turn from its column.
-pub(crate) fn open(text: &str) -> Option<OpenTurnSummary> {
-    parse_open_turn(text)
-}

@@ -13,7 +13,6 @@ use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::chain::{self, ChainEnd};
-use crate::derived;
 use crate::error::damaged;
 use crate::holds::{HeldSessions, Holds};
 use crate::owners::Incarnation;
@@ -170,7 +169,7 @@ fn session_row(
         };
         unreadable = unread_steps_error(connection, &end, known)?;
     }
-    let listed = open.as_deref().map(derived::open);
+    let listed = open.as_deref().map(OpenTurnSummary::parse);
     if matches!(listed, Some(None)) {
         unreadable.get_or_insert_with(|| "its row is damaged".into());
     }

@@ -290,6 +290,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["jackfield-domain", "jackfield-ports", "jackfield-record"],
     ),
     (
+        "jackfield-store-postgres",
+        &["jackfield-domain", "jackfield-ports", "jackfield-record"],
+    ),
+    (
         "jackfield-store-sqlite",
         &["jackfield-domain", "jackfield-ports", "jackfield-record"],
     ),
@@ -391,6 +395,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "jackfield-tools-notes",
         ],
     ),
+    ("tokio-postgres", &["jackfield-store-postgres"]),
 ];
 
 /// The crates that serve below axum; the gateway's own connections are among them.

@@ -4,6 +4,8 @@
 //! Like the row of a wait, it is derived from facts alone, so that they need not be read again. Every journal
 //! stores it in its own way, in the same transaction as the steps, and updates it by these rules.
 
+mod text;
+
 use std::sync::Arc;
 
 use jackfield_domain::block::RanBy;

@@ -1,0 +1,102 @@
+//! Wakes the tasks that wait for deliveries and steps, including those that other processes committed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jackfield_domain::ids::SessionId;
+use tokio::sync::Notify;
+
+use crate::error::Fault;
+use crate::pool::{Connection, column, values};
+
+/// The waiting tasks, by session.
+#[derive(Default)]
+pub(crate) struct Arrivals(Mutex<HashMap<SessionId, Waited>>);
+
+/// A session that tasks wait for.
+#[derive(Default)]
+struct Waited {
+    arrived: Arc<Notify>,
+    /// Its steps and deliveries at the last look; `None` if it did not exist, or before the first look.
+    seen: Option<Option<(i64, i64)>>,
+    waiters: usize,
+}
+
+/// A registered waiter; dropping it ends the registration.
+pub(crate) struct ArrivalWaiter {
+    arrivals: Arc<Arrivals>,
+    pub(crate) arrived: Arc<Notify>,
+    session: SessionId,
+}
+
+impl Arrivals {
+    /// Registers a waiter for a session's deliveries and steps.
+    pub(crate) fn wait(self: &Arc<Self>, session: &SessionId) -> ArrivalWaiter {
+        let mut table = self.lock();
+        let waited = table.entry(session.clone()).or_default();
+        waited.waiters += 1;
+        ArrivalWaiter {
+            arrivals: Arc::clone(self),
+            arrived: Arc::clone(&waited.arrived),
+            session: session.clone(),
+        }
+    }
+
+    /// Wakes the waiters for this session.
+    pub(crate) fn notify(&self, session: &SessionId) {
+        if let Some(waited) = self.lock().get(session) {
+            waited.arrived.notify_waiters();
+        }
+    }
+
+    /// Wakes all waiters.
+    pub(crate) fn notify_all(&self) {
+        for waited in self.lock().values() {
+            waited.arrived.notify_waiters();
+        }
+    }
+
+    /// Looks at the sessions that tasks wait for, with one statement, and wakes those of the ones that changed.
+    pub(crate) async fn look(&self, connection: &mut Connection) -> Result<(), Fault> {
+        let ids: Vec<String> = self.lock().keys().map(ToString::to_string).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut found = HashMap::new();
+        for row in connection.query(LOOK, values![ids => TEXT_ARRAY]).await? {
+            let id: String = column(&row, 0)?;
+            found.insert(id, (column(&row, 1)?, column(&row, 2)?));
+        }
+        for (session, waited) in self.lock().iter_mut() {
+            // A waiter that came after the list was made is looked for next time.
+            if !ids.iter().any(|id| id == session.as_str()) {
+                continue;
+            }
+            let now = Some(found.get(session.as_str()).copied());
+            // A session that was not looked at before gives one wake-up too many rather than one too few.
+            if waited.seen != now {
+                waited.seen = now;
+                waited.arrived.notify_waiters();
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Waited>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ArrivalWaiter {
+    fn drop(&mut self) {
+        let mut table = self.arrivals.lock();
+        if let Some(waited) = table.get_mut(&self.session) {
+            waited.waiters -= 1;
+            if waited.waiters == 0 {
+                table.remove(&self.session);
+            }
+        }
+    }
+}
+
+const LOOK: &str = "SELECT id, steps, deliveries FROM jackfield.sessions WHERE id = ANY($1)";

@@ -1,0 +1,176 @@
+//! What a process does beside its requests, on a thread of its own that no busy runtime holds up: it renews the
+//! lease, deletes the rows of holds that were dropped, and looks for what other processes committed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use crate::arrivals::Arrivals;
+use crate::error::Fault;
+use crate::holds::LocalHolds;
+use crate::pool::{Connection, Pool, values};
+use crate::process::{self, Process};
+
+/// The longest delay between the commit of a delivery or step by another process and its detection here, unless the
+/// database is slow.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The thread, which starts when it is first needed.
+pub(crate) struct Background {
+    duties: Arc<Duties>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+pub(crate) struct Duties {
+    pub(crate) arrivals: Arc<Arrivals>,
+    pub(crate) heartbeat: Duration,
+    pub(crate) holds: Arc<LocalHolds>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) process: Arc<Process>,
+    /// Ends the thread.
+    pub(crate) stop: Notify,
+}
+
+impl Background {
+    pub(crate) fn new(duties: Duties) -> Self {
+        Self {
+            duties: Arc::new(duties),
+            thread: Mutex::default(),
+        }
+    }
+
+    /// Starts the thread, unless it runs.
+    pub(crate) fn ensure(&self) -> Result<(), Fault> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_some() || self.duties.pool.is_closed() {
+            return Ok(());
+        }
+        let fault = |error: std::io::Error| Fault::Unconnected(error.to_string().into());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(fault)?;
+        let duties = Arc::clone(&self.duties);
+        let builder = std::thread::Builder::new().name("jackfield-lease".to_owned());
+        let run = move || runtime.block_on(duties.run());
+        *thread = Some(builder.spawn(run).map_err(fault)?);
+        Ok(())
+    }
+
+    /// Asks the thread to end: it gives up all that this process owns.
+    pub(crate) fn stop(&self) -> Option<JoinHandle<()>> {
+        self.duties.stop.notify_one();
+        self.thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+impl Duties {
+    async fn run(&self) {
+        let mut connection = None;
+        let mut timers = Timers::default();
+        let stopped = self.stop.notified();
+        tokio::pin!(stopped);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stopped => break,
+                () = tokio::time::sleep(POLL_INTERVAL.min(self.heartbeat)) => {}
+            }
+            let looking = self.look(&mut connection, &mut timers);
+            let looked = tokio::select! {
+                biased;
+                () = &mut stopped => break,
+                looked = looking => looked,
+            };
+            if let Err(fault) = looked {
+                tracing::warn!(%fault, "the database does not hear of this process");
+                connection = None;
+            }
+        }
+        let leaving = self.leave(connection);
+        if !matches!(tokio::time::timeout(LAST_WORDS, leaving).await, Ok(Ok(()))) {
+            tracing::warn!("the sessions of this process are free once its lease has passed");
+        }
+    }
+
+    /// One round.
+    async fn look(
+        &self,
+        connection: &mut Option<Connection>,
+        timers: &mut Timers,
+    ) -> Result<(), Fault> {
+        let connection = match connection {
+            Some(connection) => connection,
+            None => connection.insert(self.pool.get_apart().await?),
+        };
+        if timers.is_over(Timer::Heartbeat, self.heartbeat) {
+            self.process.renew(connection).await?;
+        }
+        self.delete_holds(connection).await?;
+        self.arrivals.look(connection).await?;
+        if timers.is_over(Timer::Tidy, TIDY_INTERVAL) {
+            process::tidy(connection).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete_holds(&self, connection: &mut Connection) -> Result<(), Fault> {
+        let dropped = self.holds.take_dropped();
+        if dropped.is_empty() {
+            return Ok(());
+        }
+        let name = self.process.name();
+        let deleted = connection
+            .execute(DELETE, values![name => TEXT, dropped => INT8_ARRAY])
+            .await;
+        if let Err(fault) = deleted {
+            self.holds.give_back(dropped);
+            return Err(fault);
+        }
+        Ok(())
+    }
+
+    async fn leave(&self, connection: Option<Connection>) -> Result<(), Fault> {
+        // Its last statement may have been interrupted.
+        drop(connection);
+        let mut connection = self.pool.get_apart().await?;
+        self.process.leave(&mut connection).await
+    }
+}
+
+/// When something was last done.
+#[derive(Default)]
+struct Timers {
+    heartbeat: Option<Instant>,
+    tidy: Option<Instant>,
+}
+
+enum Timer {
+    Heartbeat,
+    Tidy,
+}
+
+impl Timers {
+    /// Whether it is time; then it counts as done.
+    fn is_over(&mut self, timer: Timer, interval: Duration) -> bool {
+        let last = match timer {
+            Timer::Heartbeat => &mut self.heartbeat,
+            Timer::Tidy => &mut self.tidy,
+        };
+        let is_over = last.is_none_or(|last| last.elapsed() >= interval);
+        if is_over {
+            *last = Some(Instant::now());
+        }
+        is_over
+    }
+}
+
+/// How long the end of the thread may take.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+const TIDY_INTERVAL: Duration = Duration::from_secs(60);
+const DELETE: &str = "DELETE FROM jackfield.holds WHERE process = $1 AND nth = ANY($2)";

@@ -1,0 +1,445 @@
+//! The journal.
+
+mod appending;
+mod errors;
+mod inspection;
+mod owning;
+mod spending;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::admin::JournalAdmin;
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::spending::SpendingLog;
+use jackfield_ports::journal::waits::WaitRow;
+use jackfield_ports::journal::{
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
+    Loaded,
+};
+use jackfield_record::DecodeError;
+
+use self::errors::{not_owned, unknown, unreadable};
+use crate::address::Address;
+use crate::arrivals::Arrivals;
+use crate::background::{Background, Duties};
+use crate::commit::{self, Change, NotOwned};
+use crate::derived::KnownRow;
+use crate::error::{Fault, OpenError};
+use crate::holds::LocalHolds;
+use crate::listing;
+use crate::options::Options;
+use crate::pool::{Pool, int, values};
+use crate::process::Process;
+use crate::records;
+use crate::requests::AppendJob;
+use crate::rows::StoredSession;
+use crate::schema;
+
+/// Performs a request again if its connection was lost: only for requests that may be done twice.
+macro_rules! again {
+    ($attempt:expr) => {
+        match (async { $attempt }).await {
+            Err($crate::error::Fault::Lost(_)) => (async { $attempt }).await,
+            answer => answer,
+        }
+    };
+}
+pub(crate) use again;
+
+/// Stores the facts and the inbox of every session in a PostgreSQL database.
+///
+/// Its futures may be dropped at any time: a request is then done or not done as a whole. All methods must be called
+/// within a Tokio runtime.
+pub struct PostgresJournal {
+    arrivals: Arc<Arrivals>,
+    background: Background,
+    holds: Arc<LocalHolds>,
+    /// What is known of the sessions that this process owns.
+    known: Mutex<HashMap<SessionId, KnownRow>>,
+    options: Options,
+    pub(crate) pool: Arc<Pool>,
+    process: Arc<Process>,
+}
+
+impl PostgresJournal {
+    /// Opens a database, and makes its tables or brings them up to date. Blocks meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`], whose message says what to do.
+    pub fn open(address: Address, options: Options) -> Result<Self, OpenError> {
+        let place = address.to_string();
+        // Its connections belong to a runtime that ends here, so that it may be called within another one.
+        let preparing = std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .map_err(|error| OpenError::new(&place, unconnected(&error)))?;
+                let pool = Pool::new(address.clone(), &options);
+                let pool = Arc::new(pool.map_err(|fault| OpenError::new(&place, fault))?);
+                runtime.block_on(schema::prepare(&pool, &options))
+            });
+            thread.join()
+        });
+        // A panic goes on here.
+        preparing.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let pool = Pool::new(address, &options).map_err(|fault| OpenError::new(&place, fault))?;
+        let (pool, holds) = (Arc::new(pool), Arc::new(LocalHolds::default()));
+        let arrivals = Arc::new(Arrivals::default());
+        let process = Arc::new(Process::new(options.clone(), Arc::clone(&holds)));
+        Ok(Self {
+            background: Background::new(Duties {
+                arrivals: Arc::clone(&arrivals),
+                heartbeat: options.heartbeat(),
+                holds: Arc::clone(&holds),
+                pool: Arc::clone(&pool),
+                process: Arc::clone(&process),
+                stop: tokio::sync::Notify::new(),
+            }),
+            arrivals,
+            holds,
+            known: Mutex::default(),
+            options,
+            pool,
+            process,
+        })
+    }
+
+    /// Whether this process has a lease that has not passed. It has none before it first owns or holds a session.
+    #[must_use]
+    pub fn has_lease(&self) -> bool {
+        self.process.current().is_some()
+    }
+
+    /// Reads a session, in two attempts: it may be deleted and made again in between.
+    async fn load_once(
+        &self,
+        session: &SessionId,
+        from: Range,
+    ) -> Result<Option<Result<Loaded, DecodeError>>, Fault> {
+        let mut connection = self.pool.get().await?;
+        let Some(row) = records::session(&mut connection, session).await? else {
+            return Ok(None);
+        };
+        if let (Some(newer), Some(_)) = (row.newer(), from.steps) {
+            return Ok(Some(Err(newer)));
+        }
+        let steps = from.steps.unwrap_or(row.steps);
+        let steps = match records::steps(&mut connection, &row, steps).await? {
+            Ok(steps) => steps,
+            Err(error) => return Ok(Some(Err(error))),
+        };
+        let deliveries = from.deliveries.unwrap_or(row.deliveries);
+        let StoredSession { restored, .. } = row;
+        let deliveries = records::deliveries(&mut connection, &row, deliveries).await?;
+        Ok(Some(deliveries.map(|deliveries| Loaded {
+            deliveries,
+            restored,
+            steps,
+        })))
+    }
+
+    async fn read(&self, session: &SessionId, from: Range) -> Result<Loaded, JournalError> {
+        let mut read = again!(self.load_once(session, from).await);
+        if matches!(read, Err(Fault::Row(_))) {
+            read = self.load_once(session, from).await;
+        }
+        let read = read.map_err(|fault| self.session_error(session, fault))?;
+        let read = read.ok_or_else(|| unknown(session))?;
+        read.map_err(|error| unreadable(session, error))
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, KnownRow>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the address to an error.
+    pub(crate) fn unreachable(&self, fault: Fault) -> JournalError {
+        fault.unreachable(&self.pool.place())
+    }
+
+    /// The error of a request for one session, which may be damaged while the others are sound.
+    fn session_error(&self, session: &SessionId, fault: Fault) -> JournalError {
+        if matches!(fault, Fault::Row(_)) {
+            return JournalError::Corrupt {
+                session: session.clone(),
+                source: fault.at(&self.pool.place()),
+            };
+        }
+        self.unreachable(fault)
+    }
+
+    fn changed<T>(
+        &self,
+        session: &SessionId,
+        changed: Result<Result<T, NotOwned>, Fault>,
+    ) -> Result<T, JournalError> {
+        let changed = changed.map_err(|fault| self.session_error(session, fault))?;
+        changed.map_err(|why| not_owned(session, why))
+    }
+}
+
+impl Drop for PostgresJournal {
+    fn drop(&mut self) {
+        // The thread gives up the sessions and ends by itself.
+        drop(self.background.stop());
+    }
+}
+
+impl fmt::Debug for PostgresJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresJournal")
+            .field("place", &self.pool.place())
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Journal for PostgresJournal {
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError> {
+        self.take(session).await
+    }
+
+    async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
+        let released = again!({
+            let id = session.as_str();
+            let values = values![id => TEXT, int(epoch.0) => INT8];
+            let mut connection = self.pool.get().await?;
+            connection.execute(commit::RELEASE, values).await
+        });
+        let mut known = self.known();
+        if known.get(session).is_some_and(|row| row.epoch == epoch) {
+            known.remove(session);
+        }
+        drop(known);
+        released.map(drop).map_err(|fault| self.unreachable(fault))
+    }
+
+    async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
+        let hold = self.holds.add(session);
+        for _ in 0..ATTEMPTS {
+            let held = again!({
+                self.background.ensure()?;
+                let incarnation = self.process.ensure(&self.pool).await?;
+                let (id, name) = (session.as_str(), incarnation.name.as_str());
+                let values = values![id => TEXT, name => TEXT, hold.nth => INT8];
+                let mut connection = self.pool.get().await?;
+                let held = connection.execute(commit::HOLD, values).await?;
+                if held == 0 {
+                    self.process.end(&incarnation);
+                }
+                Ok(held > 0)
+            });
+            if held.map_err(|fault| self.unreachable(fault))? {
+                return Ok(Hold::new(hold));
+            }
+        }
+        Err(self.unreachable(Fault::Unconnected("the lease passes at once".into())))
+    }
+
+    async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
+        let found = again!(records::session(&mut self.pool.get().await?, session).await);
+        let found = found.map_err(|fault| self.unreachable(fault))?;
+        Ok(found.is_some())
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
+        self.read(session, Range::ALL).await
+    }
+
+    async fn append(&self, append: &Append) -> Appended {
+        let job = match AppendJob::new(append) {
+            Ok(job) => job,
+            Err(error) => {
+                let why = error.to_string().into();
+                return Appended::Refused(AppendRefusal::Unwritable { why });
+            }
+        };
+        self.commit(&job).await
+    }
+
+    async fn deliver(
+        &self,
+        session: &SessionId,
+        id: DeliveryId,
+        by: Arc<str>,
+        body: DeliveryBody,
+    ) -> Result<DeliveryOutcome, JournalError> {
+        let delivered = again!({
+            let mut connection = self.pool.get().await?;
+            commit::deliver(
+                &mut connection,
+                session,
+                &id,
+                &by,
+                &body,
+                self.options.now(),
+            )
+            .await
+        });
+        let delivered = self.changed(session, delivered)?;
+        if delivered == DeliveryOutcome::Accepted {
+            self.arrivals.notify(session);
+        }
+        Ok(delivered)
+    }
+
+    async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
+        let waiting = self.arrivals.wait(session);
+        let range = Range {
+            deliveries: Some(from),
+            steps: None,
+        };
+        loop {
+            // Created before the read, so that no arrival in between is missed.
+            let arrival = waiting.arrived.notified();
+            let deliveries = self.read(session, range).await?.deliveries;
+            if !deliveries.is_empty() {
+                return Ok(deliveries);
+            }
+            self.watch()?;
+            arrival.await;
+        }
+    }
+
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
+        let waiting = self.arrivals.wait(session);
+        let range = Range {
+            deliveries: None,
+            steps: Some(from),
+        };
+        loop {
+            let arrival = waiting.arrived.notified();
+            let steps = self.read(session, range).await?.steps;
+            if !steps.is_empty() {
+                return Ok(steps);
+            }
+            self.watch()?;
+            arrival.await;
+        }
+    }
+
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+        let (name, held) = (self.process.name(), self.holds.sessions());
+        let found = again!({
+            let mut connection = self.pool.get().await?;
+            listing::sessions(&mut connection, query, &name, &held).await
+        });
+        found.map_err(|fault| self.unreachable(fault))
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
+        let (name, held) = (self.process.name(), self.holds.sessions());
+        let deleted = async {
+            let mut connection = self.pool.get().await?;
+            commit::delete(&mut connection, session, &name, &held).await
+        };
+        self.changed(session, deleted.await)?;
+        self.known().remove(session);
+        self.arrivals.notify(session);
+        Ok(())
+    }
+
+    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        self.update(session, Change::Title(title)).await
+    }
+
+    async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.update(session, Change::Restored).await
+    }
+
+    async fn due(&self, now: WallTime, limit: usize) -> Result<DueSessions, JournalError> {
+        let due = again!(listing::due(&mut self.pool.get().await?, now, limit).await);
+        due.map_err(|fault| self.unreachable(fault))
+    }
+
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        let waits = again!(listing::open_waits(&mut self.pool.get().await?, query).await);
+        waits.map_err(|fault| self.unreachable(fault))
+    }
+
+    async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        limit: usize,
+    ) -> Result<Vec<FoundTurn>, JournalError> {
+        let found = again!({
+            let mut connection = self.pool.get().await?;
+            listing::find(&mut connection, principal, marks, limit).await
+        });
+        found.map_err(|fault| self.unreachable(fault))
+    }
+
+    /// Waits for the requests that run, then gives up every session. All later requests fail.
+    async fn close(&self) {
+        self.pool.close().await;
+        self.arrivals.notify_all();
+        if let Some(thread) = self.background.stop() {
+            let _ended = tokio::task::spawn_blocking(move || {
+                let _panicked = thread.join();
+            })
+            .await;
+        }
+    }
+
+    fn admin(&self) -> Option<&dyn JournalAdmin> {
+        Some(self)
+    }
+
+    fn spending(&self) -> Option<&dyn SpendingLog> {
+        Some(self)
+    }
+}
+
+impl PostgresJournal {
+    async fn update(&self, session: &SessionId, change: Change<'_>) -> Result<(), JournalError> {
+        let updated = again!({
+            let mut connection = self.pool.get().await?;
+            commit::update(&mut connection, session, change).await
+        });
+        self.changed(session, updated)
+    }
+
+    /// Sees that arrivals from other processes are looked for.
+    fn watch(&self) -> Result<(), JournalError> {
+        if self.pool.is_closed() {
+            return Err(self.unreachable(Fault::Closed));
+        }
+        let ensured = self.background.ensure();
+        ensured.map_err(|fault| self.unreachable(fault))
+    }
+}
+
+/// What is read of a session: from which step and which delivery on; `None` is nothing.
+#[derive(Clone, Copy)]
+struct Range {
+    deliveries: Option<u64>,
+    steps: Option<u64>,
+}
+
+impl Range {
+    const ALL: Self = Self {
+        deliveries: Some(0),
+        steps: Some(0),
+    };
+}
+
+fn unconnected(error: &std::io::Error) -> Fault {
+    Fault::Unconnected(error.to_string().into())
+}
+
+/// How often a hold is tried.
+const ATTEMPTS: u32 = 3;

@@ -1,0 +1,310 @@
+//! Connections: a few that requests share, each for one request or transaction at a time.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join;
+use rustls_tokio_postgres::MakeRustlsConnect;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::types::{FromSql, ToSql, Type};
+use tokio_postgres::{Client, NoTls, Row};
+
+use crate::address::{Address, Encryption};
+use crate::error::Fault;
+use crate::options::{Options, SCHEMA};
+use crate::tls;
+
+/// The values of a statement, with their types: so no statement has to be prepared.
+pub(crate) type Values<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
+
+/// The values of a statement: `values![value => TYPE, ...]`.
+macro_rules! values {
+    ($($value:expr => $kind:ident),* $(,)?) => {
+        &[$((&$value as &(dyn tokio_postgres::types::ToSql + Sync), tokio_postgres::types::Type::$kind)),*]
+    };
+}
+pub(crate) use values;
+
+/// Opens connections and keeps idle ones.
+pub(crate) struct Pool {
+    address: Address,
+    closed: AtomicBool,
+    connector: Option<MakeRustlsConnect>,
+    idle: Mutex<Vec<Client>>,
+    limit: u32,
+    schema: Option<String>,
+    slots: Arc<Semaphore>,
+    timeout: Duration,
+}
+
+impl Pool {
+    /// Opens no connection yet.
+    pub(crate) fn new(mut address: Address, options: &Options) -> Result<Self, Fault> {
+        let connector = match &address.encryption {
+            Encryption::Off => None,
+            Encryption::Verified(root) => {
+                let made = tls::connector(root.as_deref());
+                Some(made.map_err(|error| Fault::Unconnected(error.to_string().into()))?)
+            }
+        };
+        address
+            .config
+            .connect_timeout(options.timeout)
+            .keepalives_idle(Duration::from_secs(30))
+            .tcp_user_timeout(options.timeout);
+        let limit = u32::try_from(options.connections.max(1)).unwrap_or(u32::MAX);
+        let schema = (options.schema != SCHEMA).then(|| format!("{}.", options.schema));
+        Ok(Self {
+            address,
+            closed: AtomicBool::new(false),
+            connector,
+            idle: Mutex::default(),
+            limit,
+            schema,
+            slots: Arc::new(Semaphore::new(options.connections.max(1))),
+            timeout: options.timeout,
+        })
+    }
+
+    /// The address as it is shown.
+    pub(crate) fn place(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// A connection for a request, once one is free.
+    pub(crate) async fn get(self: &Arc<Self>) -> Result<Connection, Fault> {
+        let slot = Arc::clone(&self.slots).acquire_owned();
+        let slot = tokio::time::timeout(self.timeout, slot).await;
+        let slot = slot
+            .map_err(|_| Fault::Unconnected("all connections are in use".into()))?
+            .map_err(|_| Fault::Closed)?;
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Fault::Closed);
+        }
+        let kept = {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.retain(|client| !client.is_closed());
+            idle.pop()
+        };
+        let client = match kept {
+            Some(client) => client,
+            None => self.connect().await?,
+        };
+        Ok(Connection {
+            client: Some(client),
+            is_dirty: false,
+            pool: Arc::clone(self),
+            slot: Some(slot),
+        })
+    }
+
+    /// A connection beside the limit, which is also there after the pool was closed.
+    pub(crate) async fn get_apart(self: &Arc<Self>) -> Result<Connection, Fault> {
+        Ok(Connection {
+            client: Some(self.connect().await?),
+            is_dirty: false,
+            pool: Arc::clone(self),
+            slot: None,
+        })
+    }
+
+    /// Refuses further requests, and waits for those that run.
+    pub(crate) async fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        let all = self.slots.acquire_many(self.limit);
+        let _all = tokio::time::timeout(self.timeout, all).await;
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    async fn connect(&self) -> Result<Client, Fault> {
+        let config = &self.address.config;
+        let connecting = async {
+            match &self.connector {
+                Some(connector) => {
+                    let (client, connection) = config.connect(connector.clone()).await?;
+                    tokio::spawn(log_end(connection));
+                    Ok(client)
+                }
+                None => {
+                    let (client, connection) = config.connect(NoTls).await?;
+                    tokio::spawn(log_end(connection));
+                    Ok(client)
+                }
+            }
+        };
+        match tokio::time::timeout(self.timeout, connecting).await {
+            Ok(connected) => {
+                connected.map_err(|error: tokio_postgres::Error| Fault::of_connection(&error))
+            }
+            Err(_) => Err(Fault::Unconnected("it does not answer".into())),
+        }
+    }
+
+    /// A statement with the schema of this journal; the statements of this crate name [`SCHEMA`].
+    fn localize<'a>(&self, statement: &'a str) -> Cow<'a, str> {
+        match &self.schema {
+            Some(schema) => statement.replace("jackfield.", schema).into(),
+            None => statement.into(),
+        }
+    }
+}
+
+/// Drives a connection until it ends.
+async fn log_end(connection: impl Future<Output = Result<(), tokio_postgres::Error>>) {
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a connection to the database has ended");
+    }
+}
+
+/// A connection of the pool. Dropped in the middle of a transaction or of a statement, it is closed, and the database
+/// undoes the transaction.
+pub(crate) struct Connection {
+    /// There until it is dropped.
+    client: Option<Client>,
+    /// Whether it is within a transaction, or has no answer to its last statement yet.
+    is_dirty: bool,
+    pool: Arc<Pool>,
+    slot: Option<OwnedSemaphorePermit>,
+}
+
+impl Connection {
+    /// The rows of one statement by itself.
+    pub(crate) async fn query(
+        &mut self,
+        statement: &str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, Fault> {
+        let was_dirty = std::mem::replace(&mut self.is_dirty, true);
+        let statement = self.pool.localize(statement);
+        let asking = self.client()?.query_typed(&statement, values);
+        let answer = within(self.pool.timeout, asking).await;
+        // After a refusal within a transaction, nothing but its end is possible.
+        self.is_dirty = was_dirty || matches!(answer, Err(Fault::Lost(_)));
+        answer
+    }
+
+    /// The first row of one statement by itself.
+    pub(crate) async fn query_row(
+        &mut self,
+        statement: &str,
+        values: Values<'_>,
+    ) -> Result<Option<Row>, Fault> {
+        Ok(self.query(statement, values).await?.into_iter().next())
+    }
+
+    /// Executes one statement, and returns the number of rows.
+    pub(crate) async fn execute(
+        &mut self,
+        statement: &str,
+        values: Values<'_>,
+    ) -> Result<u64, Fault> {
+        let was_dirty = std::mem::replace(&mut self.is_dirty, true);
+        let statement = self.pool.localize(statement);
+        let asking = self.client()?.execute_typed(&statement, values);
+        let answer = within(self.pool.timeout, asking).await;
+        self.is_dirty = was_dirty || matches!(answer, Err(Fault::Lost(_)));
+        answer
+    }
+
+    /// Executes several statements without values.
+    pub(crate) async fn batch(&mut self, statements: &str) -> Result<(), Fault> {
+        let was_dirty = std::mem::replace(&mut self.is_dirty, true);
+        let statements = self.pool.localize(statements);
+        let asking = self.client()?.batch_execute(&statements);
+        let answer = within(self.pool.timeout, asking).await;
+        self.is_dirty = was_dirty || matches!(answer, Err(Fault::Lost(_)));
+        answer
+    }
+
+    /// Begins a transaction, by `begin`, with a first statement, which is sent along.
+    pub(crate) async fn begin(
+        &mut self,
+        begin: &str,
+        statement: &str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, Fault> {
+        self.is_dirty = true;
+        let statement = self.pool.localize(statement);
+        let client = self.client()?;
+        let both = async {
+            let (begun, rows) = join(
+                client.batch_execute(begin),
+                client.query_typed(&statement, values),
+            )
+            .await;
+            begun.and(rows)
+        };
+        within(self.pool.timeout, both).await
+    }
+
+    /// Commits the transaction. After [`Fault::Lost`] it is unknown whether it is committed.
+    pub(crate) async fn commit(&mut self) -> Result<(), Fault> {
+        let committing = self.client()?.batch_execute("COMMIT");
+        let committed = within(self.pool.timeout, committing).await;
+        self.is_dirty = committed.is_err();
+        committed
+    }
+
+    /// Undoes the transaction.
+    pub(crate) async fn roll_back(&mut self) -> Result<(), Fault> {
+        let undoing = self.client()?.batch_execute("ROLLBACK");
+        let undone = within(self.pool.timeout, undoing).await;
+        self.is_dirty = undone.is_err();
+        undone
+    }
+
+    fn client(&self) -> Result<&Client, Fault> {
+        self.client.as_ref().ok_or(Fault::Closed)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let client = self.client.take().filter(|client| {
+            let is_usable = !self.is_dirty && !client.is_closed();
+            is_usable && self.slot.is_some() && !self.pool.is_closed()
+        });
+        if let Some(client) = client {
+            let mut idle = self.pool.idle.lock();
+            idle.as_mut()
+                .unwrap_or_else(|poisoned| poisoned.get_mut())
+                .push(client);
+        }
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    asking: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, Fault> {
+    match tokio::time::timeout(limit, asking).await {
+        Ok(answer) => answer.map_err(|error| Fault::of_statement(&error)),
+        Err(_) => Err(Fault::Lost("it gave no answer in time".into())),
+    }
+}
+
+/// The value of a column.
+pub(crate) fn column<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Fault> {
+    row.try_get(column)
+        .map_err(|error| Fault::of_statement(&error))
+}
+
+/// The number in a column, which is never negative.
+pub(crate) fn count(row: &Row, number: usize) -> Result<u64, Fault> {
+    let value: i64 = column(row, number)?;
+    u64::try_from(value).map_err(Fault::row)
+}
+
+/// A number for a column. None of ours reaches the end.
+pub(crate) fn int(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

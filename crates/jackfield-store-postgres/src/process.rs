@@ -1,0 +1,174 @@
+//! This process as the database knows it: a name, and the time until which it counts as alive.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use jackfield_ports::journal::LeaseDeadline;
+
+use crate::error::Fault;
+use crate::holds::LocalHolds;
+use crate::options::Options;
+use crate::pool::{Connection, Pool, values};
+
+/// The name of this process, for as long as its lease lasts. After that, it is another one to the database.
+pub(crate) struct Incarnation {
+    /// The deadline of all leases that were given under this name.
+    pub(crate) deadline: LeaseDeadline,
+    pub(crate) name: String,
+}
+
+/// The incarnations of this process, one after another.
+pub(crate) struct Process {
+    current: Mutex<Option<Arc<Incarnation>>>,
+    holds: Arc<LocalHolds>,
+    options: Options,
+    /// Locked by whoever begins an incarnation.
+    beginning: tokio::sync::Mutex<()>,
+}
+
+impl Process {
+    pub(crate) fn new(options: Options, holds: Arc<LocalHolds>) -> Self {
+        Self {
+            beginning: tokio::sync::Mutex::default(),
+            current: Mutex::default(),
+            holds,
+            options,
+        }
+    }
+
+    /// The incarnation whose lease has not passed, if there is one.
+    pub(crate) fn current(&self) -> Option<Arc<Incarnation>> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current
+            .clone()
+            .filter(|incarnation| !incarnation.deadline.has_passed())
+    }
+
+    /// The name of the incarnation, or a text that is the name of none.
+    pub(crate) fn name(&self) -> String {
+        self.current()
+            .map(|incarnation| incarnation.name.clone())
+            .unwrap_or_default()
+    }
+
+    /// The incarnation, which begins if there is none.
+    pub(crate) async fn ensure(&self, pool: &Arc<Pool>) -> Result<Arc<Incarnation>, Fault> {
+        if let Some(current) = self.current() {
+            return Ok(current);
+        }
+        let _one_at_a_time = self.beginning.lock().await;
+        if let Some(current) = self.current() {
+            return Ok(current);
+        }
+        let name = random_name()?;
+        let mut connection = pool.get().await?;
+        let before = Instant::now();
+        let lease = self.options.lease.as_secs_f64();
+        connection
+            .execute(BEGIN, values![name => TEXT, lease => FLOAT8])
+            .await?;
+        // Holds do not end with an incarnation.
+        for (nth, session) in self.holds.all() {
+            connection
+                .execute(HOLD, values![name => TEXT, nth => INT8, session => TEXT])
+                .await?;
+        }
+        let begun = Arc::new(Incarnation {
+            deadline: LeaseDeadline::at(before + self.options.own_lease()),
+            name,
+        });
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = Some(Arc::clone(&begun));
+        Ok(begun)
+    }
+
+    /// Renews the lease. If the database has this process as dead, its leases end.
+    pub(crate) async fn renew(&self, connection: &mut Connection) -> Result<(), Fault> {
+        let Some(incarnation) = self.latest() else {
+            return Ok(());
+        };
+        let before = Instant::now();
+        let lease = self.options.lease.as_secs_f64();
+        let renewed = connection
+            .execute(RENEW, values![incarnation.name => TEXT, lease => FLOAT8])
+            .await?;
+        if renewed > 0 {
+            let deadline = before + self.options.own_lease();
+            incarnation.deadline.extend_to(deadline);
+        } else {
+            tracing::warn!(
+                "the lease of this process has passed: others may have taken its sessions"
+            );
+            self.end(&incarnation);
+        }
+        Ok(())
+    }
+
+    /// Gives up everything that this process owns and holds.
+    pub(crate) async fn leave(&self, connection: &mut Connection) -> Result<(), Fault> {
+        let Some(incarnation) = self.latest() else {
+            return Ok(());
+        };
+        self.end(&incarnation);
+        connection
+            .execute(LEAVE, values![incarnation.name => TEXT])
+            .await?;
+        Ok(())
+    }
+
+    /// The last incarnation that began. Its lease may look as if it has passed, while the database has a later time.
+    fn latest(&self) -> Option<Arc<Incarnation>> {
+        self.current
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn end(&self, ended: &Arc<Incarnation>) {
+        ended.deadline.end_now();
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current
+            .as_ref()
+            .is_some_and(|current| Arc::ptr_eq(current, ended))
+        {
+            *current = None;
+        }
+    }
+}
+
+/// Whether the process of this name is dead, which then stays so. Within a transaction.
+///
+/// A dead process has no row. The deletion waits for a renewal that is being committed, and looks at its time again.
+pub(crate) async fn is_dead(connection: &mut Connection, name: &str) -> Result<bool, Fault> {
+    connection.execute(BURY, values![name => TEXT]).await?;
+    let alive = connection.query(ALIVE, values![name => TEXT]).await?;
+    Ok(alive.is_empty())
+}
+
+/// Deletes the rows of processes that died long ago.
+pub(crate) async fn tidy(connection: &mut Connection) -> Result<(), Fault> {
+    connection.execute(TIDY, &[]).await?;
+    Ok(())
+}
+
+/// A name that no other process has.
+fn random_name() -> Result<String, Fault> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Fault::Unconnected(error.to_string().into()))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+const BEGIN: &str = "INSERT INTO jackfield.processes (name, alive_until)
+     VALUES ($1, clock_timestamp() + make_interval(secs => $2))";
+const HOLD: &str = "INSERT INTO jackfield.holds (process, nth, session) VALUES ($1, $2, $3)
+     ON CONFLICT DO NOTHING";
+/// A lease that has passed is never renewed, so that whoever saw it pass may rely on it.
+const RENEW: &str = "UPDATE jackfield.processes
+     SET alive_until = clock_timestamp() + make_interval(secs => $2)
+     WHERE name = $1 AND alive_until > clock_timestamp()";
+const LEAVE: &str = "DELETE FROM jackfield.processes WHERE name = $1";
+const BURY: &str =
+    "DELETE FROM jackfield.processes WHERE name = $1 AND alive_until <= clock_timestamp()";
+const ALIVE: &str = "SELECT 1 FROM jackfield.processes WHERE name = $1";
+const TIDY: &str = "DELETE FROM jackfield.processes
+     WHERE alive_until < clock_timestamp() - interval '1 minute'";

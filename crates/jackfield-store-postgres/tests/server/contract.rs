@@ -1,0 +1,57 @@
+//! The contract of a journal, all of it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jackfield_domain::time::WallTime;
+use jackfield_ports::journal::Journal;
+use jackfield_store_postgres::PostgresJournal;
+use jackfield_testkit::contract::journal::JournalHarness;
+
+use crate::harness::Place;
+
+jackfield_testkit::journal_contract!(Postgres);
+
+struct Postgres {
+    journal: Arc<PostgresJournal>,
+    place: Place,
+}
+
+#[async_trait]
+impl JournalHarness for Postgres {
+    async fn fresh() -> Self {
+        let place = Place::new();
+        Self {
+            journal: Arc::new(place.open()),
+            place,
+        }
+    }
+
+    fn journal(&self) -> Arc<dyn Journal> {
+        Arc::clone(&self.journal) as _
+    }
+
+    fn set_clock(&self, now: WallTime) {
+        self.place.clock.store(now.as_millis(), Ordering::Relaxed);
+    }
+
+    async fn reopened(&self) -> Arc<dyn Journal> {
+        self.journal.close().await;
+        Arc::new(self.place.open())
+    }
+
+    async fn another_process(&self) -> Option<Arc<dyn Journal>> {
+        Some(Arc::new(self.place.open()))
+    }
+
+    /// The database has this process as dead, which the process learns by its next renewal.
+    async fn pass_leases(&self) {
+        self.place
+            .sql("UPDATE @.processes SET alive_until = now() - interval '1 second'");
+        while self.journal.has_lease() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The journal on a real PostgreSQL server.
+#![expect(
+    clippy::expect_used,
+    reason = "a test ends where something is not as it should be"
+)]
+
+mod contract;
+mod harness;

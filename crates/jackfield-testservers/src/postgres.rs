@@ -1,0 +1,254 @@
+//! A PostgreSQL server for tests: Debian's, Homebrew's or any other that is installed, in a folder of its own, on a
+//! Unix socket alone.
+//!
+//! It ends with the process that started it, in whichever way that ends. It runs as another user than root, as
+//! PostgreSQL refuses to. What it writes is not synced: it survives its own end, and not that of the machine.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A running server.
+#[derive(Debug)]
+pub struct PostgresServer {
+    binaries: PathBuf,
+    folder: TempDir,
+    /// The shell that watches the server; `None` while it is stopped.
+    running: Option<Child>,
+    /// The user and group that it runs as, if not as we do.
+    user: Option<(u32, u32)>,
+}
+
+impl PostgresServer {
+    /// Makes a database cluster and starts a server on it. The role `postgres` needs no password, and `locked` has
+    /// the password `secret`.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, and what to do.
+    pub fn start() -> io::Result<Self> {
+        let binaries = binaries()?;
+        let folder = tempfile::Builder::new()
+            .prefix("jackfield-pg-")
+            .tempdir_in("/tmp")?;
+        let user = other_user()?;
+        if let Some((user, group)) = user {
+            chown(folder.path(), Some(user), Some(group))?;
+        }
+        let mut server = Self {
+            binaries,
+            folder,
+            running: None,
+            user,
+        };
+        let data = server.data();
+        let mut init = server.command("initdb");
+        init.args(["--username=postgres", "--auth=trust", "--encoding=UTF8"])
+            .args(["--locale=C", "--no-sync", "--pgdata"])
+            .arg(&data);
+        succeed(&mut init)?;
+        fs::write(data.join("pg_hba.conf"), ACCESS)?;
+        server.resume()?;
+        server.sql("CREATE ROLE locked LOGIN PASSWORD 'secret'")?;
+        Ok(server)
+    }
+
+    /// The address of a database of it, for this role.
+    #[must_use]
+    pub fn url(&self, role: &str, database: &str) -> String {
+        let host = self.folder.path().display().to_string().replace('/', "%2F");
+        format!("postgres://{role}@{host}/{database}")
+    }
+
+    /// Its socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join(".s.PGSQL.5432")
+    }
+
+    /// Executes statements in the database `postgres` and returns what `psql` prints, without decoration.
+    ///
+    /// # Errors
+    ///
+    /// What `psql` says.
+    pub fn sql(&self, statements: &str) -> io::Result<String> {
+        let mut psql = self.command("psql");
+        psql.arg("--host").arg(self.folder.path());
+        psql.args(["--username=postgres", "--dbname=postgres", "--no-psqlrc"])
+            .args(["--quiet", "--tuples-only", "--no-align"])
+            .args(["--set=ON_ERROR_STOP=1", "--command", statements]);
+        Ok(succeed(&mut psql)?.trim().to_owned())
+    }
+
+    /// Ends it as if it had crashed: connections break, and what was committed stays.
+    ///
+    /// # Errors
+    ///
+    /// If its end cannot be waited for.
+    pub fn crash(&mut self) -> io::Result<()> {
+        if let Some(mut shell) = self.running.take() {
+            if let Some(mut input) = shell.stdin.take() {
+                input.write_all(b"keep\n")?;
+            }
+            shell.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Starts it again, and waits until it accepts connections.
+    ///
+    /// # Errors
+    ///
+    /// Why it does not start.
+    pub fn resume(&mut self) -> io::Result<()> {
+        let data = self.data();
+        // Left by a server that crashed.
+        let _absent = fs::remove_file(data.join("postmaster.pid"));
+        let log = fs::File::create(self.folder.path().join("log"))?;
+        let mut shell = self.as_user(Command::new("/bin/sh"));
+        shell
+            .args(["-c", WATCH, "watch"])
+            .arg(self.binaries.join("postgres"))
+            .args([&data, &self.folder.path().to_owned()])
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(log);
+        self.running = Some(shell.spawn()?);
+        let begun = Instant::now();
+        loop {
+            let status = fs::read_to_string(data.join("postmaster.pid"));
+            if status.is_ok_and(|status| status.lines().nth(7).is_some_and(is_ready)) {
+                return Ok(());
+            }
+            if begun.elapsed() > START_LIMIT {
+                let log = fs::read_to_string(self.folder.path().join("log"))?;
+                return Err(io::Error::other(format!(
+                    "PostgreSQL does not start: {log}"
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// One of its programs, as its user.
+    fn command(&self, program: &str) -> Command {
+        let mut command = self.as_user(Command::new(self.binaries.join(program)));
+        command.current_dir("/").stdin(Stdio::null());
+        command
+    }
+
+    fn as_user(&self, mut command: Command) -> Command {
+        if let Some((user, group)) = self.user {
+            command.uid(user).gid(group);
+        }
+        command
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        let _gone = self.crash();
+    }
+}
+
+fn is_ready(line: &str) -> bool {
+    line.trim() == "ready"
+}
+
+/// The folder with the programs of the newest server that is installed.
+fn binaries() -> io::Result<PathBuf> {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    if let Some(path) = std::env::var_os("PATH") {
+        folders.extend(std::env::split_paths(&path));
+    }
+    for (above, below) in PLACES {
+        let mut found: Vec<PathBuf> = fs::read_dir(above)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|folder| is_version(folder))
+            .map(|folder| folder.join(below))
+            .collect();
+        found.sort();
+        folders.extend(found.into_iter().rev());
+    }
+    let is_whole = |folder: &PathBuf| {
+        ["initdb", "postgres", "psql"]
+            .iter()
+            .all(|program| folder.join(program).is_file())
+    };
+    folders
+        .into_iter()
+        .find(is_whole)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, MISSING))
+}
+
+/// Whether a folder is one of a version of PostgreSQL: `15`, `postgresql@17`.
+fn is_version(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let version = name.strip_prefix("postgresql@").unwrap_or(&name);
+    version.parse::<u32>().is_ok()
+}
+
+/// The user to run as, if we are root: `postgres` if there is one, or `nobody`.
+fn other_user() -> io::Result<Option<(u32, u32)>> {
+    let id = |arguments: &[&str]| -> io::Result<u32> {
+        let said = succeed(Command::new("id").args(arguments))?;
+        said.trim().parse().map_err(io::Error::other)
+    };
+    if id(&["-u"])? != 0 {
+        return Ok(None);
+    }
+    for name in ["postgres", "nobody"] {
+        if let (Ok(user), Ok(group)) = (id(&["-u", name]), id(&["-g", name])) {
+            return Ok(Some((user, group)));
+        }
+    }
+    Err(io::Error::other(
+        "there is no user but root, and PostgreSQL does not run as root",
+    ))
+}
+
+/// Runs a program to its end and returns what it printed.
+fn succeed(command: &mut Command) -> io::Result<String> {
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let program = command.get_program().to_string_lossy();
+    Err(io::Error::other(format!("{program}: {said}")))
+}
+
+/// Runs the server until its input ends or has a line. If it ends, so has the process that started it.
+const WATCH: &str = r#"
+"$1" -D "$2" -k "$3" -h '' -F -c full_page_writes=off -c shared_buffers=32MB -c max_connections=200 &
+server=$!
+if ! read -r line; then line=gone; fi
+kill -QUIT "$server"
+wait "$server"
+if [ "$line" = gone ]; then rm -rf "$3"; fi
+"#;
+
+/// Where else than on the path programs are: the folder above those of the versions, and the one below.
+const PLACES: &[(&str, &str)] = &[
+    ("/usr/lib/postgresql", "bin"),
+    ("/opt/homebrew/opt", "bin"),
+    ("/usr/local/opt", "bin"),
+];
+
+const ACCESS: &str = "local all locked scram-sha-256\nlocal all all trust\n";
+const MISSING: &str = "PostgreSQL is not installed: install Debian's package `postgresql`, or `postgresql@17` of Homebrew";
+const START_LIMIT: Duration = Duration::from_secs(60);
