@@ -55,7 +55,7 @@ const STAGES: &[Stage] = &[
 ];
 
 /// Tests that need more than Rust, or more time.
-const FEATURES: &str = "jackfield-store-postgres/server,jackfield-store-sqlite/traced,jackfield-tests/page,jackfield-tests/real-servers,jackfield-tests/sdks,jackfield-tests/survival";
+const FEATURES: &str = "jackfield-store-postgres/server,jackfield-store-sqlite/traced,jackfield-tests/page,jackfield-tests/postgres,jackfield-tests/real-servers,jackfield-tests/sdks,jackfield-tests/survival";
 
 /// What the stages need beside Rust, and in which version.
 const PROGRAMS: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! `cargo xtask postgres`: the journal on a real PostgreSQL server, which the tests start.
+//! `cargo xtask postgres`: the journal on a real PostgreSQL server, which the tests start, and the slices on it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,10 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     let mut test = run::cargo(root, ["test", "--package", "jackfield-store-postgres"]);
     run::succeed(test.args(["--features", "server", "--test", "server"]))?;
+    let build = ["build", "--package", "jackfield-cli", "--bins"];
+    run::succeed(&mut run::cargo(root, build))?;
+    let mut slices = run::cargo(root, ["test", "--package", "jackfield-tests"]);
+    run::succeed(slices.args(["--features", "postgres", "--test", "postgres"]))?;
     eprintln!("postgres: {}", run::spoken(started.elapsed()));
     Ok(())
 }

@@ -9,12 +9,15 @@ use std::time::Duration;
 use jackfield_engine::Retention;
 use serde_json::Value;
 
+use crate::database::DatabaseConfig;
 use crate::place::ValueSource;
 
 /// The journal's configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct JournalConfig {
+    /// The database, for a PostgreSQL journal.
+    pub database: DatabaseConfig,
     /// The total size of conversations in bytes before the oldest are deleted; `None` for no limit.
     pub keep_bytes: Option<u64>,
     /// How many days an unused conversation is kept; `None` for ever.
@@ -39,6 +42,8 @@ pub enum JournalKind {
     Memory,
     /// A kind that the program registered with [`Registry::journal`](crate::Registry::journal).
     Other(Arc<str>),
+    /// A PostgreSQL database.
+    Postgres,
     /// A SQLite file.
     #[default]
     Sqlite,
@@ -50,6 +55,7 @@ impl JournalKind {
     pub fn from_name(name: &str) -> Self {
         match name {
             MEMORY => Self::Memory,
+            POSTGRES => Self::Postgres,
             SQLITE => Self::Sqlite,
             other => Self::Other(other.into()),
         }
@@ -61,6 +67,7 @@ impl JournalKind {
         match self {
             Self::Memory => MEMORY,
             Self::Other(name) => name,
+            Self::Postgres => POSTGRES,
             Self::Sqlite => SQLITE,
         }
     }
@@ -81,7 +88,7 @@ impl JournalConfig {
     /// The file of a SQLite journal, with this folder for data; `None` for other kinds, or without a folder.
     pub(crate) fn file(&self, data: Option<&Path>) -> Option<PathBuf> {
         match (&self.kind, &self.path) {
-            (JournalKind::Memory | JournalKind::Other(_), _) => None,
+            (JournalKind::Memory | JournalKind::Other(_) | JournalKind::Postgres, _) => None,
             (JournalKind::Sqlite, Some((path, _))) => Some(path.clone()),
             (JournalKind::Sqlite, None) => Some(data?.join(FILE_NAME)),
         }
@@ -91,6 +98,12 @@ impl JournalConfig {
     pub(crate) fn set_path(&mut self, path: PathBuf, place: ValueSource) {
         (self.kind, self.kind_place) = (JournalKind::Sqlite, None);
         self.path = Some((path, place));
+    }
+
+    /// Sets the address of a database, and selects the PostgreSQL journal.
+    pub(crate) fn set_url(&mut self, url: &str, place: ValueSource) {
+        (self.kind, self.kind_place) = (JournalKind::Postgres, Some(place));
+        self.database.set_url(url);
     }
 
     /// Makes the path of the file absolute.
@@ -108,4 +121,5 @@ const FILE_NAME: &str = "jackfield.db";
 
 /// The names of the built-in kinds.
 pub(crate) const MEMORY: &str = "memory";
+pub(crate) const POSTGRES: &str = "postgres";
 pub(crate) const SQLITE: &str = "sqlite";

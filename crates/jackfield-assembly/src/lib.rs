@@ -21,6 +21,7 @@ mod claude;
 mod condition;
 mod config;
 mod config_file;
+mod database;
 mod document;
 mod endpoints;
 mod expand;
@@ -68,6 +69,7 @@ pub use self::bounded_file::read_at_most;
 pub use self::condition::{Condition, Damage, damage_help, restored_help};
 pub use self::config::{Config, KeySource, Network, ProviderConfig, ProviderPassthrough};
 pub use self::config_file::ConfigFile;
+pub use self::database::DatabaseConfig;
 pub use self::endpoints::TokenEndpoint;
 pub use self::explain::Explanation;
 pub use self::factory::{

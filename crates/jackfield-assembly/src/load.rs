@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::assistants::DEFAULT_ASSISTANT;
 use crate::bounded_file::read_at_most;
 use crate::config::{Config, system_prompt};
+use crate::database::{has_password, is_address};
 use crate::document::quoted;
 use crate::explain::effect_word;
 use crate::file::{self, Draft, Trust};
@@ -77,8 +78,11 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     }
     environment(&mut draft, surroundings);
     if let Some(path) = &flags.db {
-        let path = surroundings.directory.join(path);
-        name_journal(&mut draft, path, Origin::Flag("--db"));
+        let origin = Origin::Flag("--db");
+        match path.to_str().filter(|text| is_address(text)) {
+            Some(url) => name_database(&mut draft, url, origin),
+            None => name_journal(&mut draft, surroundings.directory.join(path), origin),
+        }
     }
     let configured_model = draft.model.clone();
     apply(&mut draft, flags);
@@ -124,6 +128,7 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     if let Some(name) = assistant {
         use_assistant(&mut config, flags, &name);
     }
+    config.journal.database.resolve(&surroundings.environment);
     let idle = config.unused_prices();
     config.remarks.extend(idle);
     let cache = surroundings.cache_directory.as_ref();
@@ -363,8 +368,13 @@ fn environment(draft: &mut Draft, surroundings: &Surroundings) {
         draft.config.options.system = system_prompt(PartOrigin::Configuration, &system);
     }
     if let Some(db) = db {
-        let path = surroundings.resolve(&db, &surroundings.directory);
-        name_journal(draft, path, Origin::Variable("JACKFIELD_DB"));
+        let origin = Origin::Variable("JACKFIELD_DB");
+        if is_address(&db) {
+            name_database(draft, &db, origin);
+        } else {
+            let path = surroundings.resolve(&db, &surroundings.directory);
+            name_journal(draft, path, origin);
+        }
     }
 }
 
@@ -373,6 +383,23 @@ fn name_journal(draft: &mut Draft, path: PathBuf, origin: Origin) {
     let shown = path.display().to_string();
     set_raw_value(draft, "journal.path", shown, origin.clone());
     draft.config.journal.set_path(path, origin.into());
+}
+
+/// Sets the journal's database from a flag or variable.
+fn name_database(draft: &mut Draft, url: &str, origin: Origin) {
+    if matches!(origin, Origin::Flag(_)) && has_password(url) {
+        let message =
+            "other users of this machine can read the password of an address in a command";
+        let problem = ConfigProblem::new(origin.into(), message);
+        draft.problems.push(problem.with_help(
+            "put the address into JACKFIELD_DB, or the password into a variable that `password_env` names",
+        ));
+        return;
+    }
+    if !has_password(url) {
+        set_raw_value(draft, "journal.url", url, origin.clone());
+    }
+    draft.config.journal.set_url(url, origin.into());
 }
 
 /// Records a raw value from a flag or variable.

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::config::Config;
 use crate::factory::{JournalFactory, JournalSettings};
-use crate::journal::{JournalKind, MEMORY, SQLITE};
+use crate::journal::{JournalKind, MEMORY, POSTGRES, SQLITE};
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::registry::Registry;
 use jackfield_engine::near::{DID_YOU_MEAN, did_you_mean};
@@ -179,7 +179,7 @@ impl Registry {
             return Ok(None);
         };
         let Some(factory) = self.journals.get(kind) else {
-            let mut known = vec![MEMORY, SQLITE];
+            let mut known = vec![MEMORY, POSTGRES, SQLITE];
             known.extend(self.journals.keys().map(|kind| &**kind));
             let near = did_you_mean(kind, &known);
             let message = format!("there is no kind of journal `{kind}`{near}");
@@ -219,6 +219,7 @@ impl Registry {
         match (found, &config.journal.kind) {
             (Some(factory), kind) => open_with(factory, kind, config, access),
             (None, JournalKind::Memory) => Ok(OpenJournal::in_memory()),
+            (None, JournalKind::Postgres) => open_database(config),
             (None, JournalKind::Sqlite | JournalKind::Other(_)) => open_file(config, access),
         }
     }
@@ -262,6 +263,48 @@ fn open_with(
             Err(JournalOpenError { place, source })
         }
     }
+}
+
+/// Opens the PostgreSQL database.
+#[cfg(feature = "postgres")]
+fn open_database(config: &Config) -> Result<OpenJournal, JournalOpenError> {
+    use jackfield_store_postgres::{Address, Options, PostgresJournal};
+
+    let database = &config.journal.database;
+    let open = || -> Result<PostgresJournal, BoxError> {
+        if let Some(missing) = &database.missing {
+            return Err(missing.clone().into());
+        }
+        let url = database.url.as_ref().ok_or(NO_ADDRESS)?;
+        let mut address = Address::parse(url.expose())?;
+        if let Some(password) = &database.password {
+            address = address.with_password(password.expose());
+        }
+        let mut options = Options::default();
+        if let Some(schema) = &database.schema {
+            schema.as_ref().clone_into(&mut options.schema);
+        }
+        if let Some(most) = database.connections {
+            options.connections = usize::try_from(most)?;
+        }
+        Ok(PostgresJournal::open(address, options)?)
+    };
+    match open() {
+        Ok(journal) => Ok(OpenJournal::opened(Arc::new(journal))),
+        Err(source) => {
+            let place = kind_place(config);
+            Err(JournalOpenError { place, source })
+        }
+    }
+}
+
+/// Says that this program has no PostgreSQL journal.
+#[cfg(not(feature = "postgres"))]
+fn open_database(config: &Config) -> Result<OpenJournal, JournalOpenError> {
+    Err(JournalOpenError {
+        place: kind_place(config),
+        source: "this program was built without the feature `postgres`".into(),
+    })
 }
 
 /// Opens the SQLite file.
@@ -323,6 +366,11 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
 
 /// The options of every kind, for suggestions.
 const COMMON: [&str; 5] = ["keep_bytes", "keep_days", "kind", "max_size", "path"];
+
+/// The reason without an address.
+#[cfg(feature = "postgres")]
+const NO_ADDRESS: &str =
+    "there is no address of a database: write one into `url`, or name a variable with `url_env`";
 
 /// The reason without a data folder.
 const NO_FOLDER: &str = "the user has no folder for data";

@@ -85,6 +85,7 @@ fn is_about_secrets(name: &str) -> bool {
         "api_key_file",
         "api_key_keyring",
         "key_header",
+        "password_env",
     ];
     let last = last.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let plural = last.ends_with("tokens");

@@ -235,7 +235,7 @@ pub struct Source {
     /// Read this configuration file and no other (also: JACKFIELD_CONFIG).
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub config: Option<PathBuf>,
-    /// Keep sessions in this file (also: JACKFIELD_DB).
+    /// Keep sessions in this file, or in the database at this postgres:// address (also: JACKFIELD_DB).
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub db: Option<PathBuf>,
     /// Read the MCP servers from this file and no other.

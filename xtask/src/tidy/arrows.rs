@@ -116,6 +116,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-provider-kit",
             "jackfield-provider-openai",
             "jackfield-store-memory",
+            "jackfield-store-postgres",
             "jackfield-store-sqlite",
             "jackfield-tools-builtin",
             "jackfield-tools-mcp",

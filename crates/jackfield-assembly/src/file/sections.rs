@@ -17,6 +17,7 @@ use toml::de::DeValue;
 
 use crate::approvals::ApprovalsConfig;
 use crate::config::{Config, Network, default_rules};
+use crate::database::has_password;
 use crate::document::Section;
 use crate::file::{Trust, extensions, response_format, trust_help};
 use crate::form::{self, ValueForm};
@@ -105,7 +106,7 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
     let bytes = |value: &DeValue<'_>| size(value).map(|bytes| bytes as u64);
     let bytes = |example| form::of(ValueForm::Size(example), bytes);
     // The registry knows further kinds.
-    let kinds = ValueForm::Words(vec!["memory", "sqlite"]);
+    let kinds = ValueForm::Words(vec!["memory", "postgres", "sqlite"]);
     form::keys! { let section;
         path: form::filled("~/notes/jackfield.db"), "The file that conversations are kept in";
     }
@@ -123,8 +124,12 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
     if let Some((kind, place)) = kind {
         (journal.kind, journal.kind_place) = (JournalKind::from_name(&kind), Some(place));
     }
+    // A kind of a program's own may have options of these names.
+    if !matches!(journal.kind, JournalKind::Other(_)) {
+        database(journal, &mut section);
+    }
     match journal.kind {
-        JournalKind::Memory | JournalKind::Sqlite => section.finish(),
+        JournalKind::Memory | JournalKind::Postgres | JournalKind::Sqlite => section.finish(),
         JournalKind::Other(_) => {
             let rest = section.again();
             for entry in section.rest() {
@@ -134,6 +139,44 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
             }
         }
     }
+}
+
+/// Reads the keys of a PostgreSQL journal. An address selects it.
+fn database(journal: &mut JournalConfig, section: &mut Section<'_>) {
+    form::keys! { let section;
+        url: form::filled("postgres://jackfield@db.example.com/jackfield"), "The address of the PostgreSQL database that conversations are kept in, without a password";
+        url_env: form::filled("DATABASE_URL"), "The environment variable with that address, perhaps with a password";
+        password_env: form::filled("PGPASSWORD"), "The environment variable with the password of the database";
+        schema: form::filled("jackfield"), "The schema that has the tables; default: `jackfield`";
+        connections: form::positive(), "How many connections a process has to the database at most; default: 10";
+    }
+    let database = &mut journal.database;
+    if let Some((name, _)) = password_env {
+        database.password_env = Some(name);
+    }
+    if let Some((name, _)) = schema {
+        database.schema = Some(name);
+    }
+    if let Some((most, _)) = connections {
+        database.connections = Some(most);
+    }
+    if let Some((name, place)) = url_env {
+        database.url_env = Some(name);
+        (journal.kind, journal.kind_place) = (JournalKind::Postgres, Some(place));
+    }
+    let Some((url, place)) = url else {
+        return;
+    };
+    if has_password(&url) {
+        let message = "a password does not belong in a file that is shown, copied and committed";
+        let problem = ConfigProblem::new(place, message);
+        section.problem(problem.with_help(
+            "put the whole address into an environment variable and name that with `url_env`, or the password alone \
+             with `password_env`; then change the password, if anybody saw it",
+        ));
+        return;
+    }
+    journal.set_url(&url, place);
 }
 
 /// Parses an amount of money, with an optional currency.

@@ -3,6 +3,7 @@
 
 mod assistants;
 mod compaction;
+mod database;
 mod documented;
 mod explain;
 mod foreign;

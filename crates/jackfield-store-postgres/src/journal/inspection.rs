@@ -76,7 +76,7 @@ async fn restored(connection: &mut Connection) -> Result<Option<RestoredState>, 
     let row = row.ok_or_else(|| Fault::row("a count without a row"))?;
     let (marked, parked) = (count(&row, 0)?, count(&row, 1)?);
     Ok((marked > 0).then(|| RestoredState {
-        marks: "the column `restored` of the table `sessions`".to_owned(),
+        marks: "the mark in the column `restored` of `sessions`".to_owned(),
         parked,
         why: vec![format!("{marked} sessions were marked as restored")],
     }))

@@ -3,7 +3,11 @@
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use jackfield_domain::time::WallTime;
+use jackfield_domain::fact::{Envelope, Fact, InputKind};
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::time::{Now, WallTime};
+use jackfield_domain::wait::{CancelCause, DeliveryBody};
+use jackfield_ports::journal::{Append, Epoch};
 use jackfield_store_postgres::{Address, Options, PostgresJournal};
 use jackfield_testkit::contract::journal::START;
 use jackfield_testservers::postgres::PostgresServer;
@@ -55,4 +59,43 @@ impl Place {
 
 pub(crate) fn address(url: &str) -> Address {
     Address::parse(url).expect("an address")
+}
+
+pub(crate) fn session(id: &str) -> SessionId {
+    SessionId::parse(id).expect("a valid id")
+}
+
+pub(crate) fn delivery(id: &str) -> DeliveryId {
+    DeliveryId::parse(id).expect("a valid id")
+}
+
+pub(crate) fn cancel(session: &SessionId) -> DeliveryBody {
+    DeliveryBody::Cancel {
+        cause: CancelCause::Asked,
+        turn: TurnId::derive(session, 1),
+    }
+}
+
+/// A step at this place that says nothing of waits.
+pub(crate) fn step(number: u64) -> Envelope {
+    Envelope {
+        facts: vec![Fact::TurnResumed {
+            nth: u32::try_from(number).unwrap_or(u32::MAX),
+            restrictions: None,
+        }],
+        input: InputKind::Recovered,
+        now: Now::default(),
+        step: number,
+        version: 1,
+    }
+}
+
+pub(crate) fn append(session: &SessionId, epoch: Epoch, position: u64) -> Append {
+    Append {
+        epoch,
+        position,
+        seen: 0,
+        session: session.clone(),
+        steps: vec![step(position)],
+    }
 }

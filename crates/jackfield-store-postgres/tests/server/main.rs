@@ -5,4 +5,7 @@
 )]
 
 mod contract;
+mod faults;
 mod harness;
+mod opening;
+mod proxy;

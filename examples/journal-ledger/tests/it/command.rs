@@ -42,7 +42,10 @@ async fn a_kind_that_is_not_registered_is_an_error_that_names_those_that_are() {
             "{told}"
         );
         assert!(told.contains("did you mean `ledger`?"), "{told}");
-        assert!(told.contains("there are: memory, sqlite, ledger"), "{told}");
+        assert!(
+            told.contains("there are: memory, postgres, sqlite, ledger"),
+            "{told}"
+        );
     }
 }
 
@@ -66,7 +69,7 @@ fn editors_know_the_kind_and_its_options() {
     let journal = &schema["properties"]["journal"]["properties"];
     assert!(journal["label"].is_object(), "{journal}");
     let kinds = journal["kind"]["enum"].as_array().expect("a list");
-    assert_eq!(kinds, &["memory", "sqlite", "ledger"]);
+    assert_eq!(kinds, &["memory", "postgres", "sqlite", "ledger"]);
 }
 
 /// Whether a command succeeds, what it says, and what it tells, with this in `[journal]`.

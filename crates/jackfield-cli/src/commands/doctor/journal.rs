@@ -79,7 +79,8 @@ pub(super) async fn all(config: &Config, registry: &Registry) -> Vec<DoctorCheck
     checks.extend(check_writable(&engine, file.as_deref(), &shown).await);
     checks.extend(file.as_deref().and_then(check_private));
     checks.extend(check_restored(&opened).await);
-    checks.extend(check_integrity(&opened, &shown).await);
+    let kind = if file.is_some() { "file" } else { "database" };
+    checks.extend(check_integrity(&opened, kind, &shown).await);
     session_journal::close(&opened).await;
     checks
 }
@@ -147,8 +148,8 @@ async fn check_restored(opened: &OpenJournal) -> Option<DoctorCheck> {
     )
 }
 
-/// Checks the integrity of the whole file, within the time limit.
-async fn check_integrity(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> {
+/// Checks the integrity of the whole journal, within the time limit.
+async fn check_integrity(opened: &OpenJournal, kind: &str, shown: &str) -> Vec<DoctorCheck> {
     let Some(admin) = opened.journal.admin() else {
         return Vec::new();
     };
@@ -210,7 +211,7 @@ async fn check_integrity(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> 
         let says = format!("not all of it was looked over in {MAX_CHECK_TIME:?}: {read}");
         checks.push(DoctorCheck::skipped(Area::Sessions, says));
     } else if checked.damage.is_empty() {
-        let says = "the file is sound, and everything in it can be read";
+        let says = format!("the {kind} is sound, and everything in it can be read");
         checks.push(DoctorCheck::passed(Area::Sessions, says).with_duration(took));
     }
     checks

@@ -1,0 +1,120 @@
+//! Opening a database: with others at once, with another form, and as users of few rights.
+
+use jackfield_ports::journal::sessions::SessionQuery;
+use jackfield_ports::journal::{Journal as _, JournalError};
+use jackfield_store_postgres::{OpenError, PostgresJournal};
+
+use crate::harness::{Place, SERVER, address, append, session};
+
+#[test]
+fn many_processes_make_the_tables_at_once() {
+    let place = Place::new();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| place.open());
+        }
+    });
+    assert_eq!(
+        place.sql("SELECT count(*), max(form) FROM @.journal"),
+        "1|1"
+    );
+}
+
+#[test]
+fn tables_of_a_newer_version_are_left_alone() {
+    let place = Place::new();
+    drop(place.open());
+    place.sql("UPDATE @.journal SET form = 99");
+    let error = PostgresJournal::open(place.address.clone(), place.options());
+    let error = error.expect_err("a newer form");
+    let newer = matches!(
+        error,
+        OpenError::Newer {
+            found: 99,
+            known: 1,
+            ..
+        }
+    );
+    assert!(newer, "{error}");
+    assert_eq!(place.sql("SELECT form FROM @.journal"), "99");
+}
+
+#[test]
+fn tables_of_an_older_form_are_brought_up_to_date() {
+    let place = Place::new();
+    place.sql("CREATE SCHEMA @; CREATE TABLE @.journal (one boolean PRIMARY KEY DEFAULT true, form integer NOT NULL)");
+    place.sql("INSERT INTO @.journal (form) VALUES (0)");
+    drop(place.open());
+    assert_eq!(place.sql("SELECT form FROM @.journal"), "1");
+}
+
+#[test]
+fn a_wrong_password_is_told_without_it() {
+    let url = SERVER.url("locked:wrong-secret", "postgres");
+    let error = PostgresJournal::open(address(&url), Place::new().options());
+    let error = error.expect_err("no access").to_string();
+    assert!(error.contains("locked@"), "{error}");
+    assert!(error.contains("password authentication failed"), "{error}");
+    assert!(!error.contains("wrong-secret"), "{error}");
+}
+
+#[test]
+fn a_database_that_is_not_there_is_named() {
+    let url = SERVER.url("postgres", "nowhere");
+    let error = PostgresJournal::open(address(&url), Place::new().options());
+    let error = error.expect_err("no database").to_string();
+    assert!(
+        error.contains("database \"nowhere\" does not exist"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_user_who_may_make_no_schema_can_be_given_one() {
+    let place = Place::new();
+    let url = SERVER.url("locked:secret", "postgres");
+    let open = || PostgresJournal::open(address(&url), place.options());
+    let error = open().expect_err("no right");
+    assert!(matches!(error, OpenError::NotPrepared { .. }), "{error}");
+    place.sql("CREATE SCHEMA @ AUTHORIZATION locked");
+    drop(open().expect("a journal"));
+}
+
+#[test]
+fn the_name_of_a_schema_is_not_part_of_statements() {
+    let place = Place::new();
+    for name in ["", "a b", "a\"b", "Chats", "1st", "a;drop", &"a".repeat(64)] {
+        let mut options = place.options();
+        name.clone_into(&mut options.schema);
+        let error = PostgresJournal::open(place.address.clone(), options);
+        let error = error.expect_err(name);
+        assert!(matches!(error, OpenError::Option(_)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_of_a_newer_version_is_listed_and_not_owned() {
+    let place = Place::new();
+    let journal = place.open();
+    let id = session("s");
+    let epoch = journal.own(&id).await.expect("a lease").epoch;
+    journal.append(&append(&id, epoch, 0)).await;
+    journal.release(&id, epoch).await.expect("released");
+    place.sql("UPDATE @.sessions SET vocabulary = 999");
+    let query = SessionQuery {
+        limit: 9,
+        ..SessionQuery::default()
+    };
+    let rows = journal.sessions(&query).await.expect("a list");
+    let why = rows[0].unreadable.as_deref().unwrap_or_default();
+    assert!(why.contains("a newer version"), "{rows:?}");
+    for outcome in [
+        journal.own(&id).await.err(),
+        journal.load(&id).await.err(),
+        journal.rename(&id, "a title").await.err(),
+    ] {
+        let is_newer = matches!(outcome, Some(JournalError::Newer { .. }));
+        assert!(is_newer, "{outcome:?}");
+    }
+    journal.close().await;
+}

@@ -1,0 +1,21 @@
+//! The slices on a real PostgreSQL server: the commands, and two gateways on one database.
+//!
+//! `cargo xtask postgres` sees that there is a server, and builds what they start.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a slice that cannot go on has to fail the test"
+)]
+
+mod commands;
+mod replicas;
+mod world;
+
+/// What both kinds of slices need.
+#[expect(dead_code, unused_imports, reason = "some of it is for the others")]
+#[path = "../it"]
+mod shared {
+    pub(crate) mod harness;
+}
+
+use self::shared::harness;
