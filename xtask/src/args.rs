@@ -62,7 +62,7 @@ pub(crate) enum Verb {
     NewToolbox(NewWorkspace),
     /// Run the journal on a real PostgreSQL server: its contract, and what goes wrong with databases.
     #[command(
-        after_help = "Needs PostgreSQL 15 or later, which it installs with apt-get if it is missing; the server is started by the tests, in a folder of its own, as another user than root.\n\nExample:\n  cargo xtask postgres"
+        after_help = "Needs PostgreSQL 15 or later and PgBouncer, which it installs with apt-get if they are missing; both are started by the tests, in a folder of their own, as another user than root.\n\nExample:\n  cargo xtask postgres"
     )]
     Postgres,
     /// Run what needs Python and Node: what we put on the wire, judged by the official SDKs' types, and the slices with real MCP servers.

@@ -14,6 +14,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     if !is_installed() {
         apt::install(root, "postgresql").context(MISSING)?;
     }
+    if !POOLERS.iter().any(|program| Path::new(program).is_file()) {
+        apt::install(root, "pgbouncer").context("install PgBouncer: the package `pgbouncer`")?;
+    }
     let mut test = run::cargo(root, ["test", "--package", "jackfield-store-postgres"]);
     run::succeed(test.args(["--features", "server", "--test", "server"]))?;
     let build = ["build", "--package", "jackfield-cli", "--bins"];
@@ -37,6 +40,14 @@ fn is_installed() -> bool {
 
 /// The folders above those of the versions: Debian's, and Homebrew's.
 const PLACES: &[&str] = &["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"];
+
+/// Where PgBouncer is.
+const POOLERS: &[&str] = &[
+    "/usr/sbin/pgbouncer",
+    "/usr/bin/pgbouncer",
+    "/opt/homebrew/bin/pgbouncer",
+    "/usr/local/bin/pgbouncer",
+];
 
 const MISSING: &str =
     "install PostgreSQL 15 or later: Debian's package `postgresql`, or `postgresql@17` of Homebrew";

@@ -9,7 +9,7 @@
 //! | [`ScriptedClaude`](claude::ScriptedClaude) | Claude Messages | `scripted-claude` |
 //! | [`ScriptedOpenAi`](openai::ScriptedOpenAi) | Chat Completions, Responses; with the manners of compatible servers | `scripted-openai` |
 //!
-//! [`postgres`] is no scripted server, but a real PostgreSQL server that is started for tests.
+//! [`postgres`] and [`pgbouncer`] are no scripted servers, but the real ones, started for tests.
 //!
 //! [`mcp`] is a scripted MCP server over standard input and output, the program `scripted-mcp`. The methods of the
 //! others are in [`ScriptedServer`](scripted::ScriptedServer), the same for every vendor. Their programs are the
@@ -19,6 +19,8 @@ pub mod checks;
 pub mod claude;
 pub mod mcp;
 pub mod openai;
+#[cfg(unix)]
+pub mod pgbouncer;
 #[cfg(unix)]
 pub mod postgres;
 pub mod program;

@@ -137,6 +137,11 @@ impl PostgresServer {
         }
     }
 
+    /// Its folder.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
@@ -148,7 +153,8 @@ impl PostgresServer {
         command
     }
 
-    fn as_user(&self, mut command: Command) -> Command {
+    /// A command as its user.
+    pub(crate) fn as_user(&self, mut command: Command) -> Command {
         if let Some((user, group)) = self.user {
             command.uid(user).gid(group);
         }

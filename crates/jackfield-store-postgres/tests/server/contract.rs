@@ -1,4 +1,4 @@
-//! The contract of a journal, all of it.
+//! The contract of a journal, all of it: on a server, and behind PgBouncer in transaction mode.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,17 +12,27 @@ use jackfield_testkit::contract::journal::JournalHarness;
 
 use crate::harness::Place;
 
-jackfield_testkit::journal_contract!(Postgres);
+mod direct {
+    jackfield_testkit::journal_contract!(super::Postgres<false>);
+}
 
-struct Postgres {
+mod pooled {
+    jackfield_testkit::journal_contract!(super::Postgres<true>);
+}
+
+struct Postgres<const IS_POOLED: bool> {
     journal: Arc<PostgresJournal>,
     place: Place,
 }
 
 #[async_trait]
-impl JournalHarness for Postgres {
+impl<const IS_POOLED: bool> JournalHarness for Postgres<IS_POOLED> {
     async fn fresh() -> Self {
-        let place = Place::new();
+        let place = if IS_POOLED {
+            Place::pooled()
+        } else {
+            Place::new()
+        };
         Self {
             journal: Arc::new(place.open()),
             place,

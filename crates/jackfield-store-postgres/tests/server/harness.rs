@@ -10,11 +10,16 @@ use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::{Append, Epoch};
 use jackfield_store_postgres::{Address, Options, PostgresJournal};
 use jackfield_testkit::contract::journal::START;
+use jackfield_testservers::pgbouncer::PgBouncer;
 use jackfield_testservers::postgres::PostgresServer;
 
 /// The server of tests that do it no harm.
 pub(crate) static SERVER: LazyLock<PostgresServer> =
     LazyLock::new(|| PostgresServer::start().expect("a server"));
+
+/// A pooler in front of it.
+static BOUNCER: LazyLock<PgBouncer> =
+    LazyLock::new(|| PgBouncer::start(&SERVER).expect("a pooler"));
 
 /// A schema of its own, and the journal's clock.
 pub(crate) struct Place {
@@ -31,6 +36,14 @@ impl Place {
             address: address(&SERVER.url("postgres", "postgres")),
             clock: Arc::new(AtomicI64::new(START.as_millis())),
             schema: format!("test_{number}"),
+        }
+    }
+
+    /// The same, reached through the pooler.
+    pub(crate) fn pooled() -> Self {
+        Self {
+            address: address(&BOUNCER.url("postgres")),
+            ..Self::new()
         }
     }
 
