@@ -8,6 +8,7 @@
 )]
 
 mod commands;
+mod copying;
 mod replicas;
 mod world;
 

@@ -106,6 +106,12 @@ impl JournalConfig {
         self.database.set_url(url);
     }
 
+    /// Names the variable with the address of a database, and selects the PostgreSQL journal.
+    pub(crate) fn set_url_variable(&mut self, name: &str, place: ValueSource) {
+        (self.kind, self.kind_place) = (JournalKind::Postgres, Some(place));
+        (self.database.url, self.database.url_env) = (None, Some(name.into()));
+    }
+
     /// Makes the path of the file absolute.
     pub(crate) fn resolve(&mut self, resolve: impl Fn(&str) -> PathBuf) {
         if let Some((path, _)) = &mut self.path

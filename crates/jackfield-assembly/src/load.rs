@@ -78,11 +78,8 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     }
     environment(&mut draft, surroundings);
     if let Some(path) = &flags.db {
-        let origin = Origin::Flag("--db");
-        match path.to_str().filter(|text| is_address(text)) {
-            Some(url) => name_database(&mut draft, url, origin),
-            None => name_journal(&mut draft, surroundings.directory.join(path), origin),
-        }
+        let file = surroundings.directory.join(path);
+        name_journal(&mut draft, path.to_str(), file, Origin::Flag("--db"));
     }
     let configured_model = draft.model.clone();
     apply(&mut draft, flags);
@@ -368,21 +365,24 @@ fn environment(draft: &mut Draft, surroundings: &Surroundings) {
         draft.config.options.system = system_prompt(PartOrigin::Configuration, &system);
     }
     if let Some(db) = db {
-        let origin = Origin::Variable("JACKFIELD_DB");
-        if is_address(&db) {
-            name_database(draft, &db, origin);
-        } else {
-            let path = surroundings.resolve(&db, &surroundings.directory);
-            name_journal(draft, path, origin);
-        }
+        let file = surroundings.resolve(&db, &surroundings.directory);
+        name_journal(draft, Some(&db), file, Origin::Variable("JACKFIELD_DB"));
     }
 }
 
-/// Sets the journal's file from a flag or variable.
-fn name_journal(draft: &mut Draft, path: PathBuf, origin: Origin) {
-    let shown = path.display().to_string();
-    set_raw_value(draft, "journal.path", shown, origin.clone());
-    draft.config.journal.set_path(path, origin.into());
+/// Sets the journal from a flag or variable: the address of a database, `env:NAME` for a variable with one, or a file.
+fn name_journal(draft: &mut Draft, named: Option<&str>, file: PathBuf, origin: Origin) {
+    let variable = named.and_then(|named| named.strip_prefix("env:"));
+    if let Some(name) = variable {
+        let journal = &mut draft.config.journal;
+        journal.set_url_variable(name, origin.into());
+    } else if let Some(url) = named.filter(|named| is_address(named)) {
+        name_database(draft, url, origin);
+    } else {
+        let shown = file.display().to_string();
+        set_raw_value(draft, "journal.path", shown, origin.clone());
+        draft.config.journal.set_path(file, origin.into());
+    }
 }
 
 /// Sets the journal's database from a flag or variable.
@@ -392,7 +392,8 @@ fn name_database(draft: &mut Draft, url: &str, origin: Origin) {
             "other users of this machine can read the password of an address in a command";
         let problem = ConfigProblem::new(origin.into(), message);
         draft.problems.push(problem.with_help(
-            "put the address into JACKFIELD_DB, or the password into a variable that `password_env` names",
+            "put the whole address into a variable and name it with `--db env:NAME`, or the password alone with \
+             `password_env`",
         ));
         return;
     }

@@ -277,7 +277,9 @@ fn open_database(config: &Config) -> Result<OpenJournal, JournalOpenError> {
         }
         let url = database.url.as_ref().ok_or(NO_ADDRESS)?;
         let mut address = Address::parse(url.expose())?;
-        if let Some(password) = &database.password {
+        if let Some(password) = &database.password
+            && !address.has_password()
+        {
             address = address.with_password(password.expose());
         }
         let mut options = Options::default();

@@ -9,6 +9,7 @@ pub mod config;
 mod demo;
 mod doctor;
 mod export;
+mod journal;
 mod keys;
 mod man;
 mod mcp;
@@ -39,6 +40,7 @@ pub use self::config::ConfigCommand;
 pub use self::demo::Demo;
 pub use self::doctor::Doctor;
 pub use self::export::{Export, ExportFormat};
+pub use self::journal::JournalCommand;
 pub use self::keys::Keys;
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpAdd, McpImport, McpServe};
@@ -102,6 +104,9 @@ pub enum Command {
     /// Check the set-up and name the fix for each problem.
     #[command(after_help = with_exit_codes(doctor::EXAMPLES))]
     Doctor(Doctor),
+    /// Copy all sessions from one journal to another, such as from a file to PostgreSQL.
+    #[command(subcommand, after_help = journal::EXAMPLES)]
+    Journal(JournalCommand),
     /// Keep API keys in the keyring of the operating system.
     #[command(subcommand, after_help = keys::EXAMPLES)]
     Keys(Keys),

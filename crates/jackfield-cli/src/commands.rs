@@ -12,6 +12,7 @@ mod context;
 pub mod demo;
 pub mod doctor;
 mod init;
+pub mod journal;
 mod key_store;
 pub mod keys;
 pub mod man;
@@ -66,6 +67,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Config(config) => config::run(&config, registry).await,
         Command::Demo(demo) => demo::run(demo).await,
         Command::Doctor(doctor) => doctor::run(doctor, registry).await,
+        Command::Journal(command) => journal::run(command, registry).await,
         Command::Keys(keys) => keys::run(&keys, registry),
         Command::Man(man) => man::run(&man),
         Command::Mcp(mcp) => mcp::run(mcp, registry).await,

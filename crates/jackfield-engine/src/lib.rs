@@ -29,6 +29,7 @@ mod ephemeral;
 mod error;
 mod events;
 mod feeds;
+mod journal_copy;
 mod journals;
 mod keeper;
 mod late;
@@ -94,6 +95,7 @@ pub use self::engine::EngineBuilder;
 pub use self::ephemeral::Ephemeral;
 pub use self::error::{EngineError, ParkReason, chain};
 pub use self::feeds::RunningCall;
+pub use self::journal_copy::{CopyReport, copy_journal};
 pub use self::keeper::{Keeper, KeeperOptions, KeptSession};
 pub use self::news::{Observer, ObserverEvent};
 pub use self::options::{

@@ -1,6 +1,7 @@
 //! The port to the store of facts: one owner per session appends, and any process can deliver.
 
 pub mod admin;
+pub mod copy;
 pub mod fold;
 mod lease;
 pub mod marks;

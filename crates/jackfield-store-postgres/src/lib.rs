@@ -21,6 +21,7 @@ mod commit;
 mod derived;
 mod error;
 mod holds;
+mod import;
 mod journal;
 mod listing;
 mod options;

@@ -27,6 +27,7 @@ mod error;
 mod file;
 mod forms;
 mod holds;
+mod import;
 mod jobs;
 mod journal;
 mod listing;

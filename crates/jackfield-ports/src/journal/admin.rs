@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use jackfield_domain::ids::SessionId;
 
 use super::JournalError;
+use super::copy::{Imported, SessionCopy};
 use super::sessions::SessionRow;
 
 /// Looks over a journal as a whole.
@@ -57,6 +58,20 @@ pub trait JournalAdmin: Send + Sync {
     ///
     /// [`JournalError`] if the journal cannot be reached.
     async fn readable_sessions(&self, limit: usize) -> Result<Vec<SessionRow>, JournalError>;
+
+    /// Writes a session of another journal, whole or not at all, with its times; it has no owner then. A session of its
+    /// id stays as it is.
+    ///
+    /// The default refuses: the journal takes no copies.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be reached or written.
+    async fn import(&self, _copy: &SessionCopy) -> Result<Imported, JournalError> {
+        Err(JournalError::Unreachable {
+            source: "this journal takes no copies".into(),
+        })
+    }
 
     /// The space that the journal takes, in bytes.
     ///

@@ -7,11 +7,13 @@ use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::admin::{
     CheckProgress, CheckReport, JournalAdmin, QuickChecked, RestoredState,
 };
+use jackfield_ports::journal::copy::{Imported, SessionCopy};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
 
 use super::{PostgresJournal, again};
 use crate::check;
 use crate::error::Fault;
+use crate::import;
 use crate::listing;
 use crate::pool::{Connection, column, count};
 
@@ -62,6 +64,11 @@ impl JournalAdmin for PostgresJournal {
             listing::sessions(&mut connection, &query, &name, &held).await
         });
         found.map_err(|fault| self.unreachable(fault))
+    }
+
+    async fn import(&self, copy: &SessionCopy) -> Result<Imported, JournalError> {
+        let imported = again!(import::import(&mut self.pool.get().await?, copy).await);
+        imported.map_err(|fault| self.unreachable(fault))
     }
 
     /// The tables with their indexes.

@@ -8,11 +8,14 @@ use async_trait::async_trait;
 use jackfield_ports::journal::admin::{
     CheckProgress, CheckReport, JournalAdmin, QuickChecked, RestoredState,
 };
-use jackfield_ports::journal::{JournalError, sessions};
+use jackfield_ports::journal::copy::{Imported, SessionCopy};
+use jackfield_ports::journal::{Journal as _, JournalError, sessions};
 use rusqlite::Connection;
 
 use super::SqliteJournal;
 use crate::check;
+use crate::import::ImportJob;
+use crate::jobs::ConcurrentWriters;
 use crate::listing;
 use crate::restored::RestoredMarks;
 
@@ -106,6 +109,20 @@ impl JournalAdmin for SqliteJournal {
             ))
         })
         .await
+    }
+
+    async fn import(&self, copy: &SessionCopy) -> Result<Imported, JournalError> {
+        let job = ImportJob::new(copy).map_err(|error| JournalError::Unreachable {
+            source: error.into(),
+        })?;
+        let incarnation = self.incarnation()?;
+        let work = move |connection: &Connection| job.write(connection, &incarnation);
+        let imported = self.writer.execute(ConcurrentWriters::Others, work).await;
+        let imported = imported.map_err(|failed| self.unreachable(failed.fault))?;
+        if imported == Imported::Written && copy.loaded.restored {
+            self.mark_restored(&copy.session).await?;
+        }
+        Ok(imported)
     }
 
     /// The pages of the file, without its log.
