@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jackfield_dialect_claude as claude;
+use jackfield_dialect_gemini as gemini;
 use jackfield_dialect_kit::decode::DecodeReply as _;
 use jackfield_dialect_openai::profile::Profile;
 use jackfield_dialect_openai::{chat, responses};
@@ -28,10 +29,20 @@ use crate::harness::{Asking, Gateway, Kept, kept};
 use crate::matrix::{Same, lines};
 use crate::models::{Chat, Wire};
 
-const DIALECTS: [Wire; 3] = [Wire::Claude, Wire::OpenAiChat, Wire::OpenAiResponses];
+const DIALECTS: [Wire; 4] = [
+    Wire::Claude,
+    Wire::Gemini,
+    Wire::OpenAiChat,
+    Wire::OpenAiResponses,
+];
 
 /// Those that show their reasoning: Chat Completions by `serve.extensions`, in the field of some servers.
-const REASONING: [Wire; 3] = [Wire::Claude, Wire::DeepSeek, Wire::OpenAiResponses];
+const REASONING: [Wire; 4] = [
+    Wire::Claude,
+    Wire::DeepSeek,
+    Wire::Gemini,
+    Wire::OpenAiResponses,
+];
 
 #[tokio::test]
 async fn words() {
@@ -263,6 +274,7 @@ async fn converse(
     let sessions = Kept::new();
     let provider = match way.to {
         Wire::Claude => "kind = \"claude\"",
+        Wire::Gemini => "kind = \"gemini\"",
         Wire::OpenAiResponses => "kind = \"openai\"\napi = \"responses\"",
         Wire::DeepSeek => "kind = \"openai\"\napi = \"chat\"\nprofile = \"deepseek\"",
         Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => "kind = \"openai\"\napi = \"chat\"",
@@ -309,7 +321,7 @@ async fn converse(
 /// What the vendors' base URLs end with.
 const fn base(wire: Wire) -> &'static str {
     match wire {
-        Wire::Claude => "",
+        Wire::Claude | Wire::Gemini => "",
         Wire::DeepSeek
         | Wire::Mistral
         | Wire::Ollama
@@ -327,7 +339,7 @@ struct Whole {
 
 impl Whole {
     /// The path, the body, and what reads the reply.
-    fn ask(&self, request: &ModelRequest) -> (&'static str, Vec<u8>) {
+    fn ask(&self, request: &ModelRequest) -> (String, Vec<u8>) {
         let owner = self.adapter.state_owner(&request.model.model);
         let model = &*request.model.model;
         match self.from {
@@ -335,13 +347,20 @@ impl Whole {
                 let profile = claude::options::Profile::of(model);
                 let mapped = claude::request::to_wire(request, &owner, &profile, false);
                 let body = serde_json::to_vec(&mapped.expect("it can be said").0);
-                ("/v1/messages", body.expect("JSON"))
+                ("/v1/messages".to_owned(), body.expect("JSON"))
+            }
+            Wire::Gemini => {
+                let profile = gemini::options::Profile::of(model);
+                let mapped = gemini::request::to_wire(request, &owner, &profile);
+                let body = serde_json::to_vec(&mapped.expect("it can be said").0);
+                let path = format!("/v1beta/models/{model}:generateContent");
+                (path, body.expect("JSON"))
             }
             Wire::OpenAiResponses => {
                 let profile = Profile::openai(model);
                 let mapped = responses::request::to_wire(request, &owner, &profile, false);
                 let body = serde_json::to_vec(&mapped.expect("it can be said").0);
-                ("/v1/responses", body.expect("JSON"))
+                ("/v1/responses".to_owned(), body.expect("JSON"))
             }
             Wire::DeepSeek | Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => {
                 let profile = if self.from == Wire::DeepSeek {
@@ -351,7 +370,7 @@ impl Whole {
                 };
                 let mapped = chat::request::to_wire(request, &owner, &profile, false);
                 let body = serde_json::to_vec(&mapped.expect("it can be said").0);
-                ("/v1/chat/completions", body.expect("JSON"))
+                ("/v1/chat/completions".to_owned(), body.expect("JSON"))
             }
         }
     }
@@ -365,6 +384,7 @@ impl Whole {
                 let asked = mapped.expect("it can be said").0;
                 claude::stream::Decoder::for_request(owner, request, &asked).read_whole(body)
             }
+            Wire::Gemini => gemini::stream::Decoder::for_request(owner, request).read_whole(body),
             Wire::OpenAiResponses => {
                 responses::stream::Decoder::for_request(owner, request).read_whole(body)
             }
@@ -392,7 +412,7 @@ impl ChatModel for Whole {
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let (path, body) = self.ask(request);
-        let answer = Asking::at(&self.address, "POST", path).body(body);
+        let answer = Asking::at(&self.address, "POST", &path).body(body);
         let answer = answer.answered().await;
         answer.is(200);
         let (deltas, end) = self.read(request, answer.body.as_bytes());

@@ -19,6 +19,7 @@ mod api_ui;
 mod approvals;
 mod approvers;
 mod asking;
+mod asking_gemini;
 mod asking_openai;
 mod assistants;
 mod attaching;

@@ -16,11 +16,25 @@ use serde_json::json;
 use crate::harness::kept;
 use crate::models::{Chat, Wire};
 
-/// The three languages.
-const DIALECTS: [Wire; 3] = [Wire::Claude, Wire::OpenAiChat, Wire::OpenAiResponses];
+/// The languages.
+const DIALECTS: [Wire; 4] = [
+    Wire::Claude,
+    Wire::Gemini,
+    Wire::OpenAiChat,
+    Wire::OpenAiResponses,
+];
+
+/// Those that have a form for a refusal, and for arguments that are no JSON. Gemini ends a refusal as what a filter
+/// stopped, and its arguments are objects.
+const OTHERS: [Wire; 3] = [Wire::Claude, Wire::OpenAiChat, Wire::OpenAiResponses];
 
 /// Those that show their reasoning.
-const REASONING: [Wire; 3] = [Wire::Claude, Wire::DeepSeek, Wire::OpenAiResponses];
+const REASONING: [Wire; 4] = [
+    Wire::Claude,
+    Wire::DeepSeek,
+    Wire::Gemini,
+    Wire::OpenAiResponses,
+];
 
 #[tokio::test]
 async fn words() {
@@ -100,7 +114,7 @@ async fn a_tool_that_does_not_exist() {
 #[tokio::test]
 async fn a_refusal() {
     let refusal = ScriptTurn::reply([ScriptPart::Refusal("I cannot help with that.".to_owned())]);
-    let same = check(DIALECTS, &[refusal], &["I cannot help with that."]).await;
+    let same = check(OTHERS, &[refusal], &["I cannot help with that."]).await;
     assert_eq!(same.end, TurnEnd::Answered(FinishReason::Refused));
 }
 
@@ -160,7 +174,7 @@ async fn malformed_arguments() {
         ScriptTurn::text("Once more: it is 2."),
     ];
     // Claude's whole replies have objects for arguments, and nothing else.
-    let ways = all(DIALECTS).filter(|way| *way != (Wire::Claude, true));
+    let ways = all(OTHERS).filter(|way| *way != (Wire::Claude, true));
     let same = check_ways(ways, &turns).await;
     let lines = lines(&same);
     assert_eq!(lines[0], r#"add {"a": 1, "b""#);
@@ -169,14 +183,14 @@ async fn malformed_arguments() {
 }
 
 /// Has the conversation in every language, streamed and whole, and returns what is the same in all.
-async fn check(wires: [Wire; 3], turns: &[ScriptTurn], expected: &[&str]) -> Same {
+async fn check<const N: usize>(wires: [Wire; N], turns: &[ScriptTurn], expected: &[&str]) -> Same {
     let same = check_ways(all(wires), turns).await;
     assert_eq!(lines(&same), expected);
     same
 }
 
 /// Each language, and whether it is spoken whole.
-fn all(wires: [Wire; 3]) -> impl Iterator<Item = (Wire, bool)> {
+fn all<const N: usize>(wires: [Wire; N]) -> impl Iterator<Item = (Wire, bool)> {
     wires
         .into_iter()
         .flat_map(|wire| [(wire, false), (wire, true)])

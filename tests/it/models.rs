@@ -14,6 +14,8 @@ use jackfield_engine::{Engine, SendMessage, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::ClaudeConfig;
+use jackfield_provider_gemini::client::Gemini;
+use jackfield_provider_gemini::config::GeminiConfig;
 use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
@@ -22,6 +24,7 @@ use jackfield_provider_openai::config::{Api, OpenAiConfig, Profile};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedCall, ScriptedToolbox};
 use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::gemini::ScriptedGemini;
 use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
 use jackfield_testservers::script::Script;
 use jackfield_testservers::scripted::ScriptedServer;
@@ -33,6 +36,8 @@ pub(crate) enum Wire {
     Claude,
     /// Chat Completions, with reasoning that is shown and has to come back.
     DeepSeek,
+    /// Gemini.
+    Gemini,
     /// Chat Completions, with ids and an order of its own.
     Mistral,
     /// Chat Completions, of which much is read over.
@@ -46,6 +51,7 @@ pub(crate) enum Wire {
 /// A scripted server of any vendor.
 pub(crate) enum Server {
     Claude(ScriptedClaude),
+    Gemini(ScriptedGemini),
     OpenAi(ScriptedOpenAi),
 }
 
@@ -55,6 +61,7 @@ impl Deref for Server {
     fn deref(&self) -> &ScriptedServer {
         match self {
             Self::Claude(server) => server,
+            Self::Gemini(server) => server,
             Self::OpenAi(server) => server,
         }
     }
@@ -68,6 +75,7 @@ impl Wire {
             Self::DeepSeek => {
                 Server::OpenAi(ScriptedOpenAi::like(VendorQuirks::DeepSeek, script).await)
             }
+            Self::Gemini => Server::Gemini(ScriptedGemini::start(script).await),
             Self::Mistral => {
                 Server::OpenAi(ScriptedOpenAi::like(VendorQuirks::Mistral, script).await)
             }
@@ -85,6 +93,7 @@ impl Wire {
         let (provider, model) = match self {
             Self::Claude => ("claude", "claude-opus-5-5"),
             Self::DeepSeek => ("deepseek", "deepseek-flash"),
+            Self::Gemini => ("gemini", "gemini-3.8-flash"),
             Self::Mistral => ("mistral", "mistral-large-latest"),
             Self::Ollama => ("ollama", "qwen3"),
             Self::OpenAiChat => ("openai-chat", "gpt-6.2-sol"),
@@ -99,7 +108,9 @@ impl Wire {
     /// Whether its server tells what the model thought.
     pub(crate) const fn shows_reasoning(self) -> bool {
         match self {
-            Self::Claude | Self::DeepSeek | Self::Ollama | Self::OpenAiResponses => true,
+            Self::Claude | Self::DeepSeek | Self::Gemini | Self::Ollama | Self::OpenAiResponses => {
+                true
+            }
             Self::Mistral | Self::OpenAiChat => false,
         }
     }
@@ -119,6 +130,11 @@ impl Wire {
             config.key = key;
             return Arc::new(Claude::new(config, transport).expect("an adapter"));
         }
+        if self == Self::Gemini {
+            let mut config = GeminiConfig::new(base_url).expect("an address");
+            config.key = key;
+            return Arc::new(Gemini::new(config, transport).expect("an adapter"));
+        }
         let mut config = OpenAiConfig::new(base_url).expect("an address");
         config.key = key;
         config.api = if self == Self::OpenAiResponses {
@@ -130,7 +146,7 @@ impl Wire {
             Self::DeepSeek => config.profile = ByModel::new(|_| Profile::DEEPSEEK),
             Self::Mistral => config.profile = ByModel::new(|_| Profile::MISTRAL),
             Self::Ollama => config.profile = ByModel::new(|_| Profile::OLLAMA),
-            Self::Claude | Self::OpenAiChat | Self::OpenAiResponses => {}
+            Self::Claude | Self::Gemini | Self::OpenAiChat | Self::OpenAiResponses => {}
         }
         Arc::new(OpenAi::new(config, transport).expect("an adapter"))
     }

@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 use crate::harness::kept;
 use crate::models::{Chat, Wire};
 
-const WIRES: [Wire; 6] = [
+const WIRES: [Wire; 7] = [
     Wire::Claude,
     Wire::DeepSeek,
+    Wire::Gemini,
     Wire::Mistral,
     Wire::Ollama,
     Wire::OpenAiChat,

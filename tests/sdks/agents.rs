@@ -233,7 +233,7 @@ async fn codex_runs_its_tool_with_a_model_that_it_knows() {
                 id: None,
                 name,
             },
-            Wire::Chat | Wire::Responses => ScriptPart::TextCall {
+            Wire::Chat | Wire::Gemini | Wire::Responses => ScriptPart::TextCall {
                 id: None,
                 input: program.clone(),
                 name,

@@ -98,7 +98,7 @@ pub(crate) fn turns(case: &str, wire: Wire, gate: &Gate) -> Vec<ScriptTurn> {
 /// The bytes of a stream after which some of its words have been told, and it is not over.
 const fn begun(wire: Wire) -> usize {
     match wire {
-        Wire::Chat | Wire::Claude => 700,
+        Wire::Chat | Wire::Claude | Wire::Gemini => 700,
         Wire::Responses => 3400,
     }
 }

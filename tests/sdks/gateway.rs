@@ -45,6 +45,7 @@ impl Gateway {
             wire.configuration(&upstream.base_url())
         );
         let serve = jackfield(["serve", "--bind", "127.0.0.1:0"]).configured(text);
+        let serve = serve.env("GEMINI_API_KEY", crate::harness::KEY);
         let serve = serve.env("OPENAI_API_KEY", crate::harness::KEY);
         let mut running = serve.env("GATEWAY_TOKEN", TOKEN).start();
         running.err.until("listening on http://").await;

@@ -21,6 +21,7 @@ mod chat;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod cline;
 mod gateway;
+mod gemini;
 mod messages;
 mod metrics;
 mod passthrough;

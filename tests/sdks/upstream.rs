@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::gemini::ScriptedGemini;
 use jackfield_testservers::openai::ScriptedOpenAi;
 use jackfield_testservers::script::{Script, ScriptTurn};
 use jackfield_testservers::scripted::ScriptedServer;
@@ -17,6 +18,7 @@ use crate::cases;
 pub(crate) enum Wire {
     Chat,
     Claude,
+    Gemini,
     Responses,
 }
 
@@ -25,7 +27,7 @@ impl Wire {
     pub(crate) const fn shows_reasoning(self) -> bool {
         match self {
             Self::Chat => false,
-            Self::Claude | Self::Responses => true,
+            Self::Claude | Self::Gemini | Self::Responses => true,
         }
     }
 
@@ -34,6 +36,7 @@ impl Wire {
         match self {
             Self::Chat | Self::Responses => "openai/gpt-6.2-sol",
             Self::Claude => "claude/claude-opus-5-5",
+            Self::Gemini => "gemini/gemini-3.8-flash",
         }
     }
 
@@ -42,6 +45,7 @@ impl Wire {
         match self {
             Self::Chat => "/v1/chat/completions",
             Self::Claude => "/v1/messages",
+            Self::Gemini => "/v1beta/models/gemini-3.8-flash:streamGenerateContent",
             Self::Responses => "/v1/responses",
         }
     }
@@ -54,6 +58,9 @@ impl Wire {
             ),
             Self::Claude => format!(
                 "aliases.fast = \"claude/claude-opus-5-5\"\nproviders.claude.base_url = \"{base_url}\"\n"
+            ),
+            Self::Gemini => format!(
+                "aliases.fast = \"gemini/gemini-3.8-flash\"\nproviders.gemini.base_url = \"{base_url}\"\n"
             ),
             Self::Responses => format!(
                 "aliases.fast = \"openai/gpt-6.2-sol\"\nproviders.openai.base_url = \"{base_url}\"\nproviders.openai.api = \"responses\"\n"
@@ -74,6 +81,7 @@ pub(crate) struct Upstream {
 
 enum Server {
     Claude(ScriptedClaude),
+    Gemini(ScriptedGemini),
     OpenAi(ScriptedOpenAi),
 }
 
@@ -83,6 +91,7 @@ impl Deref for Upstream {
     fn deref(&self) -> &ScriptedServer {
         match &self.server {
             Server::Claude(server) => server,
+            Server::Gemini(server) => server,
             Server::OpenAi(server) => server,
         }
     }
@@ -114,6 +123,7 @@ impl Upstream {
     pub(crate) async fn scripted(wire: Wire, script: Script) -> Self {
         let server = match wire {
             Wire::Claude => Server::Claude(ScriptedClaude::start(script).await),
+            Wire::Gemini => Server::Gemini(ScriptedGemini::start(script).await),
             Wire::Chat | Wire::Responses => Server::OpenAi(ScriptedOpenAi::start(script).await),
         };
         Self {

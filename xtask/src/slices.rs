@@ -82,7 +82,11 @@ struct Judgement {
 }
 
 /// The packages whose `it` tests write what they put on the wire.
-const SPEAKERS: &[&str] = &["jackfield-dialect-claude", "jackfield-dialect-openai"];
+const SPEAKERS: &[&str] = &[
+    "jackfield-dialect-claude",
+    "jackfield-dialect-gemini",
+    "jackfield-dialect-openai",
+];
 
 /// Everything that is judged.
 const JUDGEMENTS: &[Judgement] = &[
@@ -108,6 +112,18 @@ const JUDGEMENTS: &[Judgement] = &[
         script: "validate_claude_replies.py",
         folders: &["claude/served", "claude/served-events"],
         options: &["--served"],
+        optional: false,
+    },
+    Judgement {
+        script: "validate_gemini.py",
+        folders: &[
+            "gemini/requests",
+            "gemini/replies",
+            "gemini/events",
+            "gemini/served",
+            "gemini/served-events",
+        ],
+        options: &[],
         optional: false,
     },
     Judgement {

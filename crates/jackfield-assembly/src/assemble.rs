@@ -1,32 +1,30 @@
 //! Assembles an engine from a configuration and a registry.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::sync::Arc;
 
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
-use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
 
 use self::switch::switch;
 use crate::assistants::ConfiguredAssistant;
-use crate::config::{Config, KeySource, ProviderConfig, ProviderPassthrough};
+use crate::config::{Config, ProviderConfig, ProviderPassthrough};
 use crate::endpoints;
 use crate::factory::{ProviderFactory, ProviderSettings};
-use crate::keyring::Keyring;
 use crate::place::{ConfigError, ConfigProblem, Origin};
 use crate::preferred::is_vendor;
 use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 use crate::registry::Registry;
 use crate::servers::{CommonSettings, ServerSet};
-use crate::surroundings::{Environment, read_small};
+use crate::surroundings::Environment;
 use jackfield_engine::near::did_you_mean;
 
 mod collector;
+mod find_key;
 mod internet;
 mod network;
 mod prepared;
@@ -34,6 +32,7 @@ mod switch;
 mod web_tools;
 
 pub use self::collector::TraceCollector;
+use self::find_key::find_key;
 
 /// An engine with the default options of its turns.
 #[derive(Debug)]
@@ -366,81 +365,6 @@ fn unknown_options(
     }
 }
 
-/// Looks up the key, and returns its state.
-fn find_key(
-    factory: &dyn ProviderFactory,
-    name: &str,
-    provider: &ProviderConfig,
-    environment: &Environment,
-) -> (Option<Secret>, KeyState) {
-    let source = match (&provider.key, factory.key_variable()) {
-        (Some(source), _) => source.clone(),
-        (None, Some(variable)) => KeySource::Variable(variable.into()),
-        (None, None) => KeySource::None,
-    };
-    let found = match &source {
-        KeySource::None => String::new(),
-        KeySource::File(path) => format!("the file `{}`", path.display()),
-        KeySource::Keyring => "the keyring".to_owned(),
-        KeySource::Variable(name) => name.to_string(),
-    };
-    let (text, variable, none) = match source {
-        KeySource::None => return (None, KeyState::NotNeeded),
-        KeySource::File(path) => {
-            let shown = path.display();
-            let bytes = read_small(&path);
-            match bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)) {
-                Ok(text) => (text, None, format!("the file `{shown}` is empty")),
-                Err(error) => {
-                    let why = format!("the file `{shown}` cannot be read: {error}");
-                    (String::new(), None, why)
-                }
-            }
-        }
-        KeySource::Keyring => {
-            let key = Keyring::find(environment).and_then(|keyring| keyring.key(name));
-            let (text, why) = match key {
-                Ok(Some(key)) => (key, String::new()),
-                Ok(None) => {
-                    let why = format!("the keyring has no key: `jackfield keys set {name}`");
-                    (String::new(), why)
-                }
-                Err(error) => (
-                    String::new(),
-                    format!("the keyring cannot be read: {error}"),
-                ),
-            };
-            (text, None, why)
-        }
-        KeySource::Variable(name) => {
-            let (text, why) = match environment.get(&name) {
-                None => (String::new(), format!("{name} is not set")),
-                Some(Ok(text)) => (text, format!("{name} is empty")),
-                Some(Err(_)) => (String::new(), format!("{name} is not UTF-8")),
-            };
-            (text, Some(name), why)
-        }
-    };
-    let key = Secret::new(&text);
-    // An invalid key counts as missing, which is only reported on a request.
-    let why = match (key.header_value(""), &variable) {
-        _ if text.trim().is_empty() => Some(none),
-        (Ok(_), _) => None,
-        (Err(error), Some(name)) => Some(format!("{name} is set, but {error}")),
-        (Err(error), None) => Some(format!("{found} has a key, but {error}")),
-    };
-    if let Some(why) = why {
-        let page = factory.key_page().map(str::to_owned);
-        let missing = MissingKey {
-            page,
-            variable,
-            reason: why,
-        };
-        return (None, KeyState::Missing(missing));
-    }
-    (Some(key), KeyState::Found(found))
-}
-
 /// A provider that was built.
 struct BuiltProvider {
     key: KeyState,
@@ -449,7 +373,7 @@ struct BuiltProvider {
 }
 
 /// The built-in dialects.
-const DIALECTS: &[&str] = &["claude", "openai-chat", "openai-responses"];
+const DIALECTS: &[&str] = &["claude", "gemini", "openai-chat", "openai-responses"];
 
 /// The options of every provider, for suggestions.
 const COMMON: &[&str] = &[

@@ -170,7 +170,7 @@ impl Default for Config {
         options.compaction = CompactionPolicy::at_share(COMPACTION_SHARE);
         // Every kind with an address is available without configuration.
         let kinds = PRESETS.iter().filter(|preset| preset.base_url.is_some());
-        let names = kinds.map(|preset| preset.kind).chain([provider]);
+        let names = kinds.map(|preset| preset.kind).chain([provider, "gemini"]);
         let providers = names.map(|name| (name.into(), ProviderConfig::default()));
         Self {
             aliases: BTreeMap::new(),

@@ -20,6 +20,11 @@ pub trait ProviderFactory: Send + Sync {
         None
     }
 
+    /// Other variables that may hold the key: the first one that is set counts, if the default one is not.
+    fn further_key_variables(&self) -> &[&str] {
+        &[]
+    }
+
     /// The page where a person gets a key.
     fn key_page(&self) -> Option<&str> {
         None

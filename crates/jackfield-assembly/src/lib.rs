@@ -29,6 +29,7 @@ mod explain;
 mod factory;
 mod file;
 mod form;
+mod gemini;
 mod imported_servers;
 mod init;
 mod journal;

@@ -16,6 +16,7 @@ use crate::surroundings::{Environment, read_small};
 pub(crate) const MODELS: &[(&str, &str)] = &[
     ("claude", "claude-opus-5-5"),
     ("openai", "gpt-6-sol"),
+    ("gemini", "gemini-3.8-flash"),
     ("mistral", "mistral-large-latest"),
     ("deepseek", "deepseek-flash"),
 ];
@@ -73,7 +74,8 @@ fn key_place(
         .unwrap_or_else(|| Origin::Default.into());
     match &provider.key {
         None => {
-            let variable = key_variable(name).filter(|variable| is_set(variable))?;
+            let variables = key_variables(name).iter();
+            let variable = variables.copied().find(|variable| is_set(variable))?;
             Some(Origin::Variable(variable).into())
         }
         Some(KeySource::File(path)) => {
@@ -86,17 +88,23 @@ fn key_place(
     }
 }
 
-/// The usual variable of a vendor's key.
-fn key_variable(kind: &str) -> Option<&'static str> {
-    if kind == "claude" {
-        return Some(CLAUDE_KEY);
+/// The usual variables of a vendor's key, in their order.
+fn key_variables(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "claude" => &[CLAUDE_KEY],
+        "gemini" => GEMINI_KEYS,
+        _ => {
+            let preset = PRESETS.iter().find(|preset| preset.kind == kind);
+            preset.map_or(&[], |preset| preset.key_variable.as_slice())
+        }
     }
-    let preset = PRESETS.iter().find(|preset| preset.kind == kind)?;
-    preset.key_variable
 }
 
 /// The usual variable of a key for Claude.
 pub(crate) const CLAUDE_KEY: &str = "ANTHROPIC_API_KEY";
+
+/// The usual variables of a key for Gemini: the vendor's SDKs take both.
+pub(crate) const GEMINI_KEYS: &[&str] = &["GEMINI_API_KEY", "GOOGLE_API_KEY"];
 
 impl Config {
     /// The only known model with this name, if there is exactly one.
@@ -137,6 +145,7 @@ fn known_models(config: &Config) -> BTreeSet<ModelRef> {
 /// How the model names of a vendor begin.
 const VENDORS: &[(&str, &str)] = &[
     ("claude-", "claude"),
+    ("gemini-", "gemini"),
     ("gpt-", "openai"),
     ("o3", "openai"),
     ("o4", "openai"),

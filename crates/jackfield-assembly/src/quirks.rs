@@ -27,6 +27,7 @@ macro_rules! word {
 }
 
 mod claude;
+mod gemini;
 mod openai;
 
 use std::sync::Arc;

@@ -12,6 +12,7 @@ use jackfield_ports::toolbox_source::ToolboxSource;
 use crate::claude::ClaudeFactory;
 use crate::config::Config;
 use crate::factory::{JournalFactory, ProviderFactory};
+use crate::gemini::GeminiFactory;
 use crate::openai::OpenAiFactory;
 use crate::place::{ConfigProblem, Origin};
 use crate::presets::PRESETS;
@@ -162,7 +163,9 @@ impl Default for Registry {
     /// The registry with everything built in.
     fn default() -> Self {
         PRESETS.iter().fold(
-            Self::empty().provider("claude", Arc::new(ClaudeFactory)),
+            Self::empty()
+                .provider("claude", Arc::new(ClaudeFactory))
+                .provider("gemini", Arc::new(GeminiFactory)),
             |registry, preset| registry.provider(preset.kind, Arc::new(OpenAiFactory(preset))),
         )
     }

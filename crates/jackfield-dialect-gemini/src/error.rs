@@ -103,6 +103,11 @@ fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
     let words = detail.message.to_ascii_lowercase();
     let kind = match (reason(detail).unwrap_or_default(), detail.status.as_deref()) {
         ("API_KEY_INVALID" | "API_KEY_EXPIRED", _) => ModelFailureKind::Unauthenticated,
+        ("MODEL_CAPACITY_EXHAUSTED", _) => ModelFailureKind::Overloaded,
+        // Money, which does not come back with time.
+        (_, Some("RESOURCE_EXHAUSTED")) if OUT_OF_MONEY.iter().any(|part| words.contains(part)) => {
+            ModelFailureKind::Forbidden
+        }
         // A wrong key is an invalid argument by name and by status.
         (_, Some("INVALID_ARGUMENT")) if words.starts_with("api key ") => {
             ModelFailureKind::Unauthenticated
@@ -149,7 +154,7 @@ fn way_out(kind: ModelFailureKind, detail: &ErrorDetail) -> Option<&'static str>
         ModelFailureKind::Unauthenticated => {
             "Set a key of Google AI Studio (https://aistudio.google.com/apikey)."
         }
-        ModelFailureKind::ModelNotFound => "`jackfield models list` shows the models of this key.",
+        ModelFailureKind::ModelNotFound => "`jackfield models` shows the models of this key.",
         ModelFailureKind::Forbidden if words.contains("location") => {
             "The free API is not offered in every region: use a paid key, or another provider."
         }
@@ -173,6 +178,9 @@ fn way_out(kind: ModelFailureKind, detail: &ErrorDetail) -> Option<&'static str>
     };
     Some(way)
 }
+
+/// Parts of the messages about an account without money.
+const OUT_OF_MONEY: [&str; 2] = ["prepayment credits", "spending cap"];
 
 /// Whether the quota of a day is used up, or there is none at all; both come with a delay of seconds.
 fn is_used_up(detail: &ErrorDetail) -> bool {

@@ -1,18 +1,15 @@
 //! Serving: Gemini as a server's API, for any provider behind it.
 //!
-//! Model and method are in the address, from where [`GeminiServer`] moves them into the body. Features that a client may
+//! Model and method are in the address. Features that a client may
 //! request of its server and that a turn cannot carry are refused by name. Calls of server tools have no form here.
 
 mod address;
 mod encoder;
 mod errors;
 
-use std::borrow::Cow;
-
-use jackfield_dialect_kit::body;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::serve::{
-    EncodeReply, ErrorResponse, ReplyInfo, ServeDialect, ServeError, ServeErrorKind,
+    ADDRESS, EncodeReply, ErrorResponse, ReplyInfo, ServeDialect, ServeError, ServeErrorKind,
 };
 use jackfield_domain::estimate;
 use jackfield_domain::note::{Note, NoteEffect};
@@ -54,62 +51,50 @@ impl ServeDialect for GeminiServer {
         DIALECT
     }
 
-    fn with_address<'b>(
+    fn request(
         &self,
-        path: &str,
-        query: Option<&str>,
-        text: &'b [u8],
-    ) -> Result<Cow<'b, [u8]>, ServeError> {
-        let Some(address) = Address::parse(path) else {
+        header: &dyn Fn(&str) -> Option<String>,
+        body: &[u8],
+        owner: &dyn Fn(&str) -> StateOwner,
+    ) -> Result<Incoming, ServeError> {
+        let path = header(ADDRESS).unwrap_or_default();
+        let Some(address) = Address::parse(&path) else {
+            let (path, _) = path.split_once('?').unwrap_or((&path, ""));
             let message = format!(
                 "there is nothing at {path}: a model's methods are generateContent, streamGenerateContent and countTokens"
             );
             return Err(ServeError::new(ServeErrorKind::NoSuchAddress, message));
         };
-        let mut fields = body::fields(text)?;
-        if address.method == Method::Count
-            && let Some(Value::Object(inner)) = fields.shift_remove("generateContentRequest")
-        {
-            fields = inner;
-        }
-        let is_events = query.is_some_and(|query| {
-            let mut pairs = query.split('&');
-            pairs.any(|pair| matches!(pair, "alt=sse" | "$alt=sse" | "%24alt=sse"))
-        });
-        let is_stream = address.method == Method::Stream;
-        fields.insert(MODEL.to_owned(), json!(address.model));
-        fields.insert(STREAM.to_owned(), json!(is_stream && is_events));
-        fields.insert(LIST.to_owned(), json!(is_stream && !is_events));
-        Ok(Cow::Owned(Value::Object(fields).to_string().into_bytes()))
-    }
-
-    fn request(
-        &self,
-        _header: &dyn Fn(&str) -> Option<String>,
-        body: &[u8],
-        owner: &dyn Fn(&str) -> StateOwner,
-    ) -> Result<Incoming, ServeError> {
         let mut body = request::parse(body)?;
-        let Some(Value::String(model)) = body.extra.shift_remove(MODEL) else {
-            let message = "the address of a request names its model";
-            return Err(ServeError::new(ServeErrorKind::Invalid, message).at(MODEL));
-        };
-        let mut flag = |name: &str| body.extra.shift_remove(name) == Some(json!(true));
-        let (is_stream, is_list) = (flag(STREAM), flag(LIST));
-        let owner = owner(&model);
+        if address.method == Method::Count
+            && let Some(inner) = body.extra.shift_remove(COUNTED)
+        {
+            let inner = serde_json::from_value(inner);
+            body = inner.map_err(|fault| {
+                let message = format!("`{COUNTED}` is no request: {fault}");
+                ServeError::new(ServeErrorKind::Invalid, message).at(COUNTED)
+            })?;
+        }
+        // The address counts.
+        body.extra.shift_remove("model");
+        let owner = owner(&address.model);
         // Without a provider of this dialect the owner has no endpoint.
         let is_own = !owner.endpoint.is_empty();
         let mut notes = check(&mut body, is_own)?;
-        let mut incoming = request::from_wire(body, &model, &owner)?;
+        let mut incoming = request::from_wire(body, &address.model, &owner)?;
         if incoming.messages.is_empty() {
             let reason = "at least one content of a user is needed";
             return Err(ServeError::new(ServeErrorKind::Invalid, reason).at("contents"));
         }
         notes.append(&mut incoming.notes);
         incoming.notes = notes;
-        incoming.stream = is_stream;
-        if is_list {
-            incoming.echo.insert(LIST.to_owned(), json!(true));
+        incoming.address = Some(address.to_string());
+        match address.method {
+            Method::Count | Method::Generate => {}
+            Method::Events => incoming.stream = true,
+            Method::List => {
+                incoming.echo.insert(LIST.to_owned(), json!(true));
+            }
         }
         Ok(incoming)
     }
@@ -204,8 +189,7 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// The fields that stand for the parts of an address; no client's body has the last two.
-const MODEL: &str = "model";
-const STREAM: &str = "jackfield_stream";
 /// Whether a stream was asked for that is no stream of events: it is a list, here of one element.
 const LIST: &str = "jackfield_list";
+/// The field of a request to `countTokens` that may hold the request whose tokens are counted.
+const COUNTED: &str = "generateContentRequest";

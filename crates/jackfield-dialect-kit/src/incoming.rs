@@ -20,6 +20,9 @@ use crate::schema::member;
 /// no provider ran is marked as a server tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incoming {
+    /// What the request says in its address, in a dialect that says something there: a body alone does not identify
+    /// such a request.
+    pub address: Option<String>,
     /// Whether the client wants an immediate response, and the reply later.
     pub background: bool,
     /// The tool choice.

@@ -5,7 +5,6 @@
 //! provider](jackfield_domain::block::RanBy::Provider) there, with an outcome each, and a
 //! [`ServerTool`](jackfield_domain::server_tool::ServerTool) on both names the tool.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,28 +21,17 @@ use thiserror::Error;
 use crate::encode::SseEvent;
 use crate::incoming::Incoming;
 
+/// The name under which a dialect gets the path and the query of a request, as if they were a header: that of HTTP/2
+/// (RFC 9113, section 8.3.1).
+pub const ADDRESS: &str = ":path";
+
 /// One dialect of a server. Pure: no I/O, no clock.
 pub trait ServeDialect: fmt::Debug + Send + Sync {
     /// Its name, such as `claude`.
     fn name(&self) -> &'static str;
 
-    /// The body with what the dialect puts into the address: `path` and `query` are those of the request, without a
-    /// secret. In a dialect that puts nothing there, it is the body itself.
-    ///
-    /// # Errors
-    ///
-    /// [`ServeError`] if the body is no object, or the address is none of a reply.
-    fn with_address<'b>(
-        &self,
-        _path: &str,
-        _query: Option<&str>,
-        body: &'b [u8],
-    ) -> Result<Cow<'b, [u8]>, ServeError> {
-        Ok(Cow::Borrowed(body))
-    }
-
-    /// Parses a client's request. `header` returns the value of a header by its lower-case name. The ids of the
-    /// client's calls are kept as opaque state of the owner that `owner` returns for the requested model.
+    /// Parses a client's request. `header` returns the value of a header by its lower-case name, and under
+    /// [`ADDRESS`] the path and the query of the request, without a secret. The ids of the client's calls are kept as opaque state of the owner that `owner` returns for the requested model.
     ///
     /// # Errors
     ///

@@ -197,7 +197,9 @@ impl ReplyAccumulator {
                 upstream: upstream.clone(),
             },
             BlockPart::Refusal(_) => TextStart::Refusal,
-            BlockPart::Text { .. } => TextStart::Text,
+            BlockPart::Text { .. } => TextStart::Text {
+                initial_state: block.opaque.iter().find_map(OpaqueState::initial_state),
+            },
             BlockPart::Thinking { redacted, .. } => TextStart::Thinking {
                 initial_state: block.opaque.iter().find_map(OpaqueState::initial_state),
                 redacted: *redacted,

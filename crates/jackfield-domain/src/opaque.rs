@@ -45,7 +45,8 @@ pub struct OpaqueState {
 
 impl OpaqueState {
     /// The part of it that is known when its block begins: its `id`, if it has one, without the other fields.
-    /// The id is the same while the block streams and when it is complete.
+    /// The id is the same while the block streams and when it is complete. A dialect puts there what a client needs
+    /// before the content of the block.
     #[must_use]
     pub fn initial_state(&self) -> Option<Self> {
         let id = self.json.get("id")?.as_str().filter(|id| !id.is_empty())?;

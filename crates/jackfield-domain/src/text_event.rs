@@ -68,10 +68,13 @@ pub enum TextStart {
     /// A refusal; its text follows.
     Refusal,
     /// Text, which follows.
-    Text,
+    Text {
+        /// What is known of its state by now, as in [`OpaqueState::initial_state`]. All of it comes with its end.
+        initial_state: Option<OpaqueState>,
+    },
     /// Reasoning; its text follows.
     Thinking {
-        /// The provider's id of it, as in [`OpaqueState::initial_state`]. The rest of its state comes with its end.
+        /// What is known of its state by now, as in [`OpaqueState::initial_state`]. All of it comes with its end.
         initial_state: Option<OpaqueState>,
         /// Whether the provider hides it.
         redacted: bool,

@@ -155,6 +155,7 @@ fn no_such_model(message: String) -> ServeError {
 const VENDORS: &[(&str, &str)] = &[
     ("claude-", "claude"),
     ("deepseek-", "deepseek"),
+    ("gemini-", "gemini"),
     ("gpt-", "openai"),
     ("mistral-", "mistral"),
 ];

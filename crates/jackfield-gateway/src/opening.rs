@@ -272,8 +272,11 @@ impl TurnOpener<'_> {
                 })
             }
             Some(_) | None => {
-                let is_input = self.request.dialect == RESPONSES;
-                let field = if is_input { "input" } else { "messages" };
+                let field = match self.request.dialect {
+                    "gemini" => "contents",
+                    RESPONSES => "input",
+                    _ => "messages",
+                };
                 let ends_wrongly = matches!(
                     error,
                     RuleViolation::EndsWithAssistant | RuleViolation::NoMessage

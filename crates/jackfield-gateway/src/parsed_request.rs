@@ -29,7 +29,7 @@ pub struct ParsedRequest {
     pub about: ReplyInfo,
     /// Whether it asks for a session of its own, which is kept.
     pub begins_session: bool,
-    /// The digest of its body, which identifies a repeat.
+    /// The digest of its body and address, which identifies a repeat.
     pub body: Digest,
     /// Whether its client sees calls of client tools while the model still writes them.
     pub calls_as_written: bool,
@@ -142,7 +142,7 @@ impl ParsedRequest {
             about,
             begins_session,
             may_adopt,
-            body: Digest::of(body),
+            body: identity(&incoming, body),
             calls_as_written: incoming.stream && config.stream_arguments,
             dialect: dialect.name(),
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
@@ -159,12 +159,21 @@ impl ParsedRequest {
     }
 }
 
+/// The digest that identifies a repeat of a request: of its body, and of what its address says.
+fn identity(incoming: &Incoming, body: &[u8]) -> Digest {
+    let body = Digest::of(body);
+    match &incoming.address {
+        None => body,
+        Some(address) => Digest::of_parts([address.as_str(), &body.to_hex()]),
+    }
+}
+
 /// Refuses two calls of one reply with the same id, whose results could not be told apart.
 fn check_calls(incoming: &Incoming, dialect: &str) -> Result<(), ServeError> {
-    let place = if dialect == "openai-responses" {
-        "input"
-    } else {
-        "messages"
+    let place = match dialect {
+        "gemini" => "contents",
+        "openai-responses" => "input",
+        _ => "messages",
     };
     for message in &incoming.messages {
         let mut ids = BTreeSet::new();

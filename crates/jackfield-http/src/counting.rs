@@ -1,17 +1,17 @@
-//! `POST /v1/messages/count_tokens`
+//! `POST /v1/messages/count_tokens` and `POST /v1beta/models/MODEL:countTokens`
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::Request;
-use jackfield_dialect_kit::serve::ServeDialect as _;
+use jackfield_dialect_kit::serve::{ADDRESS, ServeDialect as _};
 use jackfield_gateway::Gateway;
 
 use crate::access::Access;
 use crate::auth::authenticate;
-use crate::dialects::CLAUDE;
+use crate::dialects::{CLAUDE, GEMINI};
 use crate::refusal::{self, HttpRefusal};
-use crate::{body, notes, passthrough};
+use crate::{body, flow, notes, passthrough};
 
 /// Answers with the token count of a request: the provider's own if the request is passed through, else an estimate
 /// without a call to the provider.
@@ -34,6 +34,25 @@ pub(crate) async fn answer(
     let incoming = CLAUDE.count_request(&header, &body, &owner)?;
     gateway.model(&incoming.model)?;
     let (body, mut lost) = CLAUDE.count_response(&incoming);
+    lost.extend(incoming.notes);
+    let mut response = refusal::json(body);
+    notes::insert(response.headers_mut(), notes::header(&lost));
+    Ok(response)
+}
+
+/// Answers with an estimate, in Gemini's form.
+pub(crate) async fn answer_in_gemini(
+    gateway: &Gateway,
+    request: Request<Body>,
+) -> Result<Response, HttpRefusal> {
+    authenticate(gateway, request.headers())?;
+    let (head, body) = request.into_parts();
+    let body = body::read(&head.headers, body, &gateway.config().limits).await?;
+    let owner = |model: &str| gateway.owner_of(GEMINI.name(), model);
+    let header = |name: &str| (name == ADDRESS).then(|| flow::address(&head.uri));
+    let incoming = GEMINI.request(&header, &body, &owner)?;
+    gateway.model(&incoming.model)?;
+    let (body, mut lost) = GEMINI.count_response(&incoming);
     lost.extend(incoming.notes);
     let mut response = refusal::json(body);
     notes::insert(response.headers_mut(), notes::header(&lost));

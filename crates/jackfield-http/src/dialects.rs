@@ -2,6 +2,7 @@
 
 use http::HeaderMap;
 use jackfield_dialect_claude::serve::ClaudeServer;
+use jackfield_dialect_gemini::serve::GeminiServer;
 use jackfield_dialect_kit::serve::ServeDialect;
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::responses::serve::Responses;
@@ -15,13 +16,18 @@ pub(crate) static CHAT_EXTENDED: ChatCompletions = ChatCompletions::new().with_e
 /// Claude Messages.
 pub(crate) static CLAUDE: ClaudeServer = ClaudeServer;
 
+/// Gemini.
+pub(crate) static GEMINI: GeminiServer = GeminiServer;
+
 /// Responses.
 pub(crate) static RESPONSES: Responses = Responses;
 
 /// The dialect in which an error is written: that of the path. Where the vendors share a path, the header that
 /// only Claude clients send decides.
 pub(crate) fn for_request(path: &str, headers: &HeaderMap) -> &'static dyn ServeDialect {
-    if path.starts_with("/v1/messages") {
+    if path.starts_with(GEMINI_PATHS) || (path.starts_with(MODELS) && is_gemini(headers)) {
+        &GEMINI
+    } else if path.starts_with("/v1/messages") {
         &CLAUDE
     } else if path.starts_with("/v1/responses") {
         &RESPONSES
@@ -36,3 +42,14 @@ pub(crate) fn for_request(path: &str, headers: &HeaderMap) -> &'static dyn Serve
 pub(crate) fn is_claude(headers: &HeaderMap) -> bool {
     headers.contains_key("anthropic-version")
 }
+
+/// Whether a request comes from a Gemini client. Those send the key in a header of their own.
+pub(crate) fn is_gemini(headers: &HeaderMap) -> bool {
+    headers.contains_key("x-goog-api-key") || headers.contains_key("x-goog-api-client")
+}
+
+/// The path of the models, which the vendors share.
+pub(crate) const MODELS: &str = "/v1/models";
+
+/// What the other paths of Gemini begin with.
+pub(crate) const GEMINI_PATHS: &str = "/v1beta/";

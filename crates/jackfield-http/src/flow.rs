@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderValue, Request};
-use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect};
+use http::{HeaderValue, Request, Uri};
+use jackfield_dialect_kit::serve::{ADDRESS, ReplyInfo, ServeDialect};
 use jackfield_domain::note::Note;
 use jackfield_engine::StartedTurn;
 use jackfield_gateway::{AnsweringTurn, Gateway, PATH, ParsedRequest, resolve_references};
@@ -105,6 +105,9 @@ async fn begin(
         body
     };
     let header = |name: &str| {
+        if name == ADDRESS {
+            return Some(address(&head.uri));
+        }
         // A list may be spread over several header lines. Invalid UTF-8 is left for the parser of the header to
         // refuse.
         let values = head.headers.get_all(name).iter();
@@ -165,6 +168,13 @@ async fn begin(
         session: session.ok().filter(|_| is_durable),
         reply,
     })))
+}
+
+/// The path and the query of a request.
+pub(crate) fn address(uri: &Uri) -> String {
+    uri.path_and_query()
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 /// The header that names a session.

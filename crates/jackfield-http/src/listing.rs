@@ -6,13 +6,14 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use http::HeaderMap;
 use jackfield_dialect_claude::models as claude;
+use jackfield_dialect_gemini::models as gemini;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::models as openai;
 use jackfield_domain::listing::ListedModel;
 use jackfield_gateway::{Gateway, RequestedModel};
 
 use crate::auth::authenticate;
-use crate::dialects::is_claude;
+use crate::dialects::{is_claude, is_gemini};
 use crate::refusal::{self, HttpRefusal, PathTail};
 
 /// `GET /v1/models`
@@ -25,6 +26,8 @@ pub(crate) async fn all(
     let models = gateway.model_catalog().await;
     let body = if is_claude(&headers) {
         claude::page(&models.entries, &|name| query.get(name).cloned())?
+    } else if is_gemini(&headers) {
+        gemini::page(&models.entries, &|name| query.get(name).cloned())?
     } else {
         openai::to_wire(&models.entries, CREATED)
             .to_string()
@@ -40,11 +43,49 @@ pub(crate) async fn one(
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
     authenticate(&gateway, &headers)?;
+    let model = served(&gateway, &name).await?;
+    let body = if is_claude(&headers) {
+        claude::model_body(&model)
+    } else if is_gemini(&headers) {
+        gemini::model_body(&model)
+    } else {
+        openai::one_to_wire(&model, CREATED)
+            .to_string()
+            .into_bytes()
+    };
+    Ok(refusal::json(body))
+}
+
+/// `GET /v1beta/models`
+pub(crate) async fn all_of_gemini(
+    State(gateway): State<Gateway>,
+    Query(query): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Result<Response, HttpRefusal> {
+    authenticate(&gateway, &headers)?;
+    let models = gateway.model_catalog().await;
+    let page = gemini::page(&models.entries, &|name| query.get(name).cloned())?;
+    Ok(refusal::json(page))
+}
+
+/// `GET /v1beta/models/{id}`
+pub(crate) async fn one_of_gemini(
+    State(gateway): State<Gateway>,
+    PathTail(name): PathTail,
+    headers: HeaderMap,
+) -> Result<Response, HttpRefusal> {
+    authenticate(&gateway, &headers)?;
+    let model = served(&gateway, &name).await?;
+    Ok(refusal::json(gemini::model_body(&model)))
+}
+
+/// The served model of this name.
+async fn served(gateway: &Gateway, name: &str) -> Result<ListedModel, ServeError> {
     let RequestedModel {
         assistant,
         model: requested,
         ..
-    } = gateway.requested_model(&name)?;
+    } = gateway.requested_model(name)?;
     let models = gateway.model_catalog().await;
     let is_default = requested == gateway.config().default_options.model;
     let known = models.find(&requested).cloned();
@@ -54,21 +95,13 @@ pub(crate) async fn one(
             "`{}` lists no model `{}`",
             requested.provider, requested.model
         );
-        return Err(ServeError::new(ServeErrorKind::NoSuchModel, message).into());
+        return Err(ServeError::new(ServeErrorKind::NoSuchModel, message));
     }
     // A provider may have models that it does not list.
-    let model = ListedModel {
-        id: name.as_str().into(),
+    Ok(ListedModel {
+        id: name.into(),
         ..known.unwrap_or_else(|| ListedModel::new(""))
-    };
-    let body = if is_claude(&headers) {
-        claude::model_body(&model)
-    } else {
-        openai::one_to_wire(&model, CREATED)
-            .to_string()
-            .into_bytes()
-    };
-    Ok(refusal::json(body))
+    })
 }
 
 /// The creation time of models without one.

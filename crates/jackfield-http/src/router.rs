@@ -16,7 +16,7 @@ use crate::access::Access;
 use crate::auth::authenticate;
 use crate::refusal::{HttpRefusal, RefusalForm, json};
 use crate::{
-    api, counting, dialects, flow, listing, mcp, mcp_refusal, passthrough, refusal, stored,
+    api, auth, counting, dialects, flow, listing, mcp, mcp_refusal, passthrough, refusal, stored,
     web_page,
 };
 
@@ -38,7 +38,7 @@ pub(crate) fn with_mcp(gateway: &Gateway, mcp: HttpService) -> Router {
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(counting::answer))
         .route("/v1/models", get(listing::all))
-        .route("/v1/models/{*id}", get(listing::one))
+        .route("/v1/models/{*id}", get(listing::one).post(generate))
         .route("/v1/responses", post(responses))
         .route(
             "/v1/responses/{id}",
@@ -46,6 +46,12 @@ pub(crate) fn with_mcp(gateway: &Gateway, mcp: HttpService) -> Router {
         )
         .route("/v1/responses/{id}/cancel", post(stored::cancel))
         .route("/v1/responses/{id}/input_items", get(stored::input_items))
+        // The vendor's newest SDK for Python asks below `/v1`, the others here.
+        .route("/v1beta/models", get(listing::all_of_gemini))
+        .route(
+            "/v1beta/models/{*id}",
+            get(listing::one_of_gemini).post(generate),
+        )
         .route(
             mcp_refusal::PATH,
             any(mcp::answer).layer(Extension(mcp.clone())),
@@ -54,6 +60,7 @@ pub(crate) fn with_mcp(gateway: &Gateway, mcp: HttpService) -> Router {
         .fallback(further)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn(write_refusal))
+        .layer(middleware::map_request(key_of_address))
         .with_state(gateway.clone())
 }
 
@@ -67,6 +74,15 @@ async fn write_refusal(request: Request<Body>, next: Next) -> Response {
     }
     let form = RefusalForm::of(&request);
     form.write(next.run(request).await)
+}
+
+/// Moves a key out of the address of a request, as Gemini's clients may put it there, before anything reads the address.
+async fn key_of_address(mut request: Request<Body>) -> Request<Body> {
+    let path = request.uri().path();
+    if path.starts_with(dialects::GEMINI_PATHS) || path.starts_with(dialects::MODELS) {
+        auth::move_key(&mut request);
+    }
+    request
 }
 
 async fn chat(
@@ -86,6 +102,16 @@ async fn messages(
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
     flow::answer(&gateway, &dialects::CLAUDE, request).await
+}
+
+async fn generate(
+    State(gateway): State<Gateway>,
+    request: Request<Body>,
+) -> Result<Response, HttpRefusal> {
+    if dialects::GEMINI.counts_tokens(request.uri().path()) {
+        return counting::answer_in_gemini(&gateway, request).await;
+    }
+    flow::answer(&gateway, &dialects::GEMINI, request).await
 }
 
 async fn responses(

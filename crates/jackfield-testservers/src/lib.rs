@@ -7,6 +7,7 @@
 //! | server | languages | program |
 //! |---|---|---|
 //! | [`ScriptedClaude`](claude::ScriptedClaude) | Claude Messages | `scripted-claude` |
+//! | [`ScriptedGemini`](gemini::ScriptedGemini) | Gemini | `scripted-gemini` |
 //! | [`ScriptedOpenAi`](openai::ScriptedOpenAi) | Chat Completions, Responses; with the manners of compatible servers | `scripted-openai` |
 //!
 //! [`postgres`] and [`pgbouncer`] are no scripted servers, but the real ones, started for tests.
@@ -17,6 +18,7 @@
 
 pub mod checks;
 pub mod claude;
+pub mod gemini;
 pub mod mcp;
 pub mod openai;
 #[cfg(unix)]

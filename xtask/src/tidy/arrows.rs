@@ -113,6 +113,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-engine",
             "jackfield-ports",
             "jackfield-provider-claude",
+            "jackfield-provider-gemini",
             "jackfield-provider-kit",
             "jackfield-provider-openai",
             "jackfield-store-memory",
@@ -199,6 +200,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-http",
         &[
             "jackfield-dialect-claude",
+            "jackfield-dialect-gemini",
             "jackfield-dialect-kit",
             "jackfield-dialect-openai",
             "jackfield-domain",
@@ -318,6 +320,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-testservers",
         &[
             "jackfield-dialect-claude",
+            "jackfield-dialect-gemini",
             "jackfield-dialect-rules",
             "jackfield-domain",
             "jackfield-testkit",

@@ -48,6 +48,10 @@ fn every_quirk_is_documented_with_what_it_takes() {
             format!("{:#?}", jackfield_provider_claude::config::Profile::NEWEST),
         ),
         (
+            "gemini",
+            format!("{:#?}", jackfield_provider_gemini::config::Profile::NEWEST),
+        ),
+        (
             "openai",
             format!("{:#?}", jackfield_provider_openai::profile::Profile::OPENAI),
         ),

@@ -46,6 +46,12 @@ fn without_a_model_a_provider_that_has_a_key_is_asked() {
             "OPENAI_API_KEY",
         ),
         (
+            vec!["GOOGLE_API_KEY", "MISTRAL_API_KEY"],
+            "",
+            "gemini/gemini-3.8-flash",
+            "GOOGLE_API_KEY",
+        ),
+        (
             vec!["MISTRAL_API_KEY"],
             "",
             "mistral/mistral-large-latest",

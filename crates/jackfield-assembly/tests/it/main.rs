@@ -7,6 +7,7 @@ mod database;
 mod documented;
 mod explain;
 mod foreign;
+mod gemini;
 mod internet;
 mod layers;
 mod openai;

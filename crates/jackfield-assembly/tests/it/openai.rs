@@ -183,6 +183,7 @@ fn every_provider_with_an_address_stands_without_being_configured() {
         ("claude", Some("ANTHROPIC_API_KEY")),
         ("deepseek", Some("DEEPSEEK_API_KEY")),
         ("fireworks", Some("FIREWORKS_API_KEY")),
+        ("gemini", Some("GEMINI_API_KEY")),
         ("groq", Some("GROQ_API_KEY")),
         ("huggingface", Some("HF_TOKEN")),
         ("lm-studio", None),

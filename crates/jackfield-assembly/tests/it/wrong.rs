@@ -169,7 +169,7 @@ fn a_value_that_cannot_be_is_told_with_its_key() {
         ),
         (
             "aliases.a = 'b/c'",
-            "1: key `aliases.a`: there is no provider `b`; there are: cerebras, claude, deepseek, fireworks, groq, huggingface, llama-cpp, lm-studio, mistral, ollama, openai, openrouter, sglang, together, vllm, xai",
+            "1: key `aliases.a`: there is no provider `b`; there are: cerebras, claude, deepseek, fireworks, gemini, groq, huggingface, llama-cpp, lm-studio, mistral, ollama, openai, openrouter, sglang, together, vllm, xai",
         ),
         (
             "model = 'opus'",
@@ -305,7 +305,7 @@ fn a_wrong_flag_and_a_wrong_variable_are_told_by_their_names() {
     assert_eq!(
         error.to_string(),
         "--model: there is no provider `nobody`; \
-             there are: cerebras, claude, deepseek, fireworks, groq, huggingface, llama-cpp, lm-studio, mistral, ollama, openai, openrouter, sglang, together, vllm, xai"
+             there are: cerebras, claude, deepseek, fireworks, gemini, groq, huggingface, llama-cpp, lm-studio, mistral, ollama, openai, openrouter, sglang, together, vllm, xai"
     );
 }
 

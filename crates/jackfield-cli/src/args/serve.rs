@@ -28,6 +28,6 @@ Examples:
   curl http://127.0.0.1:8350/v1/chat/completions -H 'content-type: application/json' \\
     -d '{\"model\": \"claude/claude-opus-5-5\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'
 
-Point any OpenAI or Claude client at it; docs/http.md says what it answers.
+Point any OpenAI, Claude or Gemini client at it; docs/http.md says what it answers.
 It ends with Ctrl-C, a request to terminate or, unless started with nohup, a hang-up, and lets
 what is under way end before.";

@@ -150,6 +150,7 @@ async fn offline_nobody_is_asked_and_all_are_those_that_there_are() {
     for name in [
         "claude",
         "deepseek",
+        "gemini",
         "llama-cpp",
         "mistral",
         "ollama",

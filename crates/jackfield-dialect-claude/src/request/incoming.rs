@@ -58,6 +58,7 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
     let mut settings = settings::from_wire(wire_settings, &mut notes)?;
     settings.extensions.extend(cached);
     Ok(Incoming {
+        address: None,
         background: false,
         choice,
         echo: serde_json::Map::new(),

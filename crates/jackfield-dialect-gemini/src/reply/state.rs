@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::{DIALECT, wire};
 
-/// The signature of a part: a string; empty for thoughts without one.
+/// The signature of a part: an object with the signature as its `id`, which is empty for thoughts without one. A client
+/// needs it before the text of the part, which [`OpaqueState::initial_state`] makes possible.
 pub(crate) const SIGNATURE: &str = "thought_signature";
 /// The fields of the reply beside its parts, such as sources and ratings: an object.
 pub(crate) const CANDIDATE: &str = "candidate";
@@ -23,14 +24,19 @@ pub(crate) fn of_dialect<'a>(states: &'a [OpaqueState], kind: &str) -> Option<&'
 
 /// The signature for a client.
 pub(crate) fn signature(states: &[OpaqueState]) -> Option<String> {
-    let signature = of_dialect(states, SIGNATURE).and_then(Value::as_str);
+    let signature = of_dialect(states, SIGNATURE).and_then(signature_of);
     signature.filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// The signature in the value of such a state.
+pub(crate) fn signature_of(json: &Value) -> Option<&str> {
+    json.get("id")?.as_str()
 }
 
 pub(crate) fn signed(owner: &StateOwner, signature: &str) -> OpaqueState {
     OpaqueState {
         kind: SIGNATURE.into(),
-        json: json!(signature),
+        json: json!({ "id": signature }),
         owner: owner.clone(),
         scope: StateScope::Block,
     }

@@ -57,7 +57,7 @@ impl RequestWriter<'_> {
     fn signature(&mut self, at: BlockPath, block: &Block) -> Option<String> {
         let found = state::find(&block.opaque, self.owner, state::SIGNATURE)
             .filter(|_| at.role == Role::Assistant)
-            .and_then(|(place, json)| Some((place, json.as_str()?)));
+            .and_then(|(place, json)| Some((place, state::signature_of(json)?)));
         let sent = found.map(|(place, _)| place);
         self.notes.withheld(at, &block.opaque, sent.as_slice());
         found.map(|(_, signature)| signature.to_owned())
@@ -84,7 +84,7 @@ impl RequestWriter<'_> {
     ) -> Option<wire::Part> {
         let is_own = at.role == Role::Assistant
             && state::find(&block.opaque, self.owner, state::SIGNATURE)
-                .is_some_and(|(_, json)| json.is_string());
+                .is_some_and(|(_, json)| state::signature_of(json).is_some());
         if !is_own || thinking.redacted {
             self.notes
                 .dropped(NoteEffect::Quality, "thinking_withheld", at);

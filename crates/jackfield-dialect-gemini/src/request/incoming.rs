@@ -47,6 +47,7 @@ pub fn from_wire(
     fields.settings.extensions.extend(hosted);
     fields.settings.extensions.extend(more);
     Ok(Incoming {
+        address: None,
         background: false,
         choice,
         echo: serde_json::Map::new(),

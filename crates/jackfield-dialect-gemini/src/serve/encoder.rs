@@ -28,9 +28,10 @@ impl EncodeReply for Segment {
         self.0.push_as(delta, call)
     }
 
-    /// A comment: the dialect has no event that says nothing.
+    /// Empty lines: the dialect has no event that says nothing.
     fn keep_alive(&mut self) -> String {
-        ": keep-alive\n\n".to_owned()
+        // A comment would be a piece of JSON to the vendor's SDK for Python, which then fails.
+        "\n\n".to_owned()
     }
 
     fn finish(self: Box<Self>, end: &ReplyEnd) -> Vec<SseEvent> {

@@ -11,9 +11,9 @@ use jackfield_dialect_kit::failure;
 use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 use jackfield_domain::block::{OpaqueBlock, RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
-use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::InputFormat;
 use jackfield_domain::usage::Usage;
@@ -30,7 +30,8 @@ use crate::{error, media, wire};
 /// decoder must not be used any more.
 #[derive(Debug)]
 pub struct Decoder {
-    blocked: bool,
+    /// Why the vendor did not let the model see the prompt.
+    blocked: Option<String>,
     finish_message: Option<String>,
     finish_reason: Option<String>,
     has_calls: bool,
@@ -60,7 +61,7 @@ impl Decoder {
     #[must_use]
     pub fn new(owner: StateOwner) -> Self {
         Self {
-            blocked: false,
+            blocked: None,
             finish_message: None,
             finish_reason: None,
             has_calls: false,
@@ -104,7 +105,8 @@ impl Decoder {
         let reason = feedback
             .as_ref()
             .and_then(|feedback| feedback.get("blockReason"));
-        self.blocked |= reason.is_some_and(Value::is_string);
+        let reason = reason.and_then(Value::as_str).map(str::to_owned);
+        self.blocked = self.blocked.take().or(reason);
         self.usage = fragment.usage_metadata.or(self.usage);
         self.model = fragment.model_version.or_else(|| self.model.take());
         self.id = fragment.response_id.or_else(|| self.id.take());
@@ -317,12 +319,16 @@ impl DecodeReply for Decoder {
                 Ending::Finished(reason) => reason,
                 Ending::Failed(_) => return Err(self.violation("the reply failed".to_owned())),
             },
-            // A blocked prompt has no candidate.
-            None if self.blocked => FinishReason::ContentFilter,
             None => {
-                return Err(DecodeError::Truncated {
-                    phase: self.phase(&[]),
-                });
+                let phase = self.phase(&[]);
+                let Some(reason) = &self.blocked else {
+                    return Err(DecodeError::Truncated { phase });
+                };
+                // A blocked prompt has no candidate.
+                let kind = ModelFailureKind::ContentFilter;
+                let message = failure::message("the prompt was blocked", &[reason]);
+                let failure = ModelFailure::new(kind, phase, message);
+                return Err(DecodeError::Failed(failure));
             }
         };
         let mut end = ReplyEnd::new(reason);

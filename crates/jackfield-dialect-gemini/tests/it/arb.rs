@@ -125,7 +125,7 @@ impl Choices {
 pub(crate) fn signed(signature: &str) -> OpaqueState {
     OpaqueState {
         kind: "thought_signature".into(),
-        json: json!(signature),
+        json: json!({ "id": signature }),
         owner: owner(),
         scope: StateScope::Block,
     }

@@ -7,9 +7,13 @@
 )]
 
 mod arb;
+mod corpus;
+mod errors;
 mod examples;
 mod profiles;
 mod reply_laws;
 mod request_laws;
 mod schema;
+mod serve;
 mod streams;
+mod views;

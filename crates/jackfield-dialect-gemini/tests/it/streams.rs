@@ -95,9 +95,15 @@ fn all_calls_are_taken_in_one_fragment_and_over_several() {
 #[test]
 fn what_a_filter_stopped_says_so() {
     let blocked = json!({ "promptFeedback": { "blockReason": "PROHIBITED_CONTENT" }, "usageMetadata": { "promptTokenCount": 9 } });
-    let reply = read(&[blocked]).expect("a reply");
-    assert_eq!(reply.end.finish, FinishReason::ContentFilter);
-    assert_eq!(reply.message.blocks, []);
+    let Err(DecodeError::Failed(failure)) = read(&[blocked]) else {
+        panic!("the prompt was blocked");
+    };
+    assert_eq!(failure.kind, ModelFailureKind::ContentFilter);
+    assert_eq!(failure.phase, Phase::BeforeFirstDelta);
+    assert_eq!(
+        failure.message,
+        "the prompt was blocked (PROHIBITED_CONTENT)"
+    );
     for reason in ["SAFETY", "RECITATION", "SPII", "MODEL_ARMOR"] {
         let bare = json!({ "candidates": [{ "finishReason": reason, "index": 0 }] });
         let reply = read(&[parts(json!([{ "text": "so" }])), bare]).expect("a reply");

@@ -77,7 +77,10 @@ impl LiveAttempt {
                     let is_visible =
                         matches!(start, BlockStart::ToolCall { .. } | BlockStart::Whole(_));
                     let index = self.start(start, call, next);
-                    if let TextStart::Thinking {
+                    if let TextStart::Text {
+                        initial_state: Some(state),
+                    }
+                    | TextStart::Thinking {
                         initial_state: Some(state),
                         ..
                     } = started
@@ -304,7 +307,7 @@ fn client_block_start(
             (start, Some(id.clone()))
         }
         TextStart::Refusal => (BlockStart::Refusal, None),
-        TextStart::Text => (BlockStart::Text, None),
+        TextStart::Text { .. } => (BlockStart::Text, None),
         TextStart::Thinking { redacted, .. } => (
             BlockStart::Thinking {
                 redacted: *redacted,

@@ -2,7 +2,7 @@
 //!
 //! The text is the content of text, refusals and reasoning, and the raw arguments of tool calls. The start of
 //! any other block contains the whole block. Annotations and opaque state come with the block's end, except the
-//! provider's id of its reasoning.
+//! provider's id of text and of reasoning, which comes with the start.
 
 use crate::accumulator::ReplyAccumulator;
 use crate::block::{Annotation, Block, Content, RanBy};
@@ -70,7 +70,7 @@ impl ReplyText<'_> {
         let block = u32::try_from(place.block).unwrap_or(u32::MAX);
         let kind = if place.offset == 0 {
             let started = self.start_of(place.block)?;
-            if matches!(started, TextStart::Thinking { .. }) && text.is_empty() && !ended {
+            if has_initial_state(&started) && text.is_empty() && !ended {
                 // The provider's id must come before the text.
                 return None;
             }
@@ -142,7 +142,7 @@ impl ReplyText<'_> {
         match self.start_of(place)? {
             TextStart::Call { .. } => Some(TextKind::Arguments),
             TextStart::Refusal => Some(TextKind::Refusal),
-            TextStart::Text => Some(TextKind::Text),
+            TextStart::Text { .. } => Some(TextKind::Text),
             TextStart::Thinking { .. } => Some(TextKind::Thinking),
             TextStart::Whole(_) => None,
         }
@@ -153,6 +153,14 @@ impl ReplyText<'_> {
             Self::InFlight(reply) => reply.start_of(place),
             Self::Whole(message) => message.blocks.get(place).map(text_start),
         }
+    }
+}
+
+/// Whether the start of a block says what is known of its state.
+const fn has_initial_state(started: &TextStart) -> bool {
+    match started {
+        TextStart::Text { .. } | TextStart::Thinking { .. } => true,
+        TextStart::Call { .. } | TextStart::Refusal | TextStart::Whole(_) => false,
     }
 }
 
@@ -176,7 +184,9 @@ fn text(block: &Block) -> &str {
 fn text_start(block: &Block) -> TextStart {
     match &block.content {
         Content::Refusal(_) => TextStart::Refusal,
-        Content::Text(_) => TextStart::Text,
+        Content::Text(_) => TextStart::Text {
+            initial_state: block.opaque.iter().find_map(OpaqueState::initial_state),
+        },
         Content::Thinking(thinking) => TextStart::Thinking {
             initial_state: block.opaque.iter().find_map(OpaqueState::initial_state),
             redacted: thinking.redacted,

@@ -416,7 +416,20 @@ fn what_hangs_on_a_block_is_shown_with_its_end() {
 }
 
 #[test]
-fn what_a_provider_calls_its_reasoning_is_shown_before_the_words() {
+fn what_a_provider_calls_its_reasoning_and_its_text_is_shown_before_the_words() {
+    let thinking = Thinking {
+        redacted: false,
+        text: "Hm.".into(),
+    };
+    shows_the_id_first(
+        BlockStart::Thinking { redacted: false },
+        Block::from(Content::Thinking(thinking)),
+    );
+    shows_the_id_first(BlockStart::Text, Block::text("Hm."));
+}
+
+/// The `id` in the state of this block is shown before the text.
+fn shows_the_id_first(start: BlockStart, mut block: Block) {
     let state = |json| OpaqueState {
         kind: "reasoning_item".into(),
         json,
@@ -431,10 +444,7 @@ fn what_a_provider_calls_its_reasoning_is_shown_before_the_words() {
     let whole = state(json!({ "type": "reasoning", "id": "rs_1", "encrypted_content": "c2ln" }));
     let index = 0;
     let deltas = [
-        Delta::BlockStarted {
-            index,
-            start: BlockStart::Thinking { redacted: false },
-        },
+        Delta::BlockStarted { index, start },
         Delta::StateSet {
             index,
             state: begun.clone(),
@@ -449,14 +459,10 @@ fn what_a_provider_calls_its_reasoning_is_shown_before_the_words() {
         },
         Delta::BlockEnded { index },
     ];
-    let mut thought = Block::from(Content::Thinking(Thinking {
-        redacted: false,
-        text: "Hm.".into(),
-    }));
-    thought.opaque.push(whole.clone());
+    block.opaque.push(whole.clone());
     let opened = step(vec![opened(), started(FIRST)]);
     let ended = step(vec![
-        received(FIRST, vec![thought]),
+        received(FIRST, vec![block]),
         ended(TurnEnd::Answered(FinishReason::Stop)),
     ]);
     // Whoever looks after each piece, after some, and when all is over is shown the same.

@@ -278,7 +278,7 @@ fn text_event(attempt: ModelAttempt, piece: TextEvent) -> EventView {
                     "tool_call"
                 }
                 TextStart::Refusal => "refusal",
-                TextStart::Text => "text",
+                TextStart::Text { .. } => "text",
                 TextStart::Thinking { .. } => "thinking",
                 TextStart::Whole(content) => {
                     event.whole = Some(BlockView::from_content(&content));

@@ -126,7 +126,7 @@ async fn errors_say_what_to_do() {
             none(),
             ModelFailureKind::ModelNotFound,
             RetryAdvice::Never,
-            "jackfield models list",
+            "jackfield models",
         ),
         (
             400,

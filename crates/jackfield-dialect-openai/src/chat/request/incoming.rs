@@ -43,6 +43,7 @@ pub fn from_wire(mut body: wire::Request, owner: &StateOwner) -> Result<Incoming
     let model = std::mem::take(&mut body.model).into();
     let settings = settings::from_wire(body, &mut notes)?;
     Ok(Incoming {
+        address: None,
         background: false,
         choice,
         echo: serde_json::Map::new(),

@@ -65,6 +65,7 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
     };
     let settings = settings::from_wire(wire_settings, owner, &mut notes)?;
     Ok(Incoming {
+        address: None,
         background: false,
         choice,
         echo: serde_json::Map::new(),

@@ -86,6 +86,7 @@ pub(super) fn read(
         });
     }
     Ok(Incoming {
+        address: None,
         background,
         echo,
         previous,

@@ -120,7 +120,7 @@ fn block_start(started: TextStart) -> (BlockStart, Option<ToolCallId>) {
             (start, Some(id))
         }
         TextStart::Refusal => (BlockStart::Refusal, None),
-        TextStart::Text => (BlockStart::Text, None),
+        TextStart::Text { .. } => (BlockStart::Text, None),
         TextStart::Thinking { redacted, .. } => (BlockStart::Thinking { redacted }, None),
         TextStart::Whole(content) => (BlockStart::Whole(content), None),
     }

@@ -1,0 +1,94 @@
+//! The key of a provider, where its configuration or its kind says that it is.
+
+use std::io;
+
+use jackfield_provider_kit::secret::Secret;
+
+use crate::config::{KeySource, ProviderConfig};
+use crate::factory::ProviderFactory;
+use crate::keyring::Keyring;
+use crate::provider_state::{KeyState, MissingKey};
+use crate::surroundings::{Environment, read_small};
+
+/// Looks up the key, and returns its state.
+pub(super) fn find_key(
+    factory: &dyn ProviderFactory,
+    name: &str,
+    provider: &ProviderConfig,
+    environment: &Environment,
+) -> (Option<Secret>, KeyState) {
+    let source = match (&provider.key, factory.key_variable()) {
+        (Some(source), _) => source.clone(),
+        (None, Some(variable)) => {
+            let is_set = |name: &str| {
+                let value = environment.get(name);
+                value.is_some_and(|value| value.map_or(true, |text| !text.trim().is_empty()))
+            };
+            let all = [variable].into_iter();
+            let mut all = all.chain(factory.further_key_variables().iter().copied());
+            KeySource::Variable(all.find(|name| is_set(name)).unwrap_or(variable).into())
+        }
+        (None, None) => KeySource::None,
+    };
+    let found = match &source {
+        KeySource::None => String::new(),
+        KeySource::File(path) => format!("the file `{}`", path.display()),
+        KeySource::Keyring => "the keyring".to_owned(),
+        KeySource::Variable(name) => name.to_string(),
+    };
+    let (text, variable, none) = match source {
+        KeySource::None => return (None, KeyState::NotNeeded),
+        KeySource::File(path) => {
+            let shown = path.display();
+            let bytes = read_small(&path);
+            match bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)) {
+                Ok(text) => (text, None, format!("the file `{shown}` is empty")),
+                Err(error) => {
+                    let why = format!("the file `{shown}` cannot be read: {error}");
+                    (String::new(), None, why)
+                }
+            }
+        }
+        KeySource::Keyring => {
+            let key = Keyring::find(environment).and_then(|keyring| keyring.key(name));
+            let (text, why) = match key {
+                Ok(Some(key)) => (key, String::new()),
+                Ok(None) => {
+                    let why = format!("the keyring has no key: `jackfield keys set {name}`");
+                    (String::new(), why)
+                }
+                Err(error) => (
+                    String::new(),
+                    format!("the keyring cannot be read: {error}"),
+                ),
+            };
+            (text, None, why)
+        }
+        KeySource::Variable(name) => {
+            let (text, why) = match environment.get(&name) {
+                None => (String::new(), format!("{name} is not set")),
+                Some(Ok(text)) => (text, format!("{name} is empty")),
+                Some(Err(_)) => (String::new(), format!("{name} is not UTF-8")),
+            };
+            (text, Some(name), why)
+        }
+    };
+    let key = Secret::new(&text);
+    // An invalid key counts as missing, which is only reported on a request.
+    let why = match (key.header_value(""), &variable) {
+        _ if text.trim().is_empty() => Some(none),
+        (Ok(_), _) => None,
+        (Err(error), Some(name)) => Some(format!("{name} is set, but {error}")),
+        (Err(error), None) => Some(format!("{found} has a key, but {error}")),
+    };
+    if let Some(why) = why {
+        let page = factory.key_page().map(str::to_owned);
+        let missing = MissingKey {
+            page,
+            variable,
+            reason: why,
+        };
+        return (None, KeyState::Missing(missing));
+    }
+    (Some(key), KeyState::Found(found))
+}

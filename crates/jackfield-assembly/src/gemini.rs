@@ -1,0 +1,46 @@
+//! The factory of providers of the kind `gemini`.
+
+use std::sync::Arc;
+
+use jackfield_ports::chat_model::{BoxError, ChatModel};
+use jackfield_provider_gemini::client::Gemini;
+use jackfield_provider_gemini::config::GeminiConfig;
+
+use crate::factory::{ProviderFactory, ProviderSettings};
+use crate::preferred::GEMINI_KEYS;
+use crate::quirks;
+
+/// Builds models behind the Gemini API.
+pub(crate) struct GeminiFactory;
+
+impl ProviderFactory for GeminiFactory {
+    fn key_variable(&self) -> Option<&str> {
+        GEMINI_KEYS.first().copied()
+    }
+
+    fn further_key_variables(&self) -> &[&str] {
+        GEMINI_KEYS.get(1..).unwrap_or_default()
+    }
+
+    fn key_page(&self) -> Option<&str> {
+        Some("https://aistudio.google.com/apikey")
+    }
+
+    fn options(&self) -> &[&str] {
+        &["quirks", "tools"]
+    }
+
+    fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError> {
+        let base_url = settings.base_url.as_deref();
+        let mut config = GeminiConfig::new(base_url.unwrap_or(GeminiConfig::BASE_URL))?;
+        config.key = settings.key;
+        config.missing_key = settings.missing_key;
+        if let Some(table) = settings.options.get("quirks") {
+            config.profile = quirks::over(config.profile, table)?;
+        }
+        if let Some(tools) = settings.options.get("tools") {
+            config.tools = tools.as_bool().ok_or("tools is true or false")?;
+        }
+        Ok(Arc::new(Gemini::new(config, settings.transport)?))
+    }
+}
