@@ -43,7 +43,8 @@ impl RequestWriter<'_> {
         at: BlockPath,
         result: &ToolResult,
     ) -> (Map<String, Value>, Vec<wire::Part>) {
-        if let (true, Some(json)) = (result.content.is_empty(), &result.structured)
+        if let Some(json) = &result.structured
+            && is_repeated(&result.content, json)
             && let Some(response) = structured(json, result.is_error)
         {
             return (response, Vec::new());
@@ -101,6 +102,17 @@ impl RequestWriter<'_> {
         };
         let key = if result.is_error { ERROR } else { OUTPUT };
         (Map::from_iter([(key.to_owned(), value)]), media)
+    }
+}
+
+/// Whether the content of a result says nothing but its structured value.
+fn is_repeated(content: &[OutcomePart], json: &Value) -> bool {
+    match content {
+        [] => true,
+        [OutcomePart::Text(text)] => {
+            serde_json::from_str::<Value>(text).is_ok_and(|value| value == *json)
+        }
+        _ => false,
     }
 }
 

@@ -165,7 +165,13 @@ fn dressed(message: &Message, choices: &mut Choices) -> Message {
                 3 => block.content = with_picture_first(&outcome),
                 4 => block.content = structured(&outcome, json!({ "celsius": -3 })),
                 5 => block.content = structured(&outcome, json!([1, 2])),
-                _ => {}
+                // What is read from the wire repeats a structured value as text.
+                _ => match &outcome.result.structured {
+                    Some(json) if outcome.result.content.is_empty() => {
+                        block.content = structured(&outcome, (**json).clone());
+                    }
+                    Some(_) | None => {}
+                },
             },
         }
     }
@@ -232,7 +238,7 @@ fn with_picture_first(outcome: &ToolOutcome) -> Content {
 
 fn structured(outcome: &ToolOutcome, json: Value) -> Content {
     let mut outcome = outcome.clone();
-    outcome.result.content.clear();
+    outcome.result.content = vec![OutcomePart::Text(json.to_string().into())];
     outcome.result.structured = Some(Arc::new(json));
     Content::ToolOutcome(Arc::new(outcome))
 }

@@ -184,7 +184,7 @@ fn a_history_in_snake_case_and_without_ids_is_read() {
         .collect();
     let structured = ToolResult {
         structured: Some(Arc::new(json!({ "result": "12:00" }))),
-        ..ToolResult::default()
+        ..ToolResult::text(r#"{"result":"12:00"}"#)
     };
     let mut texts = ToolResult::text("12:00");
     texts.content.extend(ToolResult::text("noon").content);

@@ -264,6 +264,9 @@ fn value(response: Option<Value>, path: &str) -> Result<ToolResult, Invalid> {
             result.content.extend(texts);
         }
         value @ (Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+            // A model reads text, and a conversation is known again by its texts.
+            let text = value.to_string().into();
+            result.content.push(OutcomePart::Text(text));
             result.structured = Some(Arc::new(value));
         }
     }

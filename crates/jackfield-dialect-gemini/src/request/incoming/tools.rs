@@ -56,7 +56,9 @@ fn definition(
     let more = declaration.extra.into_iter();
     Ok(ToolDefinition {
         description: declaration.description.unwrap_or_default().into(),
-        extensions: more.map(|(key, json)| extension("", &key, json)).collect(),
+        extensions: more
+            .map(|(key, json)| extension("", &camel_case(&key), json))
+            .collect(),
         input: InputFormat::Json(Arc::new(schema)),
         name: tool_name(&declaration.name, format!("{path}.name"))?,
         output: None,
