@@ -76,6 +76,10 @@ def sound(wanted: type[pydantic.BaseModel], body: Any) -> Any:
             raise Broken(str(error)) from error
 
 
+DESCRIBING = {"media_resolution", "part_metadata", "thought", "thought_signature", "video_metadata"}
+"""The fields of a part beside what it holds."""
+
+
 def parts_are_sound(contents: list[types.Content]) -> None:
     """Each part holds one thing, and has one maker."""
     for content in contents:
@@ -84,7 +88,7 @@ def parts_are_sound(contents: list[types.Content]) -> None:
         if not content.parts:
             raise Broken("a content without parts")
         for part in content.parts:
-            held = part.model_dump(exclude_none=True, exclude={"thought", "thought_signature"})
+            held = part.model_dump(exclude_none=True, exclude=DESCRIBING)
             if len(held) != 1:
                 raise Broken(f"a part with {sorted(held)}")
 

@@ -8,7 +8,7 @@ import {
 
 const { ApiError, FinishReason, GoogleGenAI, Type } = load("@google/genai");
 
-const at = (baseUrl, apiKey = TOKEN) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl, timeout: 30_000 } });
+const at = (baseUrl, apiKey = TOKEN) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl, timeout: 10_000 } });
 const client = at(URL_OF_GATEWAY);
 const TOOL = { functionDeclarations: [{ name: "add", description: "Adds two numbers.", parametersJsonSchema: ADD }] };
 const OURS = { headers: { "X-Jackfield-Tools": "none" } };
