@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
+use jackfield_ports::toolbox_source::FixedToolboxes;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
@@ -205,9 +206,11 @@ impl Registry {
             pin_notice: Arc::default(),
         };
         let servers = ServerSet::new(config.servers.values(), common);
-        builder = web_tools::join(config, environment, builder, self.redact_details)?;
-        builder = internet::join(config, environment, builder)?;
+        let mut web = Vec::new();
+        web_tools::join(config, environment, &mut web, self.redact_details)?;
+        internet::join(config, environment, &mut web)?;
         builder = builder.toolbox_source(Arc::new(servers.clone()));
+        builder = builder.toolbox_source(Arc::new(FixedToolboxes::new(web)));
         for source in &self.sources {
             builder = builder.toolbox_source(Arc::clone(source));
         }

@@ -188,7 +188,7 @@ impl Engine {
             let (asked, toolbox) = (ask(one.clone()), one.toolbox.id().clone());
             let prefix = one.status.prefix.clone();
             asking.spawn(async move {
-                let answered = timeout(LIMIT, asked).await;
+                let answered = timeout(LIST_LIMIT, asked).await;
                 (place, toolbox, prefix, answered)
             });
         }
@@ -206,7 +206,7 @@ impl Engine {
                     continue;
                 }
                 Ok(Err(error)) => error.message,
-                Err(_) => timeout_message(&toolbox),
+                Err(_) => timeout_message(&toolbox, LIST_LIMIT),
             };
             problems.push(ToolboxProblem { message, toolbox });
         }
@@ -267,20 +267,21 @@ async fn limited<T>(
     asked: impl Future<Output = Result<T, ContextError>>,
 ) -> Result<T, ContextError> {
     timeout(LIMIT, asked).await.unwrap_or_else(|_| {
-        let message = timeout_message(toolbox.toolbox.id());
+        let message = timeout_message(toolbox.toolbox.id(), LIMIT);
         Err(ContextError::new(ContextErrorKind::Timeout, message))
     })
 }
 
-fn timeout_message(toolbox: &ToolboxId) -> String {
-    format!(
-        "the server `{toolbox}` did not answer within {} s",
-        LIMIT.as_secs()
-    )
+fn timeout_message(toolbox: &ToolboxId, limit: Duration) -> String {
+    let limit = limit.as_secs();
+    format!("the server `{toolbox}` did not answer within {limit} s")
 }
 
 /// The time limit of a request, with the start of its server.
 const LIMIT: Duration = Duration::from_secs(60);
+/// The time limit of a list of all toolboxes, so that one that starts slowly does not hold up the others; it goes on
+/// to start.
+const LIST_LIMIT: Duration = Duration::from_secs(10);
 /// The maximum length of an answer in bytes: ten million, as for files, which base64 makes a third longer.
 const MAX_BYTES: usize = 14_000_000;
 /// The maximum number of ids in an error.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::ids::ToolboxId;
-use jackfield_engine::{EngineBuilder, ToolboxStatus};
+use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_provider_kit::guarded::Allowed;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_tools_web::{InternetTools, SearchEngine};
@@ -19,11 +19,11 @@ use crate::web::{EngineKind, INTERNET, WebSearch};
 pub(super) fn join(
     config: &Config,
     environment: &Environment,
-    builder: EngineBuilder,
-) -> Result<EngineBuilder, ConfigProblem> {
+    toolboxes: &mut Vec<RegisteredToolbox>,
+) -> Result<(), ConfigProblem> {
     let web = &config.web;
     if web.search.is_none() && !web.read_pages {
-        return Ok(builder);
+        return Ok(());
     }
     let id = ToolboxId::parse(INTERNET)
         .map_err(|error| ConfigProblem::new(Origin::Default.into(), error.to_string()))?;
@@ -56,7 +56,11 @@ pub(super) fn join(
         prefix: Some("".into()),
         trusted: true,
     };
-    Ok(builder.toolbox_as(Arc::new(tools), standing))
+    toolboxes.push(RegisteredToolbox {
+        status: standing,
+        toolbox: Arc::new(tools),
+    });
+    Ok(())
 }
 
 /// The search engine with its key; `None` without a key.

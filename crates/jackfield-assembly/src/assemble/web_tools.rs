@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::ids::ToolboxId;
-use jackfield_engine::{EngineBuilder, ToolboxStatus};
+use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_provider_kit::guarded::{Allowed, GuardedClient};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_tools_web::{Header, WebTool, WebTools};
@@ -15,14 +15,14 @@ use crate::place::{ConfigProblem, Origin};
 use crate::surroundings::Environment;
 use crate::web::{FOUND, OWN, WebApi};
 
-/// Adds the toolboxes of the configured web APIs to an engine. In discreet mode, only the log has the reason why
+/// Adds the toolboxes of the configured web APIs. In discreet mode, only the log has the reason why
 /// an API cannot be used.
 pub(super) fn join(
     config: &Config,
     environment: &Environment,
-    mut builder: EngineBuilder,
+    toolboxes: &mut Vec<RegisteredToolbox>,
     redact_details: bool,
-) -> Result<EngineBuilder, ConfigProblem> {
+) -> Result<(), ConfigProblem> {
     let web = &config.web;
     let own = ToolboxStatus {
         prefix: web.prefix.clone(),
@@ -63,9 +63,12 @@ pub(super) fn join(
         let advised = standing.trusted;
         let client = client(config, allowed, advised)?;
         let toolbox = WebTools::new(id, client, tools).with_unusable(unusable);
-        builder = builder.toolbox_as(Arc::new(toolbox), standing);
+        toolboxes.push(RegisteredToolbox {
+            status: standing,
+            toolbox: Arc::new(toolbox),
+        });
     }
-    Ok(builder)
+    Ok(())
 }
 
 /// A client that reaches these destinations besides public ones.
