@@ -154,3 +154,41 @@ async fn a_key_in_the_address_is_in_no_log() {
     assert!(ran.err.contains("/v1beta/nothing"), "{}", ran.err);
     kept(&server);
 }
+
+/// The model's name is changed in the address and back in the reply, and a key that the vendor rejects is the gateway's.
+#[tokio::test]
+async fn a_request_is_passed_through_and_a_rejected_key_stays_the_gateways_affair() {
+    let refusal = json!({ "error": {
+        "code": 400,
+        "message": "API key not valid. Please pass a valid API key.",
+        "status": "INVALID_ARGUMENT",
+        "details": [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com" }],
+    } });
+    let turns = [ScriptTurn::text("Hi."), ScriptTurn::status(400, &refusal)];
+    let server = ScriptedGemini::start(turns).await;
+    let base_url = server.base_url();
+    let kept_files = Kept::new();
+    let serve = kept_files
+        .gateway()
+        .configured(format!("providers.gemini.base_url = \"{base_url}\"\n"))
+        .env("GEMINI_API_KEY", KEY);
+    let gateway = Gateway::listening(serve.start()).await;
+    let path = "/v1beta/models/gemini/gemini-3.8-flash:generateContent";
+    let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "Hello" }] }] });
+    let ask = || {
+        gateway
+            .post(path, &body)
+            .header("x-jackfield-tools", "none")
+    };
+    let asked = ask().answered().await;
+    assert_eq!(asked.header("x-jackfield-path"), "passthrough");
+    let answer = asked.is(200);
+    assert_eq!(answer["modelVersion"], "gemini/gemini-3.8-flash");
+    let sent = &server.server().requests()[0];
+    assert_eq!(sent.path, "/v1beta/models/gemini-3.8-flash:generateContent");
+    assert_eq!(*sent.body, *body.to_string().as_bytes());
+    let refused = ask().answered().await.is(502);
+    let reason = &refused["error"]["details"][0]["reason"];
+    assert_eq!(reason, "provider_refuses_key");
+    kept(&server);
+}

@@ -25,3 +25,16 @@ async fn python_chat_in_front_of_chat_completions() {
 async fn node_chat_in_front_of_chat_completions() {
     check_passed_through("chat.mjs", Wire::Chat, CASES).await;
 }
+
+#[tokio::test]
+async fn python_gemini_in_front_of_gemini() {
+    // Its images have a `mime_type`, which the vendor takes; the scripted server judges what Jackfield would write.
+    let cases = CASES.iter().copied().filter(|case| *case != "image");
+    let cases: Vec<&str> = cases.collect();
+    check_passed_through("gemini.py", Wire::Gemini, &cases).await;
+}
+
+#[tokio::test]
+async fn node_gemini_in_front_of_gemini() {
+    check_passed_through("gemini.mjs", Wire::Gemini, CASES).await;
+}

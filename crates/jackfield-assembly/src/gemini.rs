@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use jackfield_ports::chat_model::{BoxError, ChatModel};
+use jackfield_ports::upstream::Upstream;
 use jackfield_provider_gemini::client::Gemini;
 use jackfield_provider_gemini::config::GeminiConfig;
+use jackfield_provider_gemini::upstream::upstream;
 
 use crate::factory::{ProviderFactory, ProviderSettings};
 use crate::preferred::GEMINI_KEYS;
@@ -31,16 +33,33 @@ impl ProviderFactory for GeminiFactory {
     }
 
     fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError> {
-        let base_url = settings.base_url.as_deref();
-        let mut config = GeminiConfig::new(base_url.unwrap_or(GeminiConfig::BASE_URL))?;
-        config.key = settings.key;
-        config.missing_key = settings.missing_key;
-        if let Some(table) = settings.options.get("quirks") {
-            config.profile = quirks::over(config.profile, table)?;
-        }
-        if let Some(tools) = settings.options.get("tools") {
-            config.tools = tools.as_bool().ok_or("tools is true or false")?;
-        }
+        let config = configure(&settings)?;
         Ok(Arc::new(Gemini::new(config, settings.transport)?))
     }
+
+    fn is_own_api(&self, _settings: &ProviderSettings) -> bool {
+        true
+    }
+
+    fn upstream(&self, settings: &ProviderSettings) -> Result<Option<Arc<dyn Upstream>>, BoxError> {
+        let config = configure(settings)?;
+        let upstream = upstream(&config, settings.transport.clone())?;
+        Ok(Some(Arc::new(upstream)))
+    }
+}
+
+/// The configuration with these settings.
+fn configure(settings: &ProviderSettings) -> Result<GeminiConfig, BoxError> {
+    let base_url = settings.base_url.as_deref();
+    let mut config = GeminiConfig::new(base_url.unwrap_or(GeminiConfig::BASE_URL))?;
+    config.endpoints.clone_from(&settings.endpoints.by_name);
+    config.key.clone_from(&settings.key);
+    config.missing_key.clone_from(&settings.missing_key);
+    if let Some(table) = settings.options.get("quirks") {
+        config.profile = quirks::over(config.profile, table)?;
+    }
+    if let Some(tools) = settings.options.get("tools") {
+        config.tools = tools.as_bool().ok_or("tools is true or false")?;
+    }
+    Ok(config)
 }

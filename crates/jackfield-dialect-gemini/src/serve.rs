@@ -17,7 +17,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::Reply;
 use serde_json::{Map, Value, json};
 
-use self::address::{Address, Method};
+pub use self::address::{Address, Method};
 use crate::request::{self, ACTING, HOSTED, Incoming};
 use crate::{DIALECT, reply, wire};
 

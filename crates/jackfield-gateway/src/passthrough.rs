@@ -143,7 +143,7 @@ impl Gateway {
         if decision::decide(by_headers) != RequestPath::Passthrough {
             return Ok(None);
         }
-        let Some(body) = RequestBody::read(&request.body) else {
+        let Some(body) = RequestBody::of(request) else {
             return Ok(None);
         };
         let Ok(requested) = self.requested_model(&body.model) else {
@@ -160,10 +160,13 @@ impl Gateway {
             body.has_tools(),
         )?;
         let upstream = config.passthrough.upstreams.get(&model.provider);
-        let upstream = upstream
-            .filter(|upstream| upstream.is_enabled && upstream.upstream.serves(&request.path));
+        let serves = |upstream: &PassthroughUpstream, model: &ModelRef| {
+            let path = body.path_for(&request.path, &model.model);
+            upstream.is_enabled && upstream.upstream.serves(&path)
+        };
+        let upstream = upstream.filter(|upstream| serves(upstream, &model));
         let is_response = language == Language::Responses;
-        let is_mixed = |route: &Arc<Route>| !self.is_route_passed_through(route, &request.path);
+        let is_mixed = |route: &Arc<Route>| !self.is_route_passed_through(route, &serves);
         let input = PathInput {
             has_configured_options: self
                 .options_of(&model.provider)
@@ -224,7 +227,7 @@ impl Gateway {
             body: body.body,
             headers: headers_for_upstream(&request.headers),
             method: request.method.clone(),
-            path: request.path.clone(),
+            path: body.path.unwrap_or_else(|| request.path.clone()),
             query: request.query.clone(),
         };
         // A whole reply is silent until the model has written all of it.
@@ -271,6 +274,18 @@ impl Passthrough {
         }
         if let Some(failure) = key_failure(status) {
             return Err(from_turn_end(&TurnEnd::Failed(failure)));
+        }
+        if self.rules.language == Language::Gemini && status == StatusCode::BAD_REQUEST {
+            // The vendor's status for a wrong key.
+            let refused = timeout(idle, routed::refused(Language::Gemini, reply)).await;
+            let (failure, reply) = refused.map_err(|_| {
+                let failure = silence(idle, Phase::BeforeFirstDelta);
+                from_turn_end(&TurnEnd::Failed(failure))
+            })?;
+            if failure.kind == ModelFailureKind::Unauthenticated {
+                return Err(from_turn_end(&TurnEnd::Failed(failure)));
+            }
+            return Ok(reply);
         }
         let filter = ReplyFilter::new(body_form(&reply.headers), self.rules);
         Ok(PassthroughReply::new(reply, self.draft, filter, idle))

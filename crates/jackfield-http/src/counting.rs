@@ -40,14 +40,18 @@ pub(crate) async fn answer(
     Ok(response)
 }
 
-/// Answers with an estimate, in Gemini's form.
+/// The same in Gemini's form.
 pub(crate) async fn answer_in_gemini(
     gateway: &Gateway,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    authenticate(gateway, request.headers())?;
+    let client = authenticate(gateway, request.headers())?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
+    if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body)? {
+        let access = head.extensions.get::<Access>().cloned();
+        return passthrough::respond(passthrough, gateway.acquire_slot()?, access).await;
+    }
     let owner = |model: &str| gateway.owner_of(GEMINI.name(), model);
     let header = |name: &str| (name == ADDRESS).then(|| flow::address(&head.uri));
     let incoming = GEMINI.request(&header, &body, &owner)?;

@@ -1,5 +1,7 @@
 //! The configuration of Gemini.
 
+use std::sync::Arc;
+
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
@@ -15,6 +17,9 @@ pub use jackfield_dialect_gemini::options::{Profile, ThinkingControl};
 pub struct GeminiConfig {
     /// The base URL of the API, without its version.
     pub base_url: BaseUrl,
+    /// Further endpoints that requests of clients are sent to unchanged, such as `/v1beta/files`; with `/*` at its end,
+    /// all paths below.
+    pub endpoints: Vec<Arc<str>>,
     /// The key.
     pub key: Option<Secret>,
     /// The reason why a required key is missing, in a sentence; requests fail with it.
@@ -51,6 +56,7 @@ impl GeminiConfig {
         let base_url = base_url.strip_suffix("/v1beta").unwrap_or(base_url);
         Ok(Self {
             base_url: BaseUrl::parse(base_url)?,
+            endpoints: Vec::new(),
             key: None,
             missing_key: None,
             profile: ByModel::new(Profile::of),

@@ -8,3 +8,4 @@
 
 pub mod client;
 pub mod config;
+pub mod upstream;

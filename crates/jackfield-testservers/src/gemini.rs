@@ -134,7 +134,9 @@ impl Vendor for GeminiScript {
 
 /// The model and whether the reply is a stream, by the path of a request.
 fn address(path: &str) -> Option<(&str, bool)> {
-    let rest = path.strip_prefix("/v1beta/models/")?;
+    let rest = path
+        .strip_prefix("/v1beta/models/")
+        .or_else(|| path.strip_prefix("/v1/models/"))?;
     let (model, method) = rest.rsplit_once(':')?;
     match method {
         "generateContent" => Some((model, false)),

@@ -189,6 +189,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-gateway",
         &[
             "jackfield-dialect-claude",
+            "jackfield-dialect-gemini",
             "jackfield-dialect-kit",
             "jackfield-dialect-openai",
             "jackfield-domain",

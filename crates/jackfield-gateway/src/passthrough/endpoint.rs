@@ -111,6 +111,7 @@ impl Gateway {
                 body: request.body.clone(),
                 end_user: None,
                 is_stream: false,
+                path: None,
                 change: None,
                 removes_usage: false,
             },
@@ -153,7 +154,7 @@ impl<'a> NamedModel<'a> {
             let form = NamedForm::Field(range);
             return Some(Self { form, name });
         }
-        let body = RequestBody::read(&request.body)?;
+        let body = RequestBody::of(request)?;
         let name = body.model.clone();
         let form = NamedForm::Json(body);
         Some(Self { form, name })
@@ -182,6 +183,7 @@ impl<'a> NamedModel<'a> {
             end_user: None,
             // What a form says about streams is not read. The longer time of silence applies.
             is_stream: false,
+            path: None,
             change: (!is_same).then(|| ModelNames::new(&self.name, model)),
             removes_usage: false,
         }

@@ -1,6 +1,7 @@
 //! The wire languages of requests that are passed through: where their model and usage stand, and how usage is read.
 
 use jackfield_dialect_claude::wire as claude;
+use jackfield_dialect_gemini::wire as gemini;
 use jackfield_dialect_openai::responses::wire as responses;
 use jackfield_domain::usage::Usage;
 use serde_json::Value;
@@ -12,6 +13,8 @@ pub(super) enum Language {
     Chat,
     /// Claude Messages.
     Claude,
+    /// Gemini.
+    Gemini,
     /// Responses.
     Responses,
 }
@@ -23,8 +26,26 @@ impl Language {
             Self::Claude
         } else if path.starts_with("/v1/responses") {
             Self::Responses
+        } else if path.starts_with("/v1beta/models/") || path.starts_with("/v1/models/") {
+            Self::Gemini
         } else {
             Self::Chat
+        }
+    }
+
+    /// The member of a reply that names the model.
+    pub(super) const fn model_member(self) -> &'static str {
+        match self {
+            Self::Chat | Self::Claude | Self::Responses => "model",
+            Self::Gemini => "modelVersion",
+        }
+    }
+
+    /// The member of a reply that has the usage.
+    pub(super) const fn usage_member(self) -> &'static str {
+        match self {
+            Self::Chat | Self::Claude | Self::Responses => "usage",
+            Self::Gemini => "usageMetadata",
         }
     }
 
@@ -40,6 +61,10 @@ impl Language {
             Self::Claude => {
                 let usage: claude::Usage = serde_json::from_str(json).ok()?;
                 Some(jackfield_dialect_claude::reply::usage_from_wire(&usage))
+            }
+            Self::Gemini => {
+                let usage: gemini::UsageMetadata = serde_json::from_str(json).ok()?;
+                Some(jackfield_dialect_gemini::reply::usage_from_wire(&usage))
             }
             Self::Responses => {
                 let usage: responses::Usage = serde_json::from_str(json).ok()?;

@@ -90,7 +90,9 @@ impl Drop for SpendingDraft {
             .status
             .is_some_and(|status| (200..300).contains(&status));
         // A refused request costs nothing, and other endpoints report what they cost.
-        let is_generated = GENERATING.contains(&&*self.record.endpoint);
+        let endpoint = &*self.record.endpoint;
+        let is_generated = GENERATING.contains(&endpoint)
+            || GEMINIS.iter().any(|method| endpoint.ends_with(method));
         let estimate = (is_success && is_generated).then(|| {
             let (input, output) = (self.request_bytes, self.reply_bytes);
             Usage::estimate(estimate::tokens(input), estimate::tokens(output))
@@ -112,6 +114,8 @@ const MAX_ENDPOINT: usize = 200;
 
 /// The endpoints whose usage is estimated if the provider reports none.
 const GENERATING: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
+/// The ends of those of Gemini, which have the model in their path.
+const GEMINIS: [&str; 2] = [":generateContent", ":streamGenerateContent"];
 
 #[cfg(test)]
 mod tests {

@@ -153,7 +153,7 @@ impl ReplyFilter {
     fn event(&mut self, text: &str) -> EventChange {
         let named = self.rules.rename.as_ref();
         let has_model = named.is_some_and(|names| text.contains(&names.upstream));
-        if !has_model && !text.contains("\"usage\"") {
+        if !has_model && !text.contains(self.rules.language.usage_member()) {
             return EventChange::None;
         }
         let Some((start, data)) = data_line(text) else {
@@ -215,13 +215,14 @@ impl ReplyFilter {
         offset: usize,
         edits: &mut Vec<(std::ops::Range<usize>, String)>,
     ) {
-        if let Some(usage) = json::only(members, "usage")
+        let language = self.rules.language;
+        if let Some(usage) = json::only(members, language.usage_member())
             && let Some(usage) = self.rules.language.usage(usage.value)
         {
             self.usage = Some(self.usage.map_or(usage, |known| larger(known, usage)));
         }
         if let Some(names) = &self.rules.rename
-            && let Some(model) = json::only(members, "model")
+            && let Some(model) = json::only(members, language.model_member())
             && model.value == names.upstream
         {
             let range = offset + model.range.start..offset + model.range.end;
@@ -418,6 +419,16 @@ mod tests {
             &expected,
             Some((5, 1)),
         );
+    }
+
+    #[test]
+    fn gemini_has_names_of_its_own_for_model_and_usage() {
+        let gemini = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"modelVersion b\"}]}}],\"modelVersion\":\"b\"}\r\n\r\ndata: {\"modelVersion\":\"b\",\"usageMetadata\":{\"promptTokenCount\":5,\"candidatesTokenCount\":2,\"thoughtsTokenCount\":3}}\r\n\r\n";
+        let expected = gemini.replace("\"b\"", "\"a/b\"");
+        for (renames, expected) in [(true, &*expected), (false, gemini)] {
+            let rules = rules(Language::Gemini, renames, false);
+            check(BodyForm::Events, &rules, gemini, expected, Some((5, 5)));
+        }
     }
 
     #[test]

@@ -5,23 +5,48 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use jackfield_dialect_gemini::serve::{Address, Method};
 
-use super::CHAT;
 use super::json::{self, Member};
 use super::language::Language;
 use super::reply::ModelNames;
+use super::{CHAT, ReceivedRequest};
 
 /// The members of a request's body that matter here.
 #[derive(Debug)]
 pub(super) struct RequestBody<'a> {
+    /// The address, in a language that has the model there.
+    address: Option<Address>,
     text: &'a str,
     members: Vec<Member<'a>>,
     /// The model, as the client names it.
     pub(super) model: Cow<'a, str>,
-    model_range: Range<usize>,
+    /// Where the body names it.
+    model_range: Option<Range<usize>>,
 }
 
 impl<'a> RequestBody<'a> {
+    /// Reads a request; `None` unless its body is a JSON object, and it names one model.
+    pub(super) fn of(request: &'a ReceivedRequest) -> Option<Self> {
+        if Language::of_path(&request.path) != Language::Gemini {
+            return Self::read(&request.body);
+        }
+        let query = request.query.as_deref().unwrap_or_default();
+        let address = Address::parse(&format!("{}?{query}", request.path))?;
+        // The usage in a list of fragments is not read.
+        if address.method == Method::List {
+            return None;
+        }
+        let text = std::str::from_utf8(&request.body).ok()?;
+        Some(Self {
+            members: json::members(text)?,
+            model: Cow::Owned(address.model.clone()),
+            model_range: None,
+            address: Some(address),
+            text,
+        })
+    }
+
     /// Reads a body; `None` unless it is a JSON object that names one model.
     pub(super) fn read(body: &'a [u8]) -> Option<Self> {
         let text = std::str::from_utf8(body).ok()?;
@@ -30,11 +55,28 @@ impl<'a> RequestBody<'a> {
         let range = model.range.clone();
         let model = json::string(model.value)?;
         Some(Self {
+            address: None,
             text,
             members,
             model,
-            model_range: range,
+            model_range: Some(range),
         })
+    }
+
+    /// The path of the request for this model, by the provider's name for it.
+    pub(super) fn path_for<'p>(&self, path: &'p str, model: &str) -> Cow<'p, str> {
+        match &self.address {
+            None => Cow::Borrowed(path),
+            Some(address) => Cow::Owned(address.path_of(model)),
+        }
+    }
+
+    /// Whether it asks for a stream.
+    fn is_stream(&self) -> bool {
+        match &self.address {
+            None => self.is_true("stream"),
+            Some(address) => address.method == Method::Events,
+        }
     }
 
     /// Whether a member says `true`.
@@ -61,7 +103,7 @@ impl<'a> RequestBody<'a> {
 
     /// Whether it has images, by the names that they have in the vendors' languages.
     pub(super) fn has_images(&self) -> bool {
-        let names = ["\"image_url\"", "\"input_image\"", "\"image\""];
+        let names = ["\"image/", "\"image\"", "\"image_url\"", "\"input_image\""];
         names.iter().any(|name| self.text.contains(name))
     }
 
@@ -81,6 +123,7 @@ impl<'a> RequestBody<'a> {
             Language::Chat | Language::Responses => {
                 text(&self.members, "safety_identifier").or_else(|| text(&self.members, "user"))
             }
+            Language::Gemini => None,
             Language::Claude => {
                 let metadata = json::only(&self.members, "metadata")?;
                 text(&json::members(metadata.value)?, "user_id")
@@ -101,7 +144,8 @@ impl<'a> RequestBody<'a> {
         UpstreamBody {
             body: self.edited(body, model, adds_usage),
             end_user: None,
-            is_stream: self.is_true("stream"),
+            is_stream: self.is_stream(),
+            path: self.address.as_ref().map(|address| address.path_of(model)),
             change: (*self.model != *model).then(|| ModelNames::new(&self.model, model)),
             removes_usage: adds_usage,
         }
@@ -119,15 +163,16 @@ impl<'a> RequestBody<'a> {
                 Some(options) => edits.push(usage_edit(options)),
                 None => {
                     if model_edit.is_empty() {
-                        let own = self.text.get(self.model_range.clone());
+                        let range = self.model_range.clone();
+                        let own = range.and_then(|range| self.text.get(range));
                         model_edit.push_str(own.unwrap_or_default());
                     }
                     model_edit.push_str(r#","stream_options":{"include_usage":true}"#);
                 }
             }
         }
-        if !model_edit.is_empty() {
-            edits.push((self.model_range.clone(), model_edit));
+        if let (false, Some(range)) = (model_edit.is_empty(), &self.model_range) {
+            edits.push((range.clone(), model_edit));
         }
         if edits.is_empty() {
             return body.clone();
@@ -146,6 +191,8 @@ pub(super) struct UpstreamBody {
     pub(super) end_user: Option<Arc<str>>,
     /// Whether it asks for a stream.
     pub(super) is_stream: bool,
+    /// The path, if it names the model.
+    pub(super) path: Option<String>,
     /// Whether it asks for usage that the client did not ask for.
     pub(super) removes_usage: bool,
 }
@@ -197,6 +244,37 @@ mod tests {
             let body = |options: &str| format!(r#"{{"stream_options":{options},"model":"m"}}"#);
             assert_eq!(sent(&body(options), "m", true), body(changed));
         }
+    }
+
+    #[test]
+    fn the_model_of_an_address_changes_there_and_the_body_stays() {
+        let request = |path: &str, query: Option<&str>| ReceivedRequest {
+            body: Bytes::from_static(b"{ \"contents\":[ ], \"model\":\"x\" }"),
+            headers: http::HeaderMap::new(),
+            method: http::Method::POST,
+            path: path.to_owned(),
+            query: query.map(str::to_owned),
+        };
+        let sent = |path: &str, query: Option<&str>| {
+            let request = request(path, query);
+            let body = RequestBody::of(&request)?;
+            let sent = body.for_upstream(&request.body, "b", false);
+            assert_eq!(sent.body, request.body);
+            let names = sent.change.map(|names| names.client);
+            Some((sent.path?, names, sent.is_stream))
+        };
+        let whole = sent("/v1beta/models/a/b:generateContent", None);
+        let path = "/v1beta/models/b:generateContent".to_owned();
+        assert_eq!(whole, Some((path, Some("\"a/b\"".to_owned()), false)));
+        let stream = sent("/v1/models/a%2Fb:streamGenerateContent", Some("alt=sse"));
+        let path = "/v1/models/b:streamGenerateContent".to_owned();
+        assert_eq!(stream, Some((path, Some("\"a/b\"".to_owned()), true)));
+        let count = sent("/v1beta/models/b:countTokens", None);
+        let path = "/v1beta/models/b:countTokens".to_owned();
+        assert_eq!(count, Some((path, None, false)));
+        // A list in JSON, and a method that is not known.
+        assert_eq!(sent("/v1beta/models/b:streamGenerateContent", None), None);
+        assert_eq!(sent("/v1beta/models/b:predict", None), None);
     }
 
     #[test]

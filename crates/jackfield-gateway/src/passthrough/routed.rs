@@ -13,6 +13,7 @@ use jackfield_dialect_kit::serve::ServeError;
 use jackfield_dialect_openai::error as openai;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::{Fault, Needs, OnExhausted, Route};
 use jackfield_engine::{RouteCall, RouteRequest};
 use jackfield_ports::upstream::RawReply;
@@ -26,6 +27,7 @@ use super::{
     end_user, silence,
 };
 use crate::api_keys::Principal;
+use crate::config::PassthroughUpstream;
 use crate::failures::{from_engine_error, from_turn_end};
 use crate::gateway::Gateway;
 
@@ -46,12 +48,16 @@ struct Failed {
 }
 
 impl Gateway {
-    /// Whether all targets of a route serve this path in the language of the client, without a setting of their own.
-    pub(super) fn is_route_passed_through(&self, route: &Route, path: &str) -> bool {
+    /// Whether the upstreams of all targets of a route serve a request, which `serves` says of an upstream and a model.
+    pub(super) fn is_route_passed_through(
+        &self,
+        route: &Route,
+        serves: &dyn Fn(&PassthroughUpstream, &ModelRef) -> bool,
+    ) -> bool {
         let upstreams = &self.config().passthrough.upstreams;
         route.targets.iter().all(|target| {
             let upstream = upstreams.get(&target.model.provider);
-            upstream.is_some_and(|upstream| upstream.is_enabled && upstream.upstream.serves(path))
+            upstream.is_some_and(|upstream| serves(upstream, &target.model))
         })
     }
 
@@ -138,7 +144,11 @@ impl RoutedRequest {
                 draft.status(reply.status, &reply.headers);
             }
             if reply.status.is_client_error() || reply.status.is_server_error() {
-                return Err(self.refused(reply).await);
+                let (failure, reply) = refused(self.language, reply).await;
+                return Err(Failed {
+                    failure,
+                    reply: Some(Box::new(reply)),
+                });
             }
             let filter = ReplyFilter::new(body_form(&reply.headers), rules);
             let mut reply = PassthroughReply::new(reply, draft, filter, idle);
@@ -153,7 +163,7 @@ impl RoutedRequest {
         let model = call.target.model.clone();
         let upstreams = &self.gateway.config().passthrough.upstreams;
         let upstream = upstreams.get(&model.provider)?;
-        let body = RequestBody::read(&self.request.body)?;
+        let body = RequestBody::of(&self.request)?;
         let adds_usage = body.needs_usage(&self.request.path, self.language);
         let mut raw = body.for_upstream(&self.request.body, &model.model, adds_usage);
         raw.end_user = end_user(&body, self.language);
@@ -169,38 +179,6 @@ impl RoutedRequest {
             draft.route(&self.route.route().name);
         }
         Some(prepared)
-    }
-
-    /// A reply with an error status: read to its end, as its body says whose fault it is.
-    async fn refused(&self, mut reply: RawReply) -> Failed {
-        let mut body = BytesMut::new();
-        while body.len() < MAX_ERROR
-            && let Ok(Some(piece)) = reply.body.next().await
-        {
-            body.extend_from_slice(&piece);
-        }
-        let (status, headers) = (reply.status, reply.headers);
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let (number, phase) = (status.as_u16(), Phase::BeforeFirstDelta);
-        let failure = match self.language {
-            Language::Claude => {
-                jackfield_dialect_claude::error::classify(number, header, &body, phase)
-            }
-            Language::Chat | Language::Responses => openai::classify(number, header, &body, phase),
-        };
-        let mut headers = headers;
-        headers.insert(PATH, HeaderValue::from_static("passthrough"));
-        // The body may have been cut.
-        headers.remove(CONTENT_LENGTH);
-        let reply = PassthroughReply {
-            body: PassthroughBody::whole(body.freeze()),
-            headers,
-            status,
-        };
-        Failed {
-            failure,
-            reply: Some(Box::new(reply)),
-        }
     }
 
     /// What the client gets when no target is left.
@@ -226,6 +204,37 @@ impl RoutedRequest {
             Some(_) | None => Err(error),
         }
     }
+}
+
+/// A reply with an error status: read to its end, as its body says whose fault it is.
+pub(super) async fn refused(
+    language: Language,
+    mut reply: RawReply,
+) -> (ModelFailure, PassthroughReply) {
+    let mut body = BytesMut::new();
+    while body.len() < MAX_ERROR
+        && let Ok(Some(piece)) = reply.body.next().await
+    {
+        body.extend_from_slice(&piece);
+    }
+    let (status, headers) = (reply.status, reply.headers);
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let (number, phase) = (status.as_u16(), Phase::BeforeFirstDelta);
+    let failure = match language {
+        Language::Claude => jackfield_dialect_claude::error::classify(number, header, &body, phase),
+        Language::Gemini => jackfield_dialect_gemini::error::classify(number, header, &body, phase),
+        Language::Chat | Language::Responses => openai::classify(number, header, &body, phase),
+    };
+    let mut headers = headers;
+    headers.insert(PATH, HeaderValue::from_static("passthrough"));
+    // The body may have been cut.
+    headers.remove(CONTENT_LENGTH);
+    let reply = PassthroughReply {
+        body: PassthroughBody::whole(body.freeze()),
+        headers,
+        status,
+    };
+    (failure, reply)
 }
 
 impl From<ModelFailure> for Failed {

@@ -10,6 +10,14 @@ mod echo;
 mod harness;
 mod rendering;
 mod requests;
+mod upstream;
+
+/// The contract of `Upstream`.
+mod contract_of_upstream {
+    use crate::upstream::GeminiUpstream;
+
+    jackfield_testkit::upstream_contract!(GeminiUpstream);
+}
 
 /// The contract of `ChatModel`, for the newest models.
 mod contract {

@@ -46,7 +46,7 @@ impl<'a, H: UpstreamHarness> Bench<'a, H> {
             body: Bytes::from_static(BODY.as_bytes()),
             headers: headers(&[("content-type", "application/json")]),
             method: Method::POST,
-            path: (*path).to_owned(),
+            path: path.replace('*', "x-1"),
             query: None,
         }
     }
