@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 /// The address of a database. Neither `Debug` nor `Display` shows the password.
 #[derive(Clone)]
@@ -73,6 +73,17 @@ impl Address {
         });
         if config.get_application_name().is_none() {
             config.application_name("jackfield");
+        }
+        let has_at = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
+        if config.get_hosts().iter().any(has_at) {
+            // A part of the password would count as a host.
+            return Err(error("an `@` in the password is written as `%40`"));
+        }
+        // Of several hosts, the one that takes writes.
+        if config.get_hosts().len() > 1
+            && config.get_target_session_attrs() == TargetSessionAttrs::Any
+        {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         let shown = shown(&config);
         Ok(Self {

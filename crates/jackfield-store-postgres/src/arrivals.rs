@@ -1,6 +1,6 @@
 //! Wakes the tasks that wait for deliveries and steps, including those that other processes committed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackfield_domain::ids::SessionId;
@@ -62,6 +62,7 @@ impl Arrivals {
         if ids.is_empty() {
             return Ok(());
         }
+        let asked: HashSet<&str> = ids.iter().map(String::as_str).collect();
         let mut found = HashMap::new();
         for row in connection.query(LOOK, values![ids => TEXT_ARRAY]).await? {
             let id: String = column(&row, 0)?;
@@ -69,7 +70,7 @@ impl Arrivals {
         }
         for (session, waited) in self.lock().iter_mut() {
             // A waiter that came after the list was made is looked for next time.
-            if !ids.iter().any(|id| id == session.as_str()) {
+            if !asked.contains(session.as_str()) {
                 continue;
             }
             let now = Some(found.get(session.as_str()).copied());

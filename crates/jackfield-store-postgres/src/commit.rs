@@ -372,8 +372,10 @@ async fn add_delivery(
     Ok(None)
 }
 
-const BEGIN: &str = "BEGIN";
-const BEGIN_UNSYNCED: &str = "BEGIN; SET LOCAL synchronous_commit = off";
+/// The server ends a transaction whose process was stopped in the middle, with its locks.
+pub(crate) const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
+const BEGIN_UNSYNCED: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s';
+     SET LOCAL synchronous_commit = off";
 
 const CREATE: &str = "INSERT INTO jackfield.sessions (id, epoch, owner, created, changed)
      SELECT $1, nextval('jackfield.epochs'), $2, at, at
@@ -390,7 +392,8 @@ const LOCK_HOLDS: &str =
 pub(crate) const HOLD: &str = "INSERT INTO jackfield.holds (process, nth, session)
      SELECT $2, $3, $1
      FROM (SELECT pg_advisory_xact_lock_shared(hashtextextended('jackfield hold ' || $1, 0))) AS locked
-     WHERE EXISTS (SELECT 1 FROM jackfield.processes WHERE name = $2 AND alive_until > clock_timestamp())";
+     WHERE EXISTS (SELECT 1 FROM jackfield.processes WHERE name = $2 AND alive_until > clock_timestamp())
+     ON CONFLICT (process, nth) DO UPDATE SET session = excluded.session";
 const HELD: &str = "SELECT 1 FROM jackfield.holds JOIN jackfield.processes ON name = process
      WHERE session = $1 AND process <> $2 AND alive_until > clock_timestamp()";
 const DELETE: &str = "WITH a AS (DELETE FROM jackfield.steps WHERE session = $1),

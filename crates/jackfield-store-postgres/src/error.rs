@@ -133,12 +133,15 @@ impl Fault {
                 Self::Lost(chain(error))
             };
         };
-        // The server ends the connection, perhaps after it has committed.
+        // The server ends the connection, perhaps after it has committed. A pooler says so in its own name: without the
+        // field that is parsed, and of the class of connections.
         let ends = matches!(
             refusal.parsed_severity(),
             Some(Severity::Fatal | Severity::Panic)
         );
-        if ends {
+        let of_pooler = matches!(refusal.severity(), "FATAL" | "PANIC")
+            || refusal.code().code().starts_with(CONNECTION);
+        if ends || of_pooler {
             return Self::Lost(refusal.message().into());
         }
         Self::Refused {
@@ -150,8 +153,13 @@ impl Fault {
     /// The fault of an attempt to connect.
     pub(crate) fn of_connection(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
-            // Too many connections, or a server that starts or ends: another attempt may succeed.
-            Some(refusal) if !matches!(refusal.code().code().get(..2), Some("53" | "57")) => {
+            // Too many connections, a server that starts or ends, or none behind a pooler: another attempt may succeed.
+            Some(refusal)
+                if !matches!(
+                    refusal.code().code().get(..2),
+                    Some(CONNECTION | "53" | "57")
+                ) =>
+            {
                 Self::Refused {
                     code: refusal.code().code().into(),
                     why: refusal.message().into(),
@@ -223,6 +231,8 @@ fn refused(code: &str, why: &str) -> String {
     format!("the database refused ({why}){help}")
 }
 
+/// The class of errors of connections.
+const CONNECTION: &str = "08";
 /// An error with its causes.
 fn chain(error: &(dyn std::error::Error + 'static)) -> Arc<str> {
     let chain = std::iter::successors(Some(error), |error| (*error).source());

@@ -115,6 +115,11 @@ impl Pool {
         self.closed.store(true, Ordering::Release);
         let all = self.slots.acquire_many(self.limit);
         let _all = tokio::time::timeout(self.timeout, all).await;
+        self.drop_idle();
+    }
+
+    /// Closes the idle connections: where one was lost, the others mostly were, too.
+    fn drop_idle(&self) {
         self.idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -188,8 +193,7 @@ impl Connection {
         let asking = self.client()?.query_typed(&statement, values);
         let answer = within(self.pool.timeout, asking).await;
         // After a refusal within a transaction, nothing but its end is possible.
-        self.is_dirty = was_dirty || matches!(answer, Err(Fault::Lost(_)));
-        answer
+        self.settle(was_dirty, answer)
     }
 
     /// The first row of one statement by itself.
@@ -211,8 +215,7 @@ impl Connection {
         let statement = self.pool.localize(statement);
         let asking = self.client()?.execute_typed(&statement, values);
         let answer = within(self.pool.timeout, asking).await;
-        self.is_dirty = was_dirty || matches!(answer, Err(Fault::Lost(_)));
-        answer
+        self.settle(was_dirty, answer)
     }
 
     /// Executes several statements without values.
@@ -221,8 +224,7 @@ impl Connection {
         let statements = self.pool.localize(statements);
         let asking = self.client()?.batch_execute(&statements);
         let answer = within(self.pool.timeout, asking).await;
-        self.is_dirty = was_dirty || matches!(answer, Err(Fault::Lost(_)));
-        answer
+        self.settle(was_dirty, answer)
     }
 
     /// Begins a transaction, by `begin`, with a first statement, which is sent along.
@@ -260,6 +262,15 @@ impl Connection {
         let undone = within(self.pool.timeout, undoing).await;
         self.is_dirty = undone.is_err();
         undone
+    }
+
+    fn settle<T>(&mut self, was_dirty: bool, answer: Result<T, Fault>) -> Result<T, Fault> {
+        let is_lost = matches!(answer, Err(Fault::Lost(_)));
+        self.is_dirty = was_dirty || is_lost;
+        if is_lost {
+            self.pool.drop_idle();
+        }
+        answer
     }
 
     fn client(&self) -> Result<&Client, Fault> {

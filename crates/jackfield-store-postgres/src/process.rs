@@ -170,5 +170,7 @@ const LEAVE: &str = "DELETE FROM jackfield.processes WHERE name = $1";
 const BURY: &str =
     "DELETE FROM jackfield.processes WHERE name = $1 AND alive_until <= clock_timestamp()";
 const ALIVE: &str = "SELECT 1 FROM jackfield.processes WHERE name = $1";
-const TIDY: &str = "DELETE FROM jackfield.processes
-     WHERE alive_until < clock_timestamp() - interval '1 minute'";
+/// Rows that another process has locked are left to it: this runs on the connection of the lease, which must not wait.
+const TIDY: &str = "DELETE FROM jackfield.processes WHERE name IN (
+         SELECT name FROM jackfield.processes
+         WHERE alive_until < clock_timestamp() - interval '1 minute' FOR UPDATE SKIP LOCKED)";

@@ -17,7 +17,7 @@ impl PostgresJournal {
     /// Takes a session. An owner that was not heard of lately is waited for: it comes back, or its lease passes.
     pub(super) async fn take(&self, session: &SessionId) -> Result<Lease, JournalError> {
         let begun = Instant::now();
-        let mut silent = None;
+        let (mut silent, mut was_free) = (None, false);
         loop {
             match again!(self.try_own(session).await) {
                 Ok(Err(NotOwned::Ourselves)) => {}
@@ -25,6 +25,11 @@ impl PostgresJournal {
                 Ok(Err(NotOwned::Owned)) => {
                     let found = self.silent_owner(session).await;
                     let found = found.map_err(|fault| self.session_error(session, fault))?;
+                    // Its owner may just have released it.
+                    if found.is_none() && !was_free {
+                        was_free = true;
+                        continue;
+                    }
                     let is_alive =
                         found.is_none() || silent.is_some_and(|last| Some(last) != found);
                     if is_alive || begun.elapsed() > 2 * self.options.lease {

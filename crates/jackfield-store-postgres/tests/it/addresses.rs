@@ -48,6 +48,7 @@ fn what_is_no_address_is_an_error_that_does_not_quote_it() {
         "postgres://me:secret@db.example/chats?colour=red",
         "postgres://me:secret@db.example/chats?sslrootcert=%2",
         "host=db.example password=secret",
+        "postgres://me:a@secret@db.example/chats",
     ];
     for url in wrong {
         let error = Address::parse(url).expect_err(url).to_string();

@@ -118,3 +118,17 @@ async fn a_session_of_a_newer_version_is_listed_and_not_owned() {
     }
     journal.close().await;
 }
+
+/// A chat holds its session before anything else is asked for.
+#[tokio::test]
+async fn a_hold_may_be_the_first_request() {
+    let place = Place::new();
+    let (journal, other) = (place.open(), place.open());
+    let id = session("held");
+    let hold = journal.hold(&id).await.expect("a hold");
+    let epoch = journal.own(&id).await.expect("an owner").epoch;
+    journal.release(&id, epoch).await.expect("released");
+    let refused = other.delete(&id).await.expect_err("it is held");
+    assert!(matches!(refused, JournalError::Held { .. }), "{refused}");
+    drop(hold);
+}

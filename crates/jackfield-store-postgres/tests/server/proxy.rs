@@ -91,7 +91,7 @@ async fn pass(mut client: TcpStream, socket: &Path, shared: &Shared) {
                 let Ok(length @ 1..) = length else { return };
                 let said = &said[..length];
                 let commits = has(said, b"COMMIT\0") || (!within && has(said, b"WITH guard"));
-                within = (within || has(said, b"BEGIN\0")) && !has(said, b"COMMIT\0") && !has(said, b"ROLLBACK\0");
+                within = (within || has(said, b"BEGIN")) && !has(said, b"COMMIT\0") && !has(said, b"ROLLBACK\0");
                 if commits {
                     // Only the first one is cut.
                     let cut = shared.cut.swap(Cut::Never as u8, Ordering::SeqCst);
