@@ -217,6 +217,9 @@ async fn the_api_lists_reads_makes_and_completes_and_a_message_has_resources() {
             { "type": "text", "text": "What is it?" },
         ])
     );
+    let many: Vec<Value> = (0..33).map(|_| resource("note://a")).collect();
+    let many = json!({ "content": many });
+    gateway.post(&turns, &many).answered().await.is(413);
     let gone = json!({ "content": [resource("note://gone")] });
     gateway.post(&turns, &gone).answered().await.is(404);
     assert_eq!(claude.requests().len(), 1);
@@ -349,15 +352,26 @@ async fn clients_of_both_eras_get_the_resources_and_prompts_of_all_servers_each_
 }
 
 #[tokio::test]
-async fn a_token_for_single_tools_and_a_denied_server_give_no_resources() {
+async fn a_token_for_single_tools_and_a_server_whose_tools_may_not_run_give_no_resources() {
     let server = McpServer::new(library("both"));
+    // One that is not trusted, and one of which only some tools are offered.
+    let (stranger, partly) = (server.entry(), {
+        let mut entry = server.trusted();
+        entry["tools"] = json!({ "allow": ["find"] });
+        entry
+    });
     let sessions = Kept::new();
     let tokens = "[policy.tools]\n\"closed/*\" = \"deny\"\n\
-        [serve.tokens.all]\nenv = \"ALL\"\ntools = [\"notes/*\", \"closed/*\"]\n\
+        [serve.tokens.all]\nenv = \"ALL\"\ntools = [\"notes/*\", \"closed/*\", \"stranger/*\", \"partly/*\"]\n\
         [serve.tokens.one]\nenv = \"ONE\"\ntools = [\"notes/find\"]\n";
     let serve: Jackfield = sessions.gateway().configured(tokens);
     let (all, one) = ("all-0123456789abcdef", "one-0123456789abcdef");
-    let servers = [("notes", server.trusted()), ("closed", server.trusted())];
+    let servers = [
+        ("notes", server.trusted()),
+        ("closed", server.trusted()),
+        ("stranger", stranger),
+        ("partly", partly),
+    ];
     let serve = serve.env("ALL", all).env("ONE", one).servers(servers);
     let gateway = Gateway::listening(serve.start()).await;
     let asked = |token: &str, method: &str, uri: &str| {
@@ -384,7 +398,12 @@ async fn a_token_for_single_tools_and_a_denied_server_give_no_resources() {
         .map(|one| one["uri"].clone())
         .collect();
     assert_eq!(listed, ["notes+note://a", "notes+note://picture"]);
-    for (uri, may) in [("notes+note://a", true), ("closed+note://a", false)] {
+    for (uri, may) in [
+        ("notes+note://a", true),
+        ("closed+note://a", false),
+        ("stranger+note://a", false),
+        ("partly+note://a", false),
+    ] {
         let read = asked(all, "resources/read", uri).await.is(200);
         assert_eq!(read["error"].is_null(), may, "{uri} {read}");
         let refused = asked(one, "resources/read", uri).await.is(404);

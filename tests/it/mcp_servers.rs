@@ -418,7 +418,8 @@ fn json(ran: &Ran) -> Value {
 async fn a_server_is_asked_for_its_tools_once_if_it_announces_changes_and_else_at_most_every_few_seconds()
  {
     let cases = [
-        (true, "mcp.list_lifetime = \"1ms\"", 1..=1),
+        // A list from before the subscription counts no longer: a change may have come between.
+        (true, "mcp.list_lifetime = \"1ms\"", 1..=2),
         (false, "", 1..=1),
         (false, "mcp.list_lifetime = \"1ms\"", 3..=4),
     ];

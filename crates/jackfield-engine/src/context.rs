@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::ids::ToolboxId;
-use jackfield_domain::policy::{PolicyRule, RuleVerdict};
-use jackfield_domain::tool::ToolOrigin;
+use jackfield_domain::tool::{Permission, Safety, ToolOrigin};
 use jackfield_ports::context_source::{
     Completion, CompletionRequest, ContextError, ContextErrorKind, ContextSource, PromptArguments,
     PromptMessages, PromptSpec, ResourceContents, ResourceList,
@@ -16,7 +15,7 @@ use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxProblem, Toolbox
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-pub use self::attachment::{image_type, prompt_message, resource_blocks};
+pub use self::attachment::{block_size, image_type, prompt_message, resource_blocks};
 use crate::options::TurnOptions;
 use crate::state::Engine;
 
@@ -240,19 +239,19 @@ fn usable<'a>(
     options: &'a TurnOptions,
 ) -> impl Iterator<Item = &'a RegisteredToolbox> {
     let toolboxes = set.toolboxes.iter();
-    toolboxes.filter(|one| one.toolbox.context().is_some() && may_use(options, one.toolbox.id()))
+    toolboxes.filter(|one| one.toolbox.context().is_some() && may_use(options, one))
 }
 
-/// Whether these options offer all tools of a toolbox, and the last rule about them denies none.
-fn may_use(options: &TurnOptions, toolbox: &ToolboxId) -> bool {
+/// Whether these options offer all tools of a toolbox, and would run one that only reads, at least after an approval.
+fn may_use(options: &TurnOptions, toolbox: &RegisteredToolbox) -> bool {
     // Only a pattern for all of them matches this name.
     let all = ToolOrigin {
         tool: "*".into(),
-        toolbox: toolbox.clone(),
+        toolbox: toolbox.toolbox.id().clone(),
     };
-    let mut rules = options.policy.rules.iter().rev();
-    let rule = rules.find(|rule: &&PolicyRule| rule.matches_glob(&all));
-    options.server_tools.offers(&all) && rule.is_none_or(|rule| rule.verdict != RuleVerdict::Deny)
+    let trusted = toolbox.status.trusted;
+    let permission = options.policy.permission(&all, Safety::ReadOnly, trusted);
+    options.server_tools.offers(&all) && !matches!(permission, Permission::Deny(_))
 }
 
 fn context_of(toolbox: &RegisteredToolbox) -> Result<&dyn ContextSource, ContextError> {

@@ -86,7 +86,7 @@ pub use self::clock::{Clock, SystemClock};
 pub use self::compact::{CompactSession, CompactedSession};
 pub use self::connection::{Connection, was_cancelled_by_disconnect};
 pub use self::context::{
-    ContextOffer, OfferedContext, image_type, prompt_message, resource_blocks,
+    ContextOffer, OfferedContext, block_size, image_type, prompt_message, resource_blocks,
 };
 pub use self::direct::{CallProgress, DirectCall, DirectOutcome};
 pub use self::drain::DrainReport;

@@ -79,15 +79,22 @@ impl Library<'_> {
                     }
                     return Ok(json!({ "contents": read.original }));
                 }
-                Err(error) if error.kind == ContextErrorKind::NotFound => failed = Some(error),
-                Err(error) => return Err(self.error(&error, uri)),
+                Err(error)
+                    if matches!(
+                        error.kind,
+                        ContextErrorKind::NotFound | ContextErrorKind::Unsupported
+                    ) =>
+                {
+                    failed = Some(error);
+                }
+                Err(error) => return Err(self.resource_error(&error, uri)),
             }
         }
         let none = || {
             let message = format!("there is no resource `{}`", shortened(uri));
             ContextError::new(ContextErrorKind::NotFound, message)
         };
-        Err(self.error(&failed.unwrap_or_else(none), uri))
+        Err(self.resource_error(&failed.unwrap_or_else(none), uri))
     }
 
     /// A prompt with its arguments.
@@ -113,7 +120,7 @@ impl Library<'_> {
             .engine
             .prompt(self.options, &toolbox, &own, &arguments)
             .await
-            .map_err(|error| self.error(&error, name))?;
+            .map_err(|error| request_error(&error))?;
         let result = json!({ "description": made.description, "messages": made.original });
         serde_json::from_value(result).map_err(|_| {
             let message = format!(
@@ -158,7 +165,7 @@ impl Library<'_> {
                 // Servers need not complete anything.
                 Err(error) if error.kind == ContextErrorKind::Unsupported => {}
                 Err(error) if is_unknown(&error) => {}
-                Err(error) => return Err(self.error(&error, &argument.name)),
+                Err(error) => return Err(request_error(&error)),
             }
         }
         Ok(CompletionInfo::default())
@@ -168,17 +175,27 @@ impl Library<'_> {
     async fn owners(&self, uri: &str) -> Vec<(ToolboxId, String)> {
         let all = self.engine.context_toolboxes(self.options).await;
         let is_bare = |prefix: &Option<_>| prefix.as_deref() == Some("");
-        for (toolbox, prefix) in &all {
-            let scheme = format!("{}+", scheme(toolbox));
-            let begin = uri.get(..scheme.len());
-            // Some clients write schemes in small letters.
-            if !is_bare(prefix) && begin.is_some_and(|begin| begin.eq_ignore_ascii_case(&scheme)) {
-                return vec![(toolbox.clone(), uri[scheme.len()..].to_owned())];
+        let named = |fits: &dyn Fn(&str, &str) -> bool| -> Vec<(ToolboxId, String)> {
+            let prefixed = all.iter().filter(|(_, prefix)| !is_bare(prefix));
+            let found = prefixed.filter_map(|(toolbox, _)| {
+                let scheme = format!("{}+", scheme(toolbox));
+                let begin = uri.get(..scheme.len())?;
+                fits(begin, &scheme).then(|| (toolbox.clone(), uri[scheme.len()..].to_owned()))
+            });
+            found.collect()
+        };
+        // Some clients write schemes in small letters.
+        let exact = named(&|begin, scheme| begin == scheme);
+        let similar = named(&|begin, scheme| begin.eq_ignore_ascii_case(scheme));
+        for found in [exact, similar] {
+            if found.len() == 1 {
+                return found;
             }
         }
         let bare = all.iter().filter(|(_, prefix)| is_bare(prefix));
         let bare = bare.map(|(toolbox, _)| toolbox.clone());
         let mut owners: Vec<ToolboxId> = bare.collect();
+        // What they have is exposed as it is, so they come before servers whose results have such a link.
         if owners.len() != all.len() {
             // A link in a result has the URI of its server.
             let offer = self.engine.resources(self.options).await;
@@ -188,9 +205,10 @@ impl Library<'_> {
                     .iter()
                     .any(|resource| *resource.uri == *uri)
             });
-            let listing: Vec<ToolboxId> = listing.map(|one| one.toolbox.clone()).collect();
-            owners.retain(|owner| !listing.contains(owner));
-            owners = listing.into_iter().chain(owners).collect();
+            let listing = listing.map(|one| one.toolbox.clone());
+            let links = listing.filter(|id| !owners.contains(id));
+            let links: Vec<ToolboxId> = links.collect();
+            owners.extend(links);
         }
         let owners = owners.into_iter();
         owners.map(|toolbox| (toolbox, uri.to_owned())).collect()
@@ -209,20 +227,28 @@ impl Library<'_> {
         })
     }
 
-    fn error(&self, error: &ContextError, uri: &str) -> ErrorData {
-        let code = match error.kind {
-            ContextErrorKind::NotFound if self.legacy => ErrorCode::RESOURCE_NOT_FOUND,
-            ContextErrorKind::InvalidArguments
-            | ContextErrorKind::NotFound
-            | ContextErrorKind::TooLarge
-            | ContextErrorKind::Unsupported => ErrorCode::INVALID_PARAMS,
-            ContextErrorKind::ProtocolViolation
-            | ContextErrorKind::Timeout
-            | ContextErrorKind::Unavailable => ErrorCode::INTERNAL_ERROR,
-        };
-        let data = is_unknown(error).then(|| json!({ "uri": uri }));
-        ErrorData::new(code, error.message.clone(), data)
+    /// The error of a read.
+    fn resource_error(&self, error: &ContextError, uri: &str) -> ErrorData {
+        let mut data = request_error(error);
+        if error.kind == ContextErrorKind::NotFound && self.legacy {
+            data.code = ErrorCode::RESOURCE_NOT_FOUND;
+        }
+        data.data = is_unknown(error).then(|| json!({ "uri": uri }));
+        data
     }
+}
+
+fn request_error(error: &ContextError) -> ErrorData {
+    let code = match error.kind {
+        ContextErrorKind::InvalidArguments
+        | ContextErrorKind::NotFound
+        | ContextErrorKind::TooLarge
+        | ContextErrorKind::Unsupported => ErrorCode::INVALID_PARAMS,
+        ContextErrorKind::ProtocolViolation
+        | ContextErrorKind::Timeout
+        | ContextErrorKind::Unavailable => ErrorCode::INTERNAL_ERROR,
+    };
+    ErrorData::new(code, error.message.clone(), None)
 }
 
 /// Whether a server does not know what it was asked for. The newest revision has no code of its own for that.

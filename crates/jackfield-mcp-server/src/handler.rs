@@ -443,8 +443,9 @@ fn ending_error() -> ErrorData {
     ErrorData::new(ErrorCode(ENDING), message, None)
 }
 
-/// How long a client may cache the server's description, in milliseconds. A changed server is another process.
-const DISCOVER_TTL: u64 = 3_600_000;
+/// How long a client may cache the server's description, in milliseconds. Servers behind it can be replaced, and with
+/// them it gains or loses resources and prompts.
+const DISCOVER_TTL: u64 = 60_000;
 /// A generic error code of JSON-RPC servers.
 const ENDING: i32 = -32000;
 /// The key in `_meta` of a call for an idempotency key, which is the same for every attempt.

@@ -20,9 +20,20 @@ impl Patterns {
     /// Whether no tool name can match.
     #[must_use]
     pub fn admit_nothing(&self) -> bool {
-        let is_all = |pattern: &String| pattern.chars().all(|c| c == '*') && !pattern.is_empty();
-        self.deny.iter().any(is_all)
+        self.deny.iter().any(|pattern| is_all(pattern))
     }
+
+    /// Whether only tools of some names are offered, or none, and not all but those that `deny` names.
+    #[must_use]
+    pub fn admit_some(&self) -> bool {
+        self.admit_nothing()
+            || !(self.allow.is_empty() || self.allow.iter().any(|pattern| is_all(pattern)))
+    }
+}
+
+/// Whether every name matches this pattern.
+fn is_all(pattern: &str) -> bool {
+    !pattern.is_empty() && pattern.chars().all(|c| c == '*')
 }
 
 /// Whether the pattern matches the text; the time is at most proportional to the product of their lengths.

@@ -25,6 +25,9 @@ pub(crate) struct ManagedServer {
     pub(crate) mcp: McpToolbox,
     memory: Option<Arc<ToolListFile>>,
     offers_nothing: bool,
+    /// Whether its patterns name the tools that it offers: its resources and prompts are not offered then, as no
+    /// pattern names them.
+    offers_only_tools: bool,
     pub(crate) pins: Arc<Pins>,
     /// How often it had listed its tools when its instructions were last recorded.
     recorded_listing: AtomicU64,
@@ -63,6 +66,7 @@ impl ManagedServer {
             mcp,
             memory: memory.map(Arc::new),
             offers_nothing: config.tools.admit_nothing(),
+            offers_only_tools: config.tools.admit_some(),
             pins,
             recorded_listing: AtomicU64::new(0),
             start_report,
@@ -173,7 +177,7 @@ impl Toolbox for ManagedServer {
     }
 
     fn context(&self) -> Option<&dyn ContextSource> {
-        self.mcp.context()
+        self.mcp.context().filter(|_| !self.offers_only_tools)
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {

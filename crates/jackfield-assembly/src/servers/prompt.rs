@@ -10,7 +10,10 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
-use jackfield_ports::context_source::ContextSource;
+use jackfield_ports::context_source::{
+    Completion, CompletionRequest, ContextError, ContextErrorKind, ContextSource, PromptArguments,
+    PromptMessages, PromptSpec, ResourceContents, ResourceList,
+};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -104,6 +107,12 @@ impl Prompt {
         )
     }
 
+    fn open_context(&self) -> Result<(&dyn ContextSource, OpenCall<'_>), ContextError> {
+        let open = self.calls.begin();
+        open.and_then(|open| Some((self.running.context()?, open)))
+            .ok_or_else(|| ContextError::new(ContextErrorKind::Unavailable, self.replaced()))
+    }
+
     fn lock_waits(&self) -> MutexGuard<'_, StartWaits> {
         lock(&self.waits)
     }
@@ -192,9 +201,8 @@ impl Toolbox for Prompt {
     }
 
     fn context(&self) -> Option<&dyn ContextSource> {
-        // A server that was replaced must not start again.
-        let context = self.running.context();
-        context.filter(|_| !self.calls.is_closed())
+        let has_context = self.running.context().is_some() && !self.calls.is_closed();
+        has_context.then_some(self)
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
@@ -216,6 +224,40 @@ impl Toolbox for Prompt {
             return Err(ToolFailure::unknown(kind, self.replaced()).into());
         };
         self.running.resume(handle, answer, events).await
+    }
+}
+
+/// Requests count as calls: a server that was replaced ends after them, and must not start again for another one.
+#[async_trait]
+impl ContextSource for Prompt {
+    async fn resources(&self) -> Result<ResourceList, ContextError> {
+        let (context, _open) = self.open_context()?;
+        context.resources().await
+    }
+
+    async fn read(&self, uri: &str, max_bytes: usize) -> Result<ResourceContents, ContextError> {
+        let (context, _open) = self.open_context()?;
+        context.read(uri, max_bytes).await
+    }
+
+    async fn prompts(&self) -> Result<Vec<PromptSpec>, ContextError> {
+        let (context, _open) = self.open_context()?;
+        context.prompts().await
+    }
+
+    async fn prompt(
+        &self,
+        name: &str,
+        arguments: &PromptArguments,
+        max_bytes: usize,
+    ) -> Result<PromptMessages, ContextError> {
+        let (context, _open) = self.open_context()?;
+        context.prompt(name, arguments, max_bytes).await
+    }
+
+    async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ContextError> {
+        let (context, _open) = self.open_context()?;
+        context.complete(request).await
     }
 }
 

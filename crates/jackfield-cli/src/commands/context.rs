@@ -1,11 +1,10 @@
 //! Resources of MCP servers that a message names as `@server:uri`.
 
 use jackfield_assembly::{Assembly, ServerSet};
-use jackfield_domain::block::{Block, Content};
+use jackfield_domain::block::Block;
 use jackfield_domain::ids::ToolboxId;
-use jackfield_domain::media::MediaSource;
 use jackfield_engine::{
-    ContextError, ContextErrorKind, Engine, ServerTools, TurnOptions, resource_blocks,
+    ContextError, ContextErrorKind, Engine, ServerTools, TurnOptions, block_size, resource_blocks,
 };
 
 use crate::commands::chat::mentions::{NamedResource, named_resources};
@@ -36,7 +35,7 @@ pub(crate) async fn read(
         let read = read.and_then(|contents| resource_blocks(uri, &contents));
         blocks.extend(read.map_err(|error| fault(&error))?);
     }
-    let size: usize = blocks.iter().map(size).sum();
+    let size: usize = blocks.iter().map(block_size).sum();
     if size > attach::MAX_TOTAL {
         let message = format!("the resources have {size} bytes together, which no model reads");
         return Err(CommandError::new(Exit::Usage, message).with_help("name fewer of them"));
@@ -64,12 +63,13 @@ pub(crate) async fn of_question(
     read(engine, options, &assembled.servers, &words.join(" ")).await
 }
 
-/// The options with which a person reads resources and runs prompts: the choice of tools does not concern them.
+/// The options with which a person reads resources and runs prompts: the choice of tools does not concern them, and
+/// naming one approves it.
 pub(crate) fn all_servers(options: &TurnOptions) -> TurnOptions {
-    TurnOptions {
-        server_tools: ServerTools::All,
-        ..options.clone()
-    }
+    let mut options = options.clone();
+    options.server_tools = ServerTools::All;
+    options.policy.can_ask = true;
+    options
 }
 
 /// Whether there is such a server, and it is enabled.
@@ -100,24 +100,4 @@ pub(crate) fn fault(error: &ContextError) -> CommandError {
         ),
     };
     CommandError::new(exit, error.message.clone()).with_help(help)
-}
-
-/// The length of a block in bytes.
-fn size(block: &Block) -> usize {
-    let of_source = |source: &MediaSource| match source {
-        MediaSource::Base64 { data, .. } => data.len() / 4 * 3,
-        MediaSource::Text(text) => text.len(),
-        MediaSource::File { .. } | MediaSource::Url(_) => 0,
-    };
-    match &block.content {
-        Content::Audio(audio) => of_source(&audio.source),
-        Content::Document(document) => of_source(&document.source),
-        Content::Image(image) => of_source(&image.source),
-        Content::Text(text) => text.text.len(),
-        Content::Opaque(_)
-        | Content::Refusal(_)
-        | Content::Thinking(_)
-        | Content::ToolCall(_)
-        | Content::ToolOutcome(_) => 0,
-    }
 }

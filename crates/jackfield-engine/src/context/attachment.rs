@@ -50,6 +50,27 @@ pub fn prompt_message(prompt: &PromptMessages) -> Result<Message, ContextError> 
     Ok(Message::new(Role::User, blocks))
 }
 
+/// The length of a block in bytes.
+#[must_use]
+pub fn block_size(block: &Block) -> usize {
+    let of_source = |source: &MediaSource| match source {
+        MediaSource::Base64 { data, .. } => data.len() / 4 * 3,
+        MediaSource::Text(text) => text.len(),
+        MediaSource::File { .. } | MediaSource::Url(_) => 0,
+    };
+    match &block.content {
+        Content::Audio(audio) => of_source(&audio.source),
+        Content::Document(document) => of_source(&document.source),
+        Content::Image(image) => of_source(&image.source),
+        Content::Text(text) => text.text.len(),
+        Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_)
+        | Content::ToolOutcome(_) => 0,
+    }
+}
+
 fn block(part: &OutcomePart, name: Option<&str>) -> Result<Block, ContextError> {
     let (source, title) = match part {
         OutcomePart::Text(text) => return Ok(Block::text(std::sync::Arc::clone(text))),

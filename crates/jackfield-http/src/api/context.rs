@@ -1,14 +1,18 @@
 //! Resources and prompts of the MCP servers that a token may use.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
+use jackfield_domain::block::Block;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_engine::{
-    CompletionRequest, CompletionSubject, ContextError, ContextErrorKind, TurnOptions,
+    CompletionRequest, CompletionSubject, ContextError, ContextErrorKind, TurnOptions, block_size,
     resource_blocks,
 };
 use jackfield_gateway::{Gateway, Principal};
+use tokio::time::timeout;
 
 use super::extract::{JsonBody, Parameters, Requester, ServerPath};
 use super::problem::{ProblemDetails, ProblemKind, Problems};
@@ -31,6 +35,7 @@ pub(crate) async fn resources(
     ServerPath(server): ServerPath,
     State(gateway): State<Gateway>,
 ) -> Result<Json<ServerResources>, ProblemDetails> {
+    let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let listed = gateway.engine().resources_of(&options, &server).await?;
     let resources = listed.resources.iter().map(|one| &*one.original);
@@ -54,6 +59,7 @@ pub(crate) async fn read(
     State(gateway): State<Gateway>,
     Parameters(query): Parameters<ResourceQuery>,
 ) -> Result<Json<ResourceView>, ProblemDetails> {
+    let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let engine = gateway.engine();
     let read = engine.read_resource(&options, &server, &query.uri).await?;
@@ -73,6 +79,7 @@ pub(crate) async fn prompts(
     ServerPath(server): ServerPath,
     State(gateway): State<Gateway>,
 ) -> Result<Json<ServerPrompts>, ProblemDetails> {
+    let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let listed = gateway.engine().prompts_of(&options, &server).await?;
     let prompts = listed.iter().map(|one| &*one.original);
@@ -93,6 +100,7 @@ pub(crate) async fn prompt(
     State(gateway): State<Gateway>,
     JsonBody { value, .. }: JsonBody<PromptGiven>,
 ) -> Result<Json<PromptView>, ProblemDetails> {
+    let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let engine = gateway.engine();
     let made = engine.prompt(&options, &server, &value.name, &value.arguments);
@@ -115,6 +123,7 @@ pub(crate) async fn complete(
     State(gateway): State<Gateway>,
     JsonBody { value, .. }: JsonBody<CompleteGiven>,
 ) -> Result<Json<CompletionView>, ProblemDetails> {
+    let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let subject = match (value.prompt, value.template) {
         (Some(prompt), None) => CompletionSubject::Prompt(prompt),
@@ -149,7 +158,30 @@ pub(crate) async fn message(
     client: &Principal,
     parts: Vec<MessagePart>,
 ) -> Result<Message, ProblemDetails> {
-    let mut blocks = Vec::new();
+    let resources = parts
+        .iter()
+        .filter(|part| matches!(part, MessagePart::Resource { .. }));
+    if resources.count() > MAX_RESOURCES {
+        let detail = format!("a message has at most {MAX_RESOURCES} resources");
+        return Err(ProblemDetails::new(ProblemKind::TooLarge, detail));
+    }
+    let blocks = timeout(READ_TIME, read_all(gateway, client, parts)).await;
+    let blocks = blocks.map_err(|_| {
+        let detail = format!(
+            "the resources did not come within {} s",
+            READ_TIME.as_secs()
+        );
+        ProblemDetails::new(ProblemKind::Unavailable, detail)
+    })?;
+    Ok(Message::new(Role::User, blocks?))
+}
+
+async fn read_all(
+    gateway: &Gateway,
+    client: &Principal,
+    parts: Vec<MessagePart>,
+) -> Result<Vec<Block>, ProblemDetails> {
+    let (mut blocks, mut left) = (Vec::new(), MAX_BYTES);
     for part in parts {
         match part {
             MessagePart::Block(block) => blocks.push(block),
@@ -157,11 +189,18 @@ pub(crate) async fn message(
                 let (server, options) = asked(gateway, client, &server)?;
                 let engine = gateway.engine();
                 let read = engine.read_resource(&options, &server, &uri).await?;
-                blocks.extend(resource_blocks(&uri, &read)?);
+                let of_resource = resource_blocks(&uri, &read)?;
+                let size = of_resource.iter().map(block_size).sum();
+                left = usize::checked_sub(left, size).ok_or_else(|| {
+                    let most = MAX_BYTES / 1_000_000;
+                    let detail = format!("the resources are larger than {most} MB together");
+                    ProblemDetails::new(ProblemKind::TooLarge, detail)
+                })?;
+                blocks.extend(of_resource);
             }
         }
     }
-    Ok(Message::new(Role::User, blocks))
+    Ok(blocks)
 }
 
 fn asked(
@@ -193,5 +232,11 @@ impl From<ContextError> for ProblemDetails {
     }
 }
 
+/// The maximum size of the resources of a message together, in bytes, as for attached files.
+const MAX_BYTES: usize = 23_000_000;
+/// The maximum number of resources of a message.
+const MAX_RESOURCES: usize = 32;
+/// The time limit of reading all resources of a message.
+const READ_TIME: Duration = Duration::from_secs(60);
 /// The maximum length of a name in an error, in characters.
 const MAX_NAME: usize = 80;
