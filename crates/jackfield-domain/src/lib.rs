@@ -48,6 +48,7 @@ pub mod session;
 pub mod session_events;
 pub mod settings;
 pub mod setup;
+pub mod setup_sharing;
 pub mod spending;
 pub mod spending_record;
 pub mod system_prompt;

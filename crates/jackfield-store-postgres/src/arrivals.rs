@@ -13,13 +13,46 @@ use crate::pool::{Connection, column, values};
 #[derive(Default)]
 pub(crate) struct Arrivals(Mutex<HashMap<SessionId, Waited>>);
 
+/// The kind of row that a task waits for.
+#[derive(Clone, Copy)]
+pub(crate) enum Awaited {
+    Deliveries,
+    Steps,
+}
+
 /// A session that tasks wait for.
 #[derive(Default)]
 struct Waited {
-    arrived: Arc<Notify>,
-    /// Its steps and deliveries at the last look; `None` if it did not exist, or before the first look.
-    seen: Option<Option<(i64, i64)>>,
+    deliveries: WaitedRows,
+    steps: WaitedRows,
     waiters: usize,
+}
+
+/// The rows of a kind.
+#[derive(Default)]
+struct WaitedRows {
+    arrived: Arc<Notify>,
+    /// Their number at the last look; `None` before the first look, `Some(None)` if the session did not exist.
+    seen: Option<Option<i64>>,
+}
+
+impl Waited {
+    const fn rows(&self, what: Awaited) -> &WaitedRows {
+        match what {
+            Awaited::Deliveries => &self.deliveries,
+            Awaited::Steps => &self.steps,
+        }
+    }
+}
+
+impl WaitedRows {
+    /// Wakes the waiters if the number is another one. Before the first look, this gives one wake-up too many rather
+    /// than one too few.
+    fn look(&mut self, number: Option<i64>) {
+        if self.seen.replace(number) != Some(number) {
+            self.arrived.notify_waiters();
+        }
+    }
 }
 
 /// A registered waiter; dropping it ends the registration.
@@ -30,29 +63,30 @@ pub(crate) struct ArrivalWaiter {
 }
 
 impl Arrivals {
-    /// Registers a waiter for a session's deliveries and steps.
-    pub(crate) fn wait(self: &Arc<Self>, session: &SessionId) -> ArrivalWaiter {
+    /// Registers a waiter for a session's deliveries or steps.
+    pub(crate) fn wait(self: &Arc<Self>, session: &SessionId, what: Awaited) -> ArrivalWaiter {
         let mut table = self.lock();
         let waited = table.entry(session.clone()).or_default();
         waited.waiters += 1;
         ArrivalWaiter {
             arrivals: Arc::clone(self),
-            arrived: Arc::clone(&waited.arrived),
+            arrived: Arc::clone(&waited.rows(what).arrived),
             session: session.clone(),
         }
     }
 
-    /// Wakes the waiters for this session.
-    pub(crate) fn notify(&self, session: &SessionId) {
+    /// Wakes the waiters for this kind of row in this session.
+    pub(crate) fn notify(&self, session: &SessionId, what: Awaited) {
         if let Some(waited) = self.lock().get(session) {
-            waited.arrived.notify_waiters();
+            waited.rows(what).arrived.notify_waiters();
         }
     }
 
     /// Wakes all waiters.
     pub(crate) fn notify_all(&self) {
         for waited in self.lock().values() {
-            waited.arrived.notify_waiters();
+            waited.deliveries.arrived.notify_waiters();
+            waited.steps.arrived.notify_waiters();
         }
     }
 
@@ -73,12 +107,9 @@ impl Arrivals {
             if !asked.contains(session.as_str()) {
                 continue;
             }
-            let now = Some(found.get(session.as_str()).copied());
-            // A session that was not looked at before gives one wake-up too many rather than one too few.
-            if waited.seen != now {
-                waited.seen = now;
-                waited.arrived.notify_waiters();
-            }
+            let (steps, deliveries) = found.get(session.as_str()).copied().unzip();
+            waited.deliveries.look(deliveries);
+            waited.steps.look(steps);
         }
         Ok(())
     }

@@ -29,6 +29,8 @@ pub(crate) struct Duties {
     pub(crate) holds: Arc<LocalHolds>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) process: Arc<Process>,
+    /// The time limit of a request: several fit into the lease, so that one without an answer does not end it.
+    pub(crate) request_limit: Duration,
     /// Ends the thread.
     pub(crate) stop: Notify,
 }
@@ -44,7 +46,8 @@ impl Background {
     /// Starts the thread, unless it runs.
     pub(crate) fn ensure(&self) -> Result<(), Fault> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_some() || self.duties.pool.is_closed() {
+        let runs = thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        if runs || self.duties.pool.is_closed() {
             return Ok(());
         }
         let fault = |error: std::io::Error| Fault::Unconnected(error.to_string().into());
@@ -106,7 +109,7 @@ impl Duties {
     ) -> Result<(), Fault> {
         let connection = match connection {
             Some(connection) => connection,
-            None => connection.insert(self.pool.get_apart().await?),
+            None => connection.insert(self.pool.get_apart(self.request_limit).await?),
         };
         if timers.is_over(Timer::Heartbeat, self.heartbeat) {
             self.process.renew(connection).await?;
@@ -138,7 +141,7 @@ impl Duties {
     async fn leave(&self, connection: Option<Connection>) -> Result<(), Fault> {
         // Its last statement may have been interrupted.
         drop(connection);
-        let mut connection = self.pool.get_apart().await?;
+        let mut connection = self.pool.get_apart(self.request_limit).await?;
         self.process.leave(&mut connection).await
     }
 }

@@ -4,6 +4,7 @@ mod appending;
 mod errors;
 mod inspection;
 mod owning;
+mod reading;
 mod spending;
 
 use std::collections::HashMap;
@@ -24,11 +25,10 @@ use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
 };
-use jackfield_record::DecodeError;
 
-use self::errors::{not_owned, unknown, unreadable};
+use self::errors::not_owned;
 use crate::address::Address;
-use crate::arrivals::Arrivals;
+use crate::arrivals::{Arrivals, Awaited};
 use crate::background::{Background, Duties};
 use crate::commit::{self, Change, NotOwned};
 use crate::derived::KnownRow;
@@ -40,7 +40,6 @@ use crate::pool::{Pool, int, values};
 use crate::process::Process;
 use crate::records;
 use crate::requests::AppendJob;
-use crate::rows::StoredSession;
 use crate::schema;
 
 /// Performs a request again if its connection was lost: only for requests that may be done twice.
@@ -100,6 +99,7 @@ impl PostgresJournal {
             background: Background::new(Duties {
                 arrivals: Arc::clone(&arrivals),
                 heartbeat: options.heartbeat(),
+                request_limit: options.lease / 4,
                 holds: Arc::clone(&holds),
                 pool: Arc::clone(&pool),
                 process: Arc::clone(&process),
@@ -118,44 +118,6 @@ impl PostgresJournal {
     #[must_use]
     pub fn has_lease(&self) -> bool {
         self.process.current().is_some()
-    }
-
-    /// Reads a session, in two attempts: it may be deleted and made again in between.
-    async fn load_once(
-        &self,
-        session: &SessionId,
-        from: Range,
-    ) -> Result<Option<Result<Loaded, DecodeError>>, Fault> {
-        let mut connection = self.pool.get().await?;
-        let Some(row) = records::session(&mut connection, session).await? else {
-            return Ok(None);
-        };
-        if let (Some(newer), Some(_)) = (row.newer(), from.steps) {
-            return Ok(Some(Err(newer)));
-        }
-        let steps = from.steps.unwrap_or(row.steps);
-        let steps = match records::steps(&mut connection, &row, steps).await? {
-            Ok(steps) => steps,
-            Err(error) => return Ok(Some(Err(error))),
-        };
-        let deliveries = from.deliveries.unwrap_or(row.deliveries);
-        let StoredSession { restored, .. } = row;
-        let deliveries = records::deliveries(&mut connection, &row, deliveries).await?;
-        Ok(Some(deliveries.map(|deliveries| Loaded {
-            deliveries,
-            restored,
-            steps,
-        })))
-    }
-
-    async fn read(&self, session: &SessionId, from: Range) -> Result<Loaded, JournalError> {
-        let mut read = again!(self.load_once(session, from).await);
-        if matches!(read, Err(Fault::Row(_))) {
-            read = self.load_once(session, from).await;
-        }
-        let read = read.map_err(|fault| self.session_error(session, fault))?;
-        let read = read.ok_or_else(|| unknown(session))?;
-        read.map_err(|error| unreadable(session, error))
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<SessionId, KnownRow>> {
@@ -288,13 +250,13 @@ impl Journal for PostgresJournal {
         });
         let delivered = self.changed(session, delivered)?;
         if delivered == DeliveryOutcome::Accepted {
-            self.arrivals.notify(session);
+            self.arrivals.notify(session, Awaited::Deliveries);
         }
         Ok(delivered)
     }
 
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
-        let waiting = self.arrivals.wait(session);
+        let waiting = self.arrivals.wait(session, Awaited::Deliveries);
         let range = Range {
             deliveries: Some(from),
             steps: None,
@@ -302,7 +264,7 @@ impl Journal for PostgresJournal {
         loop {
             // Created before the read, so that no arrival in between is missed.
             let arrival = waiting.arrived.notified();
-            let deliveries = self.read(session, range).await?.deliveries;
+            let deliveries = self.read_apart(session, range).await?.deliveries;
             if !deliveries.is_empty() {
                 return Ok(deliveries);
             }
@@ -312,14 +274,14 @@ impl Journal for PostgresJournal {
     }
 
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
-        let waiting = self.arrivals.wait(session);
+        let waiting = self.arrivals.wait(session, Awaited::Steps);
         let range = Range {
             deliveries: None,
             steps: Some(from),
         };
         loop {
             let arrival = waiting.arrived.notified();
-            let steps = self.read(session, range).await?.steps;
+            let steps = self.read_apart(session, range).await?.steps;
             if !steps.is_empty() {
                 return Ok(steps);
             }
@@ -345,7 +307,8 @@ impl Journal for PostgresJournal {
         };
         self.changed(session, deleted.await)?;
         self.known().remove(session);
-        self.arrivals.notify(session);
+        self.arrivals.notify(session, Awaited::Deliveries);
+        self.arrivals.notify(session, Awaited::Steps);
         Ok(())
     }
 

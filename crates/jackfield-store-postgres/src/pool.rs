@@ -90,23 +90,30 @@ impl Pool {
         };
         let client = match kept {
             Some(client) => client,
-            None => self.connect().await?,
+            None => self.connect(self.timeout).await?,
         };
         Ok(Connection {
             client: Some(client),
             is_dirty: false,
             pool: Arc::clone(self),
             slot: Some(slot),
+            timeout: self.timeout,
         })
     }
 
-    /// A connection beside the limit, which is also there after the pool was closed.
-    pub(crate) async fn get_apart(self: &Arc<Self>) -> Result<Connection, Fault> {
+    /// A connection beside the limit, which is also there after the pool was closed. It may take at most `timeout`, and
+    /// so may each statement.
+    pub(crate) async fn get_apart(
+        self: &Arc<Self>,
+        timeout: Duration,
+    ) -> Result<Connection, Fault> {
+        let timeout = timeout.min(self.timeout);
         Ok(Connection {
-            client: Some(self.connect().await?),
+            client: Some(self.connect(timeout).await?),
             is_dirty: false,
             pool: Arc::clone(self),
             slot: None,
+            timeout,
         })
     }
 
@@ -130,7 +137,7 @@ impl Pool {
         self.closed.load(Ordering::Acquire)
     }
 
-    async fn connect(&self) -> Result<Client, Fault> {
+    async fn connect(&self, timeout: Duration) -> Result<Client, Fault> {
         let config = &self.address.config;
         let connecting = async {
             match &self.connector {
@@ -146,7 +153,7 @@ impl Pool {
                 }
             }
         };
-        match tokio::time::timeout(self.timeout, connecting).await {
+        match tokio::time::timeout(timeout, connecting).await {
             Ok(connected) => {
                 connected.map_err(|error: tokio_postgres::Error| Fault::of_connection(&error))
             }
@@ -179,6 +186,8 @@ pub(crate) struct Connection {
     is_dirty: bool,
     pool: Arc<Pool>,
     slot: Option<OwnedSemaphorePermit>,
+    /// The time limit of a statement.
+    timeout: Duration,
 }
 
 impl Connection {
@@ -191,7 +200,7 @@ impl Connection {
         let was_dirty = std::mem::replace(&mut self.is_dirty, true);
         let statement = self.pool.localize(statement);
         let asking = self.client()?.query_typed(&statement, values);
-        let answer = within(self.pool.timeout, asking).await;
+        let answer = within(self.timeout, asking).await;
         // After a refusal within a transaction, nothing but its end is possible.
         self.settle(was_dirty, answer)
     }
@@ -214,7 +223,7 @@ impl Connection {
         let was_dirty = std::mem::replace(&mut self.is_dirty, true);
         let statement = self.pool.localize(statement);
         let asking = self.client()?.execute_typed(&statement, values);
-        let answer = within(self.pool.timeout, asking).await;
+        let answer = within(self.timeout, asking).await;
         self.settle(was_dirty, answer)
     }
 
@@ -223,7 +232,7 @@ impl Connection {
         let was_dirty = std::mem::replace(&mut self.is_dirty, true);
         let statements = self.pool.localize(statements);
         let asking = self.client()?.batch_execute(&statements);
-        let answer = within(self.pool.timeout, asking).await;
+        let answer = within(self.timeout, asking).await;
         self.settle(was_dirty, answer)
     }
 
@@ -245,13 +254,13 @@ impl Connection {
             .await;
             begun.and(rows)
         };
-        within(self.pool.timeout, both).await
+        within(self.timeout, both).await
     }
 
     /// Commits the transaction. After [`Fault::Lost`] it is unknown whether it is committed.
     pub(crate) async fn commit(&mut self) -> Result<(), Fault> {
         let committing = self.client()?.batch_execute("COMMIT");
-        let committed = within(self.pool.timeout, committing).await;
+        let committed = within(self.timeout, committing).await;
         self.is_dirty = committed.is_err();
         committed
     }
@@ -259,7 +268,7 @@ impl Connection {
     /// Undoes the transaction.
     pub(crate) async fn roll_back(&mut self) -> Result<(), Fault> {
         let undoing = self.client()?.batch_execute("ROLLBACK");
-        let undone = within(self.pool.timeout, undoing).await;
+        let undone = within(self.timeout, undoing).await;
         self.is_dirty = undone.is_err();
         undone
     }

@@ -22,7 +22,7 @@ pub(crate) struct Process {
     current: Mutex<Option<Arc<Incarnation>>>,
     holds: Arc<LocalHolds>,
     options: Options,
-    /// Locked by whoever begins an incarnation.
+    /// Locked while an incarnation begins.
     beginning: tokio::sync::Mutex<()>,
 }
 
@@ -60,8 +60,13 @@ impl Process {
         if let Some(current) = self.current() {
             return Ok(current);
         }
-        let name = random_name()?;
         let mut connection = pool.get().await?;
+        self.begin(&mut connection).await
+    }
+
+    /// Begins an incarnation. Its caller has the lock.
+    async fn begin(&self, connection: &mut Connection) -> Result<Arc<Incarnation>, Fault> {
+        let name = random_name()?;
         let before = Instant::now();
         let lease = self.options.lease.as_secs_f64();
         connection
@@ -82,24 +87,28 @@ impl Process {
         Ok(begun)
     }
 
-    /// Renews the lease. If the database has this process as dead, its leases end.
+    /// Renews the lease. If the database has this process as dead, its leases end, while its holds go on under another
+    /// name.
     pub(crate) async fn renew(&self, connection: &mut Connection) -> Result<(), Fault> {
-        let Some(incarnation) = self.latest() else {
-            return Ok(());
-        };
-        let before = Instant::now();
-        let lease = self.options.lease.as_secs_f64();
-        let renewed = connection
-            .execute(RENEW, values![incarnation.name => TEXT, lease => FLOAT8])
-            .await?;
-        if renewed > 0 {
-            let deadline = before + self.options.own_lease();
-            incarnation.deadline.extend_to(deadline);
-        } else {
+        if let Some(incarnation) = self.latest() {
+            let before = Instant::now();
+            let lease = self.options.lease.as_secs_f64();
+            let renewed = connection
+                .execute(RENEW, values![incarnation.name => TEXT, lease => FLOAT8])
+                .await?;
+            if renewed > 0 {
+                let deadline = before + self.options.own_lease();
+                incarnation.deadline.extend_to(deadline);
+                return Ok(());
+            }
             tracing::warn!(
                 "the lease of this process has passed: others may have taken its sessions"
             );
             self.end(&incarnation);
+        }
+        let _one_at_a_time = self.beginning.lock().await;
+        if self.current().is_none() && !self.holds.all().is_empty() {
+            self.begin(connection).await?;
         }
         Ok(())
     }
@@ -162,7 +171,7 @@ const BEGIN: &str = "INSERT INTO jackfield.processes (name, alive_until)
      VALUES ($1, clock_timestamp() + make_interval(secs => $2))";
 const HOLD: &str = "INSERT INTO jackfield.holds (process, nth, session) VALUES ($1, $2, $3)
      ON CONFLICT DO NOTHING";
-/// A lease that has passed is never renewed, so that whoever saw it pass may rely on it.
+/// A lease that has passed is never renewed: a process that saw it pass may rely on that.
 const RENEW: &str = "UPDATE jackfield.processes
      SET alive_until = clock_timestamp() + make_interval(secs => $2)
      WHERE name = $1 AND alive_until > clock_timestamp()";

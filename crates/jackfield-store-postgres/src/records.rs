@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
+use jackfield_domain::setup_sharing::SetupSharing;
 use jackfield_domain::wait::Delivery;
 use jackfield_record::DecodeError;
 
@@ -40,7 +41,13 @@ pub(crate) async fn steps(
     let records = found.iter().map(|row| column(row, 0));
     let records: Vec<&[u8]> = records.collect::<Result<_, _>>()?;
     let parts = parts(connection, row.number, &records).await?;
-    Ok(records.iter().map(|record| step(record, &parts)).collect())
+    let mut sharing = SetupSharing::default();
+    let steps = records.iter().map(|record| {
+        let mut step = step(record, &parts)?;
+        sharing.share(&mut step);
+        Ok(step)
+    });
+    Ok(steps.collect())
 }
 
 /// The deliveries of a session from this number on, as many as its row says.

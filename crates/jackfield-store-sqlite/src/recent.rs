@@ -13,11 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hashlink::LruCache;
 use jackfield_domain::ids::SessionId;
+use jackfield_domain::setup_sharing::SetupSharing;
 use jackfield_ports::journal::Loaded;
 use jackfield_record::DecodeError;
 use rusqlite::Connection;
 
-use crate::records::{SetupSharing, deliveries, steps};
+use crate::records::{deliveries, steps};
 use crate::rows::StoredSession;
 use crate::{chain, parts};
 

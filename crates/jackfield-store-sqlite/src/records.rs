@@ -1,9 +1,7 @@
 //! Reading the records of a session.
 
-use std::sync::Arc;
-
-use jackfield_domain::fact::{Envelope, Fact};
-use jackfield_domain::setup::Setup;
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::setup_sharing::SetupSharing;
 use jackfield_domain::wait::Delivery;
 use jackfield_record::DecodeError;
 use rusqlite::{Connection, params};
@@ -28,37 +26,6 @@ pub(crate) fn steps(
         }))
     })?;
     Ok(read.map(|()| steps))
-}
-
-/// Shares the equal parts of the setups of consecutive turns, mostly the whole catalog: it is the largest part of a
-/// session whose turns only talk.
-#[derive(Default)]
-pub(crate) struct SetupSharing(Option<Arc<Setup>>);
-
-impl SetupSharing {
-    /// Starts with the last setup in these steps.
-    pub(crate) fn from_steps(steps: &[Envelope]) -> Self {
-        let facts = steps.iter().rev().flat_map(|step| step.facts.iter().rev());
-        let mut setups = facts.filter_map(|fact| {
-            if let Fact::TurnOpened { setup, .. } = fact {
-                Some(Arc::clone(setup))
-            } else {
-                None
-            }
-        });
-        Self(setups.next())
-    }
-
-    pub(crate) fn share(&mut self, step: &mut Envelope) {
-        for fact in &mut step.facts {
-            if let Fact::TurnOpened { setup, .. } = fact {
-                if let (Some(before), Some(setup)) = (&self.0, Arc::get_mut(setup)) {
-                    setup.share(before);
-                }
-                self.0 = Some(Arc::clone(setup));
-            }
-        }
-    }
 }
 
 /// The deliveries of a session from this number on.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use jackfield_ports::journal::{AppendRefusal, Appended};
 
 use super::PostgresJournal;
+use crate::arrivals::Awaited;
 use crate::commit;
 use crate::derived::KnownRow;
 use crate::error::Fault;
@@ -20,7 +21,7 @@ impl PostgresJournal {
                 {
                     *known = after;
                 }
-                self.arrivals.notify(job.session);
+                self.arrivals.notify(job.session, Awaited::Steps);
                 Appended::Committed
             }
             Ok(Err(refusal)) => Appended::Refused(refusal),

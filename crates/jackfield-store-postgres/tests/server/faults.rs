@@ -1,13 +1,16 @@
 //! Connections that break, and databases that are gone for a while.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{ToolCallId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Wait, WaitKind};
-use jackfield_ports::journal::{Append, AppendRefusal, Appended, DeliveryOutcome, Journal as _};
+use jackfield_ports::journal::{
+    Append, AppendRefusal, Appended, DeliveryOutcome, Journal as _, JournalError,
+};
 use jackfield_store_postgres::PostgresJournal;
 use jackfield_testkit::contract::journal::START;
 use jackfield_testservers::postgres::PostgresServer;
@@ -146,6 +149,10 @@ async fn a_process_without_a_network_loses_its_sessions_after_its_lease_and_not_
     ));
     // It lives, and is not given away.
     assert!(other.own(&id).await.is_err());
+    let held = session("held");
+    let epoch = other.own(&held).await.expect("a lease").epoch;
+    other.release(&held, epoch).await.expect("released");
+    let _hold = cut_off.hold(&held).await.expect("a hold");
     let began = Instant::now();
     proxy.set(Cut::Down);
     let mut refusals = 0;
@@ -154,6 +161,11 @@ async fn a_process_without_a_network_loses_its_sessions_after_its_lease_and_not_
             Ok(taken) => break taken,
             Err(_) => refusals += 1,
         }
+        let waited = began.elapsed();
+        assert!(
+            waited < Duration::from_secs(10),
+            "{waited:?} after {refusals} refusals"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     let took = began.elapsed();
@@ -172,7 +184,18 @@ async fn a_process_without_a_network_loses_its_sessions_after_its_lease_and_not_
         matches!(late, Appended::Refused(AppendRefusal::StaleEpoch)),
         "{late:?}"
     );
-    // It goes on under another name.
+    // It goes on under another name, and so does what it holds, although nothing is asked for.
+    let holds = "SELECT count(*) FROM @.holds JOIN @.processes ON name = process WHERE alive_until > clock_timestamp()";
+    let waiting = Instant::now();
+    while place.sql(holds) != "1" {
+        assert!(
+            waiting.elapsed() < Duration::from_secs(10),
+            "no hold came back"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let refused = other.delete(&held).await.expect_err("it is held");
+    assert!(matches!(refused, JournalError::Held { .. }), "{refused}");
     let another = session("another");
     let begun = cut_off.own(&another).await.expect("a lease");
     assert!(!begun.deadline.has_passed());
@@ -236,4 +259,22 @@ async fn a_database_that_becomes_readable_only_heals_by_itself() {
     let appended = journal.append(&append(&id, epoch, 0)).await;
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
     journal.close().await;
+}
+
+/// A turn keeps a future that waits for deliveries, and does not poll it while it commits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_future_that_is_not_polled_keeps_no_connection() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.connections = 1;
+    let journal = PostgresJournal::open(place.address.clone(), options).expect("a journal");
+    let id = session("s");
+    let epoch = journal.own(&id).await.expect("a lease").epoch;
+    let mut inbox = journal.inbox(&id, 0);
+    let first = std::future::poll_fn(|context| Poll::Ready(inbox.as_mut().poll(context)));
+    assert!(first.await.is_pending());
+    let appending = append(&id, epoch, 0);
+    let appended = tokio::time::timeout(Duration::from_secs(5), journal.append(&appending));
+    let appended = appended.await.expect("an answer");
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
 }
