@@ -279,7 +279,7 @@ def broken_stream() -> None:
         finished = streamed(contents, by=by, http_options=None)[-1].candidates[0].finish_reason
     except Exception:  # noqa: BLE001 - what breaks there is the transport's
         pass
-    # Even if the SDK takes what came for all there is, nobody told it so.
+    # The SDK may take what arrived as complete, but the gateway did not say that.
     check(finished, None)
     # The program asks the same again, of its own: the answer is owed, and is not made twice.
     check(text_of(parts_of(streamed(contents, by=by, http_options=None))), "Said once.")

@@ -45,9 +45,7 @@ impl Completions {
         if let Some(found) = (self.context)(before) {
             return found;
         }
-        let word = before.rfind(char::is_whitespace).map_or(0, |space| {
-            space + before[space..].chars().next().map_or(0, char::len_utf8)
-        });
+        let word = last_word(before);
         if let Some(typed) = before[word..].strip_prefix('@') {
             return (word + 1, self.files(typed));
         }
@@ -95,6 +93,13 @@ impl Completions {
         });
         words.collect()
     }
+}
+
+/// Where the last word of a text begins.
+pub(crate) fn last_word(text: &str) -> usize {
+    let mut signs = text.char_indices().rev();
+    let space = signs.find(|(_, sign)| sign.is_whitespace());
+    space.map_or(0, |(at, sign)| at + sign.len_utf8())
 }
 
 /// The command whose argument is a model.

@@ -5,6 +5,8 @@
 //! provider](jackfield_domain::block::RanBy::Provider) there, with an outcome each, and a
 //! [`ServerTool`](jackfield_domain::server_tool::ServerTool) on both names the tool.
 
+mod error_kinds;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

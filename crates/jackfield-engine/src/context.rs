@@ -44,8 +44,8 @@ pub struct OfferedContext<T> {
 impl Engine {
     /// The resources and templates of all toolboxes with a list that a turn with these options may use.
     ///
-    /// A toolbox is among them if the options offer all of its tools, and no rule of the policy denies them: whoever
-    /// may use single tools of a server gets none of its resources and prompts.
+    /// A toolbox is among them if the options offer all of its tools, and the policy would run one that only reads, at
+    /// least after an approval. Options for single tools of a server give none of its resources and prompts.
     pub async fn resources(&self, options: &TurnOptions) -> ContextOffer<ResourceList> {
         let listed = self.each(options, |toolbox| async move {
             match toolbox.toolbox.context() {

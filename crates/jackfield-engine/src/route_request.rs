@@ -5,7 +5,6 @@ use std::sync::Arc;
 use jackfield_domain::compaction::WindowList;
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::price::PriceList;
-use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::{
     ChoiceInput, Chosen, Fault, HopTarget, Hops, Needs, Route, RouteTarget, choose,
 };
@@ -86,15 +85,11 @@ impl Engine {
             let route = Arc::clone(&route.name);
             return Err(EngineError::NoCapableTarget { needs, route });
         }
-        let account = |model: &ModelRef| {
-            let mut all = (0..).zip(&targets);
-            let first = all.find(|(_, other)| other.model.provider == model.provider);
-            first.map_or(0, |(first, _)| first)
-        };
-        let hop_targets: Vec<HopTarget> = targets
-            .iter()
-            .map(|target| HopTarget {
-                account: account(&target.model),
+        let models = targets.iter().map(|target| &target.model);
+        let hop_targets: Vec<HopTarget> = (0..)
+            .zip(&targets)
+            .map(|(index, target)| HopTarget {
+                account: HopTarget::account_of(index, models.clone()),
                 content_filter: target.content_filter,
                 window: windows.get(&target.model),
             })

@@ -96,8 +96,8 @@ impl Gateway {
     pub fn offers(&self, used: &ServerTools, provider: &str) -> bool {
         let can = || self.shared.engine.capabilities(provider);
         let config = &self.shared.config;
-        (config.has_tools || config.servers.is_any_enabled())
-            && *used != ServerTools::None
+        *used != ServerTools::None
+            && (config.has_tools || config.servers.is_any_enabled())
             && can().is_none_or(|can| can.tools)
     }
 

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
+use axum::extract::MatchedPath;
 use axum::response::Response;
 use http::{Method, StatusCode};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
@@ -30,7 +31,7 @@ struct AccessLine {
     /// Whether the request was passed through.
     passthrough: OnceLock<()>,
     /// The template of the path.
-    route: OnceLock<Box<str>>,
+    route: OnceLock<MatchedPath>,
     shown_turn: OnceLock<(Option<SessionId>, TurnId)>,
 }
 
@@ -60,8 +61,8 @@ impl Access {
     }
 
     /// Records the template of the path.
-    pub(crate) fn record_route(&self, route: &str) {
-        let _once = self.0.route.set(route.into());
+    pub(crate) fn record_route(&self, route: &MatchedPath) {
+        let _once = self.0.route.set(route.clone());
     }
 
     /// Records the turn that the response shows, and its session if the turn is kept.
@@ -119,7 +120,7 @@ impl Access {
             metrics.request_ended(&EndedRequest {
                 error: code.or_else(|| (!whole).then_some("client_disconnected")),
                 method: method.as_str(),
-                route: route.get().map_or("", |route| route),
+                route: route.get().map_or("", MatchedPath::as_str),
                 status: number,
                 took,
             });

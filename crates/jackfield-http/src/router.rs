@@ -70,7 +70,7 @@ async fn write_refusal(request: Request<Body>, next: Next) -> Response {
     if let (Some(access), Some(path)) =
         (extensions.get::<Access>(), extensions.get::<MatchedPath>())
     {
-        access.record_route(path.as_str());
+        access.record_route(path);
     }
     let form = RefusalForm::of(&request);
     form.write(next.run(request).await)
@@ -125,11 +125,11 @@ async fn responses(
 async fn metrics(
     State(gateway): State<Gateway>,
     headers: HeaderMap,
-    uri: Uri,
 ) -> Result<Response, HttpRefusal> {
     let client = authenticate(&gateway, &headers)?;
     let Some(metrics) = &gateway.config().metrics else {
-        return Err(refusal::no_such_address(&uri));
+        let message = "there are no metrics: `serve.metrics = true` in the configuration of the gateway shows them";
+        return Err(ServeError::new(ServeErrorKind::NoSuchAddress, message).into());
     };
     if !client.admin {
         let message = "metrics are for tokens with `admin = true`";

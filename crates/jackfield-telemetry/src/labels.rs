@@ -39,7 +39,7 @@ impl MetricConstructor<Histogram> for Buckets {
 }
 
 /// Values of a label that clients, servers or models choose. After so many values, each new one is [`OTHER`], so that
-/// nobody can raise the number of series without a bound.
+/// no client can raise the number of series without a bound.
 #[derive(Debug, Default)]
 pub(crate) struct BoundedValues(Mutex<HashSet<String>>);
 

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::era::Era;
 use crate::error::ServerFault;
 use crate::toolbox::McpToolbox;
 
@@ -12,14 +11,10 @@ use crate::toolbox::McpToolbox;
 pub struct ServerDetails {
     /// Its capabilities, in the form of the protocol.
     pub capabilities: Value,
-    /// The era of its protocol.
-    pub era: Era,
     /// Its name, version and the like, in the form of the protocol, if it sends them.
     pub info: Option<Value>,
     /// Its instructions, if it has some.
     pub instructions: Option<String>,
-    /// The negotiated revision of the protocol.
-    pub protocol: String,
 }
 
 impl McpToolbox {
@@ -34,10 +29,8 @@ impl McpToolbox {
         let info = said.server_info.as_ref();
         Ok(ServerDetails {
             capabilities: serde_json::to_value(&said.capabilities).unwrap_or_default(),
-            era: connection.era,
             info: info.and_then(|info| serde_json::to_value(info).ok()),
             instructions: said.instructions.clone(),
-            protocol: said.protocol_version.as_str().to_owned(),
         })
     }
 }

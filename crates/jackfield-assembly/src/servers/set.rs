@@ -60,7 +60,7 @@ impl ServerSet {
 
     /// Replaces the servers by those of these configurations. One whose configuration is the same goes on untouched.
     /// One that changed or is gone ends after its open calls, a minute later at the latest; a turn that has it already
-    /// gets an error for a further call. A new one is started, unless it is lazy, and nobody waits for it.
+    /// gets an error for a further call. A new one is started, unless it is lazy, and no caller waits for it.
     ///
     /// Must be called within a Tokio runtime.
     pub fn replace<'a>(

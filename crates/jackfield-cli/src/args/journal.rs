@@ -34,7 +34,8 @@ Examples:
   jackfield journal copy ~/.local/share/jackfield/jackfield.db env:DATABASE_URL
   jackfield journal copy postgres://me@db.example/jackfield copy.db
 
-End everything that uses FROM first: a session in use is not copied. What is in TO already stays
+End everything that uses FROM or TO first: a session in use is not copied, and one that is taken
+up in TO meanwhile counts as different. What is in TO already stays
 as it is; the same command again goes on with what is missing. An address has no password in it:
 it is in the variable, or in the one that `password_env` under [journal] names. The exit code is 1
 if something was not copied, or is not the same in both.";

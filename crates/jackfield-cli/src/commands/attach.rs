@@ -11,6 +11,7 @@ use jackfield_domain::block::{Block, Content};
 use jackfield_domain::media::{Document, Image, MediaSource};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::settings::ResponseFormat;
+use jackfield_engine::image_type;
 use serde_json::Value;
 
 use crate::exit::Exit;
@@ -131,15 +132,6 @@ fn base64(media_type: &str, bytes: &[u8]) -> MediaSource {
     }
 }
 
-/// The media type of an image, by its first bytes.
-fn image_type(bytes: &[u8]) -> Option<&'static str> {
-    let found = IMAGES.iter().find(|(begin, _)| bytes.starts_with(begin));
-    let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
-    found
-        .map(|(_, media_type)| *media_type)
-        .or_else(|| is_webp.then_some("image/webp"))
-}
-
 /// Reads a whole file up to this size.
 fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, CommandError> {
     let shown = path.display();
@@ -164,13 +156,6 @@ const fn mega(bytes: usize) -> usize {
     bytes / 1_000_000
 }
 
-/// The first bytes of image files: PNG (ISO/IEC 15948), JPEG (ISO/IEC 10918-1), GIF (87a and 89a).
-const IMAGES: &[(&[u8], &str)] = &[
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-];
 /// The maximum length of a response format's name, in characters.
 const MAX_NAME: usize = 64;
 /// The maximum size of a file, in bytes.

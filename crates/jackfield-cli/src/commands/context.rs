@@ -29,16 +29,18 @@ pub(crate) async fn read(
         return Ok(Vec::new());
     }
     let options = all_servers(options);
-    let mut blocks = Vec::new();
+    let (mut blocks, mut left) = (Vec::new(), attach::MAX_TOTAL);
     for NamedResource { server, uri } in &named {
         let read = engine.read_resource(&options, server, uri).await;
         let read = read.and_then(|contents| resource_blocks(uri, &contents));
-        blocks.extend(read.map_err(|error| fault(&error))?);
-    }
-    let size: usize = blocks.iter().map(block_size).sum();
-    if size > attach::MAX_TOTAL {
-        let message = format!("the resources have {size} bytes together, which no model reads");
-        return Err(CommandError::new(Exit::Usage, message).with_help("name fewer of them"));
+        let read = read.map_err(|error| fault(&error))?;
+        let size = read.iter().map(block_size).sum();
+        left = usize::checked_sub(left, size).ok_or_else(|| {
+            let most = attach::MAX_TOTAL / 1_000_000;
+            let message = format!("the resources are larger than {most} MB together");
+            CommandError::new(Exit::Usage, message).with_help("name fewer of them")
+        })?;
+        blocks.extend(read);
     }
     let shown = named
         .iter()

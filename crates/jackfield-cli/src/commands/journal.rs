@@ -60,8 +60,10 @@ async fn open(
         ..Flags::default()
     };
     let (config, _) = ask::load_config(&flags)?;
-    if is_there {
-        session_journal::check_exists(&config)?;
+    if is_there && session_journal::check_exists(&config).is_err() {
+        let message = format!("there is no journal `{}`", named.display());
+        let help = "FROM is a file that is there, a postgres:// address, or env:NAME for a variable with one";
+        return Err(CommandError::new(Exit::Configuration, message).with_help(help));
     }
     session_journal::open_in_background(&config, registry)
         .wait()

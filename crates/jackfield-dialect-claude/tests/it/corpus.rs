@@ -14,7 +14,7 @@ use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::serve::ClaudeServer;
 use jackfield_dialect_claude::stream::{Encoder, SseEvent, ping};
 use jackfield_dialect_claude::{error, models, reply, request};
-use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError};
+use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_domain::block::Content;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::listing::ListedModel;
@@ -32,7 +32,6 @@ use std::sync::Arc;
 
 use crate::arb::{self, owner};
 use crate::serve::about;
-use crate::serve::errors::every_kind;
 use crate::serve::segments::{cut, segment, told, two_rounds};
 
 /// How many of each kind are written.
@@ -213,7 +212,7 @@ fn served() -> Vec<Value> {
         .iter()
         .map(|(reply, _)| json(&ClaudeServer.reply(reply, &about()).0))
         .collect();
-    let errors = every_kind().into_iter().map(|kind| {
+    let errors = ServeErrorKind::one_of_each().into_iter().map(|kind| {
         let error = ServeError::new(kind, "It failed.").at("messages.0");
         json(&ClaudeServer.error(&error, "req_1").body)
     });
@@ -248,7 +247,7 @@ fn served_streams() -> Vec<Value> {
                 if !events.is_empty() {
                     encoder.begin();
                 }
-                let kinds = every_kind();
+                let kinds = ServeErrorKind::one_of_each();
                 let kind = kinds[n % kinds.len()].clone();
                 events.extend(encoder.fail(&ServeError::new(kind, "It failed."), "req_1"));
             }

@@ -16,7 +16,7 @@ use jackfield_dialect_gemini::serve::GeminiServer;
 use jackfield_dialect_gemini::stream::Encoder;
 use jackfield_dialect_gemini::{error, models, reply, request};
 use jackfield_dialect_kit::encode::SseEvent;
-use jackfield_dialect_kit::serve::{ADDRESS, ServeDialect as _, ServeError};
+use jackfield_dialect_kit::serve::{ADDRESS, ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::reply::{FinishReason, Reply};
 use jackfield_domain::request::ModelRequest;
@@ -29,7 +29,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use crate::arb::{self, owner};
-use crate::serve::{about, every_kind};
+use crate::serve::about;
 
 /// How many of each kind are written.
 const EACH: usize = 40;
@@ -162,7 +162,7 @@ fn served() -> Vec<Value> {
         .iter()
         .map(|reply| json(&GeminiServer.reply(reply, &about()).0))
         .collect();
-    bodies.extend(every_kind().into_iter().map(|kind| {
+    bodies.extend(ServeErrorKind::one_of_each().into_iter().map(|kind| {
         let error = ServeError::new(kind, "It failed.").at("contents");
         json(&GeminiServer.error(&error, "req_1").body)
     }));
@@ -186,7 +186,7 @@ fn served() -> Vec<Value> {
 }
 
 fn served_streams() -> Vec<Value> {
-    let kinds = every_kind();
+    let kinds = ServeErrorKind::one_of_each();
     let streams = said().into_iter().enumerate().map(|(n, reply)| {
         let deltas = samples(&kit::deltas_of(&reply.message.blocks), 1 + n % 3).pop();
         let mut encoder = GeminiServer.encoder(&about());

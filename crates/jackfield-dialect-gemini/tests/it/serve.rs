@@ -11,7 +11,6 @@ use jackfield_dialect_kit::serve::{
 };
 use jackfield_domain::block::Content;
 use jackfield_domain::delta::Delta;
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_testkit::arb as kit;
@@ -65,61 +64,6 @@ fn asked(more: &[(&str, Value)]) -> Value {
         body[*name] = json.clone();
     }
     body
-}
-
-/// One of each kind.
-pub(crate) fn every_kind() -> Vec<ServeErrorKind> {
-    let model = [
-        ModelFailureKind::ContextTooLong {
-            limit: Some(10),
-            requested: Some(20),
-        },
-        ModelFailureKind::Forbidden,
-        ModelFailureKind::Interrupted,
-        ModelFailureKind::InvalidRequest,
-        ModelFailureKind::ModelNotFound,
-        ModelFailureKind::Overloaded,
-        ModelFailureKind::ProtocolViolation,
-        ModelFailureKind::RateLimited,
-        ModelFailureKind::ServerError,
-        ModelFailureKind::Timeout,
-        ModelFailureKind::TooLarge,
-        ModelFailureKind::Transport,
-        ModelFailureKind::Unauthenticated,
-        ModelFailureKind::Unsupported,
-        ModelFailureKind::UnusableReply,
-    ];
-    let failed = |kind| ModelFailure::new(kind, Phase::BeforeFirstDelta, "It failed.");
-    let mut kinds: Vec<ServeErrorKind> = model
-        .into_iter()
-        .map(|kind| ServeErrorKind::Model(Box::new(failed(kind))))
-        .collect();
-    kinds.extend([
-        ServeErrorKind::Busy,
-        ServeErrorKind::Cancelled,
-        ServeErrorKind::ClientExpired,
-        ServeErrorKind::Conflict,
-        ServeErrorKind::Forbidden,
-        ServeErrorKind::Internal,
-        ServeErrorKind::Invalid,
-        ServeErrorKind::LimitReached,
-        ServeErrorKind::NoSuchAddress,
-        ServeErrorKind::NoSuchCall,
-        ServeErrorKind::NoSuchModel,
-        ServeErrorKind::NoSuchReply,
-        ServeErrorKind::NoSuchSession,
-        ServeErrorKind::ResultsMissing,
-        ServeErrorKind::Strict,
-        ServeErrorKind::ThreadUnsupported,
-        ServeErrorKind::TooLarge,
-        ServeErrorKind::TooMany { retry_after: 7 },
-        ServeErrorKind::TooSlow,
-        ServeErrorKind::Unauthenticated,
-        ServeErrorKind::Unavailable,
-        ServeErrorKind::Unsupported,
-        ServeErrorKind::UnsupportedEncoding,
-    ]);
-    kinds
 }
 
 #[test]
@@ -275,7 +219,7 @@ fn every_error_has_the_vendors_form_and_the_status_of_the_documentation() {
             documented.insert(cells[1].trim_matches('`').to_owned(), status);
         }
     }
-    for kind in every_kind() {
+    for kind in ServeErrorKind::one_of_each() {
         let code = kind.code();
         let delay = kind.retry_after();
         let told = GeminiServer.error(&ServeError::new(kind, "It failed.").at("contents"), "req_1");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::fault::{Fault, FaultScope};
 use crate::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
+use crate::request::ModelRef;
 
 /// What matters of a target for whether it is left.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -14,6 +15,18 @@ pub struct HopTarget {
     pub content_filter: bool,
     /// Its context window, in tokens, if it is known.
     pub window: Option<u64>,
+}
+
+impl HopTarget {
+    /// The account of the target with this index, where these are the models of all targets.
+    #[must_use]
+    pub fn account_of<'m>(index: u32, models: impl Iterator<Item = &'m ModelRef> + Clone) -> u32 {
+        let own = models.clone().zip(0..).find(|(_, at)| *at == index);
+        let same = |model: &ModelRef| own.is_some_and(|(own, _)| own.provider == model.provider);
+        let mut all = models.zip(0..);
+        all.find(|(model, _)| same(model))
+            .map_or(index, |(_, at)| at)
+    }
 }
 
 /// The targets that are out, and why.

@@ -22,10 +22,9 @@ impl Turn {
     /// What matters of the targets for whether they are left.
     pub(crate) fn hop_targets(&self) -> Vec<HopTarget> {
         let setup = &self.setup;
-        let provider = |target| setup.model_of(target).map(|model| &model.provider);
-        let account = |target| (0..target).find(|other| provider(*other) == provider(target));
+        let models = (0..setup.targets()).filter_map(|target| setup.model_of(target));
         let targets = (0..setup.targets()).map(|target| HopTarget {
-            account: account(target).unwrap_or(target),
+            account: HopTarget::account_of(target, models.clone()),
             content_filter: setup.is_for_content_filter(target),
             window: setup.window_of(target),
         });

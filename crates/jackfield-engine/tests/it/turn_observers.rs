@@ -12,6 +12,7 @@ use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
 use jackfield_testkit::spending::record;
+use tokio::sync::Notify;
 
 use crate::background::to_the_end;
 use crate::fixture::{Log, OneTool, message, options, session};
@@ -19,6 +20,7 @@ use crate::resuming::{crash_in_a_tool, model, over, resume};
 
 #[derive(Default)]
 struct Seen {
+    recorded: Notify,
     records: Mutex<Vec<SpendingRecord>>,
     turns: Mutex<Vec<EndedTurn>>,
 }
@@ -41,6 +43,7 @@ impl TurnObserver for Seen {
     fn record_stored(&self, record: &SpendingRecord) {
         let mut records = self.records.lock().expect("no panic");
         records.push(record.clone());
+        self.recorded.notify_one();
     }
 }
 
@@ -113,8 +116,7 @@ async fn an_observer_gets_ephemeral_turns_and_their_records() {
     let mut begun = engine.begin(message(options())).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
     // The turn's task records after it has told the end.
-    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-    engine.flush_receipts().await;
+    seen.recorded.notified().await;
     let all: Vec<_> = seen.turns().iter().map(|turn| turn.durability).collect();
     assert_eq!(all, [Durability::Ephemeral]);
     let ids: Vec<_> = seen.records().into_iter().map(|record| record.id).collect();

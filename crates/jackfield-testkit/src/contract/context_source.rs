@@ -78,7 +78,7 @@ macro_rules! context_source_clauses {
             /// A model takes a part of a file for all of it.
             a_resource_is_whole_or_refused
             /// An unknown resource is refused as not found, and is not empty.
-            /// A model answers about a file that nobody has.
+            /// A model answers about a file that does not exist.
             an_unknown_resource_is_not_found
             /// Each URI and each name occurs once.
             /// A client that keeps a table of them drops the whole list.

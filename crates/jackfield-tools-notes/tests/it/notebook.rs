@@ -95,7 +95,7 @@ fn a_friend_is_found_in_any_case_if_only_one_is_meant() {
         notes.len()
     };
     assert_eq!(share("Bob", &[]), [""; 0]);
-    // One person is meant, however often; and nobody shares with themselves.
+    // A person counts once, however often they are named, and a note is not shared with its owner.
     assert_eq!(share("Ann", &["bob", "BOB", "Bob", "ann"]), ["Bob"]);
     assert_eq!((received("Bob"), received("bob")), (1, 0));
     // Now there are two, and the exact name says which.

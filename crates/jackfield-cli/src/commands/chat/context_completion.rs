@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::prompts::words_of;
 use crate::commands::context::is_server;
-use crate::completion::{CompleteContext, Completion};
+use crate::completion::{CompleteContext, Completion, last_word};
 
 /// Completes with what the servers say, in the thread of the line editor, which waits for them a moment.
 pub(super) fn completion(
@@ -28,9 +28,7 @@ pub(super) fn completion(
             return Some(found.unwrap_or_default())
                 .map(|(at, words)| (at + "/prompt ".len(), words));
         }
-        let word = before.rfind(char::is_whitespace).map_or(0, |space| {
-            space + before[space..].chars().next().map_or(0, char::len_utf8)
-        });
+        let word = last_word(before);
         let (server, uri) = before[word..].strip_prefix('@')?.split_once(':')?;
         let server = ToolboxId::parse(server)
             .ok()
@@ -65,7 +63,7 @@ async fn prompt(engine: &Engine, options: &TurnOptions, text: &str) -> (usize, V
         let mut prompts = one.list.iter();
         Some((&one.toolbox, prompts.find(|prompt| *prompt.name == *bare)?))
     });
-    let begin = text.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+    let begin = last_word(text);
     let last = text.get(begin..).unwrap_or_default();
     let Some((server, prompt)) = found else {
         return (begin, Vec::new());
@@ -111,12 +109,10 @@ async fn resources(
     server: &ToolboxId,
     begin: &str,
 ) -> Vec<Completion> {
-    let offer = engine.resources(options).await;
-    let own = offer.offered.iter().filter(|one| one.toolbox == *server);
-    let uris = own.flat_map(|one| {
-        let resources = one.list.resources.iter();
-        resources.map(|resource| &resource.uri)
-    });
+    let Ok(list) = engine.resources_of(options, server).await else {
+        return Vec::new();
+    };
+    let uris = list.resources.iter().map(|resource| &resource.uri);
     let fitting = uris.filter(|uri| uri.starts_with(begin) && !uri.contains(char::is_whitespace));
     let words = fitting.take(MAX_WORDS).map(|uri| Completion {
         shown: uri.to_string(),

@@ -9,63 +9,6 @@ use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use serde_json::{Value, json};
 
-/// One of each kind.
-pub(crate) fn every_kind() -> Vec<ServeErrorKind> {
-    let model = [
-        ModelFailureKind::ContextTooLong {
-            limit: Some(10),
-            requested: Some(20),
-        },
-        ModelFailureKind::Forbidden,
-        ModelFailureKind::Interrupted,
-        ModelFailureKind::InvalidRequest,
-        ModelFailureKind::ModelNotFound,
-        ModelFailureKind::Overloaded,
-        ModelFailureKind::ProtocolViolation,
-        ModelFailureKind::ContentFilter,
-        ModelFailureKind::RateLimited,
-        ModelFailureKind::ServerError,
-        ModelFailureKind::Timeout,
-        ModelFailureKind::TooLarge,
-        ModelFailureKind::Transport,
-        ModelFailureKind::Unauthenticated,
-        ModelFailureKind::Unsupported,
-        ModelFailureKind::UnusableReply,
-    ];
-    let failed = |kind| ModelFailure::new(kind, Phase::BeforeFirstDelta, "It failed.");
-    let mut kinds: Vec<ServeErrorKind> = model
-        .into_iter()
-        .map(|kind| ServeErrorKind::Model(Box::new(failed(kind))))
-        .collect();
-    kinds.extend([
-        ServeErrorKind::Busy,
-        ServeErrorKind::Cancelled,
-        ServeErrorKind::ClientExpired,
-        ServeErrorKind::Conflict,
-        ServeErrorKind::Exhausted { retry_after: 7 },
-        ServeErrorKind::Forbidden,
-        ServeErrorKind::Internal,
-        ServeErrorKind::Invalid,
-        ServeErrorKind::LimitReached,
-        ServeErrorKind::NoSuchAddress,
-        ServeErrorKind::NoSuchCall,
-        ServeErrorKind::NoSuchModel,
-        ServeErrorKind::NoSuchReply,
-        ServeErrorKind::NoSuchSession,
-        ServeErrorKind::ResultsMissing,
-        ServeErrorKind::Strict,
-        ServeErrorKind::ThreadUnsupported,
-        ServeErrorKind::TooLarge,
-        ServeErrorKind::TooMany { retry_after: 7 },
-        ServeErrorKind::TooSlow,
-        ServeErrorKind::Unauthenticated,
-        ServeErrorKind::Unavailable,
-        ServeErrorKind::Unsupported,
-        ServeErrorKind::UnsupportedEncoding,
-    ]);
-    kinds
-}
-
 #[test]
 fn the_table_of_the_documentation_is_what_is_told() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/http.md");
@@ -78,7 +21,7 @@ fn the_table_of_the_documentation_is_what_is_told() {
         documented.insert(cells[1].trim_matches('`').to_owned(), (cells[3], cells[4]));
     }
     let mut told = BTreeMap::new();
-    for kind in every_kind() {
+    for kind in ServeErrorKind::one_of_each() {
         let later = if kind.may_pass_later() { "yes" } else { "no" };
         let code = kind.code();
         let refused = ClaudeServer.error(&ServeError::new(kind, "It failed."), "req_1");

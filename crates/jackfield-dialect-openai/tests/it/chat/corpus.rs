@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError};
+use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_dialect_openai::chat::reply;
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::chat::stream::{Encoder, SseEvent};
@@ -29,7 +29,6 @@ use serde_json::{Value, json};
 use super::arb;
 use super::request_laws::made;
 use super::serve::about;
-use super::serve::errors::all as every_error;
 use super::serve::segments::{Segment, of_both_sides, plainly, segment};
 
 /// How many of each kind are written.
@@ -144,7 +143,7 @@ fn replies() -> Vec<Value> {
         let (body, _) = dialect.reply(&segment.reply(), &about(json!({})));
         serde_json::from_slice(&body).expect("JSON")
     });
-    let refused = every_error().into_iter().map(|kind| {
+    let refused = ServeErrorKind::one_of_each().into_iter().map(|kind| {
         let error = ServeError::new(kind, "why").at("messages");
         let refused = ChatCompletions::new().error(&error, "req_1");
         serde_json::from_slice(&refused.body).expect("JSON")

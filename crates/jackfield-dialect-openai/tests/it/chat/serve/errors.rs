@@ -35,40 +35,10 @@ fn failed(kind: ModelFailureKind) -> ServeErrorKind {
     ServeErrorKind::Model(failure.into())
 }
 
-pub(crate) fn all() -> Vec<ServeErrorKind> {
-    let own = [
-        ServeErrorKind::Busy,
-        ServeErrorKind::Cancelled,
-        ServeErrorKind::ClientExpired,
-        ServeErrorKind::Conflict,
-        ServeErrorKind::Exhausted { retry_after: 7 },
-        ServeErrorKind::Forbidden,
-        ServeErrorKind::Internal,
-        ServeErrorKind::Invalid,
-        ServeErrorKind::LimitReached,
-        ServeErrorKind::NoSuchAddress,
-        ServeErrorKind::NoSuchCall,
-        ServeErrorKind::NoSuchModel,
-        ServeErrorKind::NoSuchReply,
-        ServeErrorKind::NoSuchSession,
-        ServeErrorKind::ResultsMissing,
-        ServeErrorKind::Strict,
-        ServeErrorKind::ThreadUnsupported,
-        ServeErrorKind::TooLarge,
-        ServeErrorKind::TooMany { retry_after: 7 },
-        ServeErrorKind::TooSlow,
-        ServeErrorKind::Unauthenticated,
-        ServeErrorKind::Unavailable,
-        ServeErrorKind::Unsupported,
-        ServeErrorKind::UnsupportedEncoding,
-    ];
-    own.into_iter().chain(KINDS.map(failed)).collect()
-}
-
 #[test]
 fn each_kind_has_a_status_a_type_and_a_code() {
     let mut table = String::new();
-    for kind in all() {
+    for kind in ServeErrorKind::one_of_each() {
         let refused = ChatCompletions::new().error(&ServeError::new(kind.clone(), "why"), "req_1");
         let body: Value = serde_json::from_slice(&refused.body).expect("JSON");
         let error = &body["error"];
