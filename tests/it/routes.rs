@@ -314,6 +314,32 @@ async fn a_request_that_is_passed_through_goes_to_the_next_target_too() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_is_passed_through_stays_at_its_target() {
+    let (kept_file, one, two) = (
+        Kept::new(),
+        TestServer::start().await,
+        TestServer::start().await,
+    );
+    let gateway = passing(&kept_file, [&one, &two], "strategy = \"weighted\"\n").await;
+    let question = json!({ "role": "user", "content": "word ".repeat(1_000) });
+    let mut messages = vec![question.clone()];
+    let answers = [(&one, "one/a"), (&one, "one/a"), (&two, "two/b")];
+    for (nth, (server, target)) in answers.into_iter().enumerate() {
+        if nth == 2 {
+            // Its breaker is open, so the conversation leaves it.
+            one.answer(limited());
+        }
+        server.answer(reply());
+        let request = json!({ "model": "any", "messages": messages });
+        let answer = gateway.post(CHAT, &request).answered().await;
+        assert_eq!(answer.header("x-jackfield-target"), target);
+        messages.push(json!({ "role": "assistant", "content": "Hello!" }));
+        messages.push(json!({ "role": "user", "content": "Go on." }));
+    }
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_request_at_fault_goes_nowhere_else() {
     let (kept_file, one, two) = (
         Kept::new(),

@@ -14,6 +14,8 @@ use crate::place::ValueSource;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConfiguredRoute {
+    /// The tokens from which on a conversation without a session stays at its target.
+    pub cache_minimum: u64,
     /// The targets for requests that a content filter refused, in order.
     pub content_filter: Vec<ConfiguredTarget>,
     /// The time limit to the first piece of a reply of targets without one of their own.
@@ -105,6 +107,7 @@ impl ConfiguredRoute {
     /// An empty route, configured here.
     pub(crate) const fn at(place: ValueSource) -> Self {
         Self {
+            cache_minimum: 1024,
             content_filter: Vec::new(),
             first_byte: None,
             on_exhausted: OnExhausted::Unavailable,
@@ -128,6 +131,7 @@ impl ConfiguredRoute {
         let targets = self.targets.iter().map(|one| target(one, false));
         let filtered = self.content_filter.iter().map(|one| target(one, true));
         Route {
+            cache_minimum: self.cache_minimum,
             name: Arc::clone(name),
             on_exhausted: self.on_exhausted,
             sticky: self.sticky,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::request::ModelRef;
 
 mod abilities;
+mod beginning;
 mod breaker;
 mod choice;
 mod fault;
@@ -17,6 +18,7 @@ mod hops;
 mod order;
 
 pub use self::abilities::{Abilities, Needs};
+pub use self::beginning::Beginning;
 pub use self::breaker::{Breaker, BreakerPass, BreakerRules, BreakerState};
 pub use self::choice::{ChoiceInput, Chosen, choose};
 pub use self::fault::{Fault, FaultScope};
@@ -26,6 +28,9 @@ pub use self::order::{OrderInput, Rotation, order};
 /// A name that stands for several targets.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Route {
+    /// The tokens from which on providers keep the beginning of a prompt: a conversation without a session stays at its
+    /// target, as with `sticky`, once it is that long.
+    pub cache_minimum: u64,
     /// Its name.
     pub name: Arc<str>,
     /// What a client of a gateway gets when no target answers.

@@ -119,6 +119,7 @@ async fn run(what: &str, route: Option<&str>) {
     let engine = builder
         .route(Route {
             name: "route".into(),
+            cache_minimum: 1024,
             on_exhausted: OnExhausted::default(),
             sticky: true,
             strategy: Strategy::Ordered,

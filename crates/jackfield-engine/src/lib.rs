@@ -47,6 +47,7 @@ mod perform;
 mod priority;
 mod questions;
 mod queues;
+mod recent_targets;
 mod report;
 mod resume;
 mod retention;

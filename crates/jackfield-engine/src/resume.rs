@@ -195,7 +195,7 @@ impl Engine {
                 .map_err(parked)?
         };
         let now = self.shared.clock.now();
-        let mut targets = TargetWatch::new(&self.shared.routes);
+        let mut targets = TargetWatch::new(&self.shared.routes, None);
         let recovered = targets.recover(turn.setup(), &session, &loaded, now, restrictions);
         let Some((turn, step)) = recovered else {
             return Err(EngineError::NothingOpen { session });

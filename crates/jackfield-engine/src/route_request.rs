@@ -6,13 +6,14 @@ use jackfield_domain::compaction::WindowList;
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::price::PriceList;
 use jackfield_domain::routing::{
-    ChoiceInput, Chosen, Fault, HopTarget, Hops, Needs, Route, RouteTarget, choose,
+    Beginning, ChoiceInput, Chosen, Fault, HopTarget, Hops, Needs, Route, RouteTarget, choose,
 };
 use jackfield_domain::target::TargetReason;
 use jackfield_domain::time::WallTime;
 
 use crate::error::EngineError;
-use crate::route_table::RouteStatus;
+use crate::recent_targets::RecentKey;
+use crate::route_table::{RouteStatus, RouteTable};
 use crate::state::Engine;
 use crate::target_watch::{BreakerLook, CountedCall};
 
@@ -20,6 +21,10 @@ use crate::target_watch::{BreakerLook, CountedCall};
 #[derive(Debug)]
 pub struct RouteRequest {
     engine: Engine,
+    /// The target that answered the conversation last.
+    preferred: Option<u32>,
+    /// The conversation, if it stays at the target that answers it.
+    recent: Option<RecentKey>,
     hops: Hops,
     route: Arc<Route>,
     targets: Vec<RouteTarget>,
@@ -31,6 +36,7 @@ pub struct RouteCall {
     counted: Option<CountedCall>,
     engine: Engine,
     index: u32,
+    recent: Option<RecentKey>,
     /// Why the target is called.
     pub reason: TargetReason,
     /// The target.
@@ -61,7 +67,7 @@ impl Engine {
         times?.into_iter().min()
     }
 
-    /// A request of this route, with these needs, that is no turn.
+    /// A request of this route, with these needs, that is no turn, and of a conversation that begins like this.
     ///
     /// # Errors
     ///
@@ -70,6 +76,7 @@ impl Engine {
         &self,
         name: &Arc<str>,
         needs: Needs,
+        beginning: Option<&Beginning>,
         prices: &PriceList,
         windows: &WindowList,
     ) -> Result<RouteRequest, EngineError> {
@@ -80,7 +87,11 @@ impl Engine {
             return Err(EngineError::UnknownRoute { known, name });
         };
         let now = self.shared.clock.now();
-        let targets = routes.order(&route, needs, prices, false, now);
+        let recent = RouteTable::recent_key(&route, beginning);
+        let before = recent
+            .as_ref()
+            .and_then(|recent| routes.recent(recent, now));
+        let targets = routes.order(&route, needs, prices, before.is_some(), now);
         if !targets.iter().any(|target| !target.content_filter) {
             let route = Arc::clone(&route.name);
             return Err(EngineError::NoCapableTarget { needs, route });
@@ -94,9 +105,16 @@ impl Engine {
                 window: windows.get(&target.model),
             })
             .collect();
+        let preferred = (0..).zip(&targets);
+        let preferred = preferred
+            .filter(|(_, target)| Some(&target.model) == before.as_ref())
+            .map(|(index, _)| index)
+            .next();
         Ok(RouteRequest {
             engine: self.clone(),
             hops: Hops::default(),
+            preferred,
+            recent,
             route,
             hop_targets,
             targets,
@@ -131,11 +149,12 @@ impl RouteRequest {
             breakers: &look.snapshots(),
             left: &left,
             now: now.wall,
-            preferred: None,
+            preferred: self.preferred,
         })?;
         let index = chosen.target();
         let reason = match chosen {
-            Chosen::First(_) | Chosen::Preferred(_) => otherwise,
+            Chosen::Preferred(_) => TargetReason::Affinity,
+            Chosen::First(_) => otherwise,
             Chosen::LastLeft(_) => TargetReason::LastLeft,
         };
         let target = self.targets.get(usize::try_from(index).ok()?)?.clone();
@@ -146,6 +165,7 @@ impl RouteRequest {
             engine: self.engine.clone(),
             index,
             reason,
+            recent: self.recent.clone(),
             target,
         })
     }
@@ -161,7 +181,8 @@ impl RouteCall {
     /// The target answered.
     pub fn answered(mut self) {
         if let Some(counted) = self.counted.take() {
-            counted.answered(self.engine.shared.clock.now());
+            let recent = self.recent.take();
+            counted.answered(recent, self.engine.shared.clock.now());
         }
     }
 

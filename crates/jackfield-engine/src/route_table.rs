@@ -9,10 +9,12 @@ use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::{
-    Breaker, BreakerPass, BreakerRules, BreakerState, Fault, FaultScope, Needs, OrderInput,
-    Rotation, Route, RouteTarget, order,
+    Beginning, Breaker, BreakerPass, BreakerRules, BreakerState, Fault, FaultScope, Needs,
+    OrderInput, Rotation, Route, RouteTarget, order,
 };
 use jackfield_domain::time::{Now, WallTime};
+
+use crate::recent_targets::{RecentKey, RecentTargets};
 
 /// The routes, and the state of their targets.
 #[derive(Debug, Default)]
@@ -23,6 +25,7 @@ pub(crate) struct RouteTable {
 
 #[derive(Debug, Default)]
 struct TableState {
+    recent: RecentTargets,
     rotations: BTreeMap<Arc<str>, Rotation>,
     /// All targets of all routes. Targets of several routes have one breaker.
     targets: BTreeMap<ModelRef, TargetState>,
@@ -145,6 +148,26 @@ impl RouteTable {
             .into_iter()
             .filter_map(|index| route.targets.get(index));
         order.cloned().collect()
+    }
+
+    /// The key of a conversation that begins like this, if it stays at its target.
+    pub(crate) fn recent_key(route: &Route, beginning: Option<&Beginning>) -> Option<RecentKey> {
+        let beginning =
+            beginning.filter(|known| route.sticky && known.tokens >= route.cache_minimum)?;
+        Some(RecentKey {
+            beginning: beginning.key,
+            route: Arc::clone(&route.name),
+        })
+    }
+
+    /// The target that answered this conversation last.
+    pub(crate) fn recent(&self, key: &RecentKey, now: Now) -> Option<ModelRef> {
+        self.lock().recent.get(key, now.mono).cloned()
+    }
+
+    /// A target answered this conversation.
+    pub(crate) fn set_recent(&self, key: RecentKey, model: &ModelRef, now: Now) {
+        self.lock().recent.set(key, model.clone(), now.mono);
     }
 
     /// Reserves the trials of these targets that are half open, and returns those that are not closed: the index,

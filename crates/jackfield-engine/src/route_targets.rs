@@ -2,20 +2,26 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::estimate;
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::routing::{Needs, Route, RouteTarget};
+use jackfield_domain::routing::{Beginning, Needs, Route, RouteTarget};
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::time::Now;
+use jackfield_domain::tool::Catalog;
 
 use crate::error::EngineError;
 use crate::options::TurnOptions;
+use crate::recent_targets::RecentKey;
+use crate::route_table::RouteTable;
 use crate::state::Engine;
 
 /// The targets of a turn that can serve it, in their order.
 pub(crate) struct TurnTargets {
     /// The one that answered the conversation before.
     pub(crate) affinity: Option<u32>,
+    /// The conversation, if it stays at the target that answers it.
+    pub(crate) recent: Option<RecentKey>,
     /// The targets; at least one.
     pub(crate) targets: Vec<RouteTarget>,
 }
@@ -44,7 +50,7 @@ impl Engine {
         options: &TurnOptions,
         session: &Session,
         opening: &Opening,
-        has_tools: bool,
+        catalog: &Catalog,
         now: Now,
     ) -> Result<TurnTargets, EngineError> {
         let mut needs = Needs::default();
@@ -62,13 +68,26 @@ impl Engine {
             }
             Opening::ClientResults(_) => history.for_each(|message| needs.add(message)),
         }
-        needs.tools = has_tools;
+        needs.tools = !catalog.is_empty();
         let before = session.last_turn().map(|turn| turn.model().clone());
         let before = before.filter(|before| {
             let mut targets = route.targets.iter();
             route.sticky && targets.any(|target| target.model == *before)
         });
         let routes = &self.shared.routes;
+        let recent = match opening {
+            Opening::Transcript(transcript) if before.is_none() => {
+                let tools = catalog.iter().map(|tool| &*tool.definition);
+                let preamble = estimate::preamble(&options.system, tools);
+                let caller = options.caller.as_ref();
+                let principal = caller.map_or("", |caller| &caller.principal);
+                let messages = transcript.messages().iter().map(|message| &**message);
+                let beginning = Beginning::of(principal, preamble, messages);
+                RouteTable::recent_key(route, Some(&beginning))
+            }
+            Opening::ClientResults(_) | Opening::Transcript(_) | Opening::UserMessage(_) => None,
+        };
+        let before = before.or_else(|| routes.recent(recent.as_ref()?, now));
         let targets = routes.order(route, needs, &options.prices, before.is_some(), now);
         if !targets.iter().any(|target| !target.content_filter) {
             return Err(EngineError::NoCapableTarget {
@@ -82,6 +101,7 @@ impl Engine {
         };
         Ok(TurnTargets {
             affinity: before.as_ref().and_then(place),
+            recent,
             targets,
         })
     }

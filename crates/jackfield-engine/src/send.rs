@@ -122,13 +122,14 @@ impl Engine {
             offered.remove_denied();
         }
         let now = self.shared.clock.now();
-        let has_tools = !offered.catalog.is_empty();
         let targets = match &route {
             Some(route) => {
-                Some(self.turn_targets(route, &options, &folded, &opening, has_tools, now)?)
+                let catalog = &offered.catalog;
+                Some(self.turn_targets(route, &options, &folded, &opening, catalog, now)?)
             }
             None => None,
         };
+        let recent = targets.as_ref().and_then(|targets| targets.recent.clone());
         let mut base = TurnBase {
             breakers: Vec::new(),
             counted: folded.counted(),
@@ -144,7 +145,7 @@ impl Engine {
         let look = BreakerLook::at_setup(routes, &setup, now);
         base.breakers = look.as_ref().map_or_else(Vec::new, BreakerLook::snapshots);
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
-        let mut targets = TargetWatch::new(routes);
+        let mut targets = TargetWatch::new(routes, recent);
         targets.follow(look, &step, now);
         Ok(PreparedTurn {
             driven_guard,
@@ -396,7 +397,9 @@ fn setup(options: TurnOptions, offered: ToolOffer, targets: Option<TurnTargets>)
         model,
     };
     let (affinity, mut targets): (_, Vec<Target>) = match targets {
-        Some(TurnTargets { affinity, targets }) => {
+        Some(TurnTargets {
+            affinity, targets, ..
+        }) => {
             let targets = targets
                 .into_iter()
                 .map(|one| target(one.model, one.first_byte, one.content_filter));

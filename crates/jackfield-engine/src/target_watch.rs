@@ -15,11 +15,14 @@ use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Action, Input, Step, ToolLoop};
 use jackfield_ports::journal::Loaded;
 
+use crate::recent_targets::RecentKey;
 use crate::route_table::RouteTable;
 
 /// The model call of a turn in flight, as the table of targets counts it.
 pub(crate) struct TargetWatch {
     call: Option<CountedCall>,
+    /// The conversation, if it stays at the target that answers it.
+    recent: Option<RecentKey>,
     table: Arc<RouteTable>,
 }
 
@@ -40,9 +43,10 @@ pub(crate) struct CountedCall {
 
 impl TargetWatch {
     /// A turn without a call in flight.
-    pub(crate) fn new(table: &Arc<RouteTable>) -> Self {
+    pub(crate) fn new(table: &Arc<RouteTable>, recent: Option<RecentKey>) -> Self {
         Self {
             call: None,
+            recent,
             table: Arc::clone(table),
         }
     }
@@ -51,7 +55,10 @@ impl TargetWatch {
     pub(crate) fn follow(&mut self, mut look: Option<BreakerLook>, step: &Step, now: Now) {
         for fact in &step.facts {
             match Verdict::of(fact) {
-                Some(Verdict::Answered) => self.take(|call| call.answered(now)),
+                Some(Verdict::Answered) => {
+                    let recent = self.recent.clone();
+                    self.take(|call| call.answered(recent, now));
+                }
                 Some(Verdict::Failed(failure)) => self.take(|call| call.failed(failure, now)),
                 Some(Verdict::None) => self.call = None,
                 None => {}
@@ -207,8 +214,11 @@ impl CountedCall {
         })
     }
 
-    /// It was answered.
-    pub(crate) fn answered(mut self, now: Now) {
+    /// It was answered; a conversation that stays at its target stays at this one.
+    pub(crate) fn answered(mut self, recent: Option<RecentKey>, now: Now) {
+        if let Some(recent) = recent {
+            self.table.set_recent(recent, &self.model, now);
+        }
         if let Some(pass) = self.pass.take() {
             self.table.answered(&self.model, pass, now);
         }

@@ -4,6 +4,7 @@
 //! and that usage, unless the client asked for it; and the headers that the contract of [`Upstream`] names. There is
 //! no turn, so there is no journal and no answer that can be fetched later. What it used is a spending record.
 
+mod beginning;
 mod decision;
 mod endpoint;
 mod json;

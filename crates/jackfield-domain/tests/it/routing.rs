@@ -459,6 +459,7 @@ fn route(strategy: Sorting, targets: impl Iterator<Item = (u32, u32)>) -> Route 
         });
     Route {
         name: "route".into(),
+        cache_minimum: 1024,
         on_exhausted: OnExhausted::default(),
         sticky: true,
         strategy,

@@ -17,7 +17,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::routing::{
     Abilities, BreakerState, Needs, OnExhausted, Route, RouteTarget, Strategy,
 };
-use jackfield_domain::setup::Opening;
+use jackfield_domain::setup::{Opening, Transcript};
 use jackfield_engine::{Engine, EngineError, SendMessage, TurnOptions};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
@@ -117,6 +117,7 @@ fn engine_by(strategy: Strategy, models: &[Arc<Flaky>]) -> Engine {
     builder
         .route(Route {
             name: "route".into(),
+            cache_minimum: 1024,
             on_exhausted: OnExhausted::default(),
             sticky: true,
             strategy,
@@ -264,4 +265,43 @@ async fn a_conversation_stays_at_the_target_that_answered_it() {
             .expect("a report");
     }
     assert_eq!(asked(), (5, 2));
+}
+
+/// A message of a client that keeps its conversation itself.
+fn stateless(session: &str, texts: &[&str]) -> SendMessage {
+    let mut message = routed(session);
+    let messages = texts.iter().enumerate().map(|(index, text)| {
+        let role = [Role::User, Role::Assistant][index % 2];
+        Message::new(role, vec![Block::text(*text)])
+    });
+    let transcript = Transcript::parse(messages.collect()).expect("a valid conversation");
+    message.opening = Opening::Transcript(transcript);
+    message
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_conversation_without_a_session_stays_at_its_target() {
+    let models = [Flaky::new(0, 0), Flaky::new(0, 0)];
+    let engine = engine_by(Strategy::Weighted, &models);
+    let asked = || (models[0].requests(), models[1].requests());
+    let long = "word ".repeat(1_000);
+    let send = async |session: &str, texts: &[&str]| {
+        let sent = engine.send(stateless(session, texts), &mut ()).await;
+        sent.expect("a report");
+    };
+    send("one", &[&long]).await;
+    send("two", &[&long, "yes", "go on"]).await;
+    send("three", &[&long, "yes", "go on", "so", "and then"]).await;
+    assert_eq!(asked(), (3, 0));
+    // A short one is not worth it, and another one goes by the strategy.
+    send("four", &["hi"]).await;
+    send("five", &["hi", "yes", "go on"]).await;
+    assert_eq!(asked(), (4, 1));
+    send("six", &[&format!("Another {long}")]).await;
+    assert_eq!(asked(), (4, 2));
+    // After some minutes, no provider has the prompt any more.
+    tokio::time::sleep(Duration::from_secs(11 * 60)).await;
+    send("seven", &[&long, "yes", "later"]).await;
+    send("eight", &[&long, "yes", "later", "yes", "still"]).await;
+    assert_eq!(asked(), (6, 2));
 }

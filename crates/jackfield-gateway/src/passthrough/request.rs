@@ -17,8 +17,8 @@ use super::{CHAT, ReceivedRequest};
 pub(super) struct RequestBody<'a> {
     /// The address, in a language that has the model there.
     address: Option<Address>,
-    text: &'a str,
-    members: Vec<Member<'a>>,
+    pub(super) text: &'a str,
+    pub(super) members: Vec<Member<'a>>,
     /// The model, as the client names it.
     pub(super) model: Cow<'a, str>,
     /// Where the body names it.

@@ -77,7 +77,14 @@ impl Gateway {
             ..Needs::default()
         };
         let engine = self.engine();
-        let route = engine.route_request(route, needs, &options.prices, &options.windows);
+        let beginning = body.beginning(&client.principal, language);
+        let route = engine.route_request(
+            route,
+            needs,
+            beginning.as_ref(),
+            &options.prices,
+            &options.windows,
+        );
         Ok(RoutedRequest {
             client: client.clone(),
             gateway: self.clone(),

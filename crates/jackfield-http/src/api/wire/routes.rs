@@ -24,6 +24,8 @@ pub(crate) struct RouteView {
     pub(crate) strategy: String,
     /// Whether a conversation stays at the target that answered it before.
     pub(crate) sticky: bool,
+    /// The tokens from which on a conversation without a session stays at its target, too.
+    pub(crate) cache_minimum: u64,
     /// What a client gets when no target answers: `last_error` or `unavailable`.
     pub(crate) on_exhausted: String,
     /// Its targets, in the order of the configuration.
@@ -87,6 +89,7 @@ impl RouteView {
             }
             .to_owned(),
             sticky: route.sticky,
+            cache_minimum: route.cache_minimum,
             on_exhausted: match route.on_exhausted {
                 OnExhausted::LastError => "last_error",
                 OnExhausted::Unavailable => "unavailable",
