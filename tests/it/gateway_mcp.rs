@@ -79,6 +79,27 @@ async fn a_client_of_one_era_reaches_a_server_of_the_other_and_gets_all_of_it() 
 }
 
 #[tokio::test]
+async fn the_trace_of_a_client_goes_on_to_the_server_of_the_tool() {
+    let echo = json!([{ "echo": true }]);
+    let server = McpServer::new(json!({ "tools": [tool("echo")], "calls": { "echo": echo } }));
+    let sessions = Kept::new();
+    let serve = sessions.gateway().servers([("box", server.trusted())]);
+    let gateway = Gateway::listening(serve.start()).await;
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let call = json!({
+        "name": "box__echo", "arguments": {}, "_meta": { "traceparent": parent, "tracestate": "a=b" },
+    });
+    let called = legacy(&gateway, "tools/call", call).await;
+    let meta = &called["result"]["structuredContent"]["meta"];
+    assert_eq!(
+        (&meta["traceparent"], &meta["tracestate"]),
+        (&json!(parent), &json!("a=b"))
+    );
+    gateway.end().await;
+    server.kept_and_gone().await;
+}
+
+#[tokio::test]
 async fn the_gateway_is_a_server_at_an_address_for_another_jackfield() {
     let sessions = Kept::new();
     let token = "one-0123456789abcdef";

@@ -67,6 +67,23 @@ async fn a_turn_is_one_trace_over_a_kill() {
     assert_eq!(spans[2].links[0].span_id, spans[1].span_id);
     assert_eq!(spans[0].parent_span_id[..2], [0, 0xf0]);
     assert!(spans.iter().all(|span| span.trace_id[..2] == [0x4b, 0xf9]));
+    // Each request of the provider is below the span of its call, also that of the killed process.
+    let requests = claude.server().requests();
+    let requests = requests
+        .iter()
+        .filter(|request| request.path == "/v1/messages");
+    let parents: Vec<&str> = requests
+        .map(|request| request.header("traceparent").unwrap_or_default())
+        .collect();
+    let calls = [&spans[1], &spans[3], &spans[5]].map(|span| {
+        let hex = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+        };
+        format!("00-{}-{}-01", hex(&span.trace_id), hex(&span.span_id))
+    });
+    assert_eq!(parents, calls);
     let log = second.running.err.so_far();
     assert!(!log.contains("a secret"), "{log}");
     second.end().await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::fact::{AfterLoss, CallEnd, Envelope, Fact, ModelCallEnd};
 use crate::failure::Disposition;
-use crate::ids::{ModelAttempt, ToolCallId, TurnId, WaitId};
+use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId, WaitId};
 use crate::reply::FinishReason;
 use crate::request::ModelRef;
 use crate::setup::Setup;
@@ -128,6 +128,17 @@ pub struct WaitSpan {
     pub kind: WaitKind,
     /// The wait.
     pub wait: WaitId,
+}
+
+impl CallSpan {
+    /// The attempt.
+    #[must_use]
+    pub fn attempt(&self) -> ToolAttempt {
+        ToolAttempt {
+            attempt: self.attempt,
+            call: self.call.clone(),
+        }
+    }
 }
 
 impl Timeline {

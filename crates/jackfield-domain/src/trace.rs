@@ -1,6 +1,10 @@
 //! The trace context of a request (W3C Trace Context, recommendation of 2021-11-23).
 
+use std::fmt::Write as _;
 use std::sync::Arc;
+
+use crate::digest::Digest;
+use crate::ids::{ModelAttempt, ToolAttempt, TurnId};
 
 /// The trace context that a client sent.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -20,6 +24,94 @@ pub struct TraceParent {
     pub span: [u8; 8],
     /// The trace.
     pub trace: [u8; 16],
+}
+
+/// The trace of a turn. The ids of its spans follow from the turn, so that each process gives a span the same id.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TurnTrace {
+    context: Option<Arc<TraceContext>>,
+    parent: Option<TraceParent>,
+    turn: TurnId,
+}
+
+/// A span of a turn's trace.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum TurnSpan<'a> {
+    /// A model call.
+    Model(ModelAttempt),
+    /// Something else, by its place in the [`Timeline`](crate::timeline::Timeline).
+    Place(usize),
+    /// An attempt at a tool call.
+    Tool(&'a ToolAttempt),
+    /// The turn, above all others.
+    Turn,
+}
+
+impl TurnTrace {
+    /// The trace of a turn whose client sent this context; `None` if the client does not record it.
+    #[must_use]
+    pub fn of(turn: &TurnId, context: Option<&Arc<TraceContext>>) -> Option<Self> {
+        let parent = context.and_then(|context| TraceParent::parse(&context.parent));
+        parent.is_none_or(|parent| parent.is_sampled).then(|| Self {
+            context: context.cloned(),
+            parent,
+            turn: turn.clone(),
+        })
+    }
+
+    /// Its id: the client's, if it sent one.
+    #[must_use]
+    pub fn id(&self) -> [u8; 16] {
+        self.parent
+            .map_or_else(|| self.bytes("trace"), |parent| parent.trace)
+    }
+
+    /// The span of the client, if it sent one.
+    #[must_use]
+    pub fn parent(&self) -> Option<[u8; 8]> {
+        self.parent.map(|parent| parent.span)
+    }
+
+    /// The client's `tracestate`.
+    #[must_use]
+    pub fn state(&self) -> Option<&str> {
+        self.context.as_ref()?.state.as_deref()
+    }
+
+    /// The id of a span.
+    #[must_use]
+    pub fn span_id(&self, span: &TurnSpan<'_>) -> [u8; 8] {
+        self.bytes(&match span {
+            TurnSpan::Model(ModelAttempt { round, attempt }) => format!("model {round}.{attempt}"),
+            TurnSpan::Place(place) => place.to_string(),
+            TurnSpan::Tool(ToolAttempt { call, attempt }) => format!("tool {attempt} {call}"),
+            TurnSpan::Turn => String::new(),
+        })
+    }
+
+    /// The context that the call of this span passes on.
+    #[must_use]
+    pub fn context(&self, span: &TurnSpan<'_>) -> TraceContext {
+        let mut parent = "00-".to_owned();
+        push_hex(&self.id(), &mut parent);
+        parent.push('-');
+        push_hex(&self.span_id(span), &mut parent);
+        parent.push_str("-01");
+        TraceContext {
+            parent: parent.into(),
+            state: self.state().map(Into::into),
+        }
+    }
+
+    /// Bytes that follow from the turn and a name.
+    fn bytes<const N: usize>(&self, name: &str) -> [u8; N] {
+        let digest = Digest::of_parts([self.turn.as_str(), name]);
+        let mut bytes = [0; N];
+        for (byte, of) in bytes.iter_mut().zip(digest.as_bytes()) {
+            *byte = *of;
+        }
+        bytes
+    }
 }
 
 impl TraceContext {
@@ -54,6 +146,12 @@ impl TraceParent {
             span,
             trace,
         })
+    }
+}
+
+fn push_hex(bytes: &[u8], text: &mut String) {
+    for byte in bytes {
+        let _infallible = write!(text, "{byte:02x}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use async_trait::async_trait;
 use jackfield_domain::ids::IdempotencyKey;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::toolbox::ToolEvents;
 use serde_json::{Map, Value};
@@ -17,6 +18,8 @@ pub struct DirectCall {
     pub key: Option<IdempotencyKey>,
     /// The progress callback; it must not block.
     pub progress: Box<dyn FnMut(CallProgress) + Send>,
+    /// The trace context of the caller.
+    pub trace: Option<TraceContext>,
 }
 
 /// The progress of a call.
@@ -38,6 +41,7 @@ impl DirectCall {
             arguments,
             key: None,
             progress: Box::new(drop),
+            trace: None,
         }
     }
 }
@@ -72,6 +76,7 @@ impl From<ToolResult> for DirectOutcome {
 pub(crate) struct ProgressSink {
     pub(crate) original: Vec<Value>,
     pub(crate) progress: Box<dyn FnMut(CallProgress) + Send>,
+    pub(crate) trace: Option<TraceContext>,
 }
 
 #[async_trait]
@@ -81,6 +86,10 @@ impl ToolEvents for ProgressSink {
 
     fn original(&mut self) -> Option<&mut Vec<Value>> {
         Some(&mut self.original)
+    }
+
+    fn trace(&self) -> Option<&TraceContext> {
+        self.trace.as_ref()
     }
 
     async fn on_progress(&mut self, done: f64, total: Option<f64>, message: Option<String>) {

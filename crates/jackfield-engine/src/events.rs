@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jackfield_domain::ids::{SessionId, ToolAttempt, TurnId, WaitId};
 use jackfield_domain::tool_loop::Input;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEvents};
 use tokio::sync::mpsc;
@@ -93,6 +94,7 @@ pub(crate) struct ToolEventSender {
     pub(crate) attempt: ToolAttempt,
     pub(crate) late: LateOutcomeSender,
     pub(crate) sender: mpsc::Sender<TaskEvent>,
+    pub(crate) trace: Option<Arc<TraceContext>>,
 }
 
 #[async_trait]
@@ -110,6 +112,10 @@ impl ToolEvents for ToolEventSender {
 
     fn late_outcome(&self) -> Option<LateOutcomeHandler> {
         Some(self.late.handler(self.attempt.clone()))
+    }
+
+    fn trace(&self) -> Option<&TraceContext> {
+        self.trace.as_deref()
     }
 
     async fn on_progress(&mut self, done: f64, total: Option<f64>, message: Option<String>) {

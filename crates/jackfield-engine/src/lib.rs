@@ -9,6 +9,7 @@ mod alarm;
 mod approver;
 mod background;
 mod batch;
+mod call_traces;
 mod catalog;
 mod clients;
 mod clock;

@@ -15,6 +15,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::ModelAttempt;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool_loop::Input;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 use jackfield_ports::delta_sink::DeltaSink;
 use tokio::sync::mpsc;
@@ -57,10 +58,12 @@ impl ModelCall {
         shared: Arc<EngineState>,
         attempt: ModelAttempt,
         request: Box<ModelRequest>,
+        trace: Option<Arc<TraceContext>>,
     ) {
         let mut sink = Sink {
             attempt,
             pieces: self.piece_sender.clone(),
+            trace,
         };
         let turn_ref = self.turn_ref.clone();
         let call = async move {
@@ -176,6 +179,7 @@ fn crashed(
 struct Sink {
     attempt: ModelAttempt,
     pieces: mpsc::Sender<TaskEvent>,
+    trace: Option<Arc<TraceContext>>,
 }
 
 #[async_trait]
@@ -189,6 +193,10 @@ impl DeltaSink for Sink {
 
     async fn request_id(&mut self, id: &str) {
         self.send(TaskEvent::ProviderRequest(id.into())).await;
+    }
+
+    fn trace(&self) -> Option<&TraceContext> {
+        self.trace.as_deref()
     }
 
     async fn count(&mut self, usage: Usage) {

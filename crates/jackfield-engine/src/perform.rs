@@ -14,12 +14,14 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::tool_loop::{Action, Input, ToolLoop};
+use jackfield_domain::trace::TurnSpan;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents};
 use jackfield_ports::toolbox_source::ToolboxSet;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
+use crate::call_traces::CallTraces;
 use crate::crash;
 use crate::direct::{DirectCall, DirectOutcome, ProgressSink};
 use crate::error::chain;
@@ -47,6 +49,7 @@ pub(crate) struct Workers {
     pub(crate) streams: bool,
     tasks: JoinSet<()>,
     toolboxes: Arc<ToolboxSet>,
+    traces: CallTraces,
 }
 
 impl Workers {
@@ -70,6 +73,7 @@ impl Workers {
             turn_ref,
             running: HashMap::new(),
             sender,
+            traces: CallTraces::of(&shared, turn.turn()),
             shared,
             streams: false,
             tasks: JoinSet::new(),
@@ -188,7 +192,13 @@ impl Workers {
                 mut request,
             } => {
                 request.whole &= !self.streams;
-                self.model_call.begin(shared, attempt, request);
+                let span = if attempt.is_compaction() {
+                    TurnSpan::Turn
+                } else {
+                    TurnSpan::Model(attempt)
+                };
+                let trace = self.traces.context(&span);
+                self.model_call.begin(shared, attempt, request, trace);
                 crash::point("between-actions");
                 return;
             }
@@ -199,6 +209,7 @@ impl Workers {
                 tool,
             } => {
                 let task_attempt = attempt.clone();
+                let trace = self.traces.context(&TurnSpan::Tool(&attempt));
                 let (entry, late) = (self.entry(&tool), self.late.clone());
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let task = self.tasks.spawn(async move {
@@ -206,6 +217,7 @@ impl Workers {
                         attempt: attempt.clone(),
                         late,
                         sender: sender.clone(),
+                        trace,
                     };
                     let ended = match toolboxes::find_or_fail(&toolboxes, &tool.toolbox) {
                         Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
@@ -222,6 +234,7 @@ impl Workers {
             }
             Action::RunTool(run) => {
                 let task_attempt = run.attempt.clone();
+                let trace = self.traces.context(&TurnSpan::Tool(&run.attempt));
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let task = self.tasks.spawn(async move {
@@ -230,6 +243,7 @@ impl Workers {
                         attempt: attempt.clone(),
                         late,
                         sender: sender.clone(),
+                        trace,
                     };
                     let ended =
                         run_tool(&shared, &toolboxes, tool.as_ref(), &run, &mut events).await;
@@ -343,6 +357,7 @@ pub(crate) async fn call_direct(
         arguments,
         key,
         progress,
+        trace,
     } = call;
     let Ok(call) = ToolCallId::parse(&direct_call_id(shared.clock.now().wall)) else {
         return ToolResult::error("the call has no id").into();
@@ -364,6 +379,7 @@ pub(crate) async fn call_direct(
         let mut events = ProgressSink {
             original: Vec::new(),
             progress,
+            trace,
         };
         let running = run_tool(&shared, &toolboxes, Some(&tool), &run, &mut events);
         let ended = tokio::time::timeout(time_limit, running).await;

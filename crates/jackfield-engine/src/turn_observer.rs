@@ -13,6 +13,11 @@ pub trait TurnObserver: Send + Sync {
     /// A turn has ended.
     fn turn_ended(&self, turn: &EndedTurn);
 
+    /// Whether it exports the traces of turns, so that the calls of a turn belong to its own spans.
+    fn exports_traces(&self) -> bool {
+        false
+    }
+
     /// A spending record was stored.
     fn record_stored(&self, record: &SpendingRecord);
 }

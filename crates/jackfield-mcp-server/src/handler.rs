@@ -6,6 +6,7 @@ use http::HeaderMap;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::IdempotencyKey;
 use jackfield_domain::tool::InputFormat;
+use jackfield_domain::trace::TraceContext;
 use jackfield_engine::{CallProgress, DirectCall, Engine, TurnOptions};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
@@ -95,6 +96,7 @@ impl RequestHandler {
                 Some(token) => progress_reporter(token, self.loss_log.clone()),
                 None => Box::new(drop),
             },
+            trace: trace_context(|key| context.meta.get(key).and_then(Value::as_str)),
         };
         let direct_outcome = self.engine.call_offered_raw(&self.options, own, call).await;
         let revision = Revision::of(context.protocol_version().as_ref());
@@ -436,6 +438,11 @@ fn progress_reporter(
 /// The error of a cancelled request. It is never sent, as such a request has no response.
 fn cancelled_error() -> ErrorData {
     ErrorData::internal_error("cancelled", None)
+}
+
+/// The trace context of a request's `_meta`, under unprefixed keys (MCP SEP-414, read 2026-11-25).
+fn trace_context<'m>(text: impl Fn(&str) -> Option<&'m str>) -> Option<TraceContext> {
+    TraceContext::parse(text("traceparent")?, text("tracestate"))
 }
 
 fn ending_error() -> ErrorData {

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use jackfield_domain::delta::Delta;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 
 /// Receives the deltas of a reply, in order.
@@ -13,6 +14,12 @@ pub trait DeltaSink: Send {
     /// Receives the provider's id of this request, if it has one, before the first delta. It is for support
     /// requests to the provider; nothing depends on it.
     async fn request_id(&mut self, _id: &str) {}
+
+    /// The trace context for the provider, if there is one: to be sent as the headers `traceparent` and `tracestate`, or
+    /// as what the provider has for that.
+    fn trace(&self) -> Option<&TraceContext> {
+        None
+    }
 
     /// Receives the usage of the reply so far, if the provider reports it before the end; each report is the
     /// total. It counts if the reply is interrupted later.

@@ -10,6 +10,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
 use serde_json::Value;
 
@@ -133,6 +134,11 @@ pub trait ToolEvents: Send {
     /// The buffer for the outcome's content blocks as the tool's server sent them: in the order of the
     /// outcome's parts, and within the size limit of the outcome. `None` by default.
     fn original(&mut self) -> Option<&mut Vec<Value>> {
+        None
+    }
+
+    /// The trace context for the tool's server, if there is one.
+    fn trace(&self) -> Option<&TraceContext> {
         None
     }
 

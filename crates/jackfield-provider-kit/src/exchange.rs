@@ -26,12 +26,13 @@ use std::time::Duration;
 
 use ::tracing::{Instrument as _, Span};
 use bytes::Bytes;
-use http::{HeaderMap, Request};
+use http::{HeaderMap, HeaderValue, Request};
 use jackfield_dialect_kit::strict;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::trace::TraceContext;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::delta_sink::DeltaSink;
 
@@ -144,9 +145,12 @@ async fn exchange<A: Adapter>(
     let PreparedRequest {
         mut decoder,
         notes,
-        request: http_request,
+        request: mut http_request,
     } = adapter.prepare(request)?;
     strict::check(&notes, request.strict)?;
+    if let Some(context) = reply_sink.sink.trace() {
+        add_trace(http_request.headers_mut(), context);
+    }
     let url = http_request.uri().to_string();
     let incoming = transport.send(http_request).await?;
     let span = Span::current();
@@ -183,6 +187,18 @@ async fn exchange<A: Adapter>(
     Ok(end)
 }
 
+/// Adds a trace context, unless the headers have one (W3C Trace Context, recommendation of 2021-11-23).
+fn add_trace(headers: &mut HeaderMap, context: &TraceContext) {
+    let value = |text: &str| HeaderValue::from_str(text).ok();
+    let Some(parent) = value(&context.parent).filter(|_| !headers.contains_key(PARENT)) else {
+        return;
+    };
+    headers.insert(PARENT, parent);
+    if let Some(state) = context.state.as_deref().and_then(value) {
+        headers.insert("tracestate", state);
+    }
+}
+
 /// The form of a body.
 enum ReplyForm {
     /// Server-sent events.
@@ -214,6 +230,8 @@ async fn detect_form(
     })
 }
 
+/// The header with the trace and the span of the caller.
+const PARENT: &str = "traceparent";
 /// The prefixes of a stream of events: a field, or a comment.
 const FIELDS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
 /// The length of the longest prefix, in bytes.

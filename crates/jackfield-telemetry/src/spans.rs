@@ -1,14 +1,11 @@
 //! The trace of a turn, by its facts: a span for the turn, and one for each model call, tool call, wait and pause in it.
-//!
-//! The ids of spans follow from the turn, so that each process gives a span the same id.
 
-use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{Envelope, Fact, ModelCallEnd, TurnEnd};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::setup::Setup;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::timeline::{CallSpanEnd, ModelSpan, ModelSpanEnd, SpanKind, Timeline};
-use jackfield_domain::trace::TraceParent;
+use jackfield_domain::trace::{TurnSpan, TurnTrace};
 use jackfield_export::values;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind as OtlpKind};
@@ -20,7 +17,7 @@ use crate::turns::{call_error, turn_end};
 
 /// The spans of a turn that has ended; none if the caller does not record its trace.
 pub(crate) fn of_turn(session: &SessionId, steps: &[Envelope]) -> Vec<Span> {
-    let Some(turn) = TurnTrace::of(session, steps) else {
+    let Some(turn) = RootSpan::of(session, steps) else {
         return Vec::new();
     };
     let Some(timeline) = Timeline::of_turn(turn.turn, steps) else {
@@ -30,23 +27,29 @@ pub(crate) fn of_turn(session: &SessionId, steps: &[Envelope]) -> Vec<Span> {
     // What the end of a process cut off.
     let mut lost = Vec::new();
     for (nth, span) in timeline.spans.iter().enumerate() {
-        let id = turn.span_id(&nth.to_string());
+        let attempt;
+        let place = match &span.kind {
+            SpanKind::Call(call) => {
+                attempt = call.attempt();
+                TurnSpan::Tool(&attempt)
+            }
+            SpanKind::Model(model) => TurnSpan::Model(model.attempt),
+            SpanKind::Away
+            | SpanKind::Backoff
+            | SpanKind::Compaction { .. }
+            | SpanKind::Wait(_) => TurnSpan::Place(nth),
+        };
         let mut made = Span {
             end_time_unix_nano: nanos(span.ended.unwrap_or(turn.ended)),
-            parent_span_id: turn.span_id("").to_vec(),
-            span_id: id.to_vec(),
             start_time_unix_nano: nanos(span.began),
-            trace_id: turn.trace.to_vec(),
-            trace_state: turn.state.to_owned(),
-            kind: OtlpKind::Internal.into(),
-            ..Span::default()
+            ..turn.span(&place)
         };
         match &span.kind {
             SpanKind::Away => {
                 "away".clone_into(&mut made.name);
                 let links = lost.drain(..).map(|span_id| Link {
                     span_id,
-                    trace_id: turn.trace.to_vec(),
+                    trace_id: turn.trace.id().to_vec(),
                     ..Link::default()
                 });
                 made.links = links.collect();
@@ -61,7 +64,7 @@ pub(crate) fn of_turn(session: &SessionId, steps: &[Envelope]) -> Vec<Span> {
             SpanKind::Model(model) => {
                 describe_model(&mut made, model);
                 if model.end == Some(ModelSpanEnd::Failed(ModelCallEnd::Lost)) {
-                    lost.push(id.to_vec());
+                    lost.push(made.span_id.clone());
                 }
             }
             SpanKind::Call(call) => {
@@ -78,7 +81,7 @@ pub(crate) fn of_turn(session: &SessionId, steps: &[Envelope]) -> Vec<Span> {
                         fail(&mut made, call_error(*end, *is_error));
                     }
                     Some(CallSpanEnd::Lost { .. }) => {
-                        lost.push(id.to_vec());
+                        lost.push(made.span_id.clone());
                         fail(&mut made, "lost");
                     }
                     None => {}
@@ -100,21 +103,18 @@ pub(crate) fn of_turn(session: &SessionId, steps: &[Envelope]) -> Vec<Span> {
 }
 
 /// The turn, as the root of its spans.
-struct TurnTrace<'s> {
+struct RootSpan<'s> {
     began: WallTime,
     end: Option<&'s TurnEnd>,
     ended: WallTime,
-    /// The span of the caller; empty if it sent none.
-    parent: Vec<u8>,
     resumed: u32,
     session: &'s SessionId,
     setup: &'s Setup,
-    state: &'s str,
-    trace: [u8; 16],
+    trace: TurnTrace,
     turn: &'s TurnId,
 }
 
-impl<'s> TurnTrace<'s> {
+impl<'s> RootSpan<'s> {
     fn of(session: &'s SessionId, steps: &'s [Envelope]) -> Option<Self> {
         let mut found: Option<Self> = None;
         let facts = steps
@@ -123,22 +123,14 @@ impl<'s> TurnTrace<'s> {
         for (fact, at) in facts {
             match (fact, &mut found) {
                 (Fact::TurnOpened { setup, turn, .. }, _) => {
-                    let context = setup.trace.as_deref();
-                    let parent = context.and_then(|context| TraceParent::parse(&context.parent));
-                    if parent.is_some_and(|parent| !parent.is_sampled) {
-                        return None;
-                    }
-                    let state = context.and_then(|context| context.state.as_deref());
                     found = Some(Self {
                         began: at,
                         end: None,
                         ended: at,
-                        parent: parent.map_or_else(Vec::new, |parent| parent.span.to_vec()),
                         resumed: 0,
                         session,
                         setup,
-                        state: state.unwrap_or_default(),
-                        trace: parent.map_or_else(|| bytes(turn, "trace"), |parent| parent.trace),
+                        trace: TurnTrace::of(turn, setup.trace.as_ref())?,
                         turn,
                     });
                 }
@@ -152,9 +144,16 @@ impl<'s> TurnTrace<'s> {
         found
     }
 
-    /// The id of a span in it; that of the turn has no name.
-    fn span_id(&self, name: &str) -> [u8; 8] {
-        bytes(self.turn, name)
+    /// A span of the trace.
+    fn span(&self, span: &TurnSpan<'_>) -> Span {
+        Span {
+            kind: OtlpKind::Internal.into(),
+            parent_span_id: self.trace.span_id(&TurnSpan::Turn).to_vec(),
+            span_id: self.trace.span_id(span).to_vec(),
+            trace_id: self.trace.id().to_vec(),
+            trace_state: self.trace.state().unwrap_or_default().to_owned(),
+            ..Span::default()
+        }
     }
 
     fn root(&self) -> Span {
@@ -173,12 +172,9 @@ impl<'s> TurnTrace<'s> {
             end_time_unix_nano: nanos(self.ended),
             kind: OtlpKind::Server.into(),
             name,
-            parent_span_id: self.parent.clone(),
-            span_id: self.span_id("").to_vec(),
+            parent_span_id: self.trace.parent().map_or_else(Vec::new, Vec::from),
             start_time_unix_nano: nanos(self.began),
-            trace_id: self.trace.to_vec(),
-            trace_state: self.state.to_owned(),
-            ..Span::default()
+            ..self.span(&TurnSpan::Turn)
         };
         if let Some(agent) = agent {
             root.attributes.push(text(names::AGENT, agent));
@@ -253,16 +249,6 @@ fn fail(span: &mut Span, kind: &str) {
             message: String::new(),
         });
     }
-}
-
-/// Bytes that follow from a turn and a name.
-fn bytes<const N: usize>(turn: &TurnId, name: &str) -> [u8; N] {
-    let digest = Digest::of_parts([turn.as_str(), name]);
-    let mut bytes = [0; N];
-    for (byte, of) in bytes.iter_mut().zip(digest.as_bytes()) {
-        *byte = *of;
-    }
-    bytes
 }
 
 fn nanos(at: WallTime) -> u64 {

@@ -67,6 +67,10 @@ impl TurnObserver for Traces {
         }
     }
 
+    fn exports_traces(&self) -> bool {
+        true
+    }
+
     fn record_stored(&self, _record: &SpendingRecord) {}
 }
 

@@ -79,6 +79,13 @@ impl ServerCall {
         }
         let mut meta = RequestMetaObject::new();
         meta.insert(IDEMPOTENCY_KEY.to_owned(), self.key.as_str().into());
+        // Unprefixed keys (MCP SEP-414, read 2026-11-25).
+        if let Some(context) = events.trace() {
+            meta.insert("traceparent".to_owned(), (*context.parent).into());
+            if let Some(state) = &context.state {
+                meta.insert("tracestate".to_owned(), (**state).into());
+            }
+        }
         let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mirrored = connection.mirrored(&self.tool, &self.arguments).await;
         request.extensions_mut().insert(mirrored);

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use async_trait::async_trait;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::HeaderMap;
@@ -10,7 +11,9 @@ use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::trace::TraceContext;
 use jackfield_ports::chat_model::ModelError;
+use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::exchange::{Adapter, ErrorAnswer, PreparedRequest, reply};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
@@ -194,6 +197,44 @@ async fn a_pair_that_is_parted_over_two_events_is_joined() {
     assert_eq!(end.unwrap_err().failure.kind, ModelFailureKind::Interrupted);
 }
 
+#[tokio::test]
+async fn a_request_passes_its_trace_on() {
+    let server = TestServer::start().await;
+    let answer = "data: {\"text\":\"a\"}\n\ndata: {\"end\":true}\n\n";
+    server.answer(Response::event_stream(answer));
+    let transport = Transport::new(TransportSettings::default()).unwrap();
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let mut sink = Traced(TraceContext::parse(parent, Some("a=b")).unwrap());
+    let adapter = Lined(format!("{}/talk", server.base_url()));
+    let end = reply(&adapter, &transport, &request(), &mut sink).await;
+    assert!(end.is_ok(), "{end:?}");
+    let request = server.request(0).await;
+    assert_eq!(request.header("traceparent"), Some(parent));
+    assert_eq!(request.header("tracestate"), Some("a=b"));
+}
+
+/// Takes the reply of a call within a trace.
+struct Traced(TraceContext);
+
+#[async_trait]
+impl DeltaSink for Traced {
+    async fn push(&mut self, _: Delta) {}
+
+    fn trace(&self) -> Option<&TraceContext> {
+        Some(&self.0)
+    }
+}
+
+/// A request that is not strict.
+fn request() -> ModelRequest {
+    let mut request = arb::model_request()
+        .new_tree(&mut TestRunner::deterministic())
+        .unwrap()
+        .current();
+    request.strict = None;
+    request
+}
+
 /// The events of an answer of this type, and how it ended.
 async fn asked(media_type: &str, body: &str) -> (Vec<String>, Result<ReplyEnd, ModelError>) {
     let mut response = Response::new(200);
@@ -208,14 +249,9 @@ async fn answered(response: Response) -> (Vec<String>, Result<ReplyEnd, ModelErr
     let server = TestServer::start().await;
     server.answer(response);
     let transport = Transport::new(TransportSettings::default()).unwrap();
-    let mut request = arb::model_request()
-        .new_tree(&mut TestRunner::deterministic())
-        .unwrap()
-        .current();
-    request.strict = None;
     let mut told: Vec<Delta> = Vec::new();
     let adapter = Lined(format!("{}/talk", server.base_url()));
-    let end = reply(&adapter, &transport, &request, &mut told).await;
+    let end = reply(&adapter, &transport, &request(), &mut told).await;
     let words = told.into_iter().map(|delta| {
         let Delta::TextAppended { text, .. } = delta else {
             panic!("{delta:?}");

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolEvents, Toolbox as _};
 use jackfield_tools_mcp::IDEMPOTENCY_KEY;
@@ -29,6 +30,40 @@ async fn a_call_bears_its_arguments_and_its_idempotency_key() {
         let said = result.structured.unwrap();
         assert_eq!(said["arguments"], arguments, "{era}");
         assert_eq!(said["meta"][IDEMPOTENCY_KEY], run.key.as_str(), "{era}");
+        server.kept();
+    }
+}
+
+/// A call within a trace.
+struct Traced(TraceContext);
+
+#[async_trait]
+impl ToolEvents for Traced {
+    async fn on_accepted(&mut self, _handle: JobHandle) {}
+
+    fn trace(&self) -> Option<&TraceContext> {
+        Some(&self.0)
+    }
+
+    async fn on_progress(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
+}
+
+#[tokio::test]
+async fn a_call_passes_its_trace_on() {
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for era in ["legacy", "modern"] {
+        let mut echo = script("echo", &json!([{ "echo": true }]));
+        echo["era"] = json!(era);
+        let server = Scripted::new(echo);
+        let mut events = Traced(TraceContext::parse(parent, Some("a=b")).unwrap());
+        let run = run("echo", json!({}));
+        let ended = soon(server.toolbox.call(&run, &mut events)).await;
+        let Ok(ToolEnd::Finished(result)) = ended else {
+            panic!("{era}");
+        };
+        let meta = &result.structured.unwrap()["meta"];
+        assert_eq!(meta["traceparent"], parent, "{era}");
+        assert_eq!(meta["tracestate"], "a=b", "{era}");
         server.kept();
     }
 }
