@@ -23,7 +23,7 @@ async fn a_turn_is_one_trace_over_a_kill() {
     .await;
     let files = Kept::new();
     let more = format!(
-        "[serve.traces]\nendpoint = \"{}\"\nheaders_env = \"HEADERS\"\nservice = \"ours\"\n",
+        "[serve.otlp]\nendpoint = \"{}\"\nheaders_env = \"HEADERS\"\nservice = \"ours\"\n",
         collector.base_url()
     );
     let start = || {

@@ -32,7 +32,7 @@ mod prepared;
 mod switch;
 mod web_tools;
 
-pub use self::collector::TraceCollector;
+pub use self::collector::OtlpCollector;
 use self::find_key::find_key;
 
 /// An engine with the default options of its turns.

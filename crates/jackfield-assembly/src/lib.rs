@@ -38,6 +38,7 @@ mod known_servers;
 mod load;
 mod open_journal;
 mod openai;
+mod otlp;
 mod others;
 mod place;
 mod preferred;
@@ -58,13 +59,13 @@ mod serve;
 mod server_file;
 mod servers;
 mod surroundings;
-mod traces;
 mod values;
 mod web;
 mod windows;
 
 pub use self::approvals::ApprovalsConfig;
-pub use self::assemble::{Assembly, Prepared, TraceCollector};
+pub use self::otlp::OtlpConfig;
+pub use self::assemble::{Assembly, Prepared, OtlpCollector};
 pub use self::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
 pub use self::bounded_file::read_at_most;
 pub use self::condition::{Condition, Damage, damage_help, restored_help};
@@ -105,7 +106,6 @@ pub use self::servers::{
     server_id, server_keys,
 };
 pub use self::surroundings::{Environment, Surroundings};
-pub use self::traces::TracesConfig;
 pub use self::values::{length_of_time, listen_address, size_in_bytes};
 pub use self::web::{EngineKind, Web, WebApi, WebSearch};
 pub use jackfield_engine::near::did_you_mean;

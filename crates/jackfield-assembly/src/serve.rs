@@ -14,7 +14,7 @@ use crate::endpoints::{self, TokenEndpoint};
 use crate::factory::EndpointSettings;
 use crate::place::{ConfigProblem, ValueSource};
 use crate::surroundings::{Environment, read_small};
-use crate::traces::TracesConfig;
+use crate::otlp::OtlpConfig;
 
 /// The gateway's configuration.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -60,8 +60,8 @@ pub struct ServeConfig {
     pub tokens: BTreeMap<Arc<str>, TokenConfig>,
     /// The server tools that a request may use.
     pub tools: ServerTools,
-    /// Where traces of turns are sent.
-    pub traces: TracesConfig,
+    /// Where traces, metrics and the log are sent.
+    pub otlp: OtlpConfig,
     /// Whether the provider is asked for a reply without streaming if the client wants it so and no one else can
     /// follow the turn.
     pub whole_replies: bool,
@@ -201,7 +201,7 @@ impl Default for ServeConfig {
             tool_sets: BTreeMap::new(),
             tokens: BTreeMap::new(),
             tools: ServerTools::default(),
-            traces: TracesConfig::default(),
+            otlp: OtlpConfig::default(),
             whole_replies: true,
         }
     }

@@ -1,6 +1,7 @@
 //! A gateway from the configuration: the journal, recovery, the listener and the shutdown; and the program
 //! `jackfield-http`, which is that alone.
 
+mod exporters;
 mod gateway;
 mod log;
 mod run;

@@ -2,13 +2,17 @@
 
 use std::fmt::Debug;
 use std::io::IsTerminal as _;
+use std::sync::OnceLock;
 
 use jackfield_assembly::LogFormat;
+use jackfield_telemetry::LogLayer;
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt as _;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Starts the log. `JACKFIELD_LOG` is its filter. Without it, or if it is invalid, everything from `info` up is
 /// logged, except for the MCP library's lines about each connection.
@@ -24,12 +28,26 @@ pub fn start_log(format: LogFormat) {
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
     // A subscriber that the embedding program installed is kept.
+    let sent = LAYER.get_or_init(LogLayer::default).clone();
     let _started = match format {
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
-        LogFormat::Text if colored => log.try_init(),
-        LogFormat::Text => log.fmt_fields(plain()).try_init(),
+        LogFormat::Json => log
+            .json()
+            .flatten_event(true)
+            .finish()
+            .with(sent)
+            .try_init(),
+        LogFormat::Text if colored => log.finish().with(sent).try_init(),
+        LogFormat::Text => log.fmt_fields(plain()).finish().with(sent).try_init(),
     };
 }
+
+/// The layer that can pass the log on to a collector, if [`start_log`] was called.
+pub(crate) fn layer() -> Option<&'static LogLayer> {
+    LAYER.get()
+}
+
+/// The log belongs to the process, and so does this.
+static LAYER: OnceLock<LogLayer> = OnceLock::new();
 
 /// Formats fields as by default but without colors. The default computes them for every field even when colors
 /// are off, and nearly every request has a dozen fields.

@@ -5,21 +5,22 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::uri::InvalidUri;
 use jackfield_assembly::{
     Condition, Config, ConfigError, Damage, Environment, JournalOpenError, OpenJournal, Registry,
-    ServerFiles, ServerSet, ServerToolbox, TraceCollector, restored_help,
+    ServerFiles, ServerSet, ServerToolbox, restored_help,
 };
 use jackfield_engine::{
     Clock as _, DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner,
     Retention, SystemClock, TurnObserver, chain,
 };
 use jackfield_gateway::{Gateway, GatewayMetrics};
-use jackfield_telemetry::{Metrics, TraceExporter, TraceSettings, Traces};
+use jackfield_telemetry::Metrics;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::sync::oneshot;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
+use crate::exporters::Exporters;
 use crate::gateway::gateway;
 
 /// Why a gateway does not start.
@@ -35,6 +36,9 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
+    /// The address of the collector of OpenTelemetry data is none.
+    #[error("the address of the collector in [serve.otlp] cannot be read")]
+    Collector(#[source] InvalidUri),
     /// The file of the journal is damaged. Further writes could be lost, or make it worse.
     #[error("{0}")]
     Damaged(Damage),
@@ -64,6 +68,7 @@ pub enum RunError {
 pub struct RunningGateway {
     /// Its address.
     pub address: SocketAddr,
+    exporters: Option<Exporters>,
     gateway: Gateway,
     journal: OpenJournal,
     keeper: Keeper,
@@ -73,8 +78,6 @@ pub struct RunningGateway {
     servers: ServerSet,
     /// Ends with the gateway.
     tasks: JoinSet<()>,
-    /// Stops the exporter of traces, which then sends what is left, and its task.
-    traces: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
 impl RunningGateway {
@@ -98,7 +101,9 @@ impl RunningGateway {
             .clone()
             .redact_host_details()
             .prepare(&config, environment)?;
-        let collector = config.trace_collector(environment)?;
+        let collector = config.otlp_collector(environment)?;
+        let exporters = collector.map(Exporters::to).transpose();
+        let mut exporters = exporters.map_err(RunError::Collector)?;
         let cannot = |source| RunError::CannotListen {
             address: bind,
             source,
@@ -123,7 +128,9 @@ impl RunningGateway {
             let why = unkept.causes.join(": ");
             tracing::warn!(why, help = unkept.help, "nothing is kept");
         }
-        let metrics = config.serve.metrics.then(|| {
+        let otlp = &config.serve.otlp;
+        let has_metrics = config.serve.metrics || (exporters.is_some() && otlp.metrics);
+        let metrics = has_metrics.then(|| {
             let version = env!("CARGO_PKG_VERSION");
             Arc::new(Metrics::new(version, SystemClock::default().now().wall))
         });
@@ -131,15 +138,13 @@ impl RunningGateway {
             Some(metrics) => prepared.turn_observer(Arc::clone(metrics) as Arc<dyn TurnObserver>),
             None => prepared,
         };
-        let mut traces = None;
-        if let Some(collector) = collector {
-            let (observer, exporter) = traces_to(collector);
-            prepared = prepared.turn_observer(Arc::new(observer));
-            let (stop, stopped) = oneshot::channel();
-            let export = exporter.run(async {
-                let _dropped = stopped.await;
-            });
-            traces = Some((stop, tokio::spawn(export)));
+        if let Some(exporters) = &mut exporters {
+            if otlp.logs {
+                exporters.send_log();
+            }
+            if otlp.traces {
+                prepared = prepared.turn_observer(Arc::new(exporters.send_traces()));
+            }
         }
         let assembled = prepared.with_journal(Arc::clone(&journal.journal));
         for (provider, missing) in &assembled.missing_keys {
@@ -163,6 +168,9 @@ impl RunningGateway {
         let mut tasks = JoinSet::new();
         if let Some(metrics) = metrics {
             let engine = gateway.engine().clone();
+            if let Some(exporters) = exporters.as_mut().filter(|_| config.serve.otlp.metrics) {
+                exporters.send_metrics(Arc::clone(&metrics), engine.clone());
+            }
             tasks.spawn(async move { metrics.count_journal(&engine).await });
         }
         let pruner =
@@ -171,6 +179,7 @@ impl RunningGateway {
         let keeper = spawn_keeper(&gateway, recovered_turns);
         Ok(Self {
             address,
+            exporters,
             gateway,
             journal,
             keeper,
@@ -179,7 +188,6 @@ impl RunningGateway {
             server_files: None,
             servers,
             tasks,
-            traces,
         })
     }
 
@@ -210,6 +218,7 @@ impl RunningGateway {
         at_once: impl Future<Output = ()>,
     ) {
         let Self {
+            exporters,
             gateway,
             journal,
             keeper,
@@ -218,7 +227,6 @@ impl RunningGateway {
             server_files,
             servers,
             tasks,
-            traces,
             ..
         } = self;
         let following = server_files.map(|files| tokio::spawn(files.follow(servers.clone())));
@@ -229,32 +237,13 @@ impl RunningGateway {
         drop((keeper, pruner, tasks));
         let _late =
             tokio::time::timeout(SHUTDOWN_TIME_LIMIT, gateway.engine().flush_receipts()).await;
-        if let Some((stop, exporter)) = traces {
-            drop(stop);
-            let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, exporter).await;
+        if let Some(exporters) = exporters {
+            let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, exporters.end()).await;
         }
         stop(servers.all()).await;
         let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, journal.close()).await;
         tracing::info!("ended");
     }
-}
-
-/// An observer that makes spans of turns, and the exporter that sends them.
-fn traces_to(collector: TraceCollector) -> (Traces, TraceExporter) {
-    let TraceCollector {
-        endpoint,
-        headers,
-        service,
-        transport,
-        ..
-    } = collector;
-    let settings = TraceSettings {
-        endpoint,
-        headers,
-        service: service.to_string(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    Traces::new(settings, transport)
 }
 
 /// A socket bound to this address, which refuses connections.

@@ -1,16 +1,23 @@
-//! Figures and traces for monitoring systems.
+//! Figures, traces and the log for monitoring systems.
 //!
 //! What turns did is derived from their facts when they end, so that a turn that several processes worked on is counted
 //! once, by the one that ended it. What is billed is derived from the journal: see [`Metrics::count_journal`].
 
+mod collector;
 mod labels;
 mod ledger;
+mod logs;
 mod metrics;
 mod names;
+mod page_metrics;
+mod push;
 mod requests;
 mod spans;
 mod traces;
 mod turns;
 
+pub use self::collector::{Collector, CollectorSettings};
+pub use self::logs::{LogExporter, LogLayer};
 pub use self::metrics::Metrics;
-pub use self::traces::{TraceExporter, TraceSettings, Traces};
+pub use self::push::push_metrics;
+pub use self::traces::{TraceExporter, Traces};

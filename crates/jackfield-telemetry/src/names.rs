@@ -40,6 +40,26 @@ pub(crate) const STATUS: &str = "http_response_status_code";
 pub(crate) const TOKEN_TYPE: &str = "gen_ai_token_type";
 pub(crate) const TOOL: &str = "gen_ai_tool_name";
 
+/// The names of OpenTelemetry for the metrics and labels that have one there.
+pub(crate) const OPENTELEMETRY: [(&str, &str); 16] = [
+    (AGENT, "gen_ai.agent.name"),
+    (ERROR, "error.type"),
+    (FIRST_CHUNK, "gen_ai.client.operation.time_to_first_chunk"),
+    (METHOD, "http.request.method"),
+    (MODEL, "gen_ai.request.model"),
+    (MODEL_CALL_DURATION, "gen_ai.client.operation.duration"),
+    (OPERATION, "gen_ai.operation.name"),
+    (PROVIDER, "gen_ai.provider.name"),
+    (REQUEST_DURATION, "http.server.request.duration"),
+    (ROUTE, "http.route"),
+    (STATUS, "http.response.status_code"),
+    (TOKEN_TYPE, "gen_ai.token.type"),
+    (TOKEN_USAGE, "gen_ai.client.token.usage"),
+    (TOOL, "gen_ai.tool.name"),
+    (TOOL_DURATION, "gen_ai.execute_tool.duration"),
+    (TURN_DURATION, "gen_ai.invoke_agent.duration"),
+];
+
 /// The names of spans and of their attributes.
 pub(crate) mod span {
     pub(crate) const CHAT: &str = "chat";

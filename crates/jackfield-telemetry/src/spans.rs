@@ -251,7 +251,7 @@ fn fail(span: &mut Span, kind: &str) {
     }
 }
 
-fn nanos(at: WallTime) -> u64 {
+pub(crate) fn nanos(at: WallTime) -> u64 {
     u64::try_from(at.as_millis())
         .unwrap_or_default()
         .saturating_mul(1_000_000)

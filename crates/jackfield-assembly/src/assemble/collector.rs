@@ -1,22 +1,21 @@
-//! The collector of traces that the configuration names.
+//! The collector of OpenTelemetry data that the configuration names.
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use jackfield_provider_kit::transport::Transport;
 
 use super::network;
 use crate::config::Config;
 use crate::place::{ConfigError, ConfigProblem, ValueSource};
 use crate::surroundings::Environment;
-use crate::traces::address;
 
-/// A collector of traces, and how to reach it.
+/// A collector, and how to reach it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct TraceCollector {
-    /// The address to which traces are sent.
-    pub endpoint: Uri,
+pub struct OtlpCollector {
+    /// Its address, to which `/v1/traces` and the like are added.
+    pub endpoint: Arc<str>,
     /// The headers of each request, which are marked as sensitive.
     pub headers: HeaderMap,
     /// The name of this service.
@@ -26,33 +25,29 @@ pub struct TraceCollector {
 }
 
 impl Config {
-    /// The collector of traces, if one is configured.
+    /// The collector, if one is configured.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] if the variable with the headers is missing or cannot be read.
-    pub fn trace_collector(
+    pub fn otlp_collector(
         &self,
         environment: &Environment,
-    ) -> Result<Option<TraceCollector>, ConfigError> {
-        let traces = &self.serve.traces;
-        let endpoint = traces
-            .endpoint
-            .as_deref()
-            .and_then(|base| address(base).ok());
-        let Some(endpoint) = endpoint else {
+    ) -> Result<Option<OtlpCollector>, ConfigError> {
+        let otlp = &self.serve.otlp;
+        let Some(endpoint) = otlp.endpoint.clone() else {
             return Ok(None);
         };
-        let headers = match &traces.headers_env {
+        let headers = match &otlp.headers_env {
             Some((name, place)) => headers(name, place, environment)?,
             None => HeaderMap::new(),
         };
-        let service = traces.service.clone().unwrap_or_else(|| SERVICE.into());
-        Ok(Some(TraceCollector {
+        let service = otlp.service.clone().unwrap_or_else(|| SERVICE.into());
+        Ok(Some(OtlpCollector {
             endpoint,
             headers,
             service,
-            transport: network::transport(self)?.with_url_key("serve.traces.endpoint"),
+            transport: network::transport(self)?.with_url_key("serve.otlp.endpoint"),
         }))
     }
 }

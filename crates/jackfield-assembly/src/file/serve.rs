@@ -19,7 +19,7 @@ use crate::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, SOURCES, ServeConfig,
     ServeLimits, TokenConfig, TokenSource,
 };
-use crate::traces::{TracesConfig, address as address_of_collector};
+use crate::otlp::{OtlpConfig, check_address};
 use crate::values::{at_least_one, duration, filled, listen_address, one_of, text, texts};
 
 /// Reads `[serve]`.
@@ -68,9 +68,9 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         whole_replies: form::flag(), "Whether replies are requested in one piece where no client streams";
     }
     limits(&mut serve.limits, section.section("limits"));
+    otlp(&mut serve.otlp, section.section("otlp"));
     tool_sets::read(&mut serve.tool_sets, section.section("mcp"));
     tokens(serve, section.section("tokens"));
-    traces(&mut serve.traces, section.section("traces"));
     section.finish();
 }
 
@@ -94,25 +94,30 @@ fn limits(limits: &mut ServeLimits, mut section: Section<'_>) {
     section.finish();
 }
 
-/// Reads `[serve.traces]`.
-fn traces(traces: &mut TracesConfig, mut section: Section<'_>) {
+/// Reads `[serve.otlp]`.
+fn otlp(otlp: &mut OtlpConfig, mut section: Section<'_>) {
     let collector = |value: &DeValue<'_>| {
         let base = filled(value)?;
-        address_of_collector(&base).map(|_| base)
+        check_address(&base).map(|()| base)
     };
     form::keys! { let section;
-        endpoint: form::of(ValueForm::Text("http://127.0.0.1:4318"), collector), "The collector to which traces of turns are sent, by OTLP over HTTP";
+        endpoint: form::of(ValueForm::Text("http://127.0.0.1:4318"), collector), "The collector to which traces, metrics and the log are sent, by OTLP over HTTP";
         headers_env: form::filled("OTEL_EXPORTER_OTLP_HEADERS"), "The environment variable with the headers of each request, as name=value,name=value";
-        service: form::filled("jackfield"), "The name of this service in traces";
+        service: form::filled("jackfield"), "The name of this service at the collector";
+    }
+    form::keys! { section over otlp;
+        logs: form::flag(), "Whether the log is sent";
+        metrics: form::flag(), "Whether metrics are sent";
+        traces: form::flag(), "Whether traces of turns are sent";
     }
     if let Some((endpoint, _)) = endpoint {
-        traces.endpoint = Some(endpoint);
+        otlp.endpoint = Some(endpoint);
     }
     if headers_env.is_some() {
-        traces.headers_env = headers_env;
+        otlp.headers_env = headers_env;
     }
     if let Some((service, _)) = service {
-        traces.service = Some(service);
+        otlp.service = Some(service);
     }
     section.finish();
 }

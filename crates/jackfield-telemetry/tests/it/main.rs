@@ -1,5 +1,6 @@
 //! Integration tests of `jackfield-telemetry`.
 #![expect(clippy::expect_used, reason = "a test that cannot go on should stop")]
 
+mod exports;
 mod metrics;
 mod traces;

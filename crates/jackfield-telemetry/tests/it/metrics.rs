@@ -20,7 +20,7 @@ use jackfield_telemetry::Metrics;
 use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
 use jackfield_testkit::spending::record;
 
-fn journal() -> Arc<dyn Journal> {
+pub(crate) fn journal() -> Arc<dyn Journal> {
     Arc::new(MemoryJournal::default())
 }
 
@@ -28,7 +28,7 @@ fn metrics() -> Arc<Metrics> {
     Arc::new(Metrics::new("1.2.3", SystemClock::default().now().wall))
 }
 
-fn engine(journal: &Arc<dyn Journal>, metrics: &Arc<Metrics>, replies: usize) -> Engine {
+pub(crate) fn engine(journal: &Arc<dyn Journal>, metrics: &Arc<Metrics>, replies: usize) -> Engine {
     let model = ScriptedModel::new();
     for _ in 0..replies {
         model.push_reply(ScriptedReply::text("done"));
@@ -54,7 +54,7 @@ fn price() -> Price {
 }
 
 /// Runs a turn in a session.
-async fn run_turn(engine: &Engine, session: &str) {
+pub(crate) async fn run_turn(engine: &Engine, session: &str) {
     let mut options = TurnOptions::new(ModelRef {
         model: "model".into(),
         provider: "provider".into(),

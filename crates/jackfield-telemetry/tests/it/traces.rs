@@ -14,7 +14,7 @@ use jackfield_engine::{Engine, ResumeSession, SendMessage, TurnObserver, TurnOpt
 use jackfield_ports::journal::Journal;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_telemetry::{TraceSettings, Traces};
+use jackfield_telemetry::{Collector, CollectorSettings, Traces};
 use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
 use jackfield_testkit::server::{Gate, RecordedRequest, RefusingPort, Response, TestServer};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -37,14 +37,15 @@ impl Exporting {
     fn to(base_url: &str) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", "Bearer key".parse().expect("a value"));
-        let settings = TraceSettings {
-            endpoint: format!("{base_url}/v1/traces").parse().expect("an address"),
+        let settings = CollectorSettings {
+            endpoint: base_url.to_owned(),
             headers,
             service: "a-service".to_owned(),
             version: "1.2.3".to_owned(),
         };
         let transport = Transport::new(TransportSettings::default()).expect("a transport");
-        let (traces, exporter) = Traces::new(settings, transport);
+        let collector = Collector::new(settings, transport).expect("an address");
+        let (traces, exporter) = Traces::new(collector);
         let (stop, stopped) = oneshot::channel();
         let running = tokio::spawn(exporter.run(async {
             let _dropped = stopped.await;
@@ -123,7 +124,7 @@ fn spans(request: &RecordedRequest) -> Vec<Span> {
     all
 }
 
-fn texts(
+pub(crate) fn texts(
     attributes: &[opentelemetry_proto::tonic::common::v1::KeyValue],
 ) -> BTreeMap<String, String> {
     let text = |value: &Option<Value>| match value {
