@@ -12,9 +12,9 @@ use jackfield_engine::ServerTools;
 
 use crate::endpoints::{self, TokenEndpoint};
 use crate::factory::EndpointSettings;
+use crate::otlp::OtlpConfig;
 use crate::place::{ConfigProblem, ValueSource};
 use crate::surroundings::{Environment, read_small};
-use crate::otlp::OtlpConfig;
 
 /// The gateway's configuration.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -54,8 +54,12 @@ impl Exporters {
     /// Sends metrics.
     pub(crate) fn send_metrics(&mut self, metrics: Arc<Metrics>, engine: Engine) {
         let stopped = self.stopped();
-        self.tasks
-            .spawn(push_metrics(metrics, engine, self.collector.clone(), stopped));
+        self.tasks.spawn(push_metrics(
+            metrics,
+            engine,
+            self.collector.clone(),
+            stopped,
+        ));
     }
 
     /// Sends the traces that the observer makes.

@@ -116,13 +116,16 @@ impl Family {
 
     fn metric(self, times: ReadingTimes) -> Option<Metric> {
         let cumulative = AggregationTemporality::Cumulative.into();
-        let numbers = self.values.into_iter().map(|(labels, value)| NumberDataPoint {
-            attributes: attributes(labels),
-            start_time_unix_nano: times.start,
-            time_unix_nano: times.now,
-            value: Some(number_data_point::Value::AsDouble(value)),
-            ..NumberDataPoint::default()
-        });
+        let numbers = self
+            .values
+            .into_iter()
+            .map(|(labels, value)| NumberDataPoint {
+                attributes: attributes(labels),
+                start_time_unix_nano: times.start,
+                time_unix_nano: times.now,
+                value: Some(number_data_point::Value::AsDouble(value)),
+                ..NumberDataPoint::default()
+            });
         let data = match self.kind.as_str() {
             "counter" => metric::Data::Sum(Sum {
                 aggregation_temporality: cumulative,

@@ -14,12 +14,12 @@ use crate::document::Section;
 use crate::endpoints::{self, TokenEndpoint};
 use crate::file::{Trust, tool_sets, trust_help};
 use crate::form::{self, ValueForm};
+use crate::otlp::{OtlpConfig, check_address};
 use crate::place::ConfigProblem;
 use crate::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, SOURCES, ServeConfig,
     ServeLimits, TokenConfig, TokenSource,
 };
-use crate::otlp::{OtlpConfig, check_address};
 use crate::values::{at_least_one, duration, filled, listen_address, one_of, text, texts};
 
 /// Reads `[serve]`.

@@ -54,13 +54,24 @@ async fn the_log_is_sent_with_its_fields_and_not_what_sending_it_logs() {
     let request = server.request(0).await;
     assert_eq!(request.path, "/v1/logs");
     let decoded = ExportLogsServiceRequest::decode(&*request.body).expect("protobuf");
-    let resource = decoded.resource_logs[0].resource.as_ref().expect("a resource");
+    let resource = decoded.resource_logs[0]
+        .resource
+        .as_ref()
+        .expect("a resource");
     assert_eq!(texts(&resource.attributes)["service.name"], "a-service");
     let records = &decoded.resource_logs[0].scope_logs[0].log_records;
     assert_eq!(records.len(), 2, "{records:?}");
     let warning = &records[0];
-    assert_eq!((warning.severity_number, &*warning.severity_text), (13, "WARN"));
-    assert_eq!(format!("{:?}", warning.body).matches("a call failed").count(), 1);
+    assert_eq!(
+        (warning.severity_number, &*warning.severity_text),
+        (13, "WARN")
+    );
+    assert_eq!(
+        format!("{:?}", warning.body)
+            .matches("a call failed")
+            .count(),
+        1
+    );
     let expected = [
         ("calls", "2"),
         ("seconds", "Some(DoubleValue(1.5))"),
