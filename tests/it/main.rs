@@ -96,6 +96,7 @@ mod room;
 mod routes;
 mod second_messages;
 mod serving;
+mod serving_tls;
 mod sessions;
 mod soak;
 mod spending;

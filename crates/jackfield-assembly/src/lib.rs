@@ -97,7 +97,7 @@ pub use self::schema::servers_schema;
 pub use self::searched_files::{FileState, SearchedFile, searched_files};
 pub use self::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, ServeConfig, ServeLimits,
-    TokenConfig, TokenSource, ToolSetEntry,
+    TlsConfig, TokenConfig, TokenSource, ToolSetEntry,
 };
 pub use self::server_file::ServerFile;
 pub use self::servers::{

@@ -1,6 +1,7 @@
 //! The gateway's configuration, `[serve]`.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,9 +63,21 @@ pub struct ServeConfig {
     pub tools: ServerTools,
     /// Where traces, metrics and the log are sent.
     pub otlp: OtlpConfig,
+    /// The files with the certificate; `None` serves plain HTTP.
+    pub tls: Option<TlsConfig>,
     /// Whether the provider is asked for a reply without streaming if the client wants it so and no one else can
     /// follow the turn.
     pub whole_replies: bool,
+}
+
+/// The files with the certificate of a gateway, in PEM form.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct TlsConfig {
+    /// The chain of certificates, the gateway's own first.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
 }
 
 /// The limits of clients.
@@ -202,6 +215,7 @@ impl Default for ServeConfig {
             tokens: BTreeMap::new(),
             tools: ServerTools::default(),
             otlp: OtlpConfig::default(),
+            tls: None,
             whole_replies: true,
         }
     }
@@ -264,8 +278,15 @@ impl ServeConfig {
         self.tokens.values().flat_map(|token| &token.endpoints)
     }
 
-    /// Makes the paths of the token files absolute.
+    /// Makes the paths of files absolute.
     pub(crate) fn resolve(&mut self, resolve: impl Fn(&str) -> PathBuf) {
+        if let Some(TlsConfig { certificate, key }) = &mut self.tls {
+            for path in [certificate, key] {
+                if let Some(text) = path.to_str() {
+                    *path = resolve(text);
+                }
+            }
+        }
         for token in self.tokens.values_mut() {
             if let Some(TokenSource::File(path)) = &mut token.source
                 && let Some(text) = path.to_str()
@@ -273,6 +294,26 @@ impl ServeConfig {
                 *path = resolve(text);
             }
         }
+    }
+}
+
+impl TlsConfig {
+    /// The content of the certificate's file. Blocks on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is too large.
+    pub fn read_certificate(&self) -> io::Result<Vec<u8>> {
+        read_small(&self.certificate)
+    }
+
+    /// The content of the key's file. Blocks on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is too large.
+    pub fn read_key(&self) -> io::Result<Vec<u8>> {
+        read_small(&self.key)
     }
 }
 

@@ -16,12 +16,15 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 
+use crate::certificate::Certificate;
+use crate::client_stream::ClientStream;
 use crate::front;
 use crate::receipt::ReceiptLedger;
 
 /// Serves the requests of a connection until it ends or the server shuts down.
 pub(crate) async fn serve(
     stream: TcpStream,
+    certificate: Option<Certificate>,
     gateway: Gateway,
     router: Router,
     mut closing: watch::Receiver<bool>,
@@ -30,6 +33,18 @@ pub(crate) async fn serve(
     let _may_be_slow = stream.set_nodelay(true);
     let limits = gateway.config().limits;
     set_socket_limits(&stream, limits.write_time);
+    let stream = ClientStream::begin(stream, certificate, limits.header_time);
+    let stream = tokio::select! {
+        stream = stream => stream,
+        () = wait_for_close(&mut closing) => return,
+    };
+    let stream = match stream {
+        Ok(stream) => stream,
+        Err(error) => {
+            tracing::debug!(%error, "a connection has no TLS");
+            return;
+        }
+    };
     let ledger = ReceiptLedger::default();
     let io = CountedConnection {
         write_timer: None,
@@ -99,7 +114,7 @@ fn set_socket_limits(stream: &TcpStream, timeout: Duration) {
 struct CountedConnection {
     /// The write timeout, armed while the client reads nothing.
     write_timer: Option<Pin<Box<Sleep>>>,
-    io: TokioIo<TcpStream>,
+    io: TokioIo<ClientStream>,
     ledger: ReceiptLedger,
     /// How long the client may read nothing.
     write_timeout: Duration,

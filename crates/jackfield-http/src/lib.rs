@@ -6,6 +6,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `server`, `connection` | the accept loop, connection limits, and the tracking of written bytes |
+//! | `certificate`, `client_stream` | TLS |
 //! | `front` | applies to every request: its id, `Host` and `Origin`, the access log |
 //! | `auth` | authentication |
 //! | `router` | the routes |
@@ -16,6 +17,8 @@ mod access;
 mod api;
 mod auth;
 mod body;
+mod certificate;
+mod client_stream;
 mod connection;
 mod content;
 mod counting;
@@ -38,5 +41,6 @@ mod server;
 mod stored;
 mod web_page;
 
+pub use self::certificate::{Certificate, CertificateError};
 pub use self::router::router;
 pub use self::server::serve;

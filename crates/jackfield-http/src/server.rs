@@ -10,14 +10,18 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::certificate::Certificate;
 use crate::connection;
 use crate::router::with_mcp;
 
 /// Serves requests until `shutdown`. Then it accepts no more connections, and the open ones have
 /// `serve.limits.drain` to finish; `at_once` ends that time early. Turns that are still open are recovered at the
 /// next start.
+///
+/// With a certificate, connections have to speak TLS; a new one counts for those that begin later.
 pub async fn serve(
     listener: TcpListener,
+    certificate: Option<watch::Receiver<Certificate>>,
     gateway: Gateway,
     shutdown: impl Future<Output = ()>,
     at_once: impl Future<Output = ()>,
@@ -44,8 +48,14 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, _)) => {
-                let served =
-                    connection::serve(stream, gateway.clone(), router.clone(), closing.clone());
+                let certificate = certificate.as_ref().map(|present| present.borrow().clone());
+                let served = connection::serve(
+                    stream,
+                    certificate,
+                    gateway.clone(),
+                    router.clone(),
+                    closing.clone(),
+                );
                 connections.spawn(async move {
                     served.await;
                     drop(place);

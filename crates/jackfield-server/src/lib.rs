@@ -1,6 +1,7 @@
 //! A gateway from the configuration: the journal, recovery, the listener and the shutdown; and the program
 //! `jackfield-http`, which is that alone.
 
+mod certificate;
 mod exporters;
 mod gateway;
 mod log;
@@ -10,6 +11,7 @@ mod threads;
 
 pub use jackfield_engine::chain;
 
+pub use self::certificate::{TlsError, read_certificate};
 pub use self::log::start_log;
 pub use self::run::{RunError, RunningGateway};
 pub use self::signals::{immediate_shutdown_signal, shutdown_signal};

@@ -15,11 +15,14 @@ use jackfield_engine::{
     Retention, SystemClock, TurnObserver, chain,
 };
 use jackfield_gateway::{Gateway, GatewayMetrics};
+use jackfield_http::Certificate;
 use jackfield_telemetry::Metrics;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::certificate::{CertificateFiles, TlsError};
 use crate::exporters::Exporters;
 use crate::gateway::gateway;
 
@@ -57,6 +60,9 @@ pub enum RunError {
         /// The address.
         address: SocketAddr,
     },
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The task that opens the journal failed.
     #[error("the journal cannot be opened")]
     Opening(#[from] tokio::task::JoinError),
@@ -68,6 +74,7 @@ pub enum RunError {
 pub struct RunningGateway {
     /// Its address.
     pub address: SocketAddr,
+    certificate: Option<(CertificateFiles, Certificate)>,
     exporters: Option<Exporters>,
     gateway: Gateway,
     journal: OpenJournal,
@@ -101,6 +108,8 @@ impl RunningGateway {
             .clone()
             .redact_host_details()
             .prepare(&config, environment)?;
+        let tls = config.serve.tls.clone();
+        let certificate = tls.map(CertificateFiles::open).transpose()?;
         let collector = config.otlp_collector(environment)?;
         let exporters = collector.map(Exporters::to).transpose();
         let mut exporters = exporters.map_err(RunError::Collector)?;
@@ -179,6 +188,7 @@ impl RunningGateway {
         let keeper = spawn_keeper(&gateway, recovered_turns);
         Ok(Self {
             address,
+            certificate,
             exporters,
             gateway,
             journal,
@@ -204,6 +214,12 @@ impl RunningGateway {
         self.gateway.is_open()
     }
 
+    /// Whether it serves TLS.
+    #[must_use]
+    pub const fn has_tls(&self) -> bool {
+        self.certificate.is_some()
+    }
+
     /// The engine that the gateway answers with.
     #[must_use]
     pub fn engine(&self) -> &Engine {
@@ -218,6 +234,7 @@ impl RunningGateway {
         at_once: impl Future<Output = ()>,
     ) {
         let Self {
+            certificate,
             exporters,
             gateway,
             journal,
@@ -230,9 +247,15 @@ impl RunningGateway {
             ..
         } = self;
         let following = server_files.map(|files| tokio::spawn(files.follow(servers.clone())));
-        jackfield_http::serve(listener, gateway.clone(), shutdown, at_once).await;
-        if let Some(following) = following {
-            following.abort();
+        let mut renewing = None;
+        let certificate = certificate.map(|(files, certificate)| {
+            let (sender, present) = watch::channel(certificate);
+            renewing = Some(tokio::spawn(files.follow(sender)));
+            present
+        });
+        jackfield_http::serve(listener, certificate, gateway.clone(), shutdown, at_once).await;
+        for task in [following, renewing].into_iter().flatten() {
+            task.abort();
         }
         drop((keeper, pruner, tasks));
         let _late =

@@ -61,9 +61,10 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Waits until it listens.
     pub(crate) async fn listening(mut running: Running) -> Self {
-        running.err.until("listening on http://").await;
+        running.err.until("listening on http").await;
         let said = running.err.so_far();
-        let (_, behind) = said.split_once("listening on http://").expect("it listens");
+        let (_, behind) = said.split_once("listening on ").expect("it listens");
+        let (_, behind) = behind.split_once("://").expect("an address");
         let end = behind.find([';', '"', '\n']).unwrap_or(behind.len());
         let address = behind[..end].trim().to_owned();
         Self { address, running }

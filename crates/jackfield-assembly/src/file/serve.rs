@@ -18,7 +18,7 @@ use crate::otlp::{OtlpConfig, check_address};
 use crate::place::ConfigProblem;
 use crate::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, SOURCES, ServeConfig,
-    ServeLimits, TokenConfig, TokenSource,
+    ServeLimits, TlsConfig, TokenConfig, TokenSource,
 };
 use crate::values::{at_least_one, duration, filled, listen_address, one_of, text, texts};
 
@@ -70,6 +70,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     limits(&mut serve.limits, section.section("limits"));
     otlp(&mut serve.otlp, section.section("otlp"));
     tool_sets::read(&mut serve.tool_sets, section.section("mcp"));
+    tls(serve, section.section("tls"));
     tokens(serve, section.section("tokens"));
     section.finish();
 }
@@ -118,6 +119,28 @@ fn otlp(otlp: &mut OtlpConfig, mut section: Section<'_>) {
     }
     if let Some((service, _)) = service {
         otlp.service = Some(service);
+    }
+    section.finish();
+}
+
+/// Reads `[serve.tls]`.
+fn tls(serve: &mut ServeConfig, mut section: Section<'_>) {
+    form::keys! { let section;
+        certificate: form::filled("gateway.pem"), "The file with the certificate and those that vouch for it, in PEM form";
+        key: form::filled("gateway.key"), "The file with the private key of the certificate, in PEM form";
+    }
+    match (certificate, key) {
+        (Some((certificate, _)), Some((key, _))) => {
+            serve.tls = Some(TlsConfig {
+                certificate: PathBuf::from(&*certificate),
+                key: PathBuf::from(&*key),
+            });
+        }
+        (Some((_, place)), None) | (None, Some((_, place))) => {
+            let message = "[serve.tls] needs both `certificate` and `key`";
+            section.problem(ConfigProblem::new(place, message));
+        }
+        (None, None) => {}
     }
     section.finish();
 }

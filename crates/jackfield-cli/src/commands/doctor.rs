@@ -42,6 +42,7 @@ pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, CommandErr
     };
     report.add(setup::files(&config))?;
     report.add(setup::tokens(&config, &surroundings.environment))?;
+    report.add(setup::certificate(&config).into_iter().collect())?;
     match registry.assemble(&config, &surroundings.environment) {
         Ok(assembled) => {
             examine(

@@ -40,8 +40,9 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     };
     // Signal handlers are installed before the address is announced, so that a reader of it can end the process.
     let ends = shutdown_signal();
-    let says = format!("listening on http://{}{open}", running.address);
-    let lines = [says].into_iter().chain(bases(running.address));
+    let scheme = if running.has_tls() { "https" } else { "http" };
+    let says = format!("listening on {scheme}://{}{open}", running.address);
+    let lines = [says].into_iter().chain(bases(scheme, running.address));
     for line in lines {
         match log {
             // A collector of JSON logs cannot parse other lines.
@@ -54,7 +55,7 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
 }
 
 /// The address of the page, and what clients are given as their base URL, a line each.
-fn bases(address: SocketAddr) -> [String; 4] {
+fn bases(scheme: &str, address: SocketAddr) -> [String; 4] {
     let port = address.port();
     // No client can connect to all addresses at once.
     let host = match address.ip() {
@@ -62,10 +63,10 @@ fn bases(address: SocketAddr) -> [String; 4] {
         _ => address.to_string(),
     };
     [
-        format!("  Page:              http://{host}/"),
-        format!("  OpenAI clients:    OPENAI_BASE_URL=http://{host}/v1"),
-        format!("  Anthropic clients: ANTHROPIC_BASE_URL=http://{host}"),
-        format!("  Jackfield API:     http://{host}/api/v1/docs"),
+        format!("  Page:              {scheme}://{host}/"),
+        format!("  OpenAI clients:    OPENAI_BASE_URL={scheme}://{host}/v1"),
+        format!("  Anthropic clients: ANTHROPIC_BASE_URL={scheme}://{host}"),
+        format!("  Jackfield API:     {scheme}://{host}/api/v1/docs"),
     ]
 }
 
@@ -84,6 +85,11 @@ impl From<RunError> for CommandError {
             }
             RunError::NeedsToken { .. } => Self::new(Exit::Configuration, error.to_string())
                 .with_help("`openssl rand -hex 24` makes a token; docs/configuration.md shows where it belongs"),
+            RunError::Tls(_) | RunError::Collector(_) => {
+                let mut fault = Self::new(Exit::Configuration, error.to_string());
+                fault.causes.extend(error.source().map(ToString::to_string));
+                fault
+            }
             error @ (RunError::Opening(_) | _) => Self::new(Exit::Internal, error.to_string()),
         }
     }

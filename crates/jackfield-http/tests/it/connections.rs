@@ -29,7 +29,13 @@ impl Server {
         let shutdown = async {
             let _gone = ended.await;
         };
-        let serving = tokio::spawn(serve(listener, gateway, shutdown, std::future::pending()));
+        let serving = tokio::spawn(serve(
+            listener,
+            None,
+            gateway,
+            shutdown,
+            std::future::pending(),
+        ));
         Self {
             address,
             end,

@@ -14,5 +14,6 @@ mod harness;
 mod login;
 mod mcp;
 mod routes;
+mod tls;
 mod usage;
 mod web_page;

@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 
 use jackfield_assembly::{Config, ConfigError, Environment, Surroundings};
+use jackfield_server::{chain, read_certificate};
 
 use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
 use crate::fault::CommandError;
@@ -50,6 +51,23 @@ pub(super) fn tokens(config: &Config, environment: &Environment) -> Vec<DoctorCh
         }
     });
     checks.collect()
+}
+
+/// Checks the certificate of the gateway, if it has one: `serve` does not start if it cannot be used.
+pub(super) fn certificate(config: &Config) -> Option<DoctorCheck> {
+    let read = read_certificate(config.serve.tls.as_ref()?);
+    Some(match read {
+        Ok(_) => DoctorCheck::passed(
+            Area::Configuration,
+            "the certificate of [serve.tls] is there",
+        ),
+        Err(error) => {
+            let says = format!("`jackfield serve` does not start: {}", chain(&error));
+            let help = "`certificate` is a PEM file with the certificate first, `key` one with its private key";
+            DoctorCheck::failed(Area::Configuration, says, help)
+                .with_page(TroubleshootingSection::Gateway)
+        }
+    })
 }
 
 /// The configuration errors, each with its line.
