@@ -1,11 +1,23 @@
 //! `/mcp` of the gateway: what MCP clients of both eras get of servers of both eras.
 
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Gateway, Kept, McpServer, jackfield, shell, tool};
 
 /// Asks in the newest revision.
-async fn modern(gateway: &Gateway, method: &str, mut params: Value) -> Answer {
+async fn modern(gateway: &Gateway, method: &str, params: Value) -> Answer {
+    modern_as(gateway, None, method, params).await
+}
+
+/// Asks in the newest revision, with a token.
+async fn modern_as(
+    gateway: &Gateway,
+    token: Option<&str>,
+    method: &str,
+    mut params: Value,
+) -> Answer {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "slice", "version": "1" },
@@ -19,6 +31,10 @@ async fn modern(gateway: &Gateway, method: &str, mut params: Value) -> Answer {
         .header("mcp-protocol-version", "2026-07-28")
         .header("mcp-method", method)
         .header("mcp-name", &name);
+    let asking = match token {
+        Some(token) => asking.header("authorization", &format!("Bearer {token}")),
+        None => asking,
+    };
     asking.answered().await
 }
 
@@ -148,5 +164,73 @@ async fn a_tool_that_needs_approval_is_not_there() {
     assert_eq!(error["code"], -32602);
     let message = error["message"].as_str().unwrap_or_default();
     assert!(message.contains("needs approval"), "{message}");
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_whole_turn_runs_as_a_tool() {
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("It is 42."),
+        ScriptTurn::text("As I said: 42."),
+    ])
+    .await;
+    let sessions = Kept::new();
+    let tokens = "ask = true\n\
+        [serve.tokens.one]\nenv = \"ONE\"\ntools = \"all\"\n[serve.tokens.two]\nenv = \"TWO\"\n";
+    let serve = sessions
+        .gateway()
+        .at_with(&claude.base_url(), &format!("[serve]\n{tokens}"));
+    let (one, two) = ("one-0123456789abcdef", "two-0123456789abcdef");
+    let serve = serve.env("ONE", one).env("TWO", two);
+    let gateway = Gateway::listening(serve.start()).await;
+    let call = async |token: &str, arguments: Value| {
+        let params = json!({ "name": "ask", "arguments": arguments });
+        let answered = modern_as(&gateway, Some(token), "tools/call", params).await;
+        answered.is(200)["result"].clone()
+    };
+    let first = call(one, json!({ "message": "6 times 7?" })).await;
+    assert_eq!(first["isError"], false, "{first}");
+    assert_eq!(
+        first["content"],
+        json!([{ "type": "text", "text": "It is 42." }])
+    );
+    let told = &first["structuredContent"];
+    assert_eq!(
+        (&told["answer"], &told["status"]),
+        (&json!("It is 42."), &json!("ended"))
+    );
+    assert_eq!(told["calls"][0]["name"], "calculator");
+    assert_eq!(told["calls"][0]["status"], "done");
+    let session = told["session"].clone();
+    let again = call(one, json!({ "message": "Sure?", "session": session })).await;
+    assert_eq!(again["structuredContent"]["session"], session);
+    assert_eq!(
+        claude.requests()[2]["messages"].as_array().map(Vec::len),
+        Some(5)
+    );
+    // A session of another token is none.
+    let other = call(two, json!({ "message": "And?", "session": session })).await;
+    assert_eq!(other["isError"], true, "{other}");
+    let text = other["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(text.starts_with("there is no session"), "{text}");
+    let wrong = call(one, json!({ "text": "6 times 7?" })).await;
+    let text = wrong["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(
+        wrong["isError"] == true && text.contains("unknown field `text`"),
+        "{text}"
+    );
+    // What went wrong with the model is said.
+    let failed = call(
+        one,
+        json!({ "message": "x", "model": "claude/none", "session": session }),
+    )
+    .await;
+    assert_eq!(failed["isError"], true, "{failed}");
+    let listed = modern_as(&gateway, Some(one), "tools/list", json!({}))
+        .await
+        .is(200);
+    assert_eq!(listed["result"]["tools"][0]["name"], "ask");
+    let _read = claude.violations();
     gateway.end().await;
 }

@@ -178,6 +178,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("serve.limits.whole_reply", time(serve.whole_reply)),
         ("serve.limits.write_time", time(serve.write_time)),
         ("serve.log", json!(log)),
+        ("serve.ask", json!(config.serve.ask)),
         ("serve.log_content", json!(config.serve.log_content)),
         ("serve.metrics", json!(config.serve.metrics)),
         ("serve.passthrough", json!("auto")),

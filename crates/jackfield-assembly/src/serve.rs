@@ -41,6 +41,8 @@ pub struct ServeConfig {
     pub limits: ServeLimits,
     /// The format of the log.
     pub log: LogFormat,
+    /// Whether `/mcp` has a tool `ask`, which runs a whole turn.
+    pub ask: bool,
     /// Whether bodies are logged, too.
     pub log_content: bool,
     /// Whether metrics are shown at `/metrics`.
@@ -204,6 +206,7 @@ impl Default for ServeConfig {
             keep_alive: Duration::from_secs(10),
             limits: ServeLimits::default(),
             log: LogFormat::default(),
+            ask: false,
             log_content: false,
             metrics: false,
             passthrough: true,

@@ -38,6 +38,8 @@ pub struct GatewayConfig {
     pub keep_alive: Duration,
     /// The limits of clients.
     pub limits: GatewayLimits,
+    /// Whether `/mcp` has a tool `ask`, which runs a whole turn.
+    pub ask: bool,
     /// Whether bodies are logged, too.
     pub log_content: bool,
     /// The metrics, if they are on.
@@ -84,6 +86,7 @@ impl GatewayConfig {
             has_tools: false,
             keep_alive: Duration::from_secs(10),
             limits: GatewayLimits::default(),
+            ask: false,
             log_content: false,
             metrics: None,
             missing_keys: BTreeMap::new(),

@@ -9,6 +9,7 @@ mod answer;
 mod approval_events;
 mod approvals;
 mod approver;
+mod ask_tool;
 mod context;
 mod document;
 mod events;
@@ -34,6 +35,7 @@ use axum::routing::{get, post};
 use http::{Method, Uri};
 use jackfield_dialect_kit::serve::ServeError;
 
+pub(crate) use self::ask_tool::AskTool;
 use self::problem::{ProblemDetails, ProblemKind};
 use jackfield_gateway::Gateway;
 

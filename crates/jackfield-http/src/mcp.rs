@@ -2,6 +2,7 @@
 //! 2025-03-26 to 2026-07-28); `/mcp/NAME`: sets of them.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -16,11 +17,12 @@ use hyper::body::Frame;
 use jackfield_engine::ServerTools;
 use jackfield_gateway::{Gateway, Principal, ToolSetEntry};
 use jackfield_mcp_server::{
-    HttpReply, HttpService, MessageStream, SelectedTool, ServerSettings, ToolServer,
+    HttpReply, HttpService, MessageStream, OwnTool, SelectedTool, ServerSettings, ToolServer,
 };
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
+use crate::api::AskTool;
 use crate::auth::authenticate;
 use crate::refusal::{HttpRefusal, json, no_such_address};
 use crate::{body, mcp_refusal};
@@ -74,6 +76,10 @@ fn tool_server(gateway: &Gateway, client: &Principal, set: Option<&[ToolSetEntry
         (None, ServerTools::None) => server.offering::<&str>([]),
         (None, ServerTools::Only(patterns)) => server.offering(patterns.iter().cloned()),
     };
+    let ask = (set.is_none() && gateway.config().ask)
+        .then(|| AskTool::new(gateway, client))
+        .flatten();
+    let server = server.with_own(ask.map(|ask| Arc::new(ask) as Arc<dyn OwnTool>));
     server.with(ServerSettings {
         max_message: gateway.config().limits.body,
         stream_after: gateway.config().keep_alive,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::HeaderMap;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::IdempotencyKey;
-use jackfield_domain::tool::InputFormat;
+use jackfield_domain::tool::{CatalogEntry, InputFormat};
 use jackfield_domain::trace::TraceContext;
 use jackfield_engine::{CallProgress, DirectCall, Engine, TurnOptions};
 use rmcp::model::{
@@ -26,6 +26,7 @@ use tokio::sync::Semaphore;
 use crate::context::Library;
 use crate::life::ConnectionLife;
 use crate::offer::{Offer, ToolSelection};
+use crate::own_tool::OwnTool;
 use crate::revision::Revision;
 use crate::settings::ServerSettings;
 use crate::writer::LossLog;
@@ -44,6 +45,7 @@ pub(crate) struct RequestHandler {
     pub(crate) life: ConnectionLife,
     pub(crate) options: TurnOptions,
     pub(crate) choice: ToolSelection,
+    pub(crate) own_tools: Arc<[Arc<dyn OwnTool>]>,
     pub(crate) settings: ServerSettings,
     /// One permit for each concurrent call.
     pub(crate) turns: Arc<Semaphore>,
@@ -74,8 +76,17 @@ impl RequestHandler {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let offer = self.offer().await;
-        let Some(tool) = offer.tool(&request.name) else {
+        let mut own_tools = self.own_tools.iter();
+        let own_tool = own_tools.find(|tool| *tool.entry().name() == *request.name);
+        let offer = match own_tool {
+            Some(_) => Offer::default(),
+            None => self.offer().await,
+        };
+        let tool = match own_tool {
+            Some(own) => Some(&own.entry().0),
+            None => offer.tool(&request.name),
+        };
+        let Some(tool) = tool else {
             let complaint = offer.not_offered_message(&request.name);
             return Err(ErrorData::invalid_params(complaint, None));
         };
@@ -85,7 +96,7 @@ impl RequestHandler {
             request_headers::check_arguments(headers, schema, &arguments)
                 .map_err(|message| ErrorData::header_mismatch(message, None))?;
         }
-        let (own, arguments) = offer.resolve(tool, arguments);
+        let (engines, arguments) = offer.resolve(tool, arguments);
         // The semaphore is never closed.
         let _turn = self.turns.acquire().await;
         let key = context.meta.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
@@ -98,7 +109,13 @@ impl RequestHandler {
             },
             trace: trace_context(|key| context.meta.get(key).and_then(Value::as_str)),
         };
-        let direct_outcome = self.engine.call_offered_raw(&self.options, own, call).await;
+        let direct_outcome = match own_tool {
+            Some(own) => own.call(call).await.into(),
+            None => {
+                let engine = &self.engine;
+                engine.call_offered_raw(&self.options, engines, call).await
+            }
+        };
         let revision = Revision::of(context.protocol_version().as_ref());
         let declares_structured = definition::output(tool, revision.legacy).is_some();
         let mut result = outcome::result(&direct_outcome, declares_structured, revision);
@@ -225,7 +242,13 @@ impl ServerHandler for RequestHandler {
             () = context.ct.cancelled() => return Err(cancelled_error()),
         };
         let hints = self.engine.hints(&self.options).await;
-        let tools = offer.tools.iter();
+        let own_tools = self.own_tools.iter().map(|own| &own.entry().0);
+        let is_hidden = |tool: &&CatalogEntry| {
+            let mut own_tools = self.own_tools.iter();
+            own_tools.any(|own| own.entry().name() == tool.definition.name.as_str())
+        };
+        let tools = offer.tools.iter().filter(|tool| !is_hidden(tool));
+        let tools = own_tools.chain(tools);
         let tools = tools.map(|tool| definition::tool(tool, hints.get(&tool.origin), legacy));
         let tools = tools.collect();
         let mut result = ListToolsResult::with_all_items(tools);

@@ -29,6 +29,7 @@
 //! | `handler` | handles requests: listing tools, and calls |
 //! | `offer` | selects the offered tools |
 //! | `context` | resources and prompts, and which server they are of |
+//! | `own_tool` | tools of the server itself |
 //! | `selection` | tools under other names, with fixed arguments |
 //! | `definition`, `outcome` | converts tools and results to MCP |
 //! | `revision` | the features of the client's protocol revision |
@@ -42,6 +43,7 @@ mod life;
 mod lines;
 mod offer;
 mod outcome;
+mod own_tool;
 mod request_headers;
 mod revision;
 mod selection;
@@ -52,6 +54,7 @@ mod transport;
 mod writer;
 
 pub use self::offer::{Offer, WithheldTool};
+pub use self::own_tool::{OwnTool, OwnToolEntry};
 pub use self::selection::SelectedTool;
 pub use self::server::ToolServer;
 pub use self::settings::ServerSettings;

@@ -12,6 +12,7 @@ use crate::handler::RequestHandler;
 use crate::life::{ConnectionLife, LifeGuard};
 use crate::lines::Lines;
 use crate::offer::{Offer, ToolSelection};
+use crate::own_tool::OwnTool;
 use crate::selection::SelectedTool;
 use crate::settings::ServerSettings;
 use crate::transport::ClientPipes;
@@ -23,6 +24,7 @@ pub struct ToolServer {
     engine: Engine,
     options: TurnOptions,
     choice: ToolSelection,
+    own_tools: Arc<[Arc<dyn OwnTool>]>,
     pub(crate) settings: ServerSettings,
 }
 
@@ -40,8 +42,16 @@ impl ToolServer {
             engine,
             options,
             choice: ToolSelection::Patterns(Arc::new(["*".into()])),
+            own_tools: Arc::new([]),
             settings: ServerSettings::default(),
         }
+    }
+
+    /// Offers these tools, too. One hides a tool of the engine that has its name.
+    #[must_use]
+    pub fn with_own(mut self, tools: impl IntoIterator<Item = Arc<dyn OwnTool>>) -> Self {
+        self.own_tools = tools.into_iter().collect();
+        self
     }
 
     /// Offers only tools that match one of these patterns over `toolbox/tool`, with the syntax of policy
@@ -86,6 +96,7 @@ impl ToolServer {
             loss_log,
             options: self.options.clone(),
             choice: self.choice.clone(),
+            own_tools: Arc::clone(&self.own_tools),
             settings: self.settings.clone(),
             turns: Arc::new(Semaphore::new(self.settings.most_calls)),
         }

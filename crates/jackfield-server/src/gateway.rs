@@ -78,6 +78,7 @@ pub(crate) fn gateway(
         has_tools,
         keep_alive: serve.keep_alive,
         limits: limits(&serve.limits),
+        ask: serve.ask,
         log_content: serve.log_content,
         metrics,
         missing_keys: missing_keys

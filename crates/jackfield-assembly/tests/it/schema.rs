@@ -145,6 +145,12 @@ fn what_the_schema_takes_the_reader_takes_and_the_other_way_round() {
                     line += &format!("{needed} = 0\n");
                 }
             }
+            // A certificate has a key.
+            for needed in ["serve.tls.certificate", "serve.tls.key"] {
+                if key.starts_with("serve.tls.") && key != needed {
+                    line += &format!("{needed} = \"gateway.pem\"\n");
+                }
+            }
             // A route leads somewhere.
             if key.starts_with("routes.") && key != "routes.x.targets" {
                 line += "routes.x.targets = [\"claude/a\"]\n";

@@ -20,6 +20,7 @@ use super::problem::ProblemDetails;
 use super::session_events::SessionEvents;
 use super::story;
 use super::turns::find;
+use super::wire::events::EventView;
 use super::wire::request::Mode;
 
 /// Answers with an existing turn.
@@ -141,19 +142,35 @@ async fn wait_until_idle(
     events: &mut SessionEvents,
     turn: &TurnId,
 ) -> Result<(), ProblemDetails> {
-    loop {
-        while let Some((_, event)) = watcher.try_next() {
-            events.convert(event);
+    while !is_idle(gateway, watcher, events, turn, |_| {}).await? {}
+    Ok(())
+}
+
+/// Reads what there is, and at least one event, unless the turn is over or only waits. Each event goes to `seen`.
+pub(super) async fn is_idle(
+    gateway: &Gateway,
+    watcher: &mut Watcher,
+    events: &mut SessionEvents,
+    turn: &TurnId,
+    mut seen: impl FnMut(&EventView),
+) -> Result<bool, ProblemDetails> {
+    let mut convert = |events: &mut SessionEvents, event| {
+        if let Some(event) = events.convert(event) {
+            seen(&event);
         }
-        if events.is_idle(turn) && events.is_left_to_person(gateway).await? {
-            return Ok(());
-        }
-        // No event announces that the approver left the decision to a person, so this polls.
-        if let Ok(next) = timeout(MOMENT, watcher.next()).await {
-            let (_, event) = next?;
-            events.convert(event);
-        }
+    };
+    while let Some((_, event)) = watcher.try_next() {
+        convert(events, event);
     }
+    if events.is_idle(turn) && events.is_left_to_person(gateway).await? {
+        return Ok(true);
+    }
+    // No event announces that the approver left the decision to a person, so this polls.
+    if let Ok(next) = timeout(MOMENT, watcher.next()).await {
+        let (_, event) = next?;
+        convert(events, event);
+    }
+    Ok(false)
 }
 
 /// The poll interval while an approver may still decide before a person does.

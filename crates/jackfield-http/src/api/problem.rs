@@ -227,6 +227,11 @@ impl ProblemDetails {
         self
     }
 
+    /// What is wrong, in a sentence.
+    pub(crate) fn detail(self) -> String {
+        self.detail
+    }
+
     /// The document as JSON on one line.
     pub(crate) fn into_json(self) -> String {
         let Self {

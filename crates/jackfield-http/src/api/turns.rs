@@ -78,19 +78,7 @@ pub(crate) async fn post(
         return replay_turn(gateway.clone(), slot, own.session, turn, mode).await;
     }
     gateway.check_turn_limit()?;
-    options.caller = Some(Arc::new(Caller {
-        body: Some(digest),
-        dialect: DIALECT.into(),
-        display: Display {
-            calls_as_written: false,
-            server_tools: true,
-        },
-        echo: None,
-        key,
-        model: super::wire::words::model(&options.model).into(),
-        principal,
-        view: None,
-    }));
+    options.caller = Some(caller(&options, principal, digest, key));
     let message = context::message(&gateway, &own.client, parts).await?;
     let message = SendMessage {
         opening: Opening::UserMessage(Arc::new(message)),
@@ -227,6 +215,28 @@ pub(crate) async fn cancel(
     };
     let found = find(engine, &own.session, &turn).await?;
     Ok((status, Json(found)).into_response())
+}
+
+/// The caller of a turn of this API: a principal with a request, which may have an idempotency key.
+pub(super) fn caller(
+    options: &TurnOptions,
+    principal: Arc<str>,
+    body: Digest,
+    key: Option<Arc<str>>,
+) -> Arc<Caller> {
+    Arc::new(Caller {
+        body: Some(body),
+        dialect: DIALECT.into(),
+        display: Display {
+            calls_as_written: false,
+            server_tools: true,
+        },
+        echo: None,
+        key,
+        model: super::wire::words::model(&options.model).into(),
+        principal,
+        view: None,
+    })
 }
 
 /// The options of a new turn.

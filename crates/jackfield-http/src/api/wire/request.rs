@@ -16,7 +16,7 @@ use super::settings::SettingsGiven;
 use crate::api::problem::ProblemDetails;
 
 /// A message, and how it is to be answered.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(as = PostTurn, example = json!({ "message": "What is 15% of 2500?", "mode": "wait" }))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PostTurn {
@@ -201,6 +201,15 @@ pub(crate) struct EditSession {
 pub(crate) struct CreateSession {}
 
 impl PostTurn {
+    /// A message as text, for this model.
+    pub(crate) fn of_message(message: String, model: Option<String>) -> Self {
+        Self {
+            message: Some(message),
+            model,
+            ..Self::default()
+        }
+    }
+
     /// The message of the user.
     ///
     /// # Errors
