@@ -1,11 +1,11 @@
 //! The configuration of one server and the settings for all servers: plain values, no files.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use jackfield_domain::ids::ToolboxId;
+use jackfield_guard::GuardProgram;
 
 use crate::patterns::Patterns;
 
@@ -196,36 +196,5 @@ impl Default for ClientSettings {
             expose_faults: true,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
-    }
-}
-
-/// The command that starts the guard: a program that calls [`guard::main`](crate::guard::main) with the arguments
-/// that follow these.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct GuardProgram {
-    /// The arguments that make the program run as a guard.
-    pub arguments: Vec<OsString>,
-    /// The path of the program.
-    pub program: PathBuf,
-}
-
-impl GuardProgram {
-    /// This program itself, which has to run as a guard if this is its first argument.
-    ///
-    /// # Errors
-    ///
-    /// If the path of this program cannot be determined.
-    pub fn this_program(argument: impl Into<OsString>) -> std::io::Result<Self> {
-        // By this path Linux finds the program even after its file was replaced by a newer one.
-        let by_itself = PathBuf::from("/proc/self/exe");
-        let program = if cfg!(target_os = "linux") && by_itself.exists() {
-            by_itself
-        } else {
-            std::env::current_exe()?
-        };
-        Ok(Self {
-            arguments: vec![argument.into()],
-            program,
-        })
     }
 }

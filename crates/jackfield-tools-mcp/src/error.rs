@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use jackfield_guard::StartFault;
 use thiserror::Error;
 
 /// Why a server cannot be used, and what can be done about it.
@@ -19,6 +20,12 @@ impl ServerFault {
             advice: advice.into(),
             reason: reason.into(),
         }
+    }
+}
+
+impl From<StartFault> for ServerFault {
+    fn from(fault: StartFault) -> Self {
+        Self::new(fault.reason, fault.advice)
     }
 }
 

@@ -31,7 +31,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | `config`, `patterns` | the configuration of a server, and which of its tools are offered |
-//! | `child`, `environment`, [`guard`] | its process: start, environment, and guaranteed end |
+//! | `process` | its process, behind a [`guard`] |
 //! | `lines`, `scan`, `repair`, `message` | its output: bounded reading, and repair of invalid JSON |
 //! | `writer`, `mark` | its input, and proof that a request was not sent |
 //! | `auth` | signing in at a server over HTTP, and its tokens |
@@ -49,19 +49,16 @@ mod abandoned;
 mod answer;
 mod auth;
 mod call;
-mod child;
 mod clock;
 mod config;
 mod connection;
 mod container;
 mod context;
 mod details;
-mod environment;
 mod era;
 mod error;
 mod failure;
 mod gate;
-pub mod guard;
 mod handshake;
 mod held;
 mod http;
@@ -89,11 +86,12 @@ mod writer;
 
 pub use auth::{AuthSettings, Authorization, Login, RedirectListener, TokenStore};
 pub use call::IDEMPOTENCY_KEY;
-pub use config::{ClientSettings, GuardProgram, HttpEndpoint, ServerConfig};
+pub use config::{ClientSettings, HttpEndpoint, ServerConfig};
 pub use details::ServerDetails;
 pub use era::Era;
 pub use error::ServerFault;
 pub use gate::{DefinitionGate, Review};
+pub use jackfield_guard::{GuardProgram, guard};
 
 pub use patterns::Patterns;
 pub use state::{ServerMemory, ServerState};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_guard::{Child, ChildProgram, Streams};
 use tokio::io::BufReader;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::child::{Child, Streams};
 use crate::config::{ClientSettings, ServerConfig};
 use crate::container;
 use crate::error::ServerFault;
@@ -31,7 +31,14 @@ impl ServerProcess {
         settings: &ClientSettings,
         log: &Arc<Log>,
     ) -> Result<(Self, Box<dyn Link>), ServerFault> {
-        let (child, streams) = Child::start(config, settings)?;
+        let (child, streams) = Child::start(&ChildProgram {
+            arguments: &config.arguments,
+            command: &config.command,
+            environment: &config.environment,
+            folder: config.folder.as_deref(),
+            grace: settings.grace,
+            guard: settings.guard.as_ref(),
+        })?;
         let Streams {
             stderr,
             stdin,

@@ -258,7 +258,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "servers-get-our-whole-environment",
-        file: "crates/jackfield-tools-mcp/src/child.rs",
+        file: "crates/jackfield-guard/src/child.rs",
         from: "            .env_clear()\n",
         to: "",
         package: "jackfield-tools-mcp",

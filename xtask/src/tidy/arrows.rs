@@ -197,6 +197,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-ports",
         ],
     ),
+    ("jackfield-guard", &[]),
     (
         "jackfield-http",
         &[
@@ -347,6 +348,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-tools-mcp",
         &[
             "jackfield-domain",
+            "jackfield-guard",
             "jackfield-ports",
             "jackfield-provider-kit",
         ],

@@ -1,4 +1,4 @@
-//! The guard: a separate process between us and one server. It ends the server and all of the server's descendants
+//! The guard: a separate process between us and one child, the server. It ends it and all of its descendants
 //! when we are gone, for any cause.
 //!
 //! It needs no signal and no message from us: it holds the reading end of the pipe that is the server's standard
@@ -20,8 +20,6 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, 
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
-
-use crate::clock::after;
 
 mod descendants;
 
@@ -219,6 +217,11 @@ fn code(status: WaitStatus) -> u8 {
         .or_else(|| status.terminating_signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok())
         .unwrap_or(u8::MAX)
+}
+
+/// The instant after this duration.
+fn after(time: Duration) -> Instant {
+    Instant::now() + time.min(MAX_GRACE)
 }
 
 /// Sets a process name of the guard's own. Killing all processes with our name must not end the guards, too: they

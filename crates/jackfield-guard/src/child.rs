@@ -1,4 +1,4 @@
-//! A server's process: its start, and its guaranteed end.
+//! A child process: its start, and its guaranteed end.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,52 +10,55 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-use crate::config::{ClientSettings, GuardProgram, ServerConfig};
 use crate::environment::variables;
-use crate::error::ServerFault;
 use crate::guard;
+use crate::program::{ChildProgram, GuardProgram, StartFault};
 
-/// A server's process, behind its guard if there is one. Dropping it also ends the process, without waiting.
+/// A child process, behind its guard if there is one. Dropping it also ends the process, without waiting.
 #[derive(Debug)]
-pub(crate) struct Child {
+pub struct Child {
     grace: Duration,
     guarded: bool,
     process: tokio::process::Child,
 }
 
-/// The standard streams of a server.
-pub(crate) struct Streams {
-    pub(crate) stderr: ChildStderr,
-    pub(crate) stdin: ChildStdin,
-    pub(crate) stdout: ChildStdout,
+/// The standard streams of a child.
+pub struct Streams {
+    /// Its standard error.
+    pub stderr: ChildStderr,
+    /// Its standard input.
+    pub stdin: ChildStdin,
+    /// Its standard output.
+    pub stdout: ChildStdout,
 }
 
 impl Child {
-    /// Starts a server.
-    pub(crate) fn start(
-        config: &ServerConfig,
-        settings: &ClientSettings,
-    ) -> Result<(Self, Streams), ServerFault> {
-        let environment = variables(std::env::vars_os(), &config.environment);
+    /// Starts a program.
+    ///
+    /// # Errors
+    ///
+    /// [`StartFault`] if there is no such program, or it cannot be started.
+    pub fn start(program: &ChildProgram<'_>) -> Result<(Self, Streams), StartFault> {
+        let environment = variables(std::env::vars_os(), program.environment);
         let path = environment.iter().find(|(name, _)| name == "PATH");
-        let program = find(config, path.map(|(_, value)| value.as_os_str()))?;
-        let mut command = command(&program, config, settings);
+        let found = find(program, path.map(|(_, value)| value.as_os_str()))?;
+        let mut command = command(&found, program);
         command
             .env_clear()
             .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C at our terminal is meant for us and must not also reach the server.
+            // Ctrl-C at our terminal is meant for us and must not also reach the child.
             .process_group(0)
-            // A guard ends by itself and ends the server; a killed guard could not.
-            .kill_on_drop(settings.guard.is_none());
-        if let Some(folder) = &config.folder {
+            // A guard ends by itself and ends the child; a killed guard could not.
+            .kill_on_drop(program.guard.is_none());
+        if let Some(folder) = program.folder {
             command.current_dir(folder);
         }
         let cannot = |error: &io::Error| {
-            ServerFault::new(
-                format!("`{}` cannot be started: {error}", config.command),
+            StartFault::new(
+                format!("`{}` cannot be started: {error}", program.command),
                 "check the command",
             )
         };
@@ -69,8 +72,8 @@ impl Child {
             return Err(cannot(&io::Error::other("it has no pipes")));
         };
         let child = Self {
-            grace: settings.grace,
-            guarded: settings.guard.is_some(),
+            grace: program.grace,
+            guarded: program.guard.is_some(),
             process,
         };
         let streams = Streams {
@@ -82,7 +85,7 @@ impl Child {
     }
 
     /// Waits for the process to end and describes how it did. Cancel safe.
-    pub(crate) async fn wait_for_exit(&mut self) -> String {
+    pub async fn wait_for_exit(&mut self) -> String {
         match self.process.wait().await {
             Ok(status) => self.describe(status),
             Err(error) => format!("its process is lost: {error}"),
@@ -90,17 +93,17 @@ impl Child {
     }
 
     /// The exit code, once the process has ended.
-    pub(crate) fn code(&mut self) -> Option<i32> {
+    pub fn code(&mut self) -> Option<i32> {
         self.process.try_wait().ok().flatten()?.code()
     }
 
     /// Waits for the process to end after its input was closed, then terminates it. The time is bounded.
-    pub(crate) async fn shutdown(mut self) {
+    pub async fn shutdown(mut self) {
         if timeout(self.grace, self.process.wait()).await.is_ok() {
             return;
         }
         self.signal(Signal::TERM);
-        // A killed guard would leave the server behind, so it gets the time for all of its steps.
+        // A killed guard would leave the child behind, so it gets the time for all of its steps.
         let patience = if self.guarded {
             self.grace.saturating_mul(2).saturating_add(guard::MAX_END)
         } else {
@@ -113,7 +116,7 @@ impl Child {
         let _reaped = timeout(self.grace, self.process.wait()).await;
     }
 
-    /// Sends a signal to the guard, or to the server's process group.
+    /// Sends a signal to the guard, or to the child's process group.
     fn signal(&self, signal: Signal) {
         let Some(pid) = self.pid() else {
             return;
@@ -124,7 +127,7 @@ impl Child {
             kill_process_group(pid, signal)
         };
         if let Err(error) = sent {
-            tracing::debug!(%error, "a server's process cannot be sent a signal");
+            tracing::debug!(%error, "a child process cannot be sent a signal");
         }
     }
 
@@ -156,11 +159,11 @@ impl Drop for Child {
     }
 }
 
-fn command(program: &Path, config: &ServerConfig, settings: &ClientSettings) -> Command {
-    match &settings.guard {
+fn command(found: &Path, program: &ChildProgram<'_>) -> Command {
+    match program.guard {
         None => {
-            let mut command = Command::new(program);
-            command.args(&config.arguments);
+            let mut command = Command::new(found);
+            command.args(program.arguments);
             command
         }
         Some(GuardProgram {
@@ -170,23 +173,23 @@ fn command(program: &Path, config: &ServerConfig, settings: &ClientSettings) -> 
             let mut command = Command::new(guard);
             command
                 .args(arguments)
-                .args(guard::arguments(settings.grace))
-                .arg(program)
-                .args(&config.arguments);
+                .args(guard::arguments(program.grace))
+                .arg(found)
+                .args(program.arguments);
             command
         }
     }
 }
 
 /// Finds the program before the start, so that an error can name what is missing.
-fn find(config: &ServerConfig, path: Option<&OsStr>) -> Result<PathBuf, ServerFault> {
-    let name = Path::new(&config.command);
-    if config.command.trim().is_empty() {
-        return Err(ServerFault::new("it has no command", "give it one"));
+fn find(program: &ChildProgram<'_>, path: Option<&OsStr>) -> Result<PathBuf, StartFault> {
+    let name = Path::new(program.command);
+    if program.command.trim().is_empty() {
+        return Err(StartFault::new("it has no command", "give it one"));
     }
-    let folder = match &config.folder {
+    let folder = match program.folder {
         Some(folder) if !folder.is_dir() => {
-            return Err(ServerFault::new(
+            return Err(StartFault::new(
                 format!("its folder {} does not exist", folder.display()),
                 "correct its `cwd`",
             ));
@@ -195,12 +198,12 @@ fn find(config: &ServerConfig, path: Option<&OsStr>) -> Result<PathBuf, ServerFa
         None => std::env::current_dir(),
     };
     if name.components().count() > 1 || name.is_absolute() {
-        let program = folder.map_or_else(|_| name.to_owned(), |folder| folder.join(name));
-        return if is_program(&program) {
-            Ok(program)
+        let path = folder.map_or_else(|_| name.to_owned(), |folder| folder.join(name));
+        return if is_program(&path) {
+            Ok(path)
         } else {
-            Err(ServerFault::new(
-                format!("{} is not a program that can be run", program.display()),
+            Err(StartFault::new(
+                format!("{} is not a program that can be run", path.display()),
                 "correct its `command`",
             ))
         };
@@ -210,8 +213,8 @@ fn find(config: &ServerConfig, path: Option<&OsStr>) -> Result<PathBuf, ServerFa
         .map(|place| place.join(name))
         .filter(|path| is_program(path));
     found.next().ok_or_else(|| {
-        ServerFault::new(
-            format!("there is no program `{}` in PATH", config.command),
+        StartFault::new(
+            format!("there is no program `{}` in PATH", program.command),
             "install it, or give its whole path",
         )
     })

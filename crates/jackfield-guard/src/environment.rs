@@ -1,8 +1,8 @@
-//! The environment of a server's process: the basic variables that programs need, and no keys.
+//! The environment of a child process: the basic variables that programs need, and no keys.
 
 use std::ffi::{OsStr, OsString};
 
-/// The variables for a server: the few that every program needs, and the configured ones.
+/// The variables for a program: the few that every program needs, and the configured ones.
 ///
 /// No others are passed on, above all not the API keys of providers.
 pub(crate) fn variables(
@@ -22,7 +22,7 @@ fn passes(name: &OsStr) -> bool {
     PASSED.contains(&&*name) || name.starts_with("LC_")
 }
 
-/// Locations and the locale; no terminal variables, as the server has no terminal.
+/// Locations and the locale; no terminal variables, as the program has no terminal.
 const PASSED: &[&str] = &[
     "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER",
 ];

@@ -1,0 +1,12 @@
+//! Child processes: started with a clean environment, and ended with us, for any cause.
+//!
+//! A [`Child`] is one program behind its pipes. Its [`guard`] is a process between us and it, which ends the program
+//! and everything that it has started when we are gone. This crate reads no files and knows no protocol.
+
+mod child;
+mod environment;
+pub mod guard;
+mod program;
+
+pub use child::{Child, Streams};
+pub use program::{ChildProgram, GuardProgram, StartFault};
