@@ -20,7 +20,7 @@ use crate::place::{ConfigError, ConfigProblem, Origin};
 use crate::preferred::is_vendor;
 use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 use crate::registry::Registry;
-use crate::servers::{CommonSettings, ServerSet};
+use crate::servers::{CommonSettings, ServerSet, guard_program};
 use crate::surroundings::Environment;
 use jackfield_engine::near::did_you_mean;
 
@@ -286,7 +286,10 @@ impl Registry {
             .map(|(name, (value, _))| (Arc::clone(name), value.clone()));
         let settings = ProviderSettings {
             base_url: provider.base_url.clone(),
+            data: config.data.clone(),
             endpoints: config.serve.endpoints_of(name),
+            // If the path of this program is unknown, there is no guard.
+            guard: self.guarded.then(guard_program).and_then(Result::ok),
             key,
             missing_key,
             name: Arc::clone(name),

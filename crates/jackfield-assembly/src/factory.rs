@@ -9,6 +9,7 @@ use jackfield_ports::journal::Journal;
 use jackfield_ports::upstream::Upstream;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
+use jackfield_tools_mcp::GuardProgram;
 use serde_json::Value;
 
 /// Builds providers of one kind.
@@ -68,8 +69,12 @@ pub trait ProviderFactory: Send + Sync {
 pub struct ProviderSettings {
     /// The address, if it differs from that of the kind.
     pub base_url: Option<Arc<str>>,
+    /// The user's folder for data, if there is one.
+    pub data: Option<PathBuf>,
     /// The endpoints beside those for messages that are open to clients.
     pub endpoints: EndpointSettings,
+    /// The guard for programs that it starts; `None` if the program has none.
+    pub guard: Option<GuardProgram>,
     /// The key, if there is one.
     pub key: Option<Secret>,
     /// Why a required key is missing, in one sentence for the sender of a request.

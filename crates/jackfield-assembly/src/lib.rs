@@ -18,6 +18,7 @@ mod assemble;
 mod assistants;
 mod bounded_file;
 mod claude;
+mod claude_code;
 mod condition;
 mod config;
 mod config_file;

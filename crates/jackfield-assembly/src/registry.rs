@@ -10,6 +10,7 @@ use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::ToolboxSource;
 
 use crate::claude::ClaudeFactory;
+use crate::claude_code::ClaudeCodeFactory;
 use crate::config::Config;
 use crate::factory::{JournalFactory, ProviderFactory};
 use crate::gemini::GeminiFactory;
@@ -51,7 +52,7 @@ impl Registry {
         self
     }
 
-    /// Runs every MCP server under a guard process, so that no part of it outlives this process, however this
+    /// Runs every MCP server and every other program under a guard process, so that no part of it outlives this process, however this
     /// process ends. The guard is this same program, whose `main` must begin with [`guard`](crate::guard).
     #[must_use]
     pub const fn guarded(mut self) -> Self {
@@ -165,6 +166,7 @@ impl Default for Registry {
         PRESETS.iter().fold(
             Self::empty()
                 .provider("claude", Arc::new(ClaudeFactory))
+                .provider("claude-code", Arc::new(ClaudeCodeFactory))
                 .provider("gemini", Arc::new(GeminiFactory)),
             |registry, preset| registry.provider(preset.kind, Arc::new(OpenAiFactory(preset))),
         )

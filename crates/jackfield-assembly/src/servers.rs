@@ -194,7 +194,7 @@ impl fmt::Debug for McpServerEntry {
     }
 }
 
-/// Runs the guard of an MCP server if this process was started as one. A program with a
+/// Runs the guard of a child process if this process was started as one. A program with a
 /// [guarded](crate::Registry::guarded) registry calls this before anything else, and exits with the returned
 /// code.
 #[must_use]
@@ -202,6 +202,11 @@ pub fn guard() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let is_guard = arguments.next().as_deref() == Some(OsStr::new(GUARD));
     is_guard.then(|| jackfield_tools_mcp::guard::main(arguments))
+}
+
+/// The command that starts a guard.
+pub(crate) fn guard_program() -> io::Result<GuardProgram> {
+    GuardProgram::this_program(GUARD)
 }
 
 /// The first argument of a guard: unlikely to be typed by a person.

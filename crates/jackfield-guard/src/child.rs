@@ -92,6 +92,11 @@ impl Child {
         }
     }
 
+    /// Whether the process has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.process.try_wait(), Ok(None))
+    }
+
     /// The exit code, once the process has ended.
     pub fn code(&mut self) -> Option<i32> {
         self.process.try_wait().ok().flatten()?.code()

@@ -19,6 +19,7 @@ mod surrogates;
 pub use self::adapter::{Adapter, ErrorAnswer, PreparedRequest, unsupported};
 #[doc(hidden)]
 pub use self::span::tracing;
+pub use self::span::{fail as record_failure, record as record_end};
 pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 
 use std::sync::Arc;

@@ -10,6 +10,8 @@
 //! | [`ScriptedGemini`](gemini::ScriptedGemini) | Gemini | `scripted-gemini` |
 //! | [`ScriptedOpenAi`](openai::ScriptedOpenAi) | Chat Completions, Responses; with the manners of compatible servers | `scripted-openai` |
 //!
+//! [`claude_code`] is no server, but a strict stand-in for the `claude` program, `scripted-claude-code`.
+//!
 //! [`postgres`] and [`pgbouncer`] are no scripted servers, but the real ones, started for tests.
 //!
 //! [`mcp`] is a scripted MCP server over standard input and output, the program `scripted-mcp`. The methods of the
@@ -18,6 +20,7 @@
 
 pub mod checks;
 pub mod claude;
+pub mod claude_code;
 pub mod gemini;
 pub mod mcp;
 pub mod openai;

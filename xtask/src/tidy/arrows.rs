@@ -113,6 +113,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-engine",
             "jackfield-ports",
             "jackfield-provider-claude",
+            "jackfield-provider-claude-code",
             "jackfield-provider-gemini",
             "jackfield-provider-kit",
             "jackfield-provider-openai",
@@ -248,6 +249,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "jackfield-dialect-claude",
             "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
+    ),
+    (
+        "jackfield-provider-claude-code",
+        &[
+            "jackfield-dialect-claude",
+            "jackfield-dialect-kit",
+            "jackfield-domain",
+            "jackfield-guard",
             "jackfield-ports",
             "jackfield-provider-kit",
         ],

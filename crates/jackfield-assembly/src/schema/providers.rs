@@ -1,14 +1,24 @@
 //! The options of the kinds of providers in `jackfield.toml`: their factories read them.
 
-use crate::form::ValueForm::{self, Any, Flag, Text, Texts, Words};
+use crate::form::ValueForm::{self, Any, Flag, Text, Texts, Whole, Words};
 
 /// The options of all kinds, with forms and descriptions.
-pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 10] {
+pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 18] {
     [
+        (
+            "allowed_tools",
+            Texts("Bash(git *)"),
+            "The rules by which Claude Code may use its own tools",
+        ),
         (
             "api",
             Words(vec!["chat", "responses"]),
             "What is spoken with a server that is like OpenAI's",
+        ),
+        (
+            "arguments",
+            Texts("--add-dir=/srv/docs"),
+            "Further arguments of the program",
         ),
         (
             "betas",
@@ -16,9 +26,35 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 10] {
             "What the header anthropic-beta names",
         ),
         (
+            "builtin_tools",
+            Texts("Read"),
+            "Which of its own tools Claude Code has",
+        ),
+        (
+            "command",
+            Text("/usr/local/bin/claude"),
+            "The program, or its path",
+        ),
+        ("env", Any, "Further variables of the program"),
+        (
+            "env_from",
+            Texts("HTTPS_PROXY"),
+            "Which of our variables the program gets",
+        ),
+        (
+            "folder",
+            Text("/srv/project"),
+            "The working directory of the program",
+        ),
+        (
             "key_header",
             Words(vec!["bearer", "x-api-key"]),
             "The header that the key is put into",
+        ),
+        (
+            "max_turns",
+            Whole(1),
+            "The most rounds with tools of a turn of Claude Code",
         ),
         ("organization", Text("org-1"), "The organization that pays"),
         (

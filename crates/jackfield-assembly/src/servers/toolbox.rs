@@ -10,7 +10,7 @@ use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_provider_kit::guarded::GuardedSettings;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_tools_mcp::{
-    ClientSettings, Era, GuardProgram, HttpEndpoint, McpToolbox, ServerConfig, ServerFault,
+    ClientSettings, Era, HttpEndpoint, McpToolbox, ServerConfig, ServerFault,
 };
 
 use crate::expand::expand;
@@ -19,7 +19,7 @@ use crate::servers::memory::ToolListFile;
 use crate::servers::pins::{AcceptError, ChangedTool, PinNotice, Pins};
 use crate::servers::prompt::Prompt;
 use crate::servers::sign_in::ServerSignIn;
-use crate::servers::{GUARD, McpServerEntry};
+use crate::servers::{McpServerEntry, guard_program};
 use crate::surroundings::Environment;
 
 /// An MCP server of an assembly. Clones share it.
@@ -429,7 +429,7 @@ fn settings(config: &McpServerEntry, common: &CommonSettings) -> ClientSettings 
     };
     if common.guarded {
         // If the path of this program is unknown, there is no guard.
-        settings.guard = GuardProgram::this_program(GUARD).ok();
+        settings.guard = guard_program().ok();
     }
     if let Some(limit) = config.start_timeout {
         settings.start_limit = limit;

@@ -208,7 +208,7 @@ fn what_only_one_kind_of_provider_has_is_taken_by_one() {
             values.push(json!(true));
         }
         for value in values {
-            let taken = ["claude", "openai"].iter().any(|kind| {
+            let taken = ["claude", "claude-code", "openai"].iter().any(|kind| {
                 let text = format!("[providers.x]\nkind = \"{kind}\"\n{option} = {value}");
                 let config = World::new().with_user(text).load().unwrap();
                 let environment = Environment::from_iter([("", "")]);

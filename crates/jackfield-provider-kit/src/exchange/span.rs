@@ -46,7 +46,7 @@ macro_rules! chat_span {
 }
 
 /// Records the end of a reply.
-pub(super) fn record(span: &Span, end: &ReplyEnd) {
+pub fn record(span: &Span, end: &ReplyEnd) {
     span.record("gen_ai.response.finish_reasons", debug([&end.finish]));
     if let Some(id) = &end.upstream {
         span.record("gen_ai.response.id", display(id));
@@ -66,7 +66,7 @@ pub(super) fn record(span: &Span, end: &ReplyEnd) {
 }
 
 /// Records that the call failed.
-pub(super) fn fail(span: &Span, kind: ModelFailureKind) {
+pub fn fail(span: &Span, kind: ModelFailureKind) {
     span.record("error.type", debug(kind));
     span.record("otel.status_code", "ERROR");
 }

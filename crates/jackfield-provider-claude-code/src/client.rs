@@ -1,0 +1,262 @@
+//! The chat model: finds or starts the process of a turn, and follows one round of it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_dialect_kit::strict;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::note::Note;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::usage::Usage;
+use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
+use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_provider_kit::{chat_span, exchange};
+use serde_json::{Value, json};
+use tracing::{Instrument as _, Span};
+
+use crate::config::ClaudeCodeConfig;
+use crate::failure;
+use crate::messages::Messages;
+use crate::plan::{Plan, unsent};
+use crate::program::Program;
+use crate::reply::{Live, ProgramRound, RoundEnd, Stop};
+use crate::setup::SessionPoint;
+use crate::waiting::{Waiting, WaitingProcess};
+use crate::wire;
+
+/// Claude Code. Never retries; dropping a future ends its process.
+pub struct ClaudeCode {
+    config: Arc<ClaudeCodeConfig>,
+    waiting: Waiting,
+}
+
+impl ClaudeCode {
+    /// Creates the model; starts nothing.
+    #[must_use]
+    pub fn new(config: ClaudeCodeConfig) -> Self {
+        Self {
+            config: Arc::new(config),
+            waiting: Waiting::default(),
+        }
+    }
+
+    async fn round(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelFailure> {
+        let owner = self.state_owner(&request.model.model);
+        let plan = Plan::new(&self.config, request, &owner)?;
+        strict::check(&plan.notes, request.strict)?;
+        if let Some(point) = &plan.point {
+            if let Some((live, answers)) = self.waiting_process(point, &plan) {
+                let end = self
+                    .follow(live, answers, request, &plan, &owner, sink)
+                    .await;
+                // What waits for results has its session.
+                return end.map_err(|stop| match stop {
+                    Stop::Failed(failure) => failure,
+                    Stop::NoSession => unsent(ModelFailureKind::ServerError, "there is no session"),
+                });
+            }
+            // Its file has to be complete.
+            self.waiting.ended(&point.session).await;
+            let live = self.start(&plan, Some(point), &plan.continuation())?;
+            let answers = HashMap::new();
+            match self
+                .follow(live, answers, request, &plan, &owner, sink)
+                .await
+            {
+                Err(Stop::NoSession) => {
+                    tracing::debug!("claude code does not have the session, which begins anew");
+                }
+                Err(Stop::Failed(failure)) => return Err(failure),
+                Ok(end) => return Ok(end),
+            }
+        }
+        let note: Vec<Note> = plan.beginning_note().into_iter().collect();
+        strict::check(&note, request.strict)?;
+        let live = self.start(&plan, None, &plan.beginning())?;
+        let answers = HashMap::new();
+        let end = self
+            .follow(live, answers, request, &plan, &owner, sink)
+            .await;
+        let mut end = end.map_err(|stop| match stop {
+            Stop::Failed(failure) => failure,
+            Stop::NoSession => unsent(ModelFailureKind::ServerError, "a new session is missing"),
+        })?;
+        end.notes.extend(note);
+        Ok(end)
+    }
+
+    /// The process that waits for exactly what the request brings, and the results for its calls.
+    fn waiting_process(
+        &self,
+        point: &SessionPoint,
+        plan: &Plan,
+    ) -> Option<(Live, HashMap<String, Value>)> {
+        let mut process = self.waiting.take(&point.session)?;
+        let answers = plan.results();
+        let fits = answers.as_ref().is_some_and(|answers| {
+            process.setup == plan.setup.digest
+                && process.live.line.as_ref() == Some(&point.line)
+                && process.calls.iter().all(|call| answers.contains_key(call))
+        });
+        if fits && !process.live.program.has_ended() {
+            return Some((process.live, answers?));
+        }
+        self.waiting.end(process.live.session, process.live.program);
+        None
+    }
+
+    /// Starts a process with a first message.
+    fn start(
+        &self,
+        plan: &Plan,
+        from: Option<&SessionPoint>,
+        content: &[Value],
+    ) -> Result<Live, ModelFailure> {
+        let session = random_uuid()?;
+        let program = Program::start(&self.config, &plan.setup, &session, from);
+        let program =
+            program.map_err(|fault| failure::not_started(&fault, &self.config.command))?;
+        let setup = &plan.setup;
+        program.send(&wire::initialize(&setup.system, setup.system_appended));
+        program.send(&wire::user(content));
+        Ok(Live {
+            heard: false,
+            line: None,
+            open: Vec::new(),
+            program,
+            reported: Usage::default(),
+            session,
+        })
+    }
+
+    async fn follow(
+        &self,
+        mut live: Live,
+        answers: HashMap<String, Value>,
+        request: &ModelRequest,
+        plan: &Plan,
+        owner: &StateOwner,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, Stop> {
+        let round = ProgramRound {
+            answers,
+            config: &self.config,
+            live: &mut live,
+            may_call: plan.may_call,
+            messages: Messages::new(request, &plan.body, owner, plan.may_call),
+            pushed: false,
+            setup: &plan.setup,
+            sink,
+        };
+        let (mut end, calls, cost) = match round.follow().await {
+            Ok(RoundEnd::Calls(end, calls)) => (end, Some(calls), None),
+            Ok(RoundEnd::Finished(end, cost)) => (end, None, cost),
+            Err(stop) => {
+                self.waiting.end(live.session, live.program);
+                return Err(stop);
+            }
+        };
+        end.notes.splice(0..0, plan.notes.iter().cloned());
+        live.reported += end.usage.unwrap_or_default();
+        if let Some(line) = live.line.clone() {
+            let session = live.session.clone();
+            let mut state = plan.state(owner, &SessionPoint { line, session });
+            if let Some(cost) = cost {
+                state.json["total_cost_usd"] = json!(cost);
+            }
+            end.opaque = vec![state];
+        }
+        match calls {
+            Some(calls) => {
+                let setup = plan.setup.digest;
+                let process = WaitingProcess { calls, live, setup };
+                let (limit, most) = (self.config.wait_limit, self.config.max_waiting);
+                self.waiting.keep(process, limit, most);
+            }
+            None => self.waiting.end(live.session, live.program),
+        }
+        Ok(end)
+    }
+}
+
+#[async_trait]
+impl ChatModel for ClaudeCode {
+    fn capabilities(&self) -> Capabilities {
+        let mut can = Capabilities::NONE;
+        can.documents = true;
+        can.images = true;
+        can.parallel_calls = true;
+        can.reasoning = true;
+        can.streaming = true;
+        can.tools = true;
+        can
+    }
+
+    fn state_owner(&self, model: &str) -> StateOwner {
+        StateOwner {
+            dialect: DIALECT.into(),
+            endpoint: DIALECT.into(),
+            model: model.into(),
+        }
+    }
+
+    async fn reply(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        let model = &*request.model.model;
+        let span = chat_span!("anthropic", "anthropic.request_id", model, DIALECT);
+        async {
+            let end = self.round(request, sink).await;
+            match end {
+                Ok(end) => {
+                    exchange::record_end(&Span::current(), &end);
+                    Ok(end)
+                }
+                Err(mut failure) => {
+                    if let Some(key) = &self.config.key {
+                        failure.message = key.redact(&failure.message);
+                    }
+                    exchange::record_failure(&Span::current(), failure.kind);
+                    Err(failure.into())
+                }
+            }
+        }
+        .instrument(span)
+        .await
+    }
+}
+
+impl fmt::Debug for ClaudeCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClaudeCode")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A random UUID (RFC 9562, version 4), which is the only form of a session's id.
+fn random_uuid() -> Result<String, ModelFailure> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let message = format!("the operating system gives no random numbers: {error}");
+        unsent(ModelFailureKind::ServerError, message)
+    })?;
+    let number = u128::from_be_bytes(bytes);
+    let number = (number & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
+    let hex = format!("{number:032x}");
+    let cut = |from, to| hex.get(from..to).unwrap_or_default();
+    Ok([cut(0, 8), cut(8, 12), cut(12, 16), cut(16, 20), cut(20, 32)].join("-"))
+}
+
+/// The name of the dialect and of the only server in states of Claude Code.
+const DIALECT: &str = "claude-code";

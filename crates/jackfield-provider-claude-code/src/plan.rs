@@ -1,0 +1,325 @@
+//! What a request becomes: the continuation of a session of Claude Code, or a new session.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jackfield_dialect_claude::options::Profile;
+use jackfield_dialect_claude::{request, wire};
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::settings;
+use jackfield_domain::block::Content;
+use jackfield_domain::digest::Digest;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::media::MediaSource;
+use jackfield_domain::message::{Message, Messages, Role};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
+use jackfield_domain::outcome::OutcomePart;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::tool::ToolChoice;
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_provider_kit::exchange;
+use serde_json::{Value, json};
+
+use crate::config::ClaudeCodeConfig;
+use crate::setup::{ProgramSetup, SessionPoint};
+use crate::transcript;
+
+/// What a request becomes.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The request in the form of the Messages API, without settings.
+    pub(crate) body: wire::Request,
+    /// The digest of the conversation that the reply answers.
+    pub(crate) conversation: Digest,
+    pub(crate) notes: Vec<Note>,
+    /// Where the session of the conversation ends, if Claude Code has all of it but the last messages.
+    pub(crate) point: Option<SessionPoint>,
+    pub(crate) setup: ProgramSetup,
+    /// Whether tools may be called.
+    pub(crate) may_call: bool,
+    messages: Vec<Value>,
+    /// The index of the first message after the last one of the model.
+    tail: usize,
+}
+
+impl Plan {
+    /// The plan for a request.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` if a user's message holds what Claude does not take.
+    pub(crate) fn new(
+        config: &ClaudeCodeConfig,
+        request: &ModelRequest,
+        owner: &StateOwner,
+    ) -> Result<Self, ModelFailure> {
+        let neutral = ModelRequest {
+            messages: Messages::with_history(Arc::new(without_session(request, owner))),
+            settings: Arc::new(Settings {
+                // What the vendor's API needs, and Claude Code sets itself.
+                max_output_tokens: Some(1),
+                ..Settings::default()
+            }),
+            system: Arc::default(),
+            ..request.clone()
+        };
+        let profile = Profile {
+            prefill: true,
+            system_messages: false,
+            ..Profile::of(&request.model.model)
+        };
+        let (mut body, mut notes) = request::to_wire(&neutral, owner, &profile, true)
+            .map_err(|refusal| exchange::unsupported(&refusal))?;
+        let mut about = Notes::default();
+        settings::drop_all_but(TAKEN, &request.settings, &mut about);
+        for (n, message) in request.messages.iter().enumerate() {
+            for (k, block) in message.blocks.iter().enumerate() {
+                // Claude Code sets its own.
+                about.cache_point_lost(format_args!("messages[{n}].blocks[{k}]"), block);
+            }
+        }
+        notes.extend(about.into_vec());
+        let mut messages: Vec<Value> = std::mem::take(&mut body.messages)
+            .iter()
+            .map(|message| serde_json::to_value(message).unwrap_or_default())
+            .collect();
+        messages.iter_mut().for_each(without_cache_points);
+        let is_models = |message: &Value| message.get("role") == Some(&json!("assistant"));
+        let tail = messages
+            .iter()
+            .rposition(is_models)
+            .map_or(0, |last| last + 1);
+        Ok(Self {
+            setup: ProgramSetup::new(config, request, &body),
+            body,
+            conversation: digest(request.messages.iter()),
+            notes,
+            point: session_point(request, owner),
+            may_call: request.choice != ToolChoice::Forbidden,
+            messages,
+            tail,
+        })
+    }
+
+    /// The message that continues the session: all after the last reply.
+    pub(crate) fn continuation(&self) -> Vec<Value> {
+        let tail = self.messages.get(self.tail..).unwrap_or_default();
+        let mut content: Vec<Value> = tail.iter().flat_map(blocks).collect();
+        content.push(end_text(content.is_empty()));
+        content
+    }
+
+    /// The message that begins a new session: the whole conversation, the last messages in their own form.
+    pub(crate) fn beginning(&self) -> Vec<Value> {
+        let tail = self.messages.get(self.tail..).unwrap_or_default();
+        let has_results = tail.iter().flat_map(blocks).any(|block| is_result(&block));
+        // Results without their calls are not accepted.
+        let told = if has_results || tail.is_empty() {
+            self.messages.len()
+        } else {
+            self.tail
+        };
+        let (told, rest) = self.messages.split_at(told);
+        let mut content = Vec::new();
+        if !told.is_empty() {
+            content.push(json!({ "type": "text", "text": transcript::of(told) }));
+        }
+        content.extend(rest.iter().flat_map(blocks));
+        content.push(end_text(rest.is_empty()));
+        content
+    }
+
+    /// The note about a conversation that is sent as text; `None` if none of it is.
+    pub(crate) fn beginning_note(&self) -> Option<Note> {
+        (self.tail > 0).then(|| {
+            let kind = NoteKind::Approximated;
+            Note::new(kind, NoteEffect::Quality, "history_as_text", "messages")
+        })
+    }
+
+    /// The results for open calls, as results of MCP by the provider's ids of the calls; `None` if more than results
+    /// was said since the last reply, or MCP has no form for them.
+    pub(crate) fn results(&self) -> Option<HashMap<String, Value>> {
+        let tail = self.messages.get(self.tail..)?;
+        let all: Vec<Value> = tail.iter().flat_map(blocks).collect();
+        all.iter().map(mcp_result).collect()
+    }
+
+    /// The state by which the next round finds the session.
+    pub(crate) fn state(&self, owner: &StateOwner, at: &SessionPoint) -> OpaqueState {
+        let json = json!({
+            "session": at.session,
+            "line": at.line,
+            "conversation": self.conversation.to_hex(),
+        });
+        OpaqueState {
+            kind: SESSION.into(),
+            json,
+            owner: owner.clone(),
+            scope: StateScope::Reply,
+        }
+    }
+}
+
+/// The end of the session that has this conversation, if its last reply names one and nothing before was changed.
+fn session_point(request: &ModelRequest, owner: &StateOwner) -> Option<SessionPoint> {
+    let messages: Vec<&Arc<Message>> = request.messages.iter().collect();
+    let last = messages
+        .iter()
+        .rposition(|message| message.role == Role::Assistant)?;
+    let reply = messages.get(last)?;
+    let found = reply.opaque.iter().find(|state| is_session(state, owner))?;
+    let text = |key: &str| found.json.get(key)?.as_str().map(str::to_owned);
+    let before = messages.get(..last)?.iter().copied();
+    let unchanged = text("conversation")? == digest(before).to_hex();
+    unchanged.then_some(SessionPoint {
+        line: text("line")?,
+        session: text("session")?,
+    })
+}
+
+/// The messages without the states that name sessions, which are not part of what the model gets.
+fn without_session(request: &ModelRequest, owner: &StateOwner) -> Vec<Arc<Message>> {
+    let messages = request.messages.iter().map(|message| {
+        if !message.opaque.iter().any(|state| is_session(state, owner)) {
+            return Arc::clone(message);
+        }
+        let mut message = (**message).clone();
+        message.opaque.retain(|state| !is_session(state, owner));
+        Arc::new(message)
+    });
+    messages.collect()
+}
+
+/// Whether this is a state of ours, for any model: a session goes on with any.
+fn is_session(state: &OpaqueState, owner: &StateOwner) -> bool {
+    *state.kind == *SESSION
+        && state.owner.dialect == owner.dialect
+        && state.owner.endpoint == owner.endpoint
+}
+
+/// A digest of what a conversation says.
+fn digest<'m>(messages: impl Iterator<Item = &'m Arc<Message>>) -> Digest {
+    let mut parts: Vec<String> = Vec::new();
+    for message in messages {
+        parts.push(format!("{:?}", message.role));
+        for block in &message.blocks {
+            match &block.content {
+                Content::Audio(audio) => parts.push(source(&audio.source)),
+                Content::Document(document) => parts.push(source(&document.source)),
+                Content::Image(image) => parts.push(source(&image.source)),
+                Content::Opaque(opaque) => parts.push(opaque.json.to_string()),
+                Content::Refusal(text) => parts.push(text.to_string()),
+                Content::Text(text) => parts.push(text.text.to_string()),
+                Content::Thinking(_) => {}
+                Content::ToolCall(call) => {
+                    parts.push(call.name.as_str().to_owned());
+                    parts.push(match &call.input {
+                        ToolInput::Json(input) => input.raw().to_owned(),
+                        ToolInput::Text(text) => text.to_string(),
+                    });
+                }
+                Content::ToolOutcome(outcome) => {
+                    parts.push(outcome.result.is_error.to_string());
+                    parts.extend(outcome.result.content.iter().map(|part| match part {
+                        OutcomePart::Audio(audio) => source(&audio.source),
+                        OutcomePart::Document(document) => source(&document.source),
+                        OutcomePart::Image(image) => source(&image.source),
+                        OutcomePart::Text(text) => text.to_string(),
+                    }));
+                }
+            }
+        }
+    }
+    Digest::of_parts(parts.iter().map(String::as_str))
+}
+
+fn source(source: &MediaSource) -> String {
+    match source {
+        MediaSource::Base64 { data, .. } => Digest::of(data.as_bytes()).to_hex(),
+        MediaSource::File { id, .. } => id.to_string(),
+        MediaSource::Text(text) | MediaSource::Url(text) => text.to_string(),
+    }
+}
+
+/// The content of a message as blocks.
+fn blocks(message: &Value) -> Vec<Value> {
+    match message.get("content") {
+        Some(Value::Array(blocks)) => blocks.clone(),
+        Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
+        Some(_) | None => Vec::new(),
+    }
+}
+
+fn is_result(block: &Value) -> bool {
+    block.get("type").and_then(Value::as_str) == Some("tool_result")
+}
+
+/// A `tool_result` block as the id of its call and a result of MCP.
+fn mcp_result(block: &Value) -> Option<(String, Value)> {
+    if !is_result(block) {
+        return None;
+    }
+    let id = block.get("tool_use_id")?.as_str()?.to_owned();
+    let content = match block.get("content") {
+        None => Vec::new(),
+        Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
+        Some(Value::Array(parts)) => parts.iter().map(mcp_content).collect::<Option<_>>()?,
+        Some(_) => return None,
+    };
+    let is_error = block.get("is_error").and_then(Value::as_bool) == Some(true);
+    Some((id, json!({ "content": content, "isError": is_error })))
+}
+
+fn mcp_content(part: &Value) -> Option<Value> {
+    match part.get("type")?.as_str()? {
+        "text" => Some(json!({ "type": "text", "text": part.get("text")? })),
+        "image" => {
+            let source = part.get("source")?;
+            let (data, kind) = (source.get("data")?, source.get("media_type")?);
+            Some(json!({ "type": "image", "data": data, "mimeType": kind }))
+        }
+        _ => None,
+    }
+}
+
+/// Claude Code sets cache points of its own, and the API takes few.
+fn without_cache_points(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.contains_key("type") {
+                fields.shift_remove("cache_control");
+            }
+            // Arguments belong to the model, and sources to nobody.
+            let inner = fields.iter_mut();
+            inner
+                .filter(|(key, _)| *key == "content")
+                .for_each(|(_, value)| without_cache_points(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_cache_points),
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The last text of a message. Claude Code looks at the last text alone for its commands, which begin with `/`, and
+/// for files that it reads, which begin with `@`; so no text of a user may be the last one.
+fn end_text(asks: bool) -> Value {
+    let text = if asks {
+        "Go on."
+    } else {
+        "(End of the message.)"
+    };
+    json!({ "type": "text", "text": text })
+}
+
+/// A failure before anything was sent.
+pub(crate) fn unsent(kind: ModelFailureKind, message: impl Into<String>) -> ModelFailure {
+    ModelFailure::new(kind, Phase::BeforeSend, message)
+}
+
+/// The kind of the state that names the session.
+const SESSION: &str = "session";
+/// The settings that Claude Code takes.
+const TAKEN: &[&str] = &["effort", "max_output_tokens"];

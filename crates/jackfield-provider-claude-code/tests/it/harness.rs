@@ -1,0 +1,274 @@
+//! A scripted Claude, the stand-in for the program in front of it, and a conversation.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use jackfield_domain::accumulator::ReplyAccumulator;
+use jackfield_domain::block::{Block, Content};
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::ModelFailure;
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolName, TurnId};
+use jackfield_domain::message::{Message, Messages, Role};
+use jackfield_domain::outcome::{ToolOutcome, ToolResult};
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::{ModelRef, ModelRequest};
+use jackfield_domain::settings::Settings;
+use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
+use jackfield_domain::tool::{Catalog, InputFormat, ToolChoice, ToolDefinition};
+use jackfield_ports::chat_model::ChatModel as _;
+use jackfield_provider_claude_code::{ClaudeCode, ClaudeCodeConfig};
+use jackfield_provider_kit::secret::Secret;
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::Script;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A scripted Claude, and a folder for all that the program writes.
+pub(crate) struct World {
+    folder: TempDir,
+    pub(crate) server: ScriptedClaude,
+}
+
+/// What a round brought.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) deltas: Vec<Delta>,
+    pub(crate) end: Result<ReplyEnd, ModelFailure>,
+}
+
+impl World {
+    pub(crate) async fn new(script: impl Into<Script>) -> Self {
+        Self {
+            folder: TempDir::new().unwrap(),
+            server: ScriptedClaude::start(script).await,
+        }
+    }
+
+    /// The settings of the program in this [mode](jackfield_testservers::claude_code).
+    pub(crate) fn config(&self, mode: &str) -> ClaudeCodeConfig {
+        let mut config = ClaudeCodeConfig::new(self.folder.path().join("work"));
+        config.base_url = Some(self.server.base_url().into());
+        config.command = program("scripted-claude-code").display().to_string();
+        let path = |name: &str| self.folder.path().join(name).display().to_string();
+        config.environment = vec![
+            ("CLAUDE_CONFIG_DIR".to_owned(), path("config")),
+            ("SCRIPTED_CLAUDE".to_owned(), mode.to_owned()),
+            ("SCRIPTED_CLAUDE_STARTS".to_owned(), path("starts")),
+        ];
+        config.grace = Duration::from_secs(5);
+        config.key = Some(Secret::new("sk-scripted"));
+        config
+    }
+
+    pub(crate) fn model(&self) -> ClaudeCode {
+        ClaudeCode::new(self.config(""))
+    }
+
+    /// The processes that were started.
+    pub(crate) fn starts(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.folder.path().join("starts"));
+        let text = text.unwrap_or_default();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// Whether any of the started processes is alive.
+    pub(crate) fn is_any_alive(&self) -> bool {
+        self.starts().iter().any(|start| {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", start["pid"]));
+            let state = stat.as_deref().ok().and_then(|stat| stat.rsplit_once(") "));
+            state.is_some_and(|(_, state)| !state.starts_with('Z'))
+        })
+    }
+
+    /// Waits until no started process is alive.
+    pub(crate) async fn all_ended(&self) {
+        let ended = async {
+            while self.is_any_alive() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(30), ended).await;
+        ended.expect("every process ends");
+    }
+
+    /// Kills the last started process.
+    pub(crate) fn kill_last(&self) {
+        let pid = self.starts().last().unwrap()["pid"].to_string();
+        let killed = Command::new("kill").args(["-KILL", &pid]).status().unwrap();
+        assert!(killed.success());
+    }
+}
+
+/// A conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Talk {
+    messages: Vec<Arc<Message>>,
+    pub(crate) request: ModelRequest,
+    round: u32,
+}
+
+impl Talk {
+    /// A conversation that begins with this text, with the tools `add` and `look`.
+    pub(crate) fn new(text: &str) -> Self {
+        let tool = |name: &str| {
+            Arc::new(ToolDefinition {
+                description: format!("The tool {name}.").into(),
+                extensions: Vec::new(),
+                input: InputFormat::Json(Arc::new(json!({ "type": "object" }))),
+                name: ToolName::parse(name).unwrap(),
+                output: None,
+                strict: None,
+            })
+        };
+        let part = SystemPart {
+            origin: PartOrigin::Default,
+            text: "Be brief.".into(),
+        };
+        Self {
+            messages: vec![Arc::new(Message::user(text))],
+            request: ModelRequest {
+                choice: ToolChoice::Auto,
+                messages: Messages::default(),
+                model: ModelRef {
+                    model: "sonnet".into(),
+                    provider: "claude-code".into(),
+                },
+                settings: Arc::new(Settings::default()),
+                strict: None,
+                system: Arc::new(SystemPrompt { parts: vec![part] }),
+                tools: Arc::new(vec![tool("add"), tool("look")]),
+                whole: false,
+            },
+            round: 0,
+        }
+    }
+
+    pub(crate) fn say(&mut self, message: Message) {
+        self.messages.push(Arc::new(message));
+    }
+
+    /// Asks for the next reply.
+    pub(crate) async fn ask(&self, model: &ClaudeCode) -> Asked {
+        let mut deltas = Vec::new();
+        let request = ModelRequest {
+            messages: Messages::with_history(Arc::new(self.messages.clone())),
+            ..self.request.clone()
+        };
+        let end = tokio::time::timeout(Duration::from_secs(20), model.reply(&request, &mut deltas));
+        let end = end.await.expect("a reply in time");
+        let end = end.map_err(|error| error.failure);
+        Asked { deltas, end }
+    }
+
+    /// Asks, and adds the reply to the conversation.
+    pub(crate) async fn go_on(&mut self, model: &ClaudeCode) -> ReplyEnd {
+        let Asked { deltas, end } = self.ask(model).await;
+        let end = end.unwrap();
+        self.round += 1;
+        let turn = TurnId::derive(&SessionId::parse("talk").unwrap(), 1);
+        let attempt = ModelAttempt {
+            attempt: 1,
+            round: self.round,
+        };
+        let mut reply = ReplyAccumulator::new(turn, attempt);
+        for delta in &deltas {
+            reply.push(delta).unwrap();
+        }
+        let reply = reply.finish(end.clone(), &Catalog::default()).unwrap();
+        self.messages.push(reply.message);
+        end
+    }
+
+    /// Adds results for the calls of the last reply, in their order.
+    pub(crate) fn results(&mut self, results: impl IntoIterator<Item = ToolResult>) {
+        let last = self.messages.last().unwrap();
+        let blocks = last.calls().zip(results).map(|(call, result)| {
+            Block::from(Content::ToolOutcome(Arc::new(ToolOutcome {
+                call: call.id.clone(),
+                result,
+                opaque: Vec::new(),
+            })))
+        });
+        let message = Message::new(Role::Tool, blocks.collect());
+        self.messages.push(Arc::new(message));
+    }
+
+    /// The last message.
+    pub(crate) fn last(&self) -> &Message {
+        self.messages.last().unwrap()
+    }
+
+    /// Replaces a message.
+    pub(crate) fn change(&mut self, place: usize, message: Message) {
+        self.messages[place] = Arc::new(message);
+    }
+}
+
+/// The text of the deltas.
+pub(crate) fn text(deltas: &[Delta]) -> String {
+    let texts = deltas.iter().filter_map(|delta| match delta {
+        Delta::TextAppended { text, .. } => Some(&**text),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// A program of the scripted servers, beside the tests. What is not there, or older than its source, is built now.
+pub(crate) fn program(name: &str) -> PathBuf {
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let this = std::env::current_exe().unwrap();
+    let folder = this.ancestors().nth(2).unwrap_or_else(|| Path::new("."));
+    let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = here.with_file_name("jackfield-testservers").join("src");
+    let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let built = program.metadata().and_then(|file| file.modified()).ok();
+    if built.is_none_or(|built| built < newest(&source)) {
+        let target = folder.parent().unwrap_or(folder);
+        let mut build = Command::new(env!("CARGO"));
+        build
+            .args([
+                "build",
+                "--quiet",
+                "-p",
+                "jackfield-testservers",
+                "--bin",
+                name,
+            ])
+            .arg("--target-dir")
+            .arg(target)
+            .current_dir(here);
+        if folder.ends_with("release") {
+            build.arg("--release");
+        }
+        let done = build.status().is_ok_and(|status| status.success());
+        assert!(
+            done && program.is_file(),
+            "{} cannot be built",
+            program.display()
+        );
+        // What did not have to be built again is as good as new.
+        let file = std::fs::File::open(&program).unwrap();
+        file.set_modified(SystemTime::now()).unwrap();
+    }
+    drop(building);
+    program
+}
+
+fn newest(folder: &Path) -> SystemTime {
+    let mut newest = SystemTime::UNIX_EPOCH;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let written = if path.is_dir() {
+            self::newest(&path)
+        } else {
+            entry.metadata().unwrap().modified().unwrap()
+        };
+        newest = newest.max(written);
+    }
+    newest
+}
