@@ -230,6 +230,11 @@ pub(crate) fn binary() -> PathBuf {
     beside("jackfield", "jackfield-cli")
 }
 
+/// The stand-in for the `claude` program.
+pub(crate) fn scripted_claude_code() -> PathBuf {
+    beside("scripted-claude-code", "jackfield-testservers")
+}
+
 /// A binary beside the tests, of this package.
 fn beside(name: &str, package: &str) -> PathBuf {
     let this = std::env::current_exe().expect("a process knows its program");

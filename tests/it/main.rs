@@ -34,6 +34,7 @@ mod chat_held;
 mod chat_leaving;
 mod chat_terminals;
 mod chat_web;
+mod claude_code;
 mod coming_back;
 mod compacting;
 mod containers;

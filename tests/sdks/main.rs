@@ -18,6 +18,7 @@ mod agents;
 mod breaking;
 mod cases;
 mod chat;
+mod claude_code;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod cline;
 mod gateway;

@@ -115,7 +115,8 @@ impl Found<'_> {
         self.known_fields(fields, place, known);
         if let Some(display) = said(fields, "display") {
             let place = place.at("display");
-            self.one_of(display, &place, &["summarized", "omitted"]);
+            // The last one with the beta `thinking-display-updates-2026-08-18`, which Claude Code 2.1.332 sends.
+            self.one_of(display, &place, &["summarized", "omitted", "updates"]);
         }
     }
 

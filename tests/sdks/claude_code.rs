@@ -1,0 +1,220 @@
+//! The real Claude Code behind a gateway, and another gateway behind it: the program's requests are turns of the
+//! second one, in front of a scripted Claude.
+//!
+//! `cargo xtask slices` installs the program from npm, as `tests/agents` pins it. It runs without a login, and reaches
+//! the loopback address only.
+
+use std::time::Duration;
+
+use jackfield_testservers::script::{Script, ScriptTurn};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::agents::{CLAUDE_MODEL, program_in};
+use crate::gateway::{Gateway as Behind, TOKEN};
+use crate::harness::{Gateway, Kept};
+use crate::upstream::{Upstream, Wire};
+
+const CHAT: &str = "/v1/chat/completions";
+const MODEL: &str = "custom-claude-4-sonnet";
+
+/// Both gateways, and what is between them.
+struct World {
+    behind: Behind,
+    folder: TempDir,
+    sessions: Kept,
+    upstream: Upstream,
+}
+
+impl World {
+    async fn new(script: Script) -> Self {
+        let upstream = Upstream::scripted(Wire::Claude, script).await;
+        let alias = format!(
+            "aliases.\"{CLAUDE_MODEL}\" = \"{}\"\n",
+            Wire::Claude.model()
+        );
+        let behind = Behind::start_passing_with(Wire::Claude, &upstream, &alias).await;
+        Self {
+            behind,
+            folder: TempDir::new().expect("a folder"),
+            sessions: Kept::new(),
+            upstream,
+        }
+    }
+
+    /// A gateway with Claude Code behind it.
+    async fn gateway(&self, more: &str) -> Gateway {
+        let folder = |name: &str| self.folder.path().join(name).display().to_string();
+        let text = format!(
+            "{more}[aliases]\n{MODEL} = \"claude-code/{CLAUDE_MODEL}\"\n[providers.claude-code]\n\
+             command = {command:?}\nbase_url = \"http://{address}\"\napi_key_env = \"BEHIND\"\nfolder = {work:?}\n\
+             env.CLAUDE_CONFIG_DIR = {config:?}\n",
+            command = program_in("@anthropic-ai", "claude").display().to_string(),
+            address = self.behind.address,
+            work = folder("work"),
+            config = folder("config"),
+        );
+        let serve = self
+            .sessions
+            .gateway()
+            .configured(text)
+            .env("BEHIND", TOKEN);
+        Gateway::listening(serve.start()).await
+    }
+
+    /// What the model was told last, as text.
+    fn last_request(&self) -> Value {
+        self.upstream.requests().pop().expect("a request")
+    }
+
+    async fn end(self, gateway: Gateway) {
+        gateway.end().await;
+        self.all_ended().await;
+        assert_eq!(self.upstream.violations(), [""; 0]);
+        self.behind.end().await;
+    }
+
+    /// Waits until no process works in the folder.
+    async fn all_ended(&self) {
+        let work = self.folder.path().join("work");
+        let is_left = || {
+            let processes = std::fs::read_dir("/proc").expect("a list of processes");
+            let mut folders = processes
+                .flatten()
+                .filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok());
+            folders.any(|folder| folder == work)
+        };
+        let ended = async {
+            while is_left() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(10), ended).await;
+        assert!(ended.is_ok(), "a process of Claude Code is left");
+    }
+}
+
+/// A model that calls this tool once, and answers when it has the result.
+fn script(tool: &'static str) -> Script {
+    Script::by(move |asked| {
+        Some(if asked.last_text.contains("579") {
+            ScriptTurn::text("It is 579.")
+        } else if asked.body.to_string().contains("\"is_error\":true") {
+            ScriptTurn::text("I may not.")
+        } else {
+            let sum = json!({ "expression": "123 + 456" });
+            ScriptTurn::text("Let me see.")
+                .and_call(tool, &sum)
+                .and_call(tool, &sum)
+        })
+    })
+}
+
+fn first() -> Value {
+    let parameters = json!({
+        "type": "object", "properties": { "expression": { "type": "string" } },
+    });
+    json!({
+        "model": MODEL,
+        "messages": [{ "role": "user", "content": "please compute 123 + 456" }],
+        "tools": [{ "type": "function", "function": {
+            "name": "calculate", "description": "Calculates.", "parameters": parameters,
+        } }],
+    })
+}
+
+fn second(said: &Value) -> Value {
+    let message = &said["choices"][0]["message"];
+    let mut messages = vec![first()["messages"][0].clone(), message.clone()];
+    let calls = message["tool_calls"].as_array().into_iter().flatten();
+    messages.extend(
+        calls.map(|call| json!({ "role": "tool", "tool_call_id": call["id"], "content": "579" })),
+    );
+    json!({ "model": MODEL, "messages": messages })
+}
+
+fn content(said: &Value) -> &Value {
+    &said["choices"][0]["message"]["content"]
+}
+
+#[tokio::test]
+async fn claude_code_behind_the_gateway_calls_the_tools_of_a_client() {
+    let world = World::new(script("mcp__gateway__calculate")).await;
+    let gateway = world.gateway("").await;
+    let said = gateway.post(CHAT, &first()).answered().await.is(200);
+    assert_eq!(content(&said), "Let me see.", "{said}");
+    let calls = said["choices"][0]["message"]["tool_calls"].as_array();
+    assert_eq!(calls.map(Vec::len), Some(2), "{said}");
+    let said = gateway.post(CHAT, &second(&said)).answered().await.is(200);
+    assert_eq!(content(&said), "It is 579.", "{said}");
+    assert_eq!(world.upstream.requests().len(), 2);
+    world.end(gateway).await;
+}
+
+#[tokio::test]
+async fn claude_code_behind_the_gateway_calls_server_tools_by_the_policy() {
+    for (policy, answer) in [("allow", "It is 579."), ("deny", "I may not.")] {
+        let world = World::new(script("mcp__gateway__calculator")).await;
+        let more = format!("[policy.tools]\n\"builtin/calculator\" = \"{policy}\"\n");
+        let gateway = world.gateway(&more).await;
+        let mut body = first();
+        body["tools"] = json!([]);
+        let said = gateway.post(CHAT, &body).answered().await.is(200);
+        let words = content(&said).as_str().unwrap_or_default();
+        assert!(words.ends_with(answer), "{policy}: {said}");
+        world.end(gateway).await;
+    }
+}
+
+#[tokio::test]
+async fn claude_code_behind_the_gateway_is_resumed_after_a_kill_of_ours() {
+    let world = World::new(script("mcp__gateway__calculate")).await;
+    let gateway = world.gateway("").await;
+    let answer = gateway.post(CHAT, &first()).header("x-session-id", "new");
+    let answer = answer.answered().await;
+    let said = answer.is(200);
+    let session = answer.header("x-session-id").to_owned();
+    gateway.running.kill();
+    drop(gateway.running.end().await);
+    world.all_ended().await;
+    let gateway = world.gateway("").await;
+    let next = gateway
+        .post(CHAT, &second(&said))
+        .header("x-session-id", &session);
+    let said = next.answered().await.is(200);
+    assert_eq!(content(&said), "It is 579.", "{said}");
+    // The session of Claude Code has the calls, with the results that the client sent.
+    let request = world.last_request();
+    let kinds = request["messages"].as_array().into_iter().flatten();
+    let kinds = kinds.flat_map(|message| message["content"].as_array().into_iter().flatten());
+    let kinds: Vec<&str> = kinds.filter_map(|block| block["type"].as_str()).collect();
+    let count = |kind: &str| kinds.iter().filter(|known| **known == kind).count();
+    assert_eq!(
+        (count("tool_use"), count("tool_result")),
+        (2, 2),
+        "{request}"
+    );
+    world.end(gateway).await;
+}
+
+#[tokio::test]
+async fn claude_code_behind_the_gateway_neither_reads_files_nor_runs_commands_that_a_text_names() {
+    let world = World::new(Script::by(|_| Some(ScriptTurn::text("Hello.")))).await;
+    let work = world.folder.path().join("work");
+    std::fs::create_dir(&work).expect("a folder");
+    std::fs::write(
+        work.join("secret.txt"),
+        "a word that is nowhere else: quagga",
+    )
+    .expect("a file");
+    let gateway = world.gateway("").await;
+    for text in ["look at @secret.txt", "/cost", "/compact"] {
+        let body = json!({ "model": MODEL, "messages": [{ "role": "user", "content": text }] });
+        let said = gateway.post(CHAT, &body).answered().await.is(200);
+        assert_eq!(content(&said), "Hello.", "{text}: {said}");
+        let request = world.last_request().to_string();
+        assert!(request.contains(text), "{text}: {request}");
+        assert!(!request.contains("quagga"), "{text}: {request}");
+    }
+    world.end(gateway).await;
+}
