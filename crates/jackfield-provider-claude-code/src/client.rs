@@ -27,6 +27,7 @@ use crate::reply::{Live, ProgramRound, RoundEnd, Stop};
 use crate::setup::SessionPoint;
 use crate::waiting::{Waiting, WaitingProcess};
 use crate::wire;
+use crate::wording::Wording;
 
 /// Claude Code. Never retries; dropping a future ends its process.
 pub struct ClaudeCode {
@@ -133,6 +134,7 @@ impl ClaudeCode {
             open: Vec::new(),
             program,
             reported: Usage::default(),
+            wording: Wording::default(),
             session,
         })
     }
@@ -168,7 +170,8 @@ impl ClaudeCode {
         live.reported += end.usage.unwrap_or_default();
         if let Some(line) = live.line.clone() {
             let session = live.session.clone();
-            let mut state = plan.state(owner, &SessionPoint { line, session });
+            let reply = std::mem::take(&mut live.wording).digest();
+            let mut state = plan.state(owner, &SessionPoint { line, session }, reply);
             if let Some(cost) = cost {
                 state.json["total_cost_usd"] = json!(cost);
             }

@@ -100,8 +100,11 @@ pub(crate) fn of_result(result: &TurnResult, error: Option<&str>, phase: Phase) 
         (Some("invalid_request"), None) => ModelFailureKind::InvalidRequest,
         (Some("model_not_found"), None) => ModelFailureKind::ModelNotFound,
         (Some("server_error"), None) => ModelFailureKind::ServerError,
-        // Such as a refused connection.
-        (Some(_), None) => ModelFailureKind::Transport,
+        // It has words for the cause alone.
+        (Some(_), None) if UNREACHABLE.iter().any(|word| words.contains(word)) => {
+            ModelFailureKind::Transport
+        }
+        (Some(_), None) => ModelFailureKind::Interrupted,
         (None, None) => ModelFailureKind::ServerError,
     };
     if (kind, result.api_error_status) == (ModelFailureKind::Unauthenticated, None) {
@@ -131,6 +134,8 @@ fn vendor_kind(error: &str) -> &'static str {
     }
 }
 
+/// The codes of the system for a server that was not reached.
+const UNREACHABLE: [&str; 4] = ["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND"];
 /// The first version that is known to have what we need: the protocol was read with it on 2026-08-22.
 const MIN_VERSION: (u32, u32, u32) = (2, 1, 240);
 /// The most characters of a text of Claude Code that a message shows.

@@ -10,7 +10,7 @@
 //! | `setup` | what a process is started with: arguments, environment, tools |
 //! | `program`, `stderr` | a running process: its start, lines and end |
 //! | `wire` | the lines of the protocol |
-//! | `reply`, `messages` | one round: lines become deltas, calls wait for results |
+//! | `reply`, `messages`, `wording` | one round: lines become deltas, calls wait for results |
 //! | `waiting` | the processes between two rounds |
 //! | `failure` | what went wrong, for the loop and for people |
 //!
@@ -28,6 +28,7 @@ mod stderr;
 mod transcript;
 mod waiting;
 mod wire;
+mod wording;
 
 pub use client::ClaudeCode;
 pub use config::ClaudeCodeConfig;

@@ -22,14 +22,16 @@ pub(crate) struct Messages<'a> {
     /// The ids of the calls of our tools, in the message that is read.
     calls: Vec<String>,
     decoder: Option<Decoder>,
+    /// The ids of all calls of our tools so far.
+    known: HashSet<String>,
     /// The blocks of the message that are not shown.
     hidden: HashSet<u32>,
     owner: &'a StateOwner,
     request: &'a ModelRequest,
     /// Whether calls of our tools are part of the reply.
     shows_calls: bool,
-    /// The usage of the messages that have ended.
-    used: Usage,
+    /// The usage of the messages that have ended, as far as it was counted.
+    used: Option<Usage>,
 }
 
 impl<'a> Messages<'a> {
@@ -45,10 +47,11 @@ impl<'a> Messages<'a> {
             calls: Vec::new(),
             decoder: None,
             hidden: HashSet::new(),
+            known: HashSet::new(),
             owner,
             request,
             shows_calls,
-            used: Usage::default(),
+            used: None,
         }
     }
 
@@ -80,8 +83,10 @@ impl<'a> Messages<'a> {
         let is_hidden = index
             .and_then(|index| u32::try_from(index).ok())
             .is_some_and(|index| self.hidden.contains(&index));
-        // Events outside of a message are none of a reply.
         let Some(decoder) = &mut self.decoder else {
+            // Outside of a message, only events that belong to none are in order.
+            let mut outside = Decoder::new(self.owner.clone());
+            outside.push(None, &Value::Object(event).to_string())?;
             return Ok((Vec::new(), None));
         };
         let mut deltas = decoder.push(None, &Value::Object(event).to_string())?;
@@ -91,7 +96,7 @@ impl<'a> Messages<'a> {
             && let Some(decoder) = self.decoder.take()
         {
             let end = decoder.finish()?;
-            self.used += end.usage.unwrap_or_default();
+            self.used = sum(self.used, end.usage);
             Some(MessageEnd {
                 calls: std::mem::take(&mut self.calls),
                 end,
@@ -128,15 +133,15 @@ impl<'a> Messages<'a> {
         deltas
     }
 
-    /// The usage so far.
-    pub(crate) fn usage(&self) -> Usage {
-        let mut used = self.used;
-        used += self
-            .decoder
-            .as_ref()
-            .and_then(|decoder| decoder.usage())
-            .unwrap_or_default();
-        used
+    /// Whether a message had a call of one of our tools with this id.
+    pub(crate) fn has_call(&self, id: &str) -> bool {
+        self.known.contains(id)
+    }
+
+    /// The usage so far; `None` if nothing was counted.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        let running = self.decoder.as_ref().and_then(|decoder| decoder.usage());
+        sum(self.used, running)
     }
 
     /// Gives a call the name that our loop knows, or marks it as one of Claude Code's own.
@@ -149,15 +154,17 @@ impl<'a> Messages<'a> {
             return;
         }
         let text = |key: &str| block.get(key).and_then(Value::as_str);
-        let (Some(name), Some(id)) = (text("name"), text("id").map(str::to_owned)) else {
+        let Some(name) = text("name") else {
             return;
         };
+        let id = text("id").unwrap_or_default().to_owned();
         if let Some(ours) = name.strip_prefix(PREFIX).map(str::to_owned) {
             block.insert("name".to_owned(), ours.into());
             if !self.shows_calls {
                 self.hidden
                     .extend(index.and_then(|index| u32::try_from(index).ok()));
             }
+            self.known.insert(id.clone());
             self.calls.push(id);
         } else {
             block.insert("type".to_owned(), "server_tool_use".into());
@@ -171,6 +178,16 @@ pub(crate) struct MessageEnd {
     /// The ids of its calls of our tools.
     pub(crate) calls: Vec<String>,
     pub(crate) end: ReplyEnd,
+}
+
+fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    match (one, other) {
+        (Some(mut sum), Some(more)) => {
+            sum += more;
+            Some(sum)
+        }
+        (one, other) => one.or(other),
+    }
 }
 
 /// The text of a `tool_result` block.

@@ -16,7 +16,7 @@ use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::outcome::OutcomePart;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::Settings;
+use jackfield_domain::settings::{Effort, Settings};
 use jackfield_domain::tool::ToolChoice;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_provider_kit::exchange;
@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 use crate::config::ClaudeCodeConfig;
 use crate::setup::{ProgramSetup, SessionPoint};
 use crate::transcript;
+use crate::wording::Wording;
 
 /// What a request becomes.
 #[derive(Debug)]
@@ -79,6 +80,31 @@ impl Plan {
                 // Claude Code sets its own.
                 about.cache_point_lost(format_args!("messages[{n}].blocks[{k}]"), block);
             }
+        }
+        match request.settings.effort {
+            Some(Effort::None) => {
+                about.dropped(NoteEffect::Quality, "effort_level", "settings.effort");
+            }
+            Some(Effort::Minimal) => {
+                about.approximated(NoteEffect::Quality, "effort_level", "settings.effort");
+            }
+            Some(Effort::Low | Effort::Medium | Effort::High | Effort::ExtraHigh | Effort::Max)
+            | None => {}
+        }
+        for (n, tool) in request.tools.iter().enumerate() {
+            // MCP has no place for it.
+            if let Some(strict) = tool.strict {
+                let effect = if strict {
+                    NoteEffect::Quality
+                } else {
+                    NoteEffect::Cosmetic
+                };
+                about.dropped(effect, "strict_not_sent", format_args!("tools[{n}].strict"));
+            }
+        }
+        if request.choice == ToolChoice::Forbidden {
+            // Calls are refused one by one.
+            about.approximated(NoteEffect::Cosmetic, "choice_by_refusal", "choice");
         }
         notes.extend(about.into_vec());
         let mut messages: Vec<Value> = std::mem::take(&mut body.messages)
@@ -148,11 +174,17 @@ impl Plan {
     }
 
     /// The state by which the next round finds the session.
-    pub(crate) fn state(&self, owner: &StateOwner, at: &SessionPoint) -> OpaqueState {
+    pub(crate) fn state(
+        &self,
+        owner: &StateOwner,
+        at: &SessionPoint,
+        reply: Digest,
+    ) -> OpaqueState {
         let json = json!({
             "session": at.session,
             "line": at.line,
             "conversation": self.conversation.to_hex(),
+            "reply": reply.to_hex(),
         });
         OpaqueState {
             kind: SESSION.into(),
@@ -163,7 +195,7 @@ impl Plan {
     }
 }
 
-/// The end of the session that has this conversation, if its last reply names one and nothing before was changed.
+/// The end of the session that has this conversation, if its last reply names one and nothing up to it was changed.
 fn session_point(request: &ModelRequest, owner: &StateOwner) -> Option<SessionPoint> {
     let messages: Vec<&Arc<Message>> = request.messages.iter().collect();
     let last = messages
@@ -173,7 +205,8 @@ fn session_point(request: &ModelRequest, owner: &StateOwner) -> Option<SessionPo
     let found = reply.opaque.iter().find(|state| is_session(state, owner))?;
     let text = |key: &str| found.json.get(key)?.as_str().map(str::to_owned);
     let before = messages.get(..last)?.iter().copied();
-    let unchanged = text("conversation")? == digest(before).to_hex();
+    let unchanged = text("conversation")? == digest(before).to_hex()
+        && text("reply")? == Wording::of(reply).to_hex();
     unchanged.then_some(SessionPoint {
         line: text("line")?,
         session: text("session")?,
@@ -193,11 +226,9 @@ fn without_session(request: &ModelRequest, owner: &StateOwner) -> Vec<Arc<Messag
     messages.collect()
 }
 
-/// Whether this is a state of ours, for any model: a session goes on with any.
+/// Whether this is the state of a session of this model. That of another model has reasoning of that one.
 fn is_session(state: &OpaqueState, owner: &StateOwner) -> bool {
-    *state.kind == *SESSION
-        && state.owner.dialect == owner.dialect
-        && state.owner.endpoint == owner.endpoint
+    *state.kind == *SESSION && state.owner == *owner
 }
 
 /// A digest of what a conversation says.

@@ -17,6 +17,7 @@ use crate::messages::{MessageEnd, Messages};
 use crate::program::{Broken, Program};
 use crate::setup::{PREFIX, ProgramSetup};
 use crate::wire::{self, Line, TurnResult, TurnUsage};
+use crate::wording::Wording;
 
 /// A process, and what is known of its turn.
 pub(crate) struct Live {
@@ -27,6 +28,8 @@ pub(crate) struct Live {
     /// The calls that it waits for.
     pub(crate) open: Vec<OpenCall>,
     pub(crate) program: Program,
+    /// What the reply says.
+    pub(crate) wording: Wording,
     /// The usage that was reported with earlier replies.
     pub(crate) reported: Usage,
     pub(crate) session: String,
@@ -105,13 +108,14 @@ impl ProgramRound<'_> {
                             && !calls.is_empty()
                             && end.finish == FinishReason::ToolCalls
                         {
-                            end.usage = Some(self.messages.usage());
+                            end.usage = self.messages.usage();
                             return Ok(RoundEnd::Calls(end, calls));
                         }
                         last = Some(end);
                     }
-                    let usage = self.messages.usage();
-                    if usage.total() != counted {
+                    if let Some(usage) = self.messages.usage()
+                        && usage.total() != counted
+                    {
                         counted = usage.total();
                         self.sink.count(usage).await;
                     }
@@ -183,15 +187,16 @@ impl ProgramRound<'_> {
                 ReplyEnd::new(FinishReason::Stop)
             }
         };
-        end.usage = Some(match result.usage {
+        end.usage = match result.usage {
             Some(total) => rest(total, self.live.reported, self.messages.usage()),
             None => self.messages.usage(),
-        });
+        };
         Ok(RoundEnd::Finished(end, result.total_cost_usd))
     }
 
     async fn push(&mut self, deltas: Vec<Delta>) {
         for delta in deltas {
+            self.live.wording.add(&delta);
             self.pushed = true;
             self.sink.push(delta).await;
         }
@@ -262,11 +267,15 @@ impl ProgramRound<'_> {
     fn answer_call(&mut self, open: OpenCall) {
         let result = if let Some(result) = self.answers.remove(&open.call) {
             result
-        } else if self.may_call {
+        } else if self.may_call && self.messages.has_call(&open.call) {
             self.live.open.push(open);
             return;
         } else {
-            let text = "No tool may be called any more. Answer with what is known.";
+            let text = if self.may_call {
+                "This call is unknown."
+            } else {
+                "No tool may be called any more. Answer with what is known."
+            };
             json!({ "content": [{ "type": "text", "text": text }], "isError": true })
         };
         let response = json!({ "jsonrpc": "2.0", "id": open.rpc, "result": result });
@@ -307,22 +316,26 @@ fn whole_text(text: &str) -> Vec<Delta> {
 }
 
 /// The usage of the last reply: what the result counts, without that of earlier replies. A count that is smaller than
-/// that of the stream is not used.
-fn rest(total: TurnUsage, reported: Usage, streamed: Usage) -> Usage {
+/// that of the stream is not used; nothing at all is no count.
+fn rest(total: TurnUsage, reported: Usage, streamed: Option<Usage>) -> Option<Usage> {
     let cache_read = total.cache_read_input_tokens.unwrap_or_default();
     let cache_write = total.cache_creation_input_tokens.unwrap_or_default();
     let input = total.input_tokens.unwrap_or_default();
     let input = input.saturating_add(cache_read).saturating_add(cache_write);
     let output = total.output_tokens.unwrap_or_default();
+    if streamed.is_none() && input == 0 && output == 0 {
+        return None;
+    }
+    let streamed = streamed.unwrap_or_default();
     let of =
         |total: u64, reported: u64, streamed: u64| total.saturating_sub(reported).max(streamed);
-    Usage {
+    Some(Usage {
         cache_read: of(cache_read, reported.cache_read, streamed.cache_read),
         cache_write: of(cache_write, reported.cache_write, streamed.cache_write),
         input: of(input, reported.input, streamed.input),
         output: of(output, reported.output, streamed.output),
         ..streamed
-    }
+    })
 }
 
 fn whole_seconds(limit: Duration) -> u64 {

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::delta::Delta;
@@ -206,6 +207,15 @@ impl Talk {
     pub(crate) fn change(&mut self, place: usize, message: Message) {
         self.messages[place] = Arc::new(message);
     }
+}
+
+/// The model of the contract.
+pub(crate) const MODEL: &str = "claude-opus-5-5";
+
+/// An event of the Messages API as it stands on the wire.
+pub(crate) fn event(data: &Value) -> Bytes {
+    let kind = data["type"].as_str().unwrap();
+    format!("event: {kind}\ndata: {data}\n\n").into()
 }
 
 /// The text of the deltas.

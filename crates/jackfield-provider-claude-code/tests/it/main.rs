@@ -8,6 +8,7 @@
 )]
 
 mod calls;
+mod contract;
 mod failures;
 mod harness;
 mod resuming;

@@ -19,6 +19,8 @@ pub(super) struct EventStream {
     chunked: bool,
     /// The bytes of the chunk, or of the body, that are not read yet.
     left: usize,
+    /// The data of the event that has not ended.
+    data: Option<Value>,
     source: BufReader<TcpStream>,
     text: Vec<u8>,
 }
@@ -69,6 +71,7 @@ pub(super) fn ask(body: &Value) -> Result<Answer, Unreachable> {
     }
     let mut events = EventStream {
         chunked,
+        data: None,
         left: if chunked { 0 } else { left },
         source,
         text: Vec::new(),
@@ -96,7 +99,11 @@ impl EventStream {
                 let line: Vec<u8> = self.text.drain(..=end).collect();
                 let line = String::from_utf8_lossy(&line);
                 if let Some(data) = line.trim().strip_prefix("data:") {
-                    return serde_json::from_str(data).ok();
+                    self.data = Some(serde_json::from_str(data).ok()?);
+                } else if line.trim().is_empty()
+                    && let Some(data) = self.data.take()
+                {
+                    return Some(data);
                 }
             }
             let piece = self.piece()?;

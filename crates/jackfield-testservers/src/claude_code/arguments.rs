@@ -6,6 +6,7 @@ use super::Fault;
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     pub(super) builtin_tools: String,
+    pub(super) effort: Option<String>,
     pub(super) max_turns: usize,
     pub(super) model: String,
     pub(super) resume: Option<String>,
@@ -45,6 +46,7 @@ impl Arguments {
                     let turns = value.parse();
                     read.max_turns = turns.map_err(|_| "--max-turns is no number".to_owned())?;
                 }
+                "--effort" => read.effort = Some(value.to_owned()),
                 "--model" => value.clone_into(&mut read.model),
                 "--resume" => read.resume = Some(value.to_owned()),
                 "--resume-session-at" => read.resume_at = Some(value.to_owned()),
@@ -62,8 +64,7 @@ impl Arguments {
                 | "--permission-prompt-tool"
                 | "--setting-sources"
                 | "--strict-mcp-config"
-                | "--disable-slash-commands"
-                | "--effort" => {}
+                | "--disable-slash-commands" => {}
                 _ => return Err(format!("error: unknown option '{argument}'")),
             }
         }

@@ -106,9 +106,12 @@ impl Turn {
         let messages: Vec<&Value> = entries.iter().map(|entry| &entry.message).collect();
         let tools: Vec<Value> = self.tools.iter().map(api_tool).collect();
         let mut body = json!({
-            "model": self.arguments.model, "max_tokens": 32_000, "stream": true,
+            "model": self.arguments.model, "max_tokens": max_tokens(), "stream": true,
             "messages": messages, "tools": tools,
         });
+        if let Some(effort) = &self.arguments.effort {
+            body["output_config"] = json!({ "effort": effort });
+        }
         if !self.system.is_empty() {
             body["system"] = json!([{ "type": "text", "text": self.system }]);
         }
@@ -135,6 +138,7 @@ impl Turn {
         let mut inputs: Vec<String> = Vec::new();
         let mut reason = String::new();
         let mut is_complete = false;
+        let mut output = 0;
         while !is_complete && let Some(event) = events.next() {
             let index = event
                 .get("index")
@@ -178,10 +182,24 @@ impl Turn {
                 }
                 "message_delta" => {
                     reason = text(&event["delta"], "stop_reason").to_owned();
+                    // Each count is the total so far.
                     let used = event.pointer("/usage/output_tokens");
-                    tokens.output += used.and_then(Value::as_u64).unwrap_or_default();
+                    output = used.and_then(Value::as_u64).unwrap_or(output);
                 }
                 "message_stop" => is_complete = true,
+                "error" => {
+                    let kind = match text(&event["error"], "type") {
+                        "authentication_error" => "authentication_failed",
+                        "invalid_request_error" => "invalid_request",
+                        "not_found_error" => "model_not_found",
+                        "overloaded_error" => "overloaded",
+                        "rate_limit_error" => "rate_limit",
+                        "permission_error" => "account_on_hold",
+                        _ => "server_error",
+                    };
+                    let message = format!("API Error: {}", text(&event["error"], "message"));
+                    return Ok(Err(self.fail(kind, None, &message)));
+                }
                 _ => {}
             }
             let is_text = text(&event, "type") == "content_block_delta";
@@ -193,6 +211,7 @@ impl Turn {
                 std::process::exit(3);
             }
         }
+        tokens.output += output;
         if !is_complete {
             let message = "API Error: the connection was closed in the middle of a reply";
             return Ok(Err(self.fail("unknown", None, message)));
@@ -316,6 +335,11 @@ impl Turn {
             sessions::store(&self.arguments.session, entries);
         }
     }
+}
+
+fn max_tokens() -> u64 {
+    let limit = std::env::var("CLAUDE_CODE_MAX_OUTPUT_TOKENS").ok();
+    limit.and_then(|limit| limit.parse().ok()).unwrap_or(32_000)
 }
 
 fn full_name(tool: &Value) -> String {
