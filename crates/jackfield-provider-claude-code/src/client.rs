@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jackfield_dialect_kit::strict;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::listing::ListedModel;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
@@ -20,6 +21,7 @@ use tracing::{Instrument as _, Span};
 
 use crate::config::ClaudeCodeConfig;
 use crate::failure;
+use crate::listing;
 use crate::messages::Messages;
 use crate::plan::{Plan, unsent};
 use crate::program::Program;
@@ -209,6 +211,16 @@ impl ChatModel for ClaudeCode {
             endpoint: DIALECT.into(),
             model: model.into(),
         }
+    }
+
+    async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
+        let listed = listing::models(&self.config, &random_uuid()?).await;
+        listed.map_err(|mut failure| {
+            if let Some(key) = &self.config.key {
+                failure.message = key.redact(&failure.message);
+            }
+            failure.into()
+        })
     }
 
     async fn reply(

@@ -61,6 +61,13 @@ pub(crate) fn not_the_protocol(command: &str, phase: Phase) -> ModelFailure {
     ModelFailure::new(ModelFailureKind::ProtocolViolation, phase, message)
 }
 
+/// A program without a login or a key.
+pub(crate) fn logged_out(phase: Phase) -> ModelFailure {
+    let message = "Claude Code is not logged in: run `claude` as the user of this program and type `/login`, or give \
+                   its provider a key";
+    ModelFailure::new(ModelFailureKind::Unauthenticated, phase, message)
+}
+
 /// A process that is silent.
 pub(crate) fn silent(seconds: u64, phase: Phase) -> ModelFailure {
     let message = format!("Claude Code was silent for {seconds} s, and was ended");
@@ -108,9 +115,7 @@ pub(crate) fn of_result(result: &TurnResult, error: Option<&str>, phase: Phase) 
         (None, None) => ModelFailureKind::ServerError,
     };
     if (kind, result.api_error_status) == (ModelFailureKind::Unauthenticated, None) {
-        let message = "Claude Code is not logged in: run `claude` as the user of this program and type `/login`, or \
-                       give its provider a key";
-        return ModelFailure::new(kind, phase, message);
+        return logged_out(phase);
     }
     let help = if kind == ModelFailureKind::Unauthenticated {
         ": log in again with `claude` and `/login`, or check the key of its provider"

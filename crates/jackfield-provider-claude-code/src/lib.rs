@@ -11,6 +11,7 @@
 //! | `program`, `stderr` | a running process: its start, lines and end |
 //! | `wire` | the lines of the protocol |
 //! | `reply`, `messages`, `wording` | one round: lines become deltas, calls wait for results |
+//! | `listing` | its models, its version and its login |
 //! | `waiting` | the processes between two rounds |
 //! | `failure` | what went wrong, for the loop and for people |
 //!
@@ -19,6 +20,7 @@
 mod client;
 mod config;
 mod failure;
+mod listing;
 mod messages;
 mod plan;
 mod program;

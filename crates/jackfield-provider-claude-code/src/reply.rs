@@ -84,7 +84,7 @@ impl ProgramRound<'_> {
         loop {
             let line = self.next_line().await.map_err(Stop::Failed)?;
             match line {
-                Line::Answer { error: Some(why) } => {
+                Line::Answer(Err(why)) => {
                     let why = format!("it refused to begin: {why}");
                     return Err(Stop::Failed(failure::ended(&why, self.phase())));
                 }
@@ -131,7 +131,7 @@ impl ProgramRound<'_> {
                     let deltas = self.messages.results(blocks);
                     self.push(deltas).await;
                 }
-                Line::Answer { error: None } | Line::Other => {}
+                Line::Answer(Ok(_)) | Line::Other => {}
             }
         }
     }

@@ -39,7 +39,7 @@ impl ProgramSetup {
     ) -> Self {
         let tools = tool_list(body.tools.as_deref().unwrap_or_default());
         let arguments = arguments(config, request);
-        let environment = environment(config, request);
+        let environment = environment(config, request.settings.max_output_tokens);
         let system = request.system.render();
         let system_appended = !config.builtin_tools.is_empty();
         // The environment is part of it only where a request decides about it.
@@ -59,6 +59,20 @@ impl ProgramSetup {
         }
     }
 
+    /// The setup of a process that is asked for what it knows, and answers no message.
+    pub(crate) fn for_questions(config: &ClaudeCodeConfig) -> Self {
+        let mut arguments = common_arguments(config);
+        arguments.push("--no-session-persistence".to_owned());
+        Self {
+            arguments,
+            digest: Digest::of(&[]),
+            environment: environment(config, None),
+            system: String::new(),
+            system_appended: false,
+            tools: Value::Array(Vec::new()),
+        }
+    }
+
     /// All arguments for a new session, which continues from this point if there is one.
     pub(crate) fn command_line(&self, session: &str, from: Option<&SessionPoint>) -> Vec<String> {
         let mut arguments = self.arguments.clone();
@@ -73,7 +87,7 @@ impl ProgramSetup {
     }
 }
 
-fn arguments(config: &ClaudeCodeConfig, request: &ModelRequest) -> Vec<String> {
+fn common_arguments(config: &ClaudeCodeConfig) -> Vec<String> {
     let mut arguments = config.arguments.clone();
     let flags = [
         "--print",
@@ -99,6 +113,11 @@ fn arguments(config: &ClaudeCodeConfig, request: &ModelRequest) -> Vec<String> {
     // One more answers, and one more is lost where the model calls a tool that it may not call any more.
     let turns = config.max_turns.saturating_add(2);
     arguments.push(format!("--max-turns={turns}"));
+    arguments
+}
+
+fn arguments(config: &ClaudeCodeConfig, request: &ModelRequest) -> Vec<String> {
+    let mut arguments = common_arguments(config);
     arguments.push(format!("--model={}", request.model.model));
     let effort = request.settings.effort.and_then(|effort| match effort {
         Effort::None => None,
@@ -112,10 +131,10 @@ fn arguments(config: &ClaudeCodeConfig, request: &ModelRequest) -> Vec<String> {
     arguments
 }
 
-fn environment(config: &ClaudeCodeConfig, request: &ModelRequest) -> Vec<(String, String)> {
+fn environment(config: &ClaudeCodeConfig, output: Option<u32>) -> Vec<(String, String)> {
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     let mut variables: Vec<(String, String)> = FIXED.iter().copied().map(owned).collect();
-    if let Some(limit) = request.settings.max_output_tokens {
+    if let Some(limit) = output {
         variables.push(owned(("CLAUDE_CODE_MAX_OUTPUT_TOKENS", &limit.to_string())));
     }
     if let Some(url) = &config.base_url {

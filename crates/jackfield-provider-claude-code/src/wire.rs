@@ -20,8 +20,8 @@ pub(crate) enum Line {
         id: String,
         request: Map<String, Value>,
     },
-    /// An answer to a request of ours: the error, if there is one.
-    Answer { error: Option<String> },
+    /// An answer to a request of ours: what it says, or the error.
+    Answer(Result<Map<String, Value>, String>),
     /// An event of the model's stream, in the main conversation.
     Event(Map<String, Value>),
     /// The first line of a turn.
@@ -81,10 +81,11 @@ impl Line {
             "control_response" => {
                 let mut response = take_object(&mut fields, "response").unwrap_or_default();
                 let failed = response.get("subtype").and_then(Value::as_str) == Some("error");
-                let error = take_text(&mut response, "error").unwrap_or_default();
-                Self::Answer {
-                    error: failed.then_some(error),
-                }
+                Self::Answer(if failed {
+                    Err(take_text(&mut response, "error").unwrap_or_default())
+                } else {
+                    Ok(take_object(&mut response, "response").unwrap_or_default())
+                })
             }
             "result" => {
                 // The type is known, and a field of another type is read as if it were missing.

@@ -70,7 +70,7 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> 
     }
     check_environment()?;
     let mut channel = Channel::open();
-    let system = channel.initialize()?;
+    let system = channel.initialize(&mode)?;
     let tools = channel.handshake()?;
     let content = channel.user()?;
     let turn = Turn {
@@ -113,6 +113,10 @@ fn check_environment() -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+fn version(mode: &str) -> &'static str {
+    if mode == "old" { "2.0.1" } else { "2.1.332" }
 }
 
 /// The text of a field.

@@ -38,7 +38,8 @@ const PREFIX: &str = "mcp__gateway__";
 struct ClaudeCodeHarness;
 
 /// A model, and the folder for what its program writes. The ids of sessions are random, and the contract compares
-/// whole replies: so it gets states without them, and they are put back into its requests.
+/// whole replies: so it gets states without them, and they are put back into its requests. The list of models is not
+/// part of it, as it does not come from a server.
 struct Contracted {
     _folder: TempDir,
     model: ClaudeCode,

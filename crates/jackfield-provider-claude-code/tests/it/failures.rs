@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind as Kind, Phase, RetryAdvice};
+use jackfield_ports::chat_model::ChatModel as _;
 use jackfield_provider_claude_code::ClaudeCode;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::json;
@@ -70,6 +71,30 @@ async fn a_program_in_a_bad_state_says_what_to_do() {
         assert!(failure.message.ends_with(message), "{mode}: {failure:?}");
         world.all_ended().await;
     }
+}
+
+#[tokio::test]
+async fn the_list_of_models_tells_of_a_program_in_a_bad_state_without_a_message() {
+    let world = World::new([]).await;
+    let listed = ClaudeCode::new(world.config("")).models().await.unwrap();
+    let ids: Vec<&str> = listed.iter().map(|model| &*model.id).collect();
+    assert_eq!(ids, ["sonnet", "opus"]);
+    for (mode, kind) in [
+        ("dies-at-start", Kind::Interrupted),
+        ("garbage", Kind::ProtocolViolation),
+        ("logged-out", Kind::Unauthenticated),
+        ("old", Kind::Unsupported),
+        ("older", Kind::Unsupported),
+        ("silent", Kind::Timeout),
+    ] {
+        let mut config = world.config(mode);
+        if mode == "silent" {
+            config.start_limit = Duration::from_millis(200);
+        }
+        let error = ClaudeCode::new(config).models().await.unwrap_err();
+        assert_eq!(error.failure.kind, kind, "{mode}: {error}");
+    }
+    world.all_ended().await;
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ impl Arguments {
         is_older: bool,
     ) -> Result<Self, Fault> {
         let mut read = Self::default();
-        let mut forks = false;
+        let (mut forks, mut keeps) = (false, true);
         let mut missing = vec![
             "--print",
             "--verbose",
@@ -42,6 +42,7 @@ impl Arguments {
             missing.retain(|wanted| *wanted != argument && *wanted != flag);
             match flag {
                 "--tools" => value.clone_into(&mut read.builtin_tools),
+                "--no-session-persistence" => keeps = false,
                 "--max-turns" => {
                     let turns = value.parse();
                     read.max_turns = turns.map_err(|_| "--max-turns is no number".to_owned())?;
@@ -77,7 +78,7 @@ impl Arguments {
         if read.resume.is_some() != forks {
             return Err("Error: a session id with --resume needs --fork-session".to_owned());
         }
-        if read.model.is_empty() || read.max_turns == 0 {
+        if (keeps && read.model.is_empty()) || read.max_turns == 0 {
             return Err("Error: no model, or no number of turns".to_owned());
         }
         Ok(read)

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, Read as _, Write as _};
 
 use serde_json::{Value, json};
 
-use super::{Fault, text};
+use super::{Fault, text, version};
 
 /// The standard streams.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl Channel {
     }
 
     /// The first line; returns the system prompt.
-    pub(super) fn initialize(&mut self) -> Result<String, Fault> {
+    pub(super) fn initialize(&mut self, mode: &str) -> Result<String, Fault> {
         let line = self.read()?;
         let request = line.get("request").unwrap_or(&Value::Null);
         if text(&line, "type") != "control_request" || text(request, "subtype") != "initialize" {
@@ -43,7 +43,20 @@ impl Channel {
             None => text(request, "appendSystemPrompt").to_owned(),
         };
         let id = line.get("request_id");
-        let response = json!({ "subtype": "success", "request_id": id, "response": {} });
+        let source = if mode == "logged-out" {
+            "none"
+        } else {
+            "claude.ai"
+        };
+        let response = json!({
+            "models": [
+                { "value": "sonnet", "displayName": "Sonnet" },
+                { "value": "opus", "displayName": "Opus" },
+            ],
+            "account": { "tokenSource": source, "apiProvider": "firstParty" },
+            "claude_code_version": version(mode),
+        });
+        let response = json!({ "subtype": "success", "request_id": id, "response": response });
         self.write(&json!({ "type": "control_response", "response": response }));
         Ok(system)
     }

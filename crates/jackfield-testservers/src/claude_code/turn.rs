@@ -8,7 +8,7 @@ use super::api::{Answer, ask};
 use super::arguments::Arguments;
 use super::channel::Channel;
 use super::sessions::{self, Entry};
-use super::{Fault, text};
+use super::{Fault, text, version};
 
 /// A turn, with all that it begins with.
 pub(super) struct Turn {
@@ -40,11 +40,7 @@ impl Turn {
                 }
             }
         }
-        let version = if self.mode == "old" {
-            "2.0.1"
-        } else {
-            "2.1.332"
-        };
+        let version = version(&self.mode);
         let session = self.arguments.session.clone();
         let names: Vec<String> = self.tools.iter().map(full_name).collect();
         self.channel.write(&json!({
