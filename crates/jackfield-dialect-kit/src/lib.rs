@@ -25,6 +25,7 @@
 //! | further fields of a model | [`extra_fields`](listing::extra_fields) |
 //! | kind and advice of an error, and servers' error messages | [`failure`], [`error_patterns`] |
 //! | serving clients, including errors and streams | [`ServeDialect`](serve::ServeDialect) |
+//! | tools for models without any | [`text_tools`] |
 //! | a reply, whole or streamed | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
 pub mod body;
@@ -50,4 +51,5 @@ pub mod serve;
 pub mod settings;
 pub mod state;
 pub mod strict;
+pub mod text_tools;
 pub mod whole_number;

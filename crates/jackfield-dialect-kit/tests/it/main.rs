@@ -14,6 +14,7 @@ mod pointer;
 mod schema;
 mod settings;
 mod strict;
+mod text_tools;
 mod whole_number;
 
 use jackfield_domain::opaque::StateOwner;

@@ -1,0 +1,17 @@
+//! Tools for models that cannot be given any: as text, in the prompt and in the reply.
+//!
+//! [`rewrite`](request::rewrite) puts the tools into the system prompt, and makes text of the calls and results of
+//! the conversation. [`TextCallReader`](reader::TextCallReader) reads calls out of the text of a reply, in the forms
+//! in which models are trained to write them, whatever form the prompt asks for. It serves models whose server does not
+//! read their calls, too.
+//!
+//! What is read as a call runs, so little is: only tools that were offered, only calls that are complete in their
+//! form, never out of a reply that was cut off, and never out of a code block that is part of an answer.
+
+mod call;
+mod code_fence;
+mod formats;
+mod opener;
+pub mod reader;
+pub mod request;
+mod segments;

@@ -1,0 +1,266 @@
+//! A request for a model without tools: the tools are in the system prompt, and calls and results are text.
+//!
+//! The form is that of Hermes and Qwen, in which most models were trained to call tools (chat template of
+//! `Qwen/Qwen2.5-7B-Instruct`, 2026-11); the words are ours. The templates of models without tools know no role for
+//! results, so they go to the model as what the user says.
+
+use std::collections::HashMap;
+use std::fmt::Arguments;
+use std::sync::Arc;
+
+use jackfield_domain::block::{Block, CalledName, Content, RanBy, Text, ToolCall};
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::media::MediaSource;
+use jackfield_domain::message::{Message, Messages, Role};
+use jackfield_domain::note::{Note, NoteEffect};
+use jackfield_domain::outcome::{OutcomePart, ToolOutcome};
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
+use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
+use serde_json::{Value, json};
+
+use crate::notes::Notes;
+use crate::outgoing::BlockPath;
+use crate::outgoing::results::{self, Medium};
+use crate::outgoing::tools::{choice_without_tools, chosen, offered, text_input};
+
+/// The request with its tools as text, and what that changes.
+#[must_use]
+pub fn rewrite(request: &ModelRequest) -> (ModelRequest, Vec<Note>) {
+    let mut notes = Notes::default();
+    let mut text = request.clone();
+    text.choice = ToolChoice::Auto;
+    text.tools = Arc::default();
+    if request.settings.parallel_calls.is_some() {
+        text.settings = Arc::new(Settings {
+            parallel_calls: None,
+            ..Settings::clone(&request.settings)
+        });
+    }
+    let tools = if request.choice == ToolChoice::Forbidden {
+        Vec::new()
+    } else {
+        let permitted = chosen(request);
+        offered(
+            request,
+            permitted.as_deref(),
+            None,
+            &mut notes,
+            |_, tool, _| described(tool),
+        )
+    };
+    if tools.is_empty() {
+        choice_without_tools(request, &ToolChoice::Forbidden, &mut notes);
+    } else {
+        notes.approximated(NoteEffect::Quality, "tools_as_text", "tools");
+        let mut system = SystemPrompt::clone(&request.system);
+        system.parts.push(SystemPart {
+            origin: PartOrigin::Default,
+            text: prompt(request, &tools, &mut notes).into(),
+        });
+        text.system = Arc::new(system);
+    }
+    if request
+        .messages
+        .iter()
+        .any(|message| is_about_tools(message))
+    {
+        text.messages = history(&request.messages, &mut notes);
+    }
+    (text, notes.into_vec())
+}
+
+/// A tool as a line of JSON, in the form of OpenAI's API, as the models' templates have it.
+fn described(tool: &ToolDefinition) -> String {
+    let parameters = match &tool.input {
+        InputFormat::Json(schema) => Value::clone(schema),
+        InputFormat::Text(grammar) => text_input(grammar.as_ref()),
+    };
+    let mut function = json!({ "name": tool.name.as_str() });
+    if !tool.description.is_empty() {
+        function["description"] = json!(*tool.description);
+    }
+    function["parameters"] = parameters;
+    json!({ "type": "function", "function": function }).to_string()
+}
+
+/// What the model is told of its tools.
+fn prompt(request: &ModelRequest, tools: &[String], notes: &mut Notes) -> String {
+    let mut prompt = format!(
+        "# Tools\n\n\
+         You can call functions. They are listed in <tools></tools>, one per line, each with a JSON Schema of its \
+         arguments:\n<tools>\n{}\n</tools>\n\n\
+         To call a function, write a JSON object with its name and its arguments in <tool_call></tool_call>:\n\
+         <tool_call>\n{{\"name\": \"<function name>\", \"arguments\": {{<arguments>}}}}\n</tool_call>\n\
+         Then stop: the result comes in <tool_response></tool_response>. Never write a result yourself. \
+         If you need no function, answer in plain words.",
+        tools.join("\n")
+    );
+    match request.settings.parallel_calls {
+        Some(is_parallel) => {
+            let effect = if is_parallel {
+                NoteEffect::Cosmetic
+            } else {
+                prompt.push_str(" Call at most one function at a time.");
+                NoteEffect::Quality
+            };
+            notes.approximated(effect, "parallel_calls_in_words", "settings.parallel_calls");
+        }
+        None => prompt.push_str(" You may write several calls, one after the other."),
+    }
+    let must = match &request.choice {
+        ToolChoice::Auto
+        | ToolChoice::Forbidden
+        | ToolChoice::Only {
+            required: false, ..
+        } => {
+            return prompt;
+        }
+        ToolChoice::Named(name) => format!(" Now you must call the function {name}."),
+        ToolChoice::Only { required: true, .. } | ToolChoice::Required => {
+            " Now you must call a function.".to_owned()
+        }
+    };
+    notes.approximated(NoteEffect::Meaning, "choice_in_words", "choice");
+    prompt.push_str(&must);
+    prompt
+}
+
+/// Whether a message has calls that the model has to see as text, or results.
+fn is_about_tools(message: &Message) -> bool {
+    message.role == Role::Tool || message.calls().any(|call| call.ran_by != RanBy::Provider)
+}
+
+/// The conversation with calls and results as text.
+fn history(messages: &Messages, notes: &mut Notes) -> Messages {
+    let mut names = HashMap::new();
+    let rewritten = messages.iter().enumerate().map(|(n, message)| {
+        names.extend(message.calls().map(|call| (&call.id, &call.name)));
+        if !is_about_tools(message) {
+            return Arc::clone(message);
+        }
+        notes.withheld(format_args!("messages[{n}]"), &message.opaque, &[]);
+        Arc::new(if message.role == Role::Tool {
+            results_as_text(n, message, &names, notes)
+        } else {
+            calls_as_text(n, message, notes)
+        })
+    });
+    Messages::with_history(Arc::new(rewritten.collect()))
+}
+
+/// A reply with its calls as the text that the model would have written.
+fn calls_as_text(n: usize, message: &Message, notes: &mut Notes) -> Message {
+    let mut blocks: Vec<Block> = Vec::with_capacity(message.blocks.len());
+    for (at, block) in BlockPath::of(message, n) {
+        let Content::ToolCall(call) = &block.content else {
+            blocks.push(block.clone());
+            continue;
+        };
+        if call.ran_by == RanBy::Provider {
+            blocks.push(block.clone());
+            continue;
+        }
+        notes.withheld(at, &block.opaque, &[]);
+        let written = call_text(at, call, notes);
+        match blocks.last_mut() {
+            Some(Block {
+                cache,
+                content: Content::Text(Text { text, .. }),
+                opaque,
+            }) if opaque.is_empty() => {
+                *text = format!("{text}\n{written}").into();
+                *cache = block.cache.or(*cache);
+            }
+            Some(_) | None => blocks.push(Block {
+                cache: block.cache,
+                ..Block::text(written)
+            }),
+        }
+    }
+    Message::new(message.role, blocks)
+}
+
+/// A call as the model would have written it.
+fn call_text(at: BlockPath, call: &ToolCall, notes: &mut Notes) -> String {
+    let arguments = match notes.object_input(at, &call.input) {
+        Ok(input) if input.raw.trim().is_empty() => "{}".to_owned(),
+        Ok(input) => input.raw.trim().to_owned(),
+        Err(object) => Value::Object(object).to_string(),
+    };
+    let name = json!(call.name.as_str());
+    let object = format!("{{\"name\": {name}, \"arguments\": {arguments}}}");
+    format!("<tool_call>\n{}\n</tool_call>", without_tags(&object))
+}
+
+/// The results of one reply as a message of the user, with their media.
+fn results_as_text(
+    n: usize,
+    message: &Message,
+    names: &HashMap<&ToolCallId, &CalledName>,
+    notes: &mut Notes,
+) -> Message {
+    let (mut texts, mut media, mut cache) = (Vec::new(), Vec::new(), None);
+    for (at, block) in BlockPath::of(message, n) {
+        let Content::ToolOutcome(outcome) = &block.content else {
+            media.push(block.clone());
+            continue;
+        };
+        notes.withheld(at, &block.opaque, &[]);
+        let path = format_args!("{at}.outcome");
+        notes.withheld(path, &outcome.opaque, &[]);
+        cache = block.cache.or(cache);
+        let name = names.get(&outcome.call).map(|name| name.as_str());
+        texts.push(result_text(at, name, outcome, &mut media, notes));
+    }
+    let mut blocks = vec![Block::text(texts.join("\n"))];
+    blocks.extend(media);
+    if let Some(last) = blocks.last_mut() {
+        last.cache = cache;
+    }
+    Message::new(Role::User, blocks)
+}
+
+fn result_text(
+    at: BlockPath,
+    name: Option<&str>,
+    outcome: &ToolOutcome,
+    media: &mut Vec<Block>,
+    notes: &mut Notes,
+) -> String {
+    let result = &outcome.result;
+    let medium = |notes: &mut Notes, path: Arguments<'_>, part: &OutcomePart| {
+        let content = match part {
+            OutcomePart::Audio(audio) => Content::Audio(audio.clone()),
+            OutcomePart::Document(document) => {
+                if let MediaSource::Text(text) = &document.source {
+                    notes.approximated(NoteEffect::Cosmetic, "document_as_text", path);
+                    return Medium::Text((**text).to_owned());
+                }
+                Content::Document(document.clone())
+            }
+            OutcomePart::Image(image) => Content::Image(image.clone()),
+            OutcomePart::Text(_) => return Medium::Unsupported,
+        };
+        media.push(content.into());
+        Medium::Shown
+    };
+    let texts = results::parts(notes, at, result, |text| text, medium);
+    let mut text = texts.join("\n");
+    if result.is_error && !text.trim_start().to_ascii_lowercase().starts_with("error") {
+        text.insert_str(0, "Error: ");
+    }
+    let name = json!(name);
+    let object = format!("{{\"name\": {name}, \"content\": {}}}", json!(text));
+    format!(
+        "<tool_response>\n{}\n</tool_response>",
+        without_tags(&object)
+    )
+}
+
+/// JSON without closing tags, so that a text in it does not look like the end of its block. JSON has `/` with and
+/// without a backslash.
+fn without_tags(json: &str) -> String {
+    json.replace("</", "<\\/")
+}
