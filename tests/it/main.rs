@@ -104,6 +104,7 @@ mod spending;
 mod streams;
 mod strict;
 mod switching;
+mod text_tools;
 mod traces;
 mod vendor_turns;
 mod watching;

@@ -7,6 +7,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_ports::toolbox_source::FixedToolboxes;
+use jackfield_provider_kit::text_tools::TextTools;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
@@ -22,6 +23,7 @@ use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstrea
 use crate::registry::Registry;
 use crate::servers::{CommonSettings, ServerSet, guard_program};
 use crate::surroundings::Environment;
+use crate::tool_modes;
 use jackfield_engine::near::did_you_mean;
 
 mod collector;
@@ -280,9 +282,11 @@ impl Registry {
             KeyState::Missing(missing) => Some(missing.reason.clone()),
             KeyState::Found(_) | KeyState::NotNeeded => None,
         };
+        let modes = tool_modes::read(&provider.options).map_err(|problem| vec![problem])?;
         let options = provider
             .options
             .iter()
+            .filter(|(name, (value, _))| tool_modes::is_for_factory(name, value))
             .map(|(name, (value, _))| (Arc::clone(name), value.clone()));
         let settings = ProviderSettings {
             base_url: provider.base_url.clone(),
@@ -311,6 +315,10 @@ impl Registry {
                 None => problem,
             }]
         })?;
+        let model = match modes {
+            Some(modes) => Arc::new(TextTools::new(model, modes)),
+            None => model,
+        };
         Ok(BuiltProvider {
             key: state,
             model,
@@ -389,4 +397,5 @@ const COMMON: &[&str] = &[
     "base_url",
     "kind",
     "passthrough",
+    "tools_of",
 ];

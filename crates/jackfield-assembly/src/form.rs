@@ -8,6 +8,7 @@ use std::time::Duration as Time;
 use serde_json::{Value, json};
 use toml::de::DeValue;
 
+use crate::tool_modes::MODES;
 use crate::values;
 
 /// Reads keys, each a line with its form and description: over the fields of the same names, or into variables.
@@ -130,6 +131,10 @@ pub(crate) enum ValueForm {
     Texts(&'static str),
     /// The thinking settings of a model.
     Thinking,
+    /// Whether and how models are given tools.
+    ToolMode,
+    /// How models are given tools, by patterns of their names.
+    ToolModes,
     /// A selection of tools.
     Tools,
     /// An integer of at least this.
@@ -216,6 +221,18 @@ impl ValueForm {
                 { "type": "string", "enum": ["adaptive", "off"] },
                 { "type": "integer", "minimum": 1 },
             ], "examples": ["adaptive", "off", 4096] }),
+            Self::ToolMode => {
+                let modes = MODES.iter().map(|(name, _)| json!(name));
+                let values: Vec<Value> = [json!(true), json!(false)]
+                    .into_iter()
+                    .chain(modes)
+                    .collect();
+                json!({ "enum": values })
+            }
+            Self::ToolModes => json!({
+                "type": "object",
+                "additionalProperties": { "enum": MODES.map(|(name, _)| name) },
+            }),
             Self::Tools => json!({
                 "type": ["string", "array"],
                 "pattern": "^(all|none)$",

@@ -60,6 +60,7 @@ mod serve;
 mod server_file;
 mod servers;
 mod surroundings;
+mod tool_modes;
 mod values;
 mod web;
 mod windows;

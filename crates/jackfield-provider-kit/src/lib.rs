@@ -25,5 +25,6 @@ pub mod retry_after;
 pub mod secret;
 pub mod sse;
 pub mod status;
+pub mod text_tools;
 pub mod transport;
 pub mod upstream;

@@ -1,9 +1,11 @@
 //! The options of the kinds of providers in `jackfield.toml`: their factories read them.
 
-use crate::form::ValueForm::{self, Any, Flag, Text, Texts, Whole, Words};
+use crate::form::ValueForm::{
+    self, Any, Flag, Text, Texts, ToolMode, ToolModes, Whole, Words,
+};
 
 /// The options of all kinds, with forms and descriptions.
-pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 18] {
+pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 19] {
     [
         (
             "allowed_tools",
@@ -69,7 +71,16 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 18] {
             Any,
             "What the server takes, field by field, over what is known of it",
         ),
-        ("tools", Flag, "Whether the models behind it call tools"),
+        (
+            "tools",
+            ToolMode,
+            "Whether the models behind it call tools, and in which form they are given any",
+        ),
+        (
+            "tools_of",
+            ToolModes,
+            "The same for some of them, by patterns of their names",
+        ),
         (
             "version",
             Text("2023-06-01"),

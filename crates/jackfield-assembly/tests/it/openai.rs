@@ -251,7 +251,22 @@ fn what_cannot_be_is_told() {
             "kind = 'openai'\norganization = 7",
             "organization is a text in quotes",
         ),
-        ("kind = 'openai'\ntools = 'no'", "tools is true or false"),
+        (
+            "kind = 'openai'\ntools = 'txt'",
+            "tools is true, false, \"native\" or \"text\"; did you mean `text`?",
+        ),
+        (
+            "kind = 'claude'\ntools_of = 'text'",
+            "this is a table of model names",
+        ),
+        (
+            "kind = 'ollama'\ntools_of = { 'gemma*' = true }",
+            "`gemma*` is \"native\" or \"text\"",
+        ),
+        (
+            "kind = 'ollama'\ntools = false\ntools_of = { 'gemma*' = 'text' }",
+            "`tools = false` leaves none of these models any tools",
+        ),
         (
             "kind = 'openai'\nprofile = 'olama'",
             "there is no profile `olama`; did you mean `ollama`?",

@@ -239,7 +239,7 @@ pub fn problem(problem: &ToolboxProblem) -> String {
 
 /// Help for a model that cannot call tools.
 fn without_tools(provider: &str) -> String {
-    format!("set `tools = false` under [providers.{provider}], or give --no-tools")
+    format!("set `tools = \"text\"` under [providers.{provider}], or give --no-tools")
 }
 
 /// Help for a failed model call.

@@ -185,7 +185,7 @@ async fn every_failure_of_a_provider_says_what_to_do() {
                 &error("invalid_request_error", "llama-1 does not support tools"),
             ),
             4,
-            "help: set `tools = false` under [providers.claude], or give --no-tools",
+            "help: set `tools = \"text\"` under [providers.claude], or give --no-tools",
         ),
         (
             ScriptTurn::html(200, "<html><h1>Please log in</h1></html>"),

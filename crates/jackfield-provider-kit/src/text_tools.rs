@@ -1,0 +1,155 @@
+//! A model whose tools are text, or may be.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_dialect_kit::strict;
+use jackfield_dialect_kit::text_tools::reader::TextCallReader;
+use jackfield_dialect_kit::text_tools::request;
+use jackfield_domain::delta::Delta;
+use jackfield_domain::estimate;
+use jackfield_domain::listing::ListedModel;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::usage::Usage;
+use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
+use jackfield_ports::delta_sink::DeltaSink;
+
+use crate::by_model::ByModel;
+
+/// How a model is given tools.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum ToolMode {
+    /// In the provider's own form.
+    #[default]
+    Native,
+    /// As text in the prompt, and calls are read out of the text of replies.
+    Text,
+}
+
+/// A model of another adapter, with its tools in another form: see
+/// [`text_tools`](jackfield_dialect_kit::text_tools). Makes one request per call, as that adapter does.
+pub struct TextTools {
+    inner: Arc<dyn ChatModel>,
+    mode: ByModel<ToolMode>,
+}
+
+impl TextTools {
+    /// A provider whose models are given their tools in this form, by their names.
+    #[must_use]
+    pub fn new(inner: Arc<dyn ChatModel>, mode: ByModel<ToolMode>) -> Self {
+        Self { inner, mode }
+    }
+
+    async fn reply_in_text(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        let (rewritten, mut notes) = request::rewrite(request);
+        strict::check(&notes, request.strict)?;
+        let mut end = self.read(request, &rewritten, sink).await?;
+        notes.append(&mut end.notes);
+        end.notes = notes;
+        Ok(end)
+    }
+
+    /// Sends a request, and reads calls out of the reply.
+    async fn read(
+        &self,
+        request: &ModelRequest,
+        sent: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        let mut reading = ReadingSink {
+            bytes: 0,
+            reader: TextCallReader::new(request),
+            sink,
+        };
+        let replied = self.inner.reply(sent, &mut reading).await;
+        let ReadingSink {
+            mut reader, sink, ..
+        } = reading;
+        match replied {
+            Ok(mut end) => {
+                push_all(sink, reader.finish(&mut end)).await;
+                Ok(end)
+            }
+            Err(error) => {
+                push_all(sink, reader.release()).await;
+                Err(error)
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl ChatModel for TextTools {
+    fn capabilities(&self) -> Capabilities {
+        let mut can = self.inner.capabilities();
+        if self.mode.default_value() != ToolMode::Native {
+            can.forced_tools = false;
+            can.parallel_calls = true;
+            can.tools = true;
+        }
+        can
+    }
+
+    fn state_owner(&self, model: &str) -> StateOwner {
+        self.inner.state_owner(model)
+    }
+
+    async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
+        self.inner.models().await
+    }
+
+    async fn reply(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        match self.mode.get(&request.model.model) {
+            ToolMode::Native => self.inner.reply(request, sink).await,
+            ToolMode::Text => self.reply_in_text(request, sink).await,
+        }
+    }
+}
+
+/// Passes on a reply with the calls in its text as calls.
+struct ReadingSink<'a> {
+    /// The length of the reply so far, in bytes.
+    bytes: usize,
+    reader: TextCallReader,
+    sink: &'a mut dyn DeltaSink,
+}
+
+#[async_trait]
+impl DeltaSink for ReadingSink<'_> {
+    async fn push(&mut self, delta: Delta) {
+        if let Delta::TextAppended { text, .. } = &delta {
+            self.bytes += text.len();
+        }
+        let ready = self.reader.push(delta);
+        if ready.is_empty() {
+            // What is held shows nothing, and the model must not seem to be silent.
+            let output = estimate::tokens(self.bytes);
+            self.sink.count(Usage::estimate(0, output)).await;
+        }
+        push_all(self.sink, ready).await;
+    }
+
+    async fn request_id(&mut self, id: &str) {
+        self.sink.request_id(id).await;
+    }
+
+    async fn count(&mut self, usage: Usage) {
+        self.sink.count(usage).await;
+    }
+}
+
+async fn push_all(sink: &mut dyn DeltaSink, deltas: Vec<Delta>) {
+    for delta in deltas {
+        sink.push(delta).await;
+    }
+}
