@@ -57,6 +57,7 @@ impl Bench {
             strict: None,
             system: Arc::default(),
             tools: Arc::default(),
+            tools_as_text: false,
             whole: false,
         };
         rules::check_request(request.messages.iter()).expect("a conversation that keeps the rules");

@@ -89,6 +89,73 @@ async fn a_model_without_tools_calls_them_in_words() {
     }
 }
 
+/// What Ollama answers if a model's template knows no tools.
+fn refusal() -> ScriptTurn {
+    let message = "registry.ollama.ai/library/gemma3:4b does not support tools";
+    let body = json!({ "error": { "message": message, "type": "api_error", "param": null, "code": null } });
+    ScriptTurn::status(400, &body)
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_tools_is_asked_in_words_at_once() {
+    let sum = call("calculator", &json!({ "expression": "19+23" }));
+    let server = ollama([
+        refusal(),
+        ScriptTurn::text(&*sum),
+        ScriptTurn::text("It is 42.").when("42"),
+    ])
+    .await;
+    let kept_file = Kept::new();
+    // It is the default for this kind.
+    let configuration = configuration(&server, "");
+    let ask = kept_file.run(&["ask", "19+23?"]);
+    let ran = ask.configured(&configuration).run().await;
+    ran.answers("It is 42.\n");
+    let has_tools = |request: &Value| request.get("tools").is_some();
+    let requests = server.requests();
+    assert_eq!(
+        requests.iter().map(has_tools).collect::<Vec<_>>(),
+        [true, false, false]
+    );
+    kept(&server);
+    let shown = kept_file.run(&["sessions", "export", "last"]);
+    let shown = shown.configured(&configuration).run().await;
+    assert!(shown.out.contains("\"tools_unsupported\""), "{}", shown.out);
+    let replayed = kept_file.run(&["replay", "last"]);
+    let replayed = replayed.configured(&configuration).run().await;
+    assert_eq!(replayed.code, Some(0), "{}{}", replayed.out, replayed.err);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_tools_is_not_asked_again_where_that_is_not_wanted() {
+    let server = ollama([refusal()]).await;
+    let ask = jackfield(["ask", "19+23?"]);
+    let native = configuration(&server, "tools = \"native\"");
+    let ran = ask.configured(native).run().await;
+    ran.fails(4, "does not support tools", "set `tools = \"text\"`");
+    kept(&server);
+}
+
+#[tokio::test]
+async fn a_call_that_the_server_left_in_the_text_is_a_call() {
+    let server = ollama([
+        ScriptTurn::text("[TOOL_CALLS]calculator[ARGS]{\"expression\": \"19+23\"}"),
+        ScriptTurn::text("It is 42.").when("42"),
+    ])
+    .await;
+    let ask = jackfield(["ask", "19+23?"]);
+    let ran = ask.configured(configuration(&server, "")).run().await;
+    ran.answers("It is 42.\n");
+    // The server takes calls in its own form.
+    let second = &server.requests()[1];
+    assert_eq!(
+        second["messages"][2]["tool_calls"][0]["function"]["name"],
+        "calculator"
+    );
+    assert_eq!(second["messages"][3]["role"], "tool");
+    kept(&server);
+}
+
 #[tokio::test]
 async fn a_call_out_of_a_reply_that_was_cut_off_is_not_run() {
     let sum = call("calculator", &json!({ "expression": "19+23" }));

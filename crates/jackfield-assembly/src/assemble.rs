@@ -282,7 +282,8 @@ impl Registry {
             KeyState::Missing(missing) => Some(missing.reason.clone()),
             KeyState::Found(_) | KeyState::NotNeeded => None,
         };
-        let modes = tool_modes::read(&provider.options).map_err(|problem| vec![problem])?;
+        let modes = tool_modes::read(&provider.options, factory.tool_mode())
+            .map_err(|problem| vec![problem])?;
         let options = provider
             .options
             .iter()

@@ -8,6 +8,7 @@ use jackfield_ports::chat_model::{BoxError, ChatModel};
 use jackfield_ports::journal::Journal;
 use jackfield_ports::upstream::Upstream;
 use jackfield_provider_kit::secret::Secret;
+use jackfield_provider_kit::text_tools::ToolMode;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_tools_mcp::GuardProgram;
 use serde_json::Value;
@@ -34,6 +35,11 @@ pub trait ProviderFactory: Send + Sync {
     /// The names of the options of this kind.
     fn options(&self) -> &[&str] {
         &[]
+    }
+
+    /// How its models are given tools, unless the configuration says otherwise; `Native` by default.
+    fn tool_mode(&self) -> ToolMode {
+        ToolMode::Native
     }
 
     /// Builds a provider. No connection is opened yet, and a missing key is no error yet.

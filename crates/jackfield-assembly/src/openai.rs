@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jackfield_ports::chat_model::{BoxError, ChatModel};
 use jackfield_ports::upstream::Upstream;
 use jackfield_provider_kit::by_model::ByModel;
+use jackfield_provider_kit::text_tools::ToolMode;
 use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::{Api, Endpoint, OpenAiConfig};
 use jackfield_provider_openai::profile::Profile;
@@ -37,6 +38,16 @@ impl ProviderFactory for OpenAiFactory {
             "quirks",
             "tools",
         ]
+    }
+
+    fn tool_mode(&self) -> ToolMode {
+        // A server on one's own machine runs any model, whatever its template knows.
+        let is_local = self.0.key_variable.is_none() && self.0.base_url.is_some();
+        if is_local {
+            ToolMode::Auto
+        } else {
+            ToolMode::Native
+        }
     }
 
     fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError> {

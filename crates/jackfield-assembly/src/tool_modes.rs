@@ -20,22 +20,29 @@ pub(crate) const TOOLS: &str = "tools";
 pub(crate) const TOOLS_OF: &str = "tools_of";
 
 /// The words for the modes.
-pub(crate) const MODES: [(&str, ToolMode); 2] =
-    [("native", ToolMode::Native), ("text", ToolMode::Text)];
+pub(crate) const MODES: [(&str, ToolMode); 3] = [
+    ("auto", ToolMode::Auto),
+    ("native", ToolMode::Native),
+    ("text", ToolMode::Text),
+];
 
 /// Whether the factory reads this option, and not this module.
 pub(crate) fn is_for_factory(name: &str, value: &Value) -> bool {
     name != TOOLS_OF && (name != TOOLS || value.is_boolean())
 }
 
-/// The modes of the models by their names; `None` if all are native.
+/// The modes of the models by their names, with this one for those that the options do not name; `None` if all are
+/// native.
 ///
 /// # Errors
 ///
 /// The problem of a value.
-pub(crate) fn read(options: &Options) -> Result<Option<ByModel<ToolMode>>, ConfigProblem> {
+pub(crate) fn read(
+    options: &Options,
+    default: ToolMode,
+) -> Result<Option<ByModel<ToolMode>>, ConfigProblem> {
     let of_all = match options.get(TOOLS) {
-        None | Some((Value::Bool(true), _)) => ToolMode::Native,
+        None | Some((Value::Bool(true), _)) => default,
         Some((Value::Bool(false), _)) => {
             return match options.get(TOOLS_OF) {
                 None => Ok(None),
@@ -46,7 +53,7 @@ pub(crate) fn read(options: &Options) -> Result<Option<ByModel<ToolMode>>, Confi
             };
         }
         Some((value, place)) => mode(value).ok_or_else(|| {
-            let message = format!("tools is true, false, {}{}", words(), hint(value));
+            let message = format!("tools is true, false, or {}{}", words(), hint(value));
             ConfigProblem::new(place.clone(), message)
         })?,
     };
@@ -82,7 +89,7 @@ fn mode(value: &Value) -> Option<ToolMode> {
 
 fn words() -> String {
     let words = MODES.map(|(name, _)| format!("\"{name}\""));
-    words.join(" or ")
+    format!("one of {}", words.join(", "))
 }
 
 fn hint(value: &Value) -> String {

@@ -38,6 +38,8 @@ pub struct ErrorPattern {
 /// The meaning of a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ErrorMeaning {
+    /// The model, or its server, takes no tools; with a remedy that the message does not mention.
+    NoTools(&'static str),
     /// The request exceeds the model's context.
     TooLong,
     /// There is a remedy that the message does not mention.
@@ -52,8 +54,8 @@ pub fn too_long(message: &str) -> Option<TokenCounts> {
     patterns.find_map(|words| match_pattern(words.pattern, &message))
 }
 
-/// The kind of a failure with this message: `ContextTooLong` if the message says so. Servers send it with any
-/// status; messages about an account's token limit are similar, and name the limit.
+/// The kind of a failure with this message: `ContextTooLong` or `ToolsUnsupported` if the message says so. Servers send
+/// it with any status; messages about an account's token limit are similar, and name the limit.
 #[must_use]
 pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
     match known {
@@ -77,9 +79,21 @@ pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
             Some(TokenCounts { limit, requested }) => {
                 ModelFailureKind::ContextTooLong { limit, requested }
             }
+            None if refuses_tools(message) => ModelFailureKind::ToolsUnsupported,
             None => known,
         },
     }
+}
+
+/// Whether a message says that the model, or its server, takes no tools.
+#[must_use]
+pub fn refuses_tools(message: &str) -> bool {
+    let message = normalize(message);
+    let mut patterns = all_patterns();
+    patterns.any(|words| {
+        matches!(words.meaning, ErrorMeaning::NoTools(_))
+            && match_pattern(words.pattern, &message).is_some()
+    })
 }
 
 /// Advice about an error whose message has none.
@@ -87,7 +101,9 @@ pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
 pub fn remedy(message: &str) -> Option<&'static str> {
     let message = normalize(message);
     all_patterns().find_map(|words| match words.meaning {
-        ErrorMeaning::Remedy(way) => match_pattern(words.pattern, &message).map(|_| way),
+        ErrorMeaning::NoTools(way) | ErrorMeaning::Remedy(way) => {
+            match_pattern(words.pattern, &message).map(|_| way)
+        }
         ErrorMeaning::TooLong => None,
     })
 }
@@ -132,6 +148,18 @@ fn match_placeholders(holes: &str, mut message: &str) -> Option<TokenCounts> {
 const fn too_long_pattern(pattern: &'static str, source: &'static str) -> ErrorPattern {
     ErrorPattern {
         meaning: ErrorMeaning::TooLong,
+        pattern,
+        source,
+    }
+}
+
+const fn no_tools_pattern(
+    pattern: &'static str,
+    remedy: &'static str,
+    source: &'static str,
+) -> ErrorPattern {
+    ErrorPattern {
+        meaning: ErrorMeaning::NoTools(remedy),
         pattern,
         source,
     }
@@ -210,6 +238,11 @@ pub const SERVERS: &[ServerPatterns] = &[
                 "github.com/ggml-org/llama.cpp tools/server/server-context.cpp, 2026-11",
             ),
             too_long_pattern("exceeds the available context size", PI),
+            no_tools_pattern(
+                "tools param requires --jinja flag",
+                "Start llama-server with --jinja, and with a template that knows tools.",
+                "github.com/containers/ramalama issue 988 (the server's answer), 2025-03",
+            ),
             remedy_pattern(
                 "--jinja",
                 "Start llama-server with --jinja, and with a template that knows tools.",
@@ -255,7 +288,7 @@ pub const SERVERS: &[ServerPatterns] = &[
         name: "Ollama",
         patterns: &[
             too_long_pattern("prompt too long; exceeded max context length", PI),
-            remedy_pattern(
+            no_tools_pattern(
                 "does not support tools",
                 "Choose a model whose template knows tools, or send none.",
                 "github.com/ollama/ollama server/routes.go, 2026-08",
@@ -287,10 +320,17 @@ pub const SERVERS: &[ServerPatterns] = &[
     },
     ServerPatterns {
         name: "OpenRouter",
-        patterns: &[too_long_pattern(
-            "maximum context length is {limit} tokens. However, you requested about {requested} tokens",
-            "github.com/refly-ai/refly issue 1177 (the server's answer), 2025-07",
-        )],
+        patterns: &[
+            too_long_pattern(
+                "maximum context length is {limit} tokens. However, you requested about {requested} tokens",
+                "github.com/refly-ai/refly issue 1177 (the server's answer), 2025-07",
+            ),
+            no_tools_pattern(
+                "No endpoints found that support tool use",
+                "Choose a model that takes tools, or send none.",
+                "github.com/Kilo-Org/kilocode issue 9006 (the server's answer), 2026-04",
+            ),
+        ],
     },
     ServerPatterns {
         name: "Poolside",
@@ -354,7 +394,7 @@ pub const SERVERS: &[ServerPatterns] = &[
                 "(length {requested}) is longer than the maximum model length of {limit}",
                 "vLLM error of its engine for a prompt, 2026-11",
             ),
-            remedy_pattern(
+            no_tools_pattern(
                 "--enable-auto-tool-choice",
                 "Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this model.",
                 "vLLM documentation, tool calling, 2026-11",

@@ -185,6 +185,7 @@ impl CompactionPlan {
                 }],
             }),
             tools: Arc::default(),
+            tools_as_text: false,
             whole,
         }
     }

@@ -127,6 +127,16 @@ impl ModelFailure {
         }
     }
 
+    /// Whether the model takes its tools as text: its provider takes none, and its adapter can send the request in
+    /// another form at once.
+    #[must_use]
+    pub const fn wants_tools_as_text(&self) -> bool {
+        matches!(
+            (self.kind, self.advice),
+            (ModelFailureKind::ToolsUnsupported, RetryAdvice::AtOnce)
+        )
+    }
+
     /// Whether the provider may have worked on the call, and may charge for it. A rejected call costs nothing.
     #[must_use]
     pub const fn may_have_used(&self) -> bool {

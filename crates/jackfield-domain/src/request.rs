@@ -43,6 +43,9 @@ pub struct ModelRequest {
     pub system: Arc<SystemPrompt>,
     /// The tools. Includes stubs for tools that occur only in the history.
     pub tools: Arc<Vec<Arc<ToolDefinition>>>,
+    /// Whether the model takes its tools as text only, as its provider said in this turn. An adapter that does not
+    /// know this form sends them in its own.
+    pub tools_as_text: bool,
     /// Whether the reply may come in one piece, because it is not streamed to a client.
     pub whole: bool,
 }

@@ -80,6 +80,8 @@ pub struct Turn {
     /// The index of the target of the last attempt.
     pub(crate) target: u32,
     targets: AttemptTargets,
+    /// The targets that take tools as text only.
+    text_targets: BTreeSet<u32>,
     tools: Definitions,
     pub(crate) tool_use: ToolUse,
     /// The usage of each model call, as far as known.
@@ -161,6 +163,7 @@ impl Turn {
             stage: Stage::Ready,
             target: 0,
             targets: AttemptTargets::default(),
+            text_targets: BTreeSet::new(),
             tools: Definitions::default(),
             tool_use: ToolUse::Allowed,
             usage_by_call: BTreeMap::new(),
@@ -304,6 +307,9 @@ impl Turn {
                 if let ModelCallEnd::Failed(failure) = why {
                     let targets = self.hop_targets();
                     self.hops.fail(self.target, failure, &targets);
+                    if failure.wants_tools_as_text() {
+                        self.text_targets.insert(self.target);
+                    }
                 }
                 match why {
                     ModelCallEnd::Failed(_) if *at_once => self.at_once += 1,

@@ -1,5 +1,6 @@
 //! A model whose tools are text, or may be.
 
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,6 +9,7 @@ use jackfield_dialect_kit::text_tools::reader::TextCallReader;
 use jackfield_dialect_kit::text_tools::request;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::estimate;
+use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
@@ -24,6 +26,9 @@ pub enum ToolMode {
     /// In the provider's own form.
     #[default]
     Native,
+    /// In the provider's own form, until the provider says that the model takes none; then as text, for the rest of the
+    /// turn. Calls are read out of the text of replies either way.
+    Auto,
     /// As text in the prompt, and calls are read out of the text of replies.
     Text,
 }
@@ -33,6 +38,14 @@ pub enum ToolMode {
 pub struct TextTools {
     inner: Arc<dyn ChatModel>,
     mode: ByModel<ToolMode>,
+}
+
+impl fmt::Debug for TextTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextTools")
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
 }
 
 impl TextTools {
@@ -47,12 +60,31 @@ impl TextTools {
         request: &ModelRequest,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
-        let (rewritten, mut notes) = request::rewrite(request);
+        let holds_schema = self.inner.capabilities().structured_output;
+        let (rewritten, mut notes) = request::rewrite(request, holds_schema);
         strict::check(&notes, request.strict)?;
         let mut end = self.read(request, &rewritten, sink).await?;
         notes.append(&mut end.notes);
         end.notes = notes;
         Ok(end)
+    }
+
+    /// Sends a request in the provider's own form. If the model takes no tools, the loop may ask again at once.
+    async fn reply_natively(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        let replied = self.read(request, request, sink).await;
+        replied.map_err(|mut error| {
+            let failure = &mut error.failure;
+            if failure.kind == ModelFailureKind::ToolsUnsupported
+                && failure.phase != Phase::MidReply
+            {
+                failure.advice = RetryAdvice::AtOnce;
+            }
+            error
+        })
     }
 
     /// Sends a request, and reads calls out of the reply.
@@ -88,10 +120,13 @@ impl TextTools {
 impl ChatModel for TextTools {
     fn capabilities(&self) -> Capabilities {
         let mut can = self.inner.capabilities();
-        if self.mode.default_value() != ToolMode::Native {
-            can.forced_tools = false;
-            can.parallel_calls = true;
-            can.tools = true;
+        match self.mode.default_value() {
+            ToolMode::Auto | ToolMode::Native => {}
+            ToolMode::Text => {
+                can.forced_tools = can.structured_output;
+                can.parallel_calls = true;
+                can.tools = true;
+            }
         }
         can
     }
@@ -111,7 +146,8 @@ impl ChatModel for TextTools {
     ) -> Result<ReplyEnd, ModelError> {
         match self.mode.get(&request.model.model) {
             ToolMode::Native => self.inner.reply(request, sink).await,
-            ToolMode::Text => self.reply_in_text(request, sink).await,
+            ToolMode::Auto if !request.tools_as_text => self.reply_natively(request, sink).await,
+            ToolMode::Auto | ToolMode::Text => self.reply_in_text(request, sink).await,
         }
     }
 }

@@ -253,7 +253,7 @@ fn what_cannot_be_is_told() {
         ),
         (
             "kind = 'openai'\ntools = 'txt'",
-            "tools is true, false, \"native\" or \"text\"; did you mean `text`?",
+            "tools is true, false, or one of \"auto\", \"native\", \"text\"; did you mean `text`?",
         ),
         (
             "kind = 'claude'\ntools_of = 'text'",
@@ -261,7 +261,7 @@ fn what_cannot_be_is_told() {
         ),
         (
             "kind = 'ollama'\ntools_of = { 'gemma*' = true }",
-            "`gemma*` is \"native\" or \"text\"",
+            "`gemma*` is one of \"auto\", \"native\", \"text\"",
         ),
         (
             "kind = 'ollama'\ntools = false\ntools_of = { 'gemma*' = 'text' }",

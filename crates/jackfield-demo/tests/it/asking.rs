@@ -34,6 +34,7 @@ impl Talk {
             strict: None,
             system: Arc::default(),
             tools: Arc::new(vec![calculator(), clock()]),
+            tools_as_text: false,
             whole: false,
         };
         let mut talk = Self { request, calls: 0 };

@@ -48,6 +48,7 @@ pub(crate) fn of(messages: Vec<Message>) -> ModelRequest {
             output: None,
             strict: None,
         })]),
+        tools_as_text: false,
         whole: false,
     }
 }

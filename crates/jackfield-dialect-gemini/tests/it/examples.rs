@@ -75,6 +75,7 @@ fn request() -> ModelRequest {
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::new(vec![Arc::new(tool)]),
+        tools_as_text: false,
         whole: false,
     }
 }

@@ -33,6 +33,7 @@ fn sent(schema: Value) -> (Value, Vec<String>) {
         strict: None,
         system: Arc::default(),
         tools: Arc::default(),
+        tools_as_text: false,
         whole: false,
     };
     let made = request::to_wire(&request, &owner(), &Profile::NEWEST);

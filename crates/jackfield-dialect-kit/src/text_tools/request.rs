@@ -15,7 +15,7 @@ use jackfield_domain::message::{Message, Messages, Role};
 use jackfield_domain::note::{Note, NoteEffect};
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome};
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::Settings;
+use jackfield_domain::settings::{ResponseFormat, Settings};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Value, json};
@@ -26,18 +26,16 @@ use crate::outgoing::results::{self, Medium};
 use crate::outgoing::tools::{choice_without_tools, chosen, offered, text_input};
 
 /// The request with its tools as text, and what that changes.
+///
+/// `holds_schema` says whether the server can be held to a schema: then a call that has to be made is one.
 #[must_use]
-pub fn rewrite(request: &ModelRequest) -> (ModelRequest, Vec<Note>) {
+pub fn rewrite(request: &ModelRequest, holds_schema: bool) -> (ModelRequest, Vec<Note>) {
     let mut notes = Notes::default();
     let mut text = request.clone();
     text.choice = ToolChoice::Auto;
     text.tools = Arc::default();
-    if request.settings.parallel_calls.is_some() {
-        text.settings = Arc::new(Settings {
-            parallel_calls: None,
-            ..Settings::clone(&request.settings)
-        });
-    }
+    let mut settings = Settings::clone(&request.settings);
+    settings.parallel_calls = None;
     let tools = if request.choice == ToolChoice::Forbidden {
         Vec::new()
     } else {
@@ -47,19 +45,27 @@ pub fn rewrite(request: &ModelRequest) -> (ModelRequest, Vec<Note>) {
             permitted.as_deref(),
             None,
             &mut notes,
-            |_, tool, _| described(tool),
+            |_, tool, _| Described::new(tool),
         )
     };
     if tools.is_empty() {
         choice_without_tools(request, &ToolChoice::Forbidden, &mut notes);
     } else {
         notes.approximated(NoteEffect::Quality, "tools_as_text", "tools");
+        let is_free = request.settings.response_format == ResponseFormat::Text;
+        let is_held = holds_schema && is_free && must_call(&request.choice);
+        if is_held {
+            settings.response_format = call_format(&tools);
+        }
         let mut system = SystemPrompt::clone(&request.system);
         system.parts.push(SystemPart {
             origin: PartOrigin::Default,
-            text: prompt(request, &tools, &mut notes).into(),
+            text: prompt(request, &tools, is_held, &mut notes).into(),
         });
         text.system = Arc::new(system);
+    }
+    if settings != *request.settings {
+        text.settings = Arc::new(settings);
     }
     if request
         .messages
@@ -71,22 +77,79 @@ pub fn rewrite(request: &ModelRequest) -> (ModelRequest, Vec<Note>) {
     (text, notes.into_vec())
 }
 
-/// A tool as a line of JSON, in the form of OpenAI's API, as the models' templates have it.
-fn described(tool: &ToolDefinition) -> String {
-    let parameters = match &tool.input {
-        InputFormat::Json(schema) => Value::clone(schema),
-        InputFormat::Text(grammar) => text_input(grammar.as_ref()),
-    };
-    let mut function = json!({ "name": tool.name.as_str() });
-    if !tool.description.is_empty() {
-        function["description"] = json!(*tool.description);
-    }
-    function["parameters"] = parameters;
-    json!({ "type": "function", "function": function }).to_string()
+/// A tool that is offered in the prompt.
+struct Described {
+    /// The tool as a line of JSON, in the form of OpenAI's API, as the models' templates have it.
+    line: String,
+    name: String,
+    parameters: Value,
 }
 
-/// What the model is told of its tools.
-fn prompt(request: &ModelRequest, tools: &[String], notes: &mut Notes) -> String {
+impl Described {
+    fn new(tool: &ToolDefinition) -> Self {
+        let parameters = match &tool.input {
+            InputFormat::Json(schema) => Value::clone(schema),
+            InputFormat::Text(grammar) => text_input(grammar.as_ref()),
+        };
+        let mut function = json!({ "name": tool.name.as_str() });
+        if !tool.description.is_empty() {
+            function["description"] = json!(*tool.description);
+        }
+        function["parameters"] = parameters.clone();
+        Self {
+            line: json!({ "type": "function", "function": function }).to_string(),
+            name: tool.name.as_str().to_owned(),
+            parameters,
+        }
+    }
+}
+
+/// Whether a call has to be made.
+const fn must_call(choice: &ToolChoice) -> bool {
+    match choice {
+        ToolChoice::Auto
+        | ToolChoice::Forbidden
+        | ToolChoice::Only {
+            required: false, ..
+        } => false,
+        ToolChoice::Named(_) | ToolChoice::Only { required: true, .. } | ToolChoice::Required => {
+            true
+        }
+    }
+}
+
+/// The format of a reply that is a call of one of these tools: `{"tool_call": {"name": ..., "arguments": ...}}`, as it is
+/// read where it is the whole reply. An object stands around it because some servers take no alternatives at the root.
+fn call_format(tools: &[Described]) -> ResponseFormat {
+    let call = |tool: &Described| {
+        json!({
+            "type": "object",
+            "properties": { "name": { "const": tool.name }, "arguments": tool.parameters },
+            "required": ["name", "arguments"],
+            "additionalProperties": false,
+        })
+    };
+    let mut calls: Vec<Value> = tools.iter().map(call).collect();
+    let call = match calls.pop() {
+        Some(only) if calls.is_empty() => only,
+        last => json!({ "anyOf": calls.into_iter().chain(last).collect::<Vec<Value>>() }),
+    };
+    ResponseFormat::JsonSchema {
+        description: None,
+        name: "tool_call".into(),
+        schema: Arc::new(json!({
+            "type": "object",
+            "properties": { "tool_call": call },
+            "required": ["tool_call"],
+            "additionalProperties": false,
+        })),
+        strict: None,
+    }
+}
+
+/// What the model is told of its tools. `is_held` says whether its reply can be nothing but a call.
+fn prompt(request: &ModelRequest, tools: &[Described], is_held: bool, notes: &mut Notes) -> String {
+    let lines: Vec<&str> = tools.iter().map(|tool| &*tool.line).collect();
     let mut prompt = format!(
         "# Tools\n\n\
          You can call functions. They are listed in <tools></tools>, one per line, each with a JSON Schema of its \
@@ -95,7 +158,7 @@ fn prompt(request: &ModelRequest, tools: &[String], notes: &mut Notes) -> String
          <tool_call>\n{{\"name\": \"<function name>\", \"arguments\": {{<arguments>}}}}\n</tool_call>\n\
          Then stop: the result comes in <tool_response></tool_response>. Never write a result yourself. \
          If you need no function, answer in plain words.",
-        tools.join("\n")
+        lines.join("\n")
     );
     match request.settings.parallel_calls {
         Some(is_parallel) => {
@@ -109,21 +172,26 @@ fn prompt(request: &ModelRequest, tools: &[String], notes: &mut Notes) -> String
         }
         None => prompt.push_str(" You may write several calls, one after the other."),
     }
-    let must = match &request.choice {
+    if !must_call(&request.choice) {
+        return prompt;
+    }
+    match &request.choice {
+        ToolChoice::Named(name) => {
+            prompt.push_str(&format!(" Now you must call the function {name}."));
+        }
         ToolChoice::Auto
         | ToolChoice::Forbidden
-        | ToolChoice::Only {
-            required: false, ..
-        } => {
-            return prompt;
-        }
-        ToolChoice::Named(name) => format!(" Now you must call the function {name}."),
-        ToolChoice::Only { required: true, .. } | ToolChoice::Required => {
-            " Now you must call a function.".to_owned()
-        }
-    };
-    notes.approximated(NoteEffect::Meaning, "choice_in_words", "choice");
-    prompt.push_str(&must);
+        | ToolChoice::Only { .. }
+        | ToolChoice::Required => prompt.push_str(" Now you must call a function."),
+    }
+    if is_held {
+        prompt.push_str(
+            " Write it without tags, as {\"tool_call\": {\"name\": \"<function name>\", \"arguments\": {<arguments>}}}.",
+        );
+        notes.approximated(NoteEffect::Quality, "choice_as_schema", "choice");
+    } else {
+        notes.approximated(NoteEffect::Meaning, "choice_in_words", "choice");
+    }
     prompt
 }
 

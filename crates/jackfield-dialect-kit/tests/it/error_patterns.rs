@@ -1,6 +1,9 @@
 //! What servers say in errors, and what it means.
 
-use jackfield_dialect_kit::error_patterns::{ErrorMeaning, SERVERS, TokenCounts, remedy, too_long};
+use jackfield_dialect_kit::error_patterns::{
+    ErrorMeaning, SERVERS, TokenCounts, kind, refuses_tools, remedy, too_long,
+};
+use jackfield_domain::failure::ModelFailureKind;
 use proptest::prelude::*;
 
 /// What servers of today answer, as reports of them have it, with how many tokens fit and how many were sent.
@@ -132,6 +135,36 @@ fn other_errors_are_not_taken_for_it() {
 }
 
 #[test]
+fn a_model_without_tools_is_known_in_the_words_of_its_server() {
+    for (known, words) in [
+        (
+            ModelFailureKind::InvalidRequest,
+            "registry.ollama.ai/library/gemma3:4b does not support tools",
+        ),
+        (
+            ModelFailureKind::ServerError,
+            "tools param requires --jinja flag",
+        ),
+        (
+            ModelFailureKind::ModelNotFound,
+            "No endpoints found that support tool use. Try disabling \"question\".",
+        ),
+        (
+            ModelFailureKind::InvalidRequest,
+            "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+        ),
+    ] {
+        assert_eq!(
+            kind(known, words),
+            ModelFailureKind::ToolsUnsupported,
+            "{words}"
+        );
+    }
+    let other = ModelFailureKind::InvalidRequest;
+    assert_eq!(kind(other, "tools.0.name: too long"), other);
+}
+
+#[test]
 fn each_row_is_found_by_its_own_words_and_has_a_source() {
     for server in SERVERS {
         for words in server.patterns {
@@ -140,6 +173,7 @@ fn each_row_is_found_by_its_own_words_and_has_a_source() {
                 says.replace(hole, "12")
             });
             let found = match words.meaning {
+                ErrorMeaning::NoTools(way) => refuses_tools(&says) && remedy(&says) == Some(way),
                 ErrorMeaning::TooLong => too_long(&says).is_some(),
                 ErrorMeaning::Remedy(way) => remedy(&says) == Some(way),
             };

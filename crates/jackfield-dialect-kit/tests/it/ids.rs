@@ -45,6 +45,7 @@ fn request(calls: &[(&str, Option<&str>)]) -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::default(),
+        tools_as_text: false,
         whole: false,
     }
 }

@@ -51,6 +51,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::new(tools),
+        tools_as_text: false,
         whole: false,
     }
 }

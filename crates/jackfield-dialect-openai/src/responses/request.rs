@@ -50,6 +50,7 @@ pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
             strict: None,
             system: Arc::default(),
             tools: Arc::default(),
+            tools_as_text: false,
             whole: false,
         };
         let mut notes = Notes::default();

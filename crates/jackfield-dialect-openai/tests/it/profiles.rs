@@ -22,6 +22,7 @@ fn asked(settings: &Settings) -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::default(),
+        tools_as_text: false,
         whole: false,
     }
 }

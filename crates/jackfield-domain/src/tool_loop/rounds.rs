@@ -133,6 +133,7 @@ impl Decider<'_> {
             strict: setup.strict,
             system: Arc::clone(&setup.system),
             tools: Arc::clone(self.turn.tools()),
+            tools_as_text: self.turn.takes_tools_as_text(target),
             whole: setup.whole.is_some(),
         };
         self.actions.push(Action::CallModel {

@@ -19,6 +19,11 @@ impl Turn {
         self.hops.left(&self.hop_targets())
     }
 
+    /// Whether a target takes tools as text only.
+    pub(crate) fn takes_tools_as_text(&self, target: u32) -> bool {
+        self.text_targets.contains(&target)
+    }
+
     /// What matters of the targets for whether they are left.
     pub(crate) fn hop_targets(&self) -> Vec<HopTarget> {
         let setup = &self.setup;

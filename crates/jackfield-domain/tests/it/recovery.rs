@@ -8,6 +8,7 @@ use jackfield_domain::approval::Grants;
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolName};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::message::{Message, Messages};
@@ -253,6 +254,65 @@ fn an_ended_turn_is_not_taken_up() {
         SendMessageUseCase::recover(&session(), &hand.facts, &[], hand.now, none, Vec::new())
             .is_none()
     );
+}
+
+/// The attempts at the model calls of these actions, and whether each has its tools as text.
+fn model_calls(actions: &[Action]) -> Vec<(ModelAttempt, bool)> {
+    let calls = actions.iter().filter_map(|action| match action {
+        Action::CallModel { attempt, request } => Some((*attempt, request.tools_as_text)),
+        _ => None,
+    });
+    calls.collect()
+}
+
+#[test]
+fn a_model_that_takes_no_tools_is_given_them_as_text_at_once_and_after_a_crash() {
+    let at = |round, attempt| ModelAttempt { round, attempt };
+    let kind = ModelFailureKind::ToolsUnsupported;
+    let failed = |attempt, advice| Input::ReplyFailed {
+        attempt,
+        failure: ModelFailure {
+            advice,
+            ..ModelFailure::new(kind, Phase::BeforeFirstDelta, "no tools")
+        },
+    };
+    let (mut hand, actions) = Hand::begin(Limits::default());
+    assert_eq!(model_calls(&actions), [(at(1, 1), false)]);
+    let actions = hand.feed(failed(at(1, 1), RetryAdvice::AtOnce));
+    assert_eq!(model_calls(&actions), [(at(1, 2), true)]);
+    let actions = hand.crash(Restrictions::default());
+    assert_eq!(model_calls(&actions), [(at(1, 3), true)]);
+    let actions = hand.call(at(1, 3), &["read"]);
+    assert_eq!(runs(&actions), 1);
+    let actions = hand.crash(Restrictions::default());
+    let run = actions.iter().find_map(|action| match action {
+        Action::RunTool(run) => Some(run.attempt.clone()),
+        _ => None,
+    });
+    let result = ToolResult::text("done");
+    let attempt = run.expect("a call that may be repeated");
+    let actions = hand.feed(Input::ToolFinished { attempt, result });
+    assert_eq!(model_calls(&actions), [(at(2, 1), true)]);
+    // It says so again: no other form is left.
+    let actions = hand.feed(failed(at(2, 1), RetryAdvice::Never));
+    assert_eq!(model_calls(&actions), []);
+    assert!(matches!(
+        actions.last(),
+        Some(Action::Finish(TurnEnd::Failed(_)))
+    ));
+}
+
+#[test]
+fn a_refusal_of_tools_without_another_form_ends_the_turn() {
+    let (mut hand, _) = Hand::begin(Limits::default());
+    let kind = ModelFailureKind::ToolsUnsupported;
+    let failure = ModelFailure::new(kind, Phase::BeforeFirstDelta, "no tools");
+    let attempt = FIRST;
+    let actions = hand.feed(Input::ReplyFailed { attempt, failure });
+    assert!(matches!(
+        actions.last(),
+        Some(Action::Finish(TurnEnd::Failed(_)))
+    ));
 }
 
 /// An environment that answers by what it is asked alone: three rounds of calls, then an answer.

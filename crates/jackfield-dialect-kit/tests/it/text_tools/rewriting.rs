@@ -10,7 +10,7 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::Settings;
+use jackfield_domain::settings::{ResponseFormat, Settings};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::ToolChoice;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
@@ -54,7 +54,7 @@ fn the_tools_are_in_the_system_prompt() {
             text: "Be brief.".into(),
         }],
     });
-    let (text, notes) = rewrite(&request);
+    let (text, notes) = rewrite(&request, false);
     assert!(text.tools.is_empty());
     assert_eq!(text.messages, request.messages);
     let prompt = text.system.render();
@@ -95,7 +95,7 @@ fn calls_and_results_are_the_text_that_models_know() {
             ],
         ),
     ];
-    let (text, notes) = rewrite(&request(messages));
+    let (text, notes) = rewrite(&request(messages), true);
     let sent: Vec<_> = text.messages.iter().collect();
     assert_eq!(sent[1].role, Role::Assistant);
     assert_eq!(
@@ -140,7 +140,7 @@ fn what_cannot_be_forced_is_said() {
     ] {
         let mut request = request(Vec::new());
         request.choice = choice;
-        let (text, notes) = rewrite(&request);
+        let (text, notes) = rewrite(&request, false);
         let prompt = text.system.render();
         assert!(prompt.ends_with(words), "{prompt}");
         assert_eq!(prompt.matches("\"type\":\"function\"").count(), tools);
@@ -151,10 +151,49 @@ fn what_cannot_be_forced_is_said() {
         parallel_calls: Some(false),
         ..Settings::default()
     });
-    let (text, notes) = rewrite(&request);
+    let (text, notes) = rewrite(&request, false);
     assert_eq!(text.settings.parallel_calls, None);
     assert!(text.system.render().contains("at most one function"));
     assert!(codes(&notes).contains(&"parallel_calls_in_words settings.parallel_calls".to_owned()));
+}
+
+#[test]
+fn a_server_that_can_be_held_to_a_schema_is_held_to_a_call() {
+    let mut request = request(Vec::new());
+    request.choice = ToolChoice::Required;
+    let (text, notes) = rewrite(&request, true);
+    let ResponseFormat::JsonSchema { schema, .. } = &text.settings.response_format else {
+        panic!("a schema: {:?}", text.settings.response_format);
+    };
+    let calls = &schema["properties"]["tool_call"]["anyOf"];
+    let names: Vec<_> = (0..3)
+        .map(|n| calls[n]["properties"]["name"]["const"].clone())
+        .collect();
+    assert_eq!(names, ["weather", "clock", "poem"]);
+    let arguments = &calls[0]["properties"]["arguments"];
+    assert_eq!(arguments["properties"]["days"]["type"], "integer");
+    assert_eq!(
+        codes(&notes),
+        ["tools_as_text tools", "choice_as_schema choice"]
+    );
+    // What it lets through is read as a call.
+    let reply = r#"{"tool_call": {"name": "weather", "arguments": {"city": "Rome"}}}"#;
+    let rome = serde_json::json!({ "city": "Rome" });
+    assert_eq!(parts_of(reply), [Part::Call("weather", rome)]);
+    // The format that the client wants comes first, and so does an answer that needs no call.
+    let mut formatted = request.clone();
+    formatted.settings = Arc::new(Settings {
+        response_format: ResponseFormat::JsonObject,
+        ..Settings::default()
+    });
+    request.choice = ToolChoice::Auto;
+    for request in [formatted, request] {
+        let (text, _) = rewrite(&request, true);
+        assert_eq!(
+            text.settings.response_format,
+            request.settings.response_format
+        );
+    }
 }
 
 #[test]
@@ -168,7 +207,7 @@ fn a_request_that_forbids_tools_has_none_and_keeps_its_history_readable() {
         ),
     ]);
     request.choice = ToolChoice::Forbidden;
-    let (text, notes) = rewrite(&request);
+    let (text, notes) = rewrite(&request, false);
     assert_eq!(text.system, request.system);
     assert!(
         text.messages
@@ -193,7 +232,7 @@ proptest! {
 
     #[test]
     fn no_tool_is_left_in_any_request(request in kit::model_request()) {
-        let (text, notes) = rewrite(&request);
+        let (text, notes) = rewrite(&request, false);
         prop_assert!(!has_tools(&text));
         prop_assert_eq!(text.messages.len(), request.messages.len());
         if !has_tools(&request) {
@@ -201,7 +240,7 @@ proptest! {
             prop_assert_eq!(&text.system, &request.system);
         }
         // Done twice, nothing changes again.
-        let (again, _) = rewrite(&text);
+        let (again, _) = rewrite(&text, true);
         prop_assert_eq!(again, text);
         let paths = notes.iter().map(|note| &note.path);
         prop_assert!(paths.into_iter().all(|path| !path.is_empty()));
@@ -211,7 +250,7 @@ proptest! {
     fn a_call_as_text_is_read_as_the_same_call(arguments in kit::json_object()) {
         let written = serde_json::Value::Object(arguments).to_string();
         let reply = Message::new(Role::Assistant, vec![call("call_1", "weather", &written)]);
-        let (text, _) = rewrite(&request(vec![reply]));
+        let (text, _) = rewrite(&request(vec![reply]), false);
         let sent = text.messages.last().expect("a message").to_text();
         prop_assert_eq!(parts_of(&sent), vec![Part::Call("weather", parsed(&written))]);
     }

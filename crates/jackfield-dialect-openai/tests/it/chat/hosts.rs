@@ -307,7 +307,7 @@ fn every_host_refuses_in_its_own_words() {
             "ollama: a model without tools",
             400,
             json!({ "error": { "message": "m does not support tools", "type": "api_error", "param": null, "code": null } }),
-            Kind::InvalidRequest,
+            Kind::ToolsUnsupported,
             never,
         ),
         (

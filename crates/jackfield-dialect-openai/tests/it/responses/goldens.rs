@@ -115,6 +115,7 @@ fn full() -> ModelRequest {
             ),
             tool("shell", InputFormat::Text(None)),
         ]),
+        tools_as_text: false,
         whole: false,
     }
 }

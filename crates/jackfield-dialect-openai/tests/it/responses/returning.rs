@@ -41,6 +41,7 @@ fn of(messages: Vec<Message>) -> ModelRequest {
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::default(),
+        tools_as_text: false,
         whole: false,
     }
 }

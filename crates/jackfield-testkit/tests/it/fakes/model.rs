@@ -36,6 +36,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::default(),
+        tools_as_text: false,
         whole: false,
     }
 }
