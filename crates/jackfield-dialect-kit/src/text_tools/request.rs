@@ -45,11 +45,13 @@ pub fn rewrite(request: &ModelRequest, holds_schema: bool) -> (ModelRequest, Vec
             permitted.as_deref(),
             None,
             &mut notes,
-            |_, tool, _| Described::new(tool),
+            Described::new,
         )
     };
     if tools.is_empty() {
-        choice_without_tools(request, &ToolChoice::Forbidden, &mut notes);
+        if request.choice != ToolChoice::Forbidden {
+            choice_without_tools(request, &ToolChoice::Auto, &mut notes);
+        }
     } else {
         notes.approximated(NoteEffect::Quality, "tools_as_text", "tools");
         let is_free = request.settings.response_format == ResponseFormat::Text;
@@ -86,7 +88,11 @@ struct Described {
 }
 
 impl Described {
-    fn new(tool: &ToolDefinition) -> Self {
+    fn new(n: usize, tool: &ToolDefinition, notes: &mut Notes) -> Self {
+        if tool.strict.is_some() {
+            let path = format_args!("tools[{n}].strict");
+            notes.dropped(NoteEffect::Quality, "strict_not_sent", path);
+        }
         let parameters = match &tool.input {
             InputFormat::Json(schema) => Value::clone(schema),
             InputFormat::Text(grammar) => text_input(grammar.as_ref()),
@@ -152,41 +158,38 @@ fn prompt(request: &ModelRequest, tools: &[Described], is_held: bool, notes: &mu
     let lines: Vec<&str> = tools.iter().map(|tool| &*tool.line).collect();
     let mut prompt = format!(
         "# Tools\n\n\
-         You can call functions. They are listed in <tools></tools>, one per line, each with a JSON Schema of its \
-         arguments:\n<tools>\n{}\n</tools>\n\n\
-         To call a function, write a JSON object with its name and its arguments in <tool_call></tool_call>:\n\
-         <tool_call>\n{{\"name\": \"<function name>\", \"arguments\": {{<arguments>}}}}\n</tool_call>\n\
-         Then stop: the result comes in <tool_response></tool_response>. Never write a result yourself. \
-         If you need no function, answer in plain words.",
+         You may call functions to do what the user asks.\n\n\
+         The functions are listed within <tools></tools> XML tags, each with a JSON schema of its arguments:\n\
+         <tools>\n{}\n</tools>\n\n\
+         For each function call, write a JSON object with the function's name and arguments within \
+         <tool_call></tool_call> XML tags:\n\
+         <tool_call>\n{{\"name\": <function-name>, \"arguments\": <args-json-object>}}\n</tool_call>",
         lines.join("\n")
     );
-    match request.settings.parallel_calls {
-        Some(is_parallel) => {
-            let effect = if is_parallel {
-                NoteEffect::Cosmetic
-            } else {
-                prompt.push_str(" Call at most one function at a time.");
-                NoteEffect::Quality
-            };
-            notes.approximated(effect, "parallel_calls_in_words", "settings.parallel_calls");
-        }
-        None => prompt.push_str(" You may write several calls, one after the other."),
+    if let Some(is_parallel) = request.settings.parallel_calls {
+        let effect = if is_parallel {
+            NoteEffect::Cosmetic
+        } else {
+            prompt.push_str("\nCall at most one function at a time.");
+            NoteEffect::Quality
+        };
+        notes.approximated(effect, "parallel_calls_in_words", "settings.parallel_calls");
     }
     if !must_call(&request.choice) {
         return prompt;
     }
     match &request.choice {
         ToolChoice::Named(name) => {
-            prompt.push_str(&format!(" Now you must call the function {name}."));
+            prompt.push_str(&format!("\nNow you must call the function {name}."));
         }
         ToolChoice::Auto
         | ToolChoice::Forbidden
         | ToolChoice::Only { .. }
-        | ToolChoice::Required => prompt.push_str(" Now you must call a function."),
+        | ToolChoice::Required => prompt.push_str("\nNow you must call a function."),
     }
     if is_held {
         prompt.push_str(
-            " Write it without tags, as {\"tool_call\": {\"name\": \"<function name>\", \"arguments\": {<arguments>}}}.",
+            " Write it without tags, as {\"tool_call\": {\"name\": <function-name>, \"arguments\": <args-json-object>}}.",
         );
         notes.approximated(NoteEffect::Quality, "choice_as_schema", "choice");
     } else {
@@ -222,16 +225,29 @@ fn history(messages: &Messages, notes: &mut Notes) -> Messages {
 fn calls_as_text(n: usize, message: &Message, notes: &mut Notes) -> Message {
     let mut blocks: Vec<Block> = Vec::with_capacity(message.blocks.len());
     for (at, block) in BlockPath::of(message, n) {
-        let Content::ToolCall(call) = &block.content else {
+        let written = match &block.content {
+            Content::ToolCall(call) if call.ran_by != RanBy::Provider => {
+                notes.withheld(at, &block.opaque, &[]);
+                Some(call_text(at, call, notes))
+            }
+            Content::Text(text) if text.annotations.is_empty() && block.opaque.is_empty() => {
+                Some((*text.text).to_owned())
+            }
+            Content::Audio(_)
+            | Content::Document(_)
+            | Content::Image(_)
+            | Content::Opaque(_)
+            | Content::Refusal(_)
+            | Content::Text(_)
+            | Content::Thinking(_)
+            | Content::ToolCall(_)
+            | Content::ToolOutcome(_) => None,
+        };
+        let Some(written) = written else {
             blocks.push(block.clone());
             continue;
         };
-        if call.ran_by == RanBy::Provider {
-            blocks.push(block.clone());
-            continue;
-        }
-        notes.withheld(at, &block.opaque, &[]);
-        let written = call_text(at, call, notes);
+        // The model wrote one text.
         match blocks.last_mut() {
             Some(Block {
                 cache,
@@ -315,7 +331,15 @@ fn result_text(
         Medium::Shown
     };
     let texts = results::parts(notes, at, result, |text| text, medium);
+    if texts.len() > 1 {
+        let path = format_args!("{at}.result.content");
+        notes.approximated(NoteEffect::Cosmetic, "texts_joined", path);
+    }
     let mut text = texts.join("\n");
+    if result.is_error {
+        let path = format_args!("{at}.result");
+        notes.approximated(NoteEffect::Cosmetic, "error_put_into_words", path);
+    }
     if result.is_error && !text.trim_start().to_ascii_lowercase().starts_with("error") {
         text.insert_str(0, "Error: ");
     }

@@ -115,6 +115,8 @@ fn calls_and_results_are_the_text_that_models_know() {
     let expected = [
         "tools_as_text tools",
         "media_shown_by_user messages[2].blocks[0].result.content[1]",
+        "texts_joined messages[2].blocks[0].result.content",
+        "error_put_into_words messages[2].blocks[0].result",
     ];
     assert_eq!(codes(&notes), expected);
 }
