@@ -15,5 +15,6 @@ mod retry_after;
 mod secret;
 mod sse;
 mod status;
+mod text_tools;
 mod transport;
 mod upstream;
