@@ -17,6 +17,7 @@ mod conversation_key;
 pub mod cursor;
 pub mod delta;
 pub mod digest;
+pub mod directory;
 pub mod estimate;
 pub mod fact;
 pub mod failure;

@@ -9,6 +9,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
+use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
@@ -19,8 +20,8 @@ use jackfield_ports::journal::{
 
 use crate::options::Durability;
 
-/// The journals of an engine as one journal: each session is in one of them. Lists and spending records are those of
-/// the durable journal; what is due and what a mark finds come from both.
+/// The journals of an engine as one journal: each session is in one of them. Lists, spending records and the directory are
+/// those of the durable journal; what is due and what a mark finds come from both.
 pub(crate) struct Journals {
     durable: Arc<dyn Journal>,
     memory: Option<Arc<dyn Journal>>,
@@ -201,6 +202,10 @@ impl Journal for Journals {
 
     fn admin(&self) -> Option<&dyn JournalAdmin> {
         self.durable.admin()
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
+        self.durable.directory()
     }
 
     fn spending(&self) -> Option<&dyn SpendingLog> {

@@ -2,6 +2,7 @@
 
 pub mod admin;
 pub mod copy;
+pub mod directory;
 pub mod fold;
 mod lease;
 pub mod marks;
@@ -21,6 +22,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody, WaitEndKind};
 use thiserror::Error;
 
 use self::admin::JournalAdmin;
+use self::directory::Directory;
 pub use self::lease::{Lease, LeaseDeadline};
 use self::marks::{FoundTurn, Mark};
 use self::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
@@ -249,6 +251,11 @@ pub trait Journal: Send + Sync {
 
     /// The log of spending records. The default is `None`: no spending record is stored.
     fn spending(&self) -> Option<&dyn SpendingLog> {
+        None
+    }
+
+    /// The users, teams and keys of a gateway's clients. The default is `None`: the journal keeps none.
+    fn directory(&self) -> Option<&dyn Directory> {
         None
     }
 }

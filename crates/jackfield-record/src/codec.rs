@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jackfield_domain::directory::DirectoryChange;
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::wait::{Delivery, Wait};
@@ -116,6 +117,28 @@ pub fn decode_spending(bytes: &[u8]) -> Result<SpendingRecord, DecodeError> {
     Ok(SpendingRecord::of(record.spending)?)
 }
 
+/// Encodes a change to the directory.
+///
+/// # Errors
+///
+/// [`EncodeError`] for a value that JSON cannot represent.
+pub fn encode_directory_change(change: &DirectoryChange) -> Result<Vec<u8>, EncodeError> {
+    encode(&DirectoryRow {
+        v: VERSION,
+        change: change.form(),
+    })
+}
+
+/// Decodes a change to the directory.
+///
+/// # Errors
+///
+/// [`DecodeError`], which tells whether a newer build may be able to read it.
+pub fn decode_directory_change(bytes: &[u8]) -> Result<DirectoryChange, DecodeError> {
+    let record: DirectoryRow<_> = decode(bytes)?;
+    Ok(DirectoryChange::of(record.change)?)
+}
+
 /// A step with its version.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -146,6 +169,14 @@ struct WaitRecord<T> {
 struct SpendingRow<T> {
     v: u64,
     spending: T,
+}
+
+/// A change to the directory with its version.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct DirectoryRow<T> {
+    v: u64,
+    change: T,
 }
 
 /// The part that all records of all versions have.

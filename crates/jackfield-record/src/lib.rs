@@ -1,4 +1,4 @@
-//! The versioned JSON form of facts and deliveries: the only stored format.
+//! The versioned JSON form of facts, deliveries and what stands beside sessions: the only stored format.
 //!
 //! A record is one JSON object with the version of its form in `v`. The form mirrors the domain's values, is
 //! defined once, and converts to and from them without loss.
@@ -21,8 +21,9 @@ mod recording;
 mod v1;
 
 pub use self::codec::{
-    VERSION, VOCABULARY, decode_delivery, decode_envelope, decode_spending, decode_wait,
-    encode_delivery, encode_envelope, encode_spending, encode_wait,
+    VERSION, VOCABULARY, decode_delivery, decode_directory_change, decode_envelope,
+    decode_spending, decode_wait, encode_delivery, encode_directory_change, encode_envelope,
+    encode_spending, encode_wait,
 };
 pub use self::cut::{Cut, MAX_TEXT, Part, cut, join};
 pub use self::depth::MAX_DEPTH;

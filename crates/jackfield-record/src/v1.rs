@@ -8,6 +8,7 @@ pub(crate) mod stored;
 
 mod block;
 mod call;
+mod directory;
 pub(crate) mod fact;
 mod failure;
 mod media;

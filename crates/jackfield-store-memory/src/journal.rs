@@ -1,5 +1,6 @@
 //! The journal: sessions behind one lock, which is never held across an await.
 
+mod directory;
 mod spending;
 
 use std::collections::HashMap;
@@ -12,6 +13,7 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
@@ -23,6 +25,7 @@ use jackfield_ports::journal::{
 };
 use jackfield_record::{DecodeError, EncodeError};
 
+use crate::directory::DirectoryRows;
 use crate::holds::MemoryHolds;
 use crate::marks::{Marks, shrink};
 use crate::record::{NewSteps, Record, SharedTexts, StoredStep};
@@ -35,6 +38,7 @@ use crate::spending::SpendingRows;
 /// the current one; a former owner is refused even for what it did write, because its successor acts on that.
 pub struct MemoryJournal {
     clock: Arc<dyn Fn() -> WallTime + Send + Sync>,
+    directory: Arc<Mutex<DirectoryRows>>,
     holds: MemoryHolds,
     /// Whether steps are stored as values, without encoding.
     is_ephemeral: bool,
@@ -69,6 +73,7 @@ impl MemoryJournal {
     pub fn with_clock(clock: impl Fn() -> WallTime + Send + Sync + 'static) -> Self {
         Self {
             clock: Arc::new(clock),
+            directory: Arc::default(),
             holds: MemoryHolds::default(),
             is_ephemeral: false,
             lease: None,
@@ -79,7 +84,8 @@ impl MemoryJournal {
     }
 
     /// Makes the journal ephemeral: its sessions are deleted soon, and never listed or searched. Steps are
-    /// stored as values, which saves encoding and decoding them. It has no log of spending records.
+    /// stored as values, which saves encoding and decoding them. It has no log of spending records and no
+    /// directory.
     #[must_use]
     pub fn ephemeral(self) -> Self {
         Self {
@@ -105,6 +111,7 @@ impl MemoryJournal {
         sessions.processes += 1;
         Self {
             clock: Arc::clone(&self.clock),
+            directory: Arc::clone(&self.directory),
             holds: self.holds.clone(),
             is_ephemeral: self.is_ephemeral,
             lease: self.lease,
@@ -398,6 +405,10 @@ impl Journal for MemoryJournal {
     }
 
     fn spending(&self) -> Option<&dyn SpendingLog> {
+        (!self.is_ephemeral).then_some(self)
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
         (!self.is_ephemeral).then_some(self)
     }
 }

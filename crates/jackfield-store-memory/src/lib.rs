@@ -4,6 +4,7 @@
 //! stored as the bytes that `jackfield-record` encodes, and decoded when it is read. The steps of
 //! [ephemeral](MemoryJournal::ephemeral) journals are stored as values instead.
 
+mod directory;
 mod holds;
 mod journal;
 mod marks;

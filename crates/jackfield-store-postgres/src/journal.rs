@@ -1,6 +1,7 @@
 //! The journal.
 
 mod appending;
+mod directory;
 mod errors;
 mod inspection;
 mod owning;
@@ -17,6 +18,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
+use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
@@ -363,6 +365,10 @@ impl Journal for PostgresJournal {
     }
 
     fn spending(&self) -> Option<&dyn SpendingLog> {
+        Some(self)
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
         Some(self)
     }
 }

@@ -19,6 +19,7 @@ mod background;
 mod check;
 mod commit;
 mod derived;
+mod directory;
 mod error;
 mod holds;
 mod import;

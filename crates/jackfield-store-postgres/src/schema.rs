@@ -163,7 +163,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The current form; [`MIGRATIONS`] has an entry for each.
-pub(crate) const FORM: i32 = 1;
+pub(crate) const FORM: i32 = 2;
 
 const OLDEST_SERVER: i32 = 150_000;
 
@@ -299,4 +299,23 @@ CREATE TABLE jackfield.spending (
 );
 
 CREATE INDEX spending_by_time ON jackfield.spending (at, id);
+","
+-- The changes to users, teams and keys; the value of an entry is that of its newest one.
+CREATE TABLE jackfield.directory (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    kind text COLLATE \"C\" NOT NULL CHECK (kind IN ('key', 'team', 'user')),
+    name text COLLATE \"C\" NOT NULL,
+    revision bigint NOT NULL,
+    vocabulary bigint NOT NULL,
+    record bytea NOT NULL,
+    UNIQUE (kind, name, revision)
+);
+
+-- The digests of the secrets of keys.
+CREATE TABLE jackfield.key_secrets (
+    digest bytea PRIMARY KEY,
+    key text COLLATE \"C\" NOT NULL
+);
+
+CREATE INDEX secrets_of_keys ON jackfield.key_secrets (key);
 "];

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::admin::{CheckProgress, CheckReport, QuickChecked};
+use jackfield_ports::journal::directory::ChangeQuery;
 use jackfield_ports::journal::marks::step_marks;
 use jackfield_ports::journal::summary::{Summary, is_for_owner};
 use jackfield_record::DecodeError;
@@ -13,6 +14,7 @@ use rusqlite::{Connection, ErrorCode, params};
 
 use crate::chain;
 use crate::derived;
+use crate::directory::{self, ChangeFault};
 use crate::error::JobError;
 use crate::marks;
 use crate::parts;
@@ -28,7 +30,8 @@ pub(crate) fn check(
     run_within(connection, limit, |check| {
         check.check_pages()?;
         check.check_sessions(&mut progress)?;
-        check.check_spending()
+        check.check_spending()?;
+        check.check_directory()
     })
 }
 
@@ -162,6 +165,29 @@ impl CheckRun<'_> {
             }
         });
         self.record("the spending records", read).map(drop)
+    }
+
+    /// Reads all changes to the directory.
+    fn check_directory(&mut self) -> Result<(), TimeUp> {
+        let every = ChangeQuery {
+            limit: usize::MAX,
+            ..ChangeQuery::default()
+        };
+        let rows = directory::changes(self.connection, &every);
+        let Some(rows) = self.record("the directory", rows)? else {
+            return Ok(());
+        };
+        for row in rows {
+            let what = format!("change {} of the directory", row.number);
+            match row.read() {
+                // A newer version opens the file in a form of its own first.
+                Ok(_) | Err(ChangeFault::Newer) => {}
+                Err(ChangeFault::Record(error)) => {
+                    self.report.damage.push(record_damage(&what, &error));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads all rows and records of a session.

@@ -1,9 +1,9 @@
 //! The forms (schema versions) of the file, and the migrations between them.
 
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
-pub(crate) const FORM: i64 = 7;
+pub(crate) const FORM: i64 = 8;
 
-/// The oldest form that can be read without a migration: forms 6 and 7 only add a table each.
+/// The oldest form that can be read without a migration: forms 6, 7 and 8 only add tables.
 pub(crate) const READABLE_FORM: i64 = 5;
 
 /// The form that adds the table of spending records.
@@ -11,6 +11,9 @@ pub(crate) const SPENDING_FORM: i64 = 6;
 
 /// The form that adds the table of given titles.
 pub(crate) const TITLES_FORM: i64 = 7;
+
+/// The form that adds the tables of the directory.
+pub(crate) const DIRECTORY_FORM: i64 = 8;
 
 /// The statements that set up an empty file. The result equals the first form after all [`MIGRATIONS`].
 pub(crate) const NEWEST: &str = "
@@ -128,6 +131,25 @@ CREATE TABLE titles (
     title TEXT NOT NULL,
     words TEXT NOT NULL
 ) STRICT;
+
+-- The changes to users, teams and keys; the value of an entry is that of its newest one.
+CREATE TABLE directory (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK (kind IN ('key', 'team', 'user')),
+    name TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    vocabulary INTEGER NOT NULL,
+    record BLOB NOT NULL,
+    UNIQUE (kind, name, revision)
+) STRICT;
+
+-- The digests of the secrets of keys.
+CREATE TABLE key_secrets (
+    digest BLOB PRIMARY KEY,
+    key TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX secrets_of_keys ON key_secrets (key);
 ";
 
 /// The statements from each form to the next, from the first on. A released entry never changes: a new form is a
@@ -273,4 +295,23 @@ CREATE TABLE titles (
     title TEXT NOT NULL,
     words TEXT NOT NULL
 ) STRICT;
+","
+-- The changes to users, teams and keys; the value of an entry is that of its newest one.
+CREATE TABLE directory (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK (kind IN ('key', 'team', 'user')),
+    name TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    vocabulary INTEGER NOT NULL,
+    record BLOB NOT NULL,
+    UNIQUE (kind, name, revision)
+) STRICT;
+
+-- The digests of the secrets of keys.
+CREATE TABLE key_secrets (
+    digest BLOB PRIMARY KEY,
+    key TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX secrets_of_keys ON key_secrets (key);
 "];

@@ -1,5 +1,6 @@
 //! The journal on a file that can be written.
 
+mod directory;
 pub(crate) mod errors;
 mod inspection;
 mod spending;
@@ -17,6 +18,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
+use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
@@ -488,6 +490,10 @@ impl Journal for SqliteJournal {
     }
 
     fn spending(&self) -> Option<&dyn SpendingLog> {
+        Some(self)
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
         Some(self)
     }
 }

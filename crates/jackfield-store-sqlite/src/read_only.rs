@@ -15,11 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::{DirectoryChange, EntryKind, EntryName};
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
@@ -30,8 +33,9 @@ use jackfield_ports::journal::{
 use rusqlite::Connection;
 
 use crate::derived;
+use crate::directory::{self, numbered_change, read_change};
 use crate::error::{JobError, OpenError};
-use crate::forms::{FORM, READABLE_FORM, SPENDING_FORM, TITLES_FORM};
+use crate::forms::{DIRECTORY_FORM, FORM, READABLE_FORM, SPENDING_FORM, TITLES_FORM};
 use crate::holds::Holds;
 use crate::journal::errors::{damaged, unknown, unreadable};
 use crate::listing::{self, Titles};
@@ -47,6 +51,8 @@ use crate::spending;
 
 /// Reads the sessions of a file that cannot be written. Every request that would write is refused.
 pub struct ReadOnlyJournal {
+    /// Whether the file has the tables of the directory.
+    has_directory: bool,
     /// Whether the file has a table of spending records.
     has_spending: bool,
     path: PathBuf,
@@ -86,6 +92,7 @@ impl ReadOnlyJournal {
             Err(error) => return Err(error.into_open_error(&path)),
         };
         Ok(Self {
+            has_directory: form >= DIRECTORY_FORM,
             has_spending: form >= SPENDING_FORM,
             titles: if form >= TITLES_FORM {
                 Titles::Kept
@@ -283,6 +290,53 @@ impl Journal for ReadOnlyJournal {
     fn spending(&self) -> Option<&dyn SpendingLog> {
         let log: &dyn SpendingLog = self;
         self.has_spending.then_some(log)
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
+        let directory: &dyn Directory = self;
+        self.has_directory.then_some(directory)
+    }
+}
+
+#[async_trait]
+impl Directory for ReadOnlyJournal {
+    async fn change(&self, _: &DirectoryChange) -> Result<Changed, JournalError> {
+        Err(self.refused())
+    }
+
+    async fn entry(
+        &self,
+        kind: EntryKind,
+        name: &EntryName,
+    ) -> Result<Option<DirectoryChange>, JournalError> {
+        let name = name.clone();
+        let found = self.read(move |connection| directory::entry(connection, kind, name.as_str()));
+        found.await?.as_ref().map(read_change).transpose()
+    }
+
+    async fn entries(&self, query: &EntryQuery) -> Result<Vec<DirectoryChange>, JournalError> {
+        let query = query.clone();
+        let found = self.read(move |connection| directory::entries(connection, &query));
+        found.await?.iter().map(read_change).collect()
+    }
+
+    async fn find_key(&self, secret: &Digest) -> Result<Option<DirectoryChange>, JournalError> {
+        let secret = *secret;
+        let found = self.read(move |connection| directory::find_key(connection, &secret));
+        found.await?.as_ref().map(read_change).transpose()
+    }
+
+    async fn has_keys(&self) -> Result<bool, JournalError> {
+        self.read(directory::has_keys).await
+    }
+
+    async fn changes(
+        &self,
+        query: &ChangeQuery,
+    ) -> Result<Vec<(u64, DirectoryChange)>, JournalError> {
+        let query = query.clone();
+        let found = self.read(move |connection| directory::changes(connection, &query));
+        found.await?.iter().map(numbered_change).collect()
     }
 }
 

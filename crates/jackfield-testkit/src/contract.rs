@@ -3,6 +3,7 @@
 pub mod chat_model;
 pub mod clause;
 pub mod context_source;
+pub mod directory;
 pub mod journal;
 mod spans;
 pub mod toolbox;

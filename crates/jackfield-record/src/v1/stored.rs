@@ -15,6 +15,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use jackfield_domain::directory::InvalidEntryName;
 use jackfield_domain::ids::InvalidId;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -42,6 +43,8 @@ pub(crate) enum Invalid {
     Digest(String),
     #[error("`{0}` is not a length of time")]
     Duration(String),
+    #[error(transparent)]
+    EntryName(#[from] InvalidEntryName),
     #[error(transparent)]
     Id(#[from] InvalidId),
     #[error("a tool's name has {0} characters")]

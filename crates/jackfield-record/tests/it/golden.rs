@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::wait::Delivery;
 use jackfield_record::{
-    decode_delivery, decode_envelope, decode_spending, encode_delivery, encode_envelope,
-    encode_spending,
+    decode_delivery, decode_directory_change, decode_envelope, decode_spending, encode_delivery,
+    encode_directory_change, encode_envelope, encode_spending,
 };
 use jackfield_testkit::arb;
 use serde_json::Value;
@@ -139,6 +139,16 @@ fn spending_records_have_the_form_that_is_stored() {
     check("spending", &encode_spending(&spending).expect("a form"));
     let bytes = fs::read(path("spending")).expect("the golden file");
     assert_eq!(decode_spending(&bytes).expect("a record"), spending);
+}
+
+#[test]
+fn changes_to_the_directory_have_the_form_that_is_stored() {
+    for (name, change) in samples::directory_changes() {
+        check(name, &encode_directory_change(&change).expect("a form"));
+        let bytes = fs::read(path(name)).expect("the golden file");
+        let decoded = decode_directory_change(&bytes);
+        assert_eq!(decoded.expect("a record"), change, "{name}");
+    }
 }
 
 /// Compares the text, so that also the order of the fields counts. A form that differs is left beside

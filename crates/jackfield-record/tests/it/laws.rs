@@ -6,8 +6,9 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Setup;
 use jackfield_record::{
-    DecodeError, EncodeError, decode_delivery, decode_envelope, decode_spending, decode_wait,
-    encode_delivery, encode_envelope, encode_spending, encode_wait,
+    DecodeError, EncodeError, decode_delivery, decode_directory_change, decode_envelope,
+    decode_spending, decode_wait, encode_delivery, encode_directory_change, encode_envelope,
+    encode_spending, encode_wait,
 };
 use jackfield_testkit::arb;
 use proptest::collection::vec;
@@ -33,6 +34,12 @@ proptest! {
     fn a_wait_comes_back_equal(wait in arb::wait()) {
         let bytes = encode_wait(&wait).expect("a form");
         prop_assert_eq!(decode_wait(&bytes).expect("a record"), wait);
+    }
+
+    #[test]
+    fn a_change_to_the_directory_comes_back_equal(change in arb::directory_change()) {
+        let bytes = encode_directory_change(&change).expect("a form");
+        prop_assert_eq!(decode_directory_change(&bytes).expect("a record"), change);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod approval;
 mod caller;
 mod conversation;
+mod directory;
 mod turn;
 mod vocabulary_4;
 
@@ -40,6 +41,7 @@ pub(crate) use self::caller::{
     turn_opened_called, turn_opened_streamed, wait_closed_brought,
 };
 pub(crate) use self::conversation::{reply_received, tool_result};
+pub(crate) use self::directory::directory_changes;
 pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict};
 pub(crate) use self::vocabulary_4::{
     backend_session, call_closed_cached, compacted, compacted_failed, model_call_ended_at_once,

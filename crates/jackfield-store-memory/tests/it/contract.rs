@@ -15,6 +15,10 @@ use serde_json::json;
 
 jackfield_testkit::journal_contract!(Memory);
 
+mod directory {
+    jackfield_testkit::directory_contract!(super::Memory);
+}
+
 struct Memory {
     clock: Arc<AtomicI64>,
     journal: Arc<MemoryJournal>,

@@ -14,10 +14,18 @@ use crate::harness::Place;
 
 mod direct {
     jackfield_testkit::journal_contract!(super::Postgres<false>);
+
+    mod directory {
+        jackfield_testkit::directory_contract!(super::super::Postgres<false>);
+    }
 }
 
 mod pooled {
     jackfield_testkit::journal_contract!(super::Postgres<true>);
+
+    mod directory {
+        jackfield_testkit::directory_contract!(super::super::Postgres<true>);
+    }
 }
 
 struct Postgres<const IS_POOLED: bool> {

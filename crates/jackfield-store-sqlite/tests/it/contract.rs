@@ -14,10 +14,18 @@ use crate::harness::Place;
 
 mod by_its_thread {
     jackfield_testkit::journal_contract!(super::Sqlite<0>);
+
+    mod directory {
+        jackfield_testkit::directory_contract!(super::super::Sqlite<0>);
+    }
 }
 
 mod by_whoever_asks {
     jackfield_testkit::journal_contract!(super::Sqlite<3600>);
+
+    mod directory {
+        jackfield_testkit::directory_contract!(super::super::Sqlite<3600>);
+    }
 }
 
 /// A journal that leaves to its thread what takes longer than so many seconds.

@@ -1,5 +1,7 @@
 //! A journal with injected faults: lost answers, refusals and changes of owner.
 
+mod directory;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -12,6 +14,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::chat_model::BoxError;
 use jackfield_ports::journal::admin::JournalAdmin;
+use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
@@ -74,6 +77,8 @@ pub enum JournalRequest {
     Own,
     /// `SpendingLog::delete_before`.
     DeleteSpending,
+    /// Any request to the directory.
+    Directory,
     /// `record` of the log of spending records.
     RecordSpending,
     /// `release`.
@@ -363,6 +368,10 @@ impl Journal for FaultyJournal {
 
     fn spending(&self) -> Option<&dyn SpendingLog> {
         self.inner.spending().map(|_| self as &dyn SpendingLog)
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
+        self.inner.directory().map(|_| self as &dyn Directory)
     }
 }
 

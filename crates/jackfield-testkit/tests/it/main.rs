@@ -4,6 +4,7 @@ mod arb;
 mod arrays;
 mod chat_model_contract;
 mod context_source_contract;
+mod directory_contract;
 mod facts;
 mod fakes;
 mod journal_contract;

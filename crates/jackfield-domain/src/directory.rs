@@ -1,0 +1,286 @@
+//! The directory: the users, teams and keys of a gateway's clients, and the changes to them.
+//!
+//! The value of an entry is that of its newest change, so a list of changes is the audit of the administration.
+
+use std::fmt;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::digest::Digest;
+use crate::policy;
+use crate::time::WallTime;
+
+/// The name of a user or a team, or the id of a key: lower case, so that no two look alike but for their case.
+#[derive(Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct EntryName(Arc<str>);
+
+impl EntryName {
+    /// The maximum length, in bytes.
+    pub const MAX: usize = 64;
+
+    /// Validates a name.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidEntryName`] unless the text is 1 to [`Self::MAX`] characters of `a-z`, `0-9`, `.`, `_`, `-`, `@` and
+    /// `+`, of which the first is a letter or a digit.
+    pub fn parse(text: &str) -> Result<Self, InvalidEntryName> {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_valid = (1..=Self::MAX).contains(&text.len())
+            && text.bytes().next().is_some_and(is_plain)
+            && text
+                .bytes()
+                .all(|byte| is_plain(byte) || b"._-@+".contains(&byte));
+        if is_valid {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidEntryName(text.chars().take(80).collect()))
+        }
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for EntryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for EntryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The text is no name of a user, a team or a key; it is cut to 80 characters.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[error(
+    "`{0}` cannot be a name: 1 to 64 characters of a-z, 0-9, `.`, `_`, `-`, `@` and `+` can, the first a letter or a digit"
+)]
+pub struct InvalidEntryName(pub String);
+
+/// A person or a program that uses a gateway.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct User {
+    /// Whether none of its keys is accepted.
+    pub is_disabled: bool,
+    /// The name.
+    pub name: EntryName,
+    /// The team, if it belongs to one.
+    pub team: Option<EntryName>,
+}
+
+impl User {
+    /// The principal of its requests. No configured principal begins like this.
+    #[must_use]
+    pub fn principal(&self) -> Arc<str> {
+        format!("{USER_PRINCIPAL}{}", self.name).into()
+    }
+}
+
+/// A group of users.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Team {
+    /// The name.
+    pub name: EntryName,
+}
+
+/// A key with which a client of a gateway shows whose requests it makes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ClientKey {
+    /// When it ends; `None` for never.
+    pub expires: Option<WallTime>,
+    /// Its id, which is no secret.
+    pub id: EntryName,
+    /// Whether it may see everything and change the directory.
+    pub is_admin: bool,
+    /// What people call it; may be empty.
+    pub label: Arc<str>,
+    /// The names of models, routes and assistants that it may use, with `*` for any text; `None` for all.
+    pub models: Option<Vec<Arc<str>>>,
+    /// Since when it is not accepted any more.
+    pub revoked: Option<WallTime>,
+    /// Its secrets, the newest first.
+    pub secrets: Vec<KeySecret>,
+    /// The patterns of the server tools that it may use; `None` for those that the gateway gives to all.
+    pub tools: Option<Vec<Arc<str>>>,
+    /// The user to which it belongs.
+    pub user: EntryName,
+}
+
+/// A secret of a key, as it is stored.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct KeySecret {
+    /// The digest of the secret.
+    pub digest: Digest,
+    /// Until when it is accepted after a rotation; `None` for as long as the key.
+    pub until: Option<WallTime>,
+}
+
+impl ClientKey {
+    /// Whether requests with the secret of this digest are accepted at this time.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyRefusal`] with the reason.
+    pub fn check(&self, digest: &Digest, now: WallTime) -> Result<(), KeyRefusal> {
+        let mut secrets = self.secrets.iter();
+        let secret = secrets.find(|secret| secret.digest == *digest);
+        let Some(secret) = secret else {
+            return Err(KeyRefusal::Unknown);
+        };
+        if self.revoked.is_some() {
+            return Err(KeyRefusal::Revoked);
+        }
+        if self.expires.is_some_and(|expires| expires <= now) {
+            return Err(KeyRefusal::Expired);
+        }
+        if secret.until.is_some_and(|until| until <= now) {
+            return Err(KeyRefusal::Replaced);
+        }
+        Ok(())
+    }
+
+    /// Whether requests may name this model, route or assistant.
+    #[must_use]
+    pub fn allows_model(&self, name: &str) -> bool {
+        let Some(patterns) = &self.models else {
+            return true;
+        };
+        patterns
+            .iter()
+            .any(|pattern| policy::matches(pattern, name))
+    }
+}
+
+/// Why a key is not accepted.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+pub enum KeyRefusal {
+    /// Its time is over.
+    #[error("this key has expired")]
+    Expired,
+    /// A rotation replaced its secret.
+    #[error("this key was replaced by a new one")]
+    Replaced,
+    /// It was revoked.
+    #[error("this key was revoked")]
+    Revoked,
+    /// There is no such key.
+    #[error("this key is not one of those that the gateway knows")]
+    Unknown,
+    /// Its user is disabled.
+    #[error("the user of this key is disabled")]
+    UserDisabled,
+}
+
+/// An entry of the directory.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum DirectoryEntry {
+    /// A key.
+    Key(ClientKey),
+    /// A team.
+    Team(Team),
+    /// A user.
+    User(User),
+}
+
+impl DirectoryEntry {
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> EntryKind {
+        match self {
+            Self::Key(_) => EntryKind::Key,
+            Self::Team(_) => EntryKind::Team,
+            Self::User(_) => EntryKind::User,
+        }
+    }
+
+    /// Its name, or the id of a key.
+    #[must_use]
+    pub const fn name(&self) -> &EntryName {
+        match self {
+            Self::Key(key) => &key.id,
+            Self::Team(team) => &team.name,
+            Self::User(user) => &user.name,
+        }
+    }
+}
+
+/// The kinds of entries.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum EntryKind {
+    /// Keys.
+    Key,
+    /// Teams.
+    Team,
+    /// Users.
+    User,
+}
+
+impl EntryKind {
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Team => "team",
+            Self::User => "user",
+        }
+    }
+}
+
+/// What a change did to an entry.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum ChangeAction {
+    /// It was changed in another way.
+    Changed,
+    /// It was made.
+    Created,
+    /// A user was disabled.
+    Disabled,
+    /// A user was enabled again.
+    Enabled,
+    /// A key was revoked.
+    Revoked,
+    /// A key got a new secret.
+    Rotated,
+}
+
+impl ChangeAction {
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Created => "created",
+            Self::Disabled => "disabled",
+            Self::Enabled => "enabled",
+            Self::Revoked => "revoked",
+            Self::Rotated => "rotated",
+        }
+    }
+}
+
+/// A change of an entry: who made it, when, and the value since then.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DirectoryChange {
+    /// What was done.
+    pub action: ChangeAction,
+    /// When.
+    pub at: WallTime,
+    /// The person or client that did it.
+    pub by: Arc<str>,
+    /// The entry since then.
+    pub entry: DirectoryEntry,
+    /// The number of this change among those of the entry, from 1.
+    pub revision: u64,
+}
+
+/// How the principals of users begin.
+const USER_PRINCIPAL: &str = "user:";

@@ -1,0 +1,65 @@
+//! The form of changes to the directory.
+
+use std::sync::Arc;
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::{
+    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
+};
+use jackfield_domain::time::WallTime;
+
+use super::stored::{Invalid, Stored};
+
+stored_struct! { DirectoryChange as DirectoryChangeForm {
+    action: ChangeAction,
+    at: WallTime,
+    by: Arc<str>,
+    entry: DirectoryEntry,
+    revision: u64
+} }
+
+stored_enum! { DirectoryEntry as DirectoryEntryForm {
+    Key(key: ClientKey),
+    Team(team: Team),
+    User(user: User),
+} }
+
+stored_enum! { ChangeAction as ChangeActionForm {
+    Changed,
+    Created,
+    Disabled,
+    Enabled,
+    Revoked,
+    Rotated,
+} }
+
+stored_struct! { User as UserForm { name: EntryName; maybe team: EntryName; flag is_disabled } }
+
+stored_struct! { Team as TeamForm { name: EntryName } }
+
+stored_struct! { ClientKey as ClientKeyForm {
+    id: EntryName,
+    label: Arc<str>,
+    user: EntryName;
+    maybe
+        expires: WallTime,
+        models: Vec<Arc<str>>,
+        revoked: WallTime,
+        tools: Vec<Arc<str>>;
+    many secrets: KeySecret;
+    flag is_admin
+} }
+
+stored_struct! { KeySecret as KeySecretForm { digest: Digest; maybe until: WallTime } }
+
+impl Stored for EntryName {
+    type Form = String;
+
+    fn form(&self) -> String {
+        self.as_str().to_owned()
+    }
+
+    fn of(form: String) -> Result<Self, Invalid> {
+        Ok(Self::parse(&form)?)
+    }
+}

@@ -1,0 +1,65 @@
+//! Changes to the directory.
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::{
+    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
+};
+use jackfield_domain::time::WallTime;
+
+/// A change of each kind of entry, with every field.
+pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 3] {
+    let at = WallTime::from_millis(1_790_000_000_123);
+    let key = ClientKey {
+        expires: Some(at),
+        id: name("k0123456789ab"),
+        is_admin: true,
+        label: "the laptop".into(),
+        models: Some(vec!["gpt-*".into(), "fast".into()]),
+        revoked: Some(at),
+        secrets: vec![
+            KeySecret {
+                digest: Digest::of(b"new"),
+                until: None,
+            },
+            KeySecret {
+                digest: Digest::of(b"old"),
+                until: Some(at),
+            },
+        ],
+        tools: Some(Vec::new()),
+        user: name("ann@example.com"),
+    };
+    let user = User {
+        is_disabled: true,
+        name: name("ann@example.com"),
+        team: Some(name("research")),
+    };
+    let team = Team {
+        name: name("research"),
+    };
+    let change = |action, entry, revision| DirectoryChange {
+        action,
+        at,
+        by: "user:admin".into(),
+        entry,
+        revision,
+    };
+    [
+        (
+            "directory_key",
+            change(ChangeAction::Rotated, DirectoryEntry::Key(key), 3),
+        ),
+        (
+            "directory_team",
+            change(ChangeAction::Created, DirectoryEntry::Team(team), 1),
+        ),
+        (
+            "directory_user",
+            change(ChangeAction::Disabled, DirectoryEntry::User(user), 2),
+        ),
+    ]
+}
+
+fn name(text: &str) -> EntryName {
+    EntryName::parse(text).unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,0 +1,355 @@
+//! The contract of `Directory`: the journal in memory keeps it, and each clause catches a mistake.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::{
+    DirectoryChange, DirectoryEntry, EntryKind, EntryName, InvalidEntryName,
+};
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::waits::WaitRow;
+use jackfield_ports::journal::{
+    Append, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Lease, Loaded,
+};
+use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::contract::directory::{CLAUSES, check};
+use jackfield_testkit::contract::journal::JournalHarness;
+
+use crate::mutants::{Mutant, check_clauses, check_mutants};
+
+thread_local! {
+    /// The mistake of the directories that are made on this thread.
+    static MISTAKE: Cell<Mistake> = const { Cell::new(Mistake::None) };
+}
+
+/// A mistake of a directory.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Mistake {
+    None,
+    /// Every change is stored, whatever its revision.
+    AcceptsAnyRevision,
+    /// Keys are found by secrets of older changes, too.
+    FindsReplacedSecrets,
+    /// A restart loses everything.
+    ForgetsAtTheEnd,
+    /// The list of entries has the first change of each.
+    ListsTheFirstChange,
+    /// The list of changes ignores the entry that was asked for.
+    ListsChangesOfAll,
+    /// Teams and users have their names together.
+    MixesKinds,
+    /// The first key counts only once it has changed.
+    OverlooksTheFirstKey,
+    /// A repetition is a conflict.
+    RefusesRepetitions,
+    /// Administrators' names are cut.
+    ShortensNames,
+    /// A secret goes to the key that asked for it last.
+    SharesSecrets,
+    /// The losers of a race are told that they won.
+    TellsAllThatTheyWon,
+}
+
+struct MistakenHarness(Arc<Mistaken>);
+
+struct Mistaken {
+    inner: MemoryJournal,
+    mistake: Mistake,
+    /// Every change that was stored.
+    stored: Mutex<Vec<DirectoryChange>>,
+}
+
+impl Mistaken {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            inner: MemoryJournal::new(),
+            mistake: MISTAKE.get(),
+            stored: Mutex::default(),
+        })
+    }
+
+    fn directory(&self) -> &dyn Directory {
+        self.inner.directory().expect("a directory")
+    }
+
+    fn has(&self, mistake: Mistake) -> bool {
+        self.mistake == mistake
+    }
+
+    fn stored(&self) -> Vec<DirectoryChange> {
+        self.stored.lock().expect("no panic").clone()
+    }
+}
+
+#[async_trait]
+impl JournalHarness for MistakenHarness {
+    async fn fresh() -> Self {
+        Self(Mistaken::new())
+    }
+
+    fn journal(&self) -> Arc<dyn Journal> {
+        Arc::clone(&self.0) as _
+    }
+
+    fn set_clock(&self, _: WallTime) {}
+
+    async fn reopened(&self) -> Arc<dyn Journal> {
+        if self.0.has(Mistake::ForgetsAtTheEnd) {
+            return Mistaken::new();
+        }
+        self.journal()
+    }
+}
+
+#[async_trait]
+impl Directory for Mistaken {
+    async fn change(&self, change: &DirectoryChange) -> Result<Changed, JournalError> {
+        let mut change = change.clone();
+        if self.has(Mistake::ShortensNames) {
+            change.by = change.by.chars().take(3).collect::<String>().into();
+        }
+        if self.has(Mistake::RefusesRepetitions) && self.stored().contains(&change) {
+            return Ok(Changed::Conflict);
+        }
+        if self.has(Mistake::MixesKinds) {
+            let other = self.stored();
+            let mut other = other.iter().map(|change| &change.entry);
+            let entry = &change.entry;
+            if other.any(|other| other.name() == entry.name() && other.kind() != entry.kind()) {
+                return Ok(Changed::Conflict);
+            }
+        }
+        if self.has(Mistake::SharesSecrets)
+            && let DirectoryEntry::Key(key) = &mut change.entry
+        {
+            for owned in self.stored() {
+                if let DirectoryEntry::Key(other) = owned.entry
+                    && other.id != key.id
+                {
+                    key.secrets.retain(|secret| !other.secrets.contains(secret));
+                }
+            }
+        }
+        let mut changed = self.directory().change(&change).await?;
+        if changed == Changed::Conflict && self.has(Mistake::AcceptsAnyRevision) {
+            let (kind, name) = (change.entry.kind(), change.entry.name());
+            let newest = self.directory().entry(kind, name).await?;
+            change.revision = newest.map_or(1, |newest| newest.revision + 1);
+            changed = self.directory().change(&change).await?;
+        }
+        if changed == Changed::Conflict && self.has(Mistake::TellsAllThatTheyWon) {
+            return Ok(Changed::Stored);
+        }
+        if changed == Changed::Stored {
+            self.stored.lock().expect("no panic").push(change);
+        }
+        Ok(changed)
+    }
+
+    async fn entry(
+        &self,
+        kind: EntryKind,
+        name: &EntryName,
+    ) -> Result<Option<DirectoryChange>, JournalError> {
+        self.directory().entry(kind, name).await
+    }
+
+    async fn entries(&self, query: &EntryQuery) -> Result<Vec<DirectoryChange>, JournalError> {
+        let mut entries = self.directory().entries(query).await?;
+        if self.has(Mistake::ListsTheFirstChange) {
+            for entry in &mut entries {
+                let stored = self.stored().into_iter();
+                let mut same = stored.filter(|change| {
+                    let (one, other) = (&change.entry, &entry.entry);
+                    (one.kind(), one.name()) == (other.kind(), other.name())
+                });
+                *entry = same.next().expect("it was stored");
+            }
+        }
+        Ok(entries)
+    }
+
+    async fn find_key(&self, secret: &Digest) -> Result<Option<DirectoryChange>, JournalError> {
+        let found = self.directory().find_key(secret).await?;
+        if found.is_some() || !self.has(Mistake::FindsReplacedSecrets) {
+            return Ok(found);
+        }
+        Ok(self
+            .stored()
+            .into_iter()
+            .find(|change| match &change.entry {
+                DirectoryEntry::Key(key) => key.secrets.iter().any(|one| one.digest == *secret),
+                DirectoryEntry::Team(_) | DirectoryEntry::User(_) => false,
+            }))
+    }
+
+    async fn has_keys(&self) -> Result<bool, JournalError> {
+        if self.has(Mistake::OverlooksTheFirstKey) {
+            let stored = self.stored();
+            let keys = stored
+                .iter()
+                .filter(|change| change.entry.kind() == EntryKind::Key);
+            return Ok(keys.count() > 1);
+        }
+        self.directory().has_keys().await
+    }
+
+    async fn changes(
+        &self,
+        query: &ChangeQuery,
+    ) -> Result<Vec<(u64, DirectoryChange)>, JournalError> {
+        let mut query = query.clone();
+        if self.has(Mistake::ListsChangesOfAll) {
+            query.entry = None;
+        }
+        self.directory().changes(&query).await
+    }
+}
+
+#[async_trait]
+impl Journal for Mistaken {
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError> {
+        self.inner.own(session).await
+    }
+
+    async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
+        self.inner.release(session, epoch).await
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
+        self.inner.load(session).await
+    }
+
+    async fn append(&self, append: &Append) -> Appended {
+        self.inner.append(append).await
+    }
+
+    async fn deliver(
+        &self,
+        session: &SessionId,
+        id: DeliveryId,
+        by: Arc<str>,
+        body: DeliveryBody,
+    ) -> Result<DeliveryOutcome, JournalError> {
+        self.inner.deliver(session, id, by, body).await
+    }
+
+    async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
+        self.inner.inbox(session, from).await
+    }
+
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
+        self.inner.follow(session, from).await
+    }
+
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+        self.inner.sessions(query).await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.inner.delete(session).await
+    }
+
+    async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.inner.mark_restored(session).await
+    }
+
+    async fn due(&self, now: WallTime, limit: usize) -> Result<DueSessions, JournalError> {
+        self.inner.due(now, limit).await
+    }
+
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        self.inner.open_waits(query).await
+    }
+
+    async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        limit: usize,
+    ) -> Result<Vec<FoundTurn>, JournalError> {
+        self.inner.find(principal, marks, limit).await
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
+        Some(self)
+    }
+}
+
+mod without_a_mistake {
+    jackfield_testkit::directory_contract!(super::MistakenHarness);
+}
+
+#[test]
+fn each_clause_catches_a_mistake() {
+    check_clauses("directory", CLAUSES);
+    let mutants = MUTANTS.iter().map(|(mistake, clause)| Mutant {
+        caught: is_caught(*mistake, clause),
+        clause,
+        name: format!("{mistake:?}"),
+    });
+    check_mutants("directory", CLAUSES, &mutants.collect::<Vec<_>>());
+}
+
+fn is_caught(mistake: Mistake, clause: &str) -> bool {
+    MISTAKE.set(mistake);
+    let checked = catch_unwind(AssertUnwindSafe(|| check::<MistakenHarness>(clause, &[])));
+    MISTAKE.set(Mistake::None);
+    checked.is_err()
+}
+
+const MUTANTS: &[(Mistake, &str)] = &[
+    (Mistake::ShortensNames, "a_change_comes_back_equal"),
+    (
+        Mistake::AcceptsAnyRevision,
+        "a_change_follows_the_revision_before_it",
+    ),
+    (
+        Mistake::TellsAllThatTheyWon,
+        "of_changes_at_once_one_is_stored",
+    ),
+    (
+        Mistake::RefusesRepetitions,
+        "a_repeated_change_is_stored_once",
+    ),
+    (Mistake::MixesKinds, "kinds_have_names_of_their_own"),
+    (
+        Mistake::FindsReplacedSecrets,
+        "a_key_is_found_by_its_current_secrets_alone",
+    ),
+    (Mistake::SharesSecrets, "a_secret_belongs_to_one_key"),
+    (Mistake::OverlooksTheFirstKey, "the_first_key_is_noticed"),
+    (
+        Mistake::ListsTheFirstChange,
+        "entries_are_the_newest_in_the_order_of_names",
+    ),
+    (
+        Mistake::ListsChangesOfAll,
+        "every_change_is_listed_the_newest_first",
+    ),
+    (Mistake::ForgetsAtTheEnd, "a_restart_keeps_the_directory"),
+];
+
+#[test]
+fn a_name_is_lower_case_and_short() {
+    for valid in ["a", "0", "ann", "ann@example.com", "a.b_c-d+e"] {
+        assert_eq!(EntryName::parse(valid).expect(valid).as_str(), valid);
+    }
+    let long = "a".repeat(65);
+    for invalid in ["", "Ann", "-a", ".", "a b", "a/b", "ä", "a\n", &long] {
+        let cut: String = invalid.chars().take(80).collect();
+        assert_eq!(EntryName::parse(invalid), Err(InvalidEntryName(cut)));
+    }
+}
