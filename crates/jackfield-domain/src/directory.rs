@@ -77,11 +77,17 @@ pub struct User {
 }
 
 impl User {
-    /// The principal of its requests. No configured principal begins like this.
+    /// The principal of its requests.
     #[must_use]
     pub fn principal(&self) -> Arc<str> {
-        format!("{USER_PRINCIPAL}{}", self.name).into()
+        user_principal(&self.name)
     }
+}
+
+/// The principal of the requests of a user. No configured principal has a colon.
+#[must_use]
+pub fn user_principal(name: &EntryName) -> Arc<str> {
+    format!("user:{name}").into()
 }
 
 /// A group of users.
@@ -281,6 +287,3 @@ pub struct DirectoryChange {
     /// The number of this change among those of the entry, from 1.
     pub revision: u64,
 }
-
-/// How the principals of users begin.
-const USER_PRINCIPAL: &str = "user:";

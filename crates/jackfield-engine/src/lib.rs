@@ -20,6 +20,7 @@ mod context;
 mod crash;
 mod delivered_cache;
 mod direct;
+mod directory;
 mod drain;
 mod drift;
 mod drive_outcome;
@@ -74,6 +75,7 @@ pub use jackfield_ports::context_source::{
     PromptArgument, PromptArguments, PromptMessages, PromptSpec, ResourceContents, ResourceList,
     ResourceSpec, ResourceTemplate,
 };
+pub use jackfield_ports::journal::directory::ChangeQuery;
 pub use jackfield_ports::journal::marks::{FoundTurn, Mark};
 pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow};
 pub use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
@@ -91,6 +93,9 @@ pub use self::context::{
     ContextOffer, OfferedContext, block_size, image_type, prompt_message, resource_blocks,
 };
 pub use self::direct::{CallProgress, DirectCall, DirectOutcome};
+pub use self::directory::{
+    AcceptedKey, ClientDirectory, DirectoryError, KEY_PREFIX, KeyOptions, NewSecret, UserUpdate,
+};
 pub use self::drain::DrainReport;
 pub use self::drive_outcome::{DriveOutcome, WaitingTurn};
 pub use self::engine::EngineBuilder;

@@ -12,6 +12,7 @@ mod calling;
 mod client_tools;
 mod commits;
 mod compacting;
+mod directory;
 mod driving;
 mod fixture;
 mod forms;

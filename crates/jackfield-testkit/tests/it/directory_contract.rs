@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use jackfield_domain::digest::Digest;
@@ -78,15 +78,19 @@ impl Mistaken {
     }
 
     fn directory(&self) -> &dyn Directory {
-        self.inner.directory().expect("a directory")
+        &self.inner
     }
 
     fn has(&self, mistake: Mistake) -> bool {
         self.mistake == mistake
     }
 
+    fn locked(&self) -> MutexGuard<'_, Vec<DirectoryChange>> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn stored(&self) -> Vec<DirectoryChange> {
-        self.stored.lock().expect("no panic").clone()
+        self.locked().clone()
     }
 }
 
@@ -150,7 +154,7 @@ impl Directory for Mistaken {
             return Ok(Changed::Stored);
         }
         if changed == Changed::Stored {
-            self.stored.lock().expect("no panic").push(change);
+            self.locked().push(change);
         }
         Ok(changed)
     }
@@ -172,7 +176,9 @@ impl Directory for Mistaken {
                     let (one, other) = (&change.entry, &entry.entry);
                     (one.kind(), one.name()) == (other.kind(), other.name())
                 });
-                *entry = same.next().expect("it was stored");
+                if let Some(first) = same.next() {
+                    *entry = first;
+                }
             }
         }
         Ok(entries)

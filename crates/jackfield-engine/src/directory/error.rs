@@ -1,0 +1,47 @@
+//! Errors of requests to the directory.
+
+use jackfield_domain::directory::{EntryKind, EntryName, InvalidEntryName, KeyRefusal};
+use jackfield_ports::journal::JournalError;
+use thiserror::Error;
+
+/// A request to the directory failed. Nothing was changed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DirectoryError {
+    /// Others change the entry all the time: try again.
+    #[error("the {} `{name}` is being changed by others: try again", kind.as_str())]
+    Busy {
+        /// The kind of entry.
+        kind: EntryKind,
+        /// Its name.
+        name: EntryName,
+    },
+    /// There is an entry of this name.
+    #[error("there is a {} `{name}` already", kind.as_str())]
+    Exists {
+        /// The kind of entry.
+        kind: EntryKind,
+        /// Its name.
+        name: EntryName,
+    },
+    /// The journal cannot be read or written. It is unknown then whether a change was stored.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// There is no such entry.
+    #[error("there is no {} `{name}`", kind.as_str())]
+    Missing {
+        /// The kind of entry.
+        kind: EntryKind,
+        /// Its name.
+        name: EntryName,
+    },
+    /// It is no name.
+    #[error(transparent)]
+    Name(#[from] InvalidEntryName),
+    /// The operating system has no random numbers.
+    #[error("the operating system has no random numbers")]
+    Random(#[source] getrandom::Error),
+    /// The key is not accepted.
+    #[error(transparent)]
+    Refused(#[from] KeyRefusal),
+}
