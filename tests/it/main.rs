@@ -85,6 +85,7 @@ mod models;
 mod notes;
 mod older;
 mod passthrough;
+mod people;
 mod pins;
 mod pins_accepted;
 mod prompting;

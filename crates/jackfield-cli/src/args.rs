@@ -23,6 +23,7 @@ pub mod sessions;
 mod setup;
 mod tools;
 mod usage;
+mod users;
 mod watch;
 
 use std::path::PathBuf;
@@ -41,7 +42,7 @@ pub use self::demo::Demo;
 pub use self::doctor::Doctor;
 pub use self::export::{Export, ExportFormat};
 pub use self::journal::JournalCommand;
-pub use self::keys::Keys;
+pub use self::keys::{KeyCreate, Keys};
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpAdd, McpImport, McpServe};
 pub use self::models::{ModelsArgs, Providers};
@@ -54,6 +55,7 @@ pub use self::sessions::SessionsCommand;
 pub use self::setup::SetupArgs;
 pub use self::tools::Tools;
 pub use self::usage::{UsageArgs, UsageGrouping};
+pub use self::users::{Teams, Users};
 pub use self::watch::WatchArgs;
 use crate::exit;
 
@@ -107,7 +109,7 @@ pub enum Command {
     /// Copy all sessions from one journal to another, such as from a file to PostgreSQL.
     #[command(subcommand, after_help = journal::EXAMPLES)]
     Journal(JournalCommand),
-    /// Keep API keys in the keyring of the operating system.
+    /// Make, list and revoke keys of the gateway's clients, and keep keys of providers in the keyring.
     #[command(subcommand, after_help = keys::EXAMPLES)]
     Keys(Keys),
     /// Print the manual pages.
@@ -141,12 +143,18 @@ pub enum Command {
     /// Answer a few questions, and get a configuration that works.
     #[command(after_help = setup::EXAMPLES)]
     Setup(SetupArgs),
+    /// Add and list teams of users.
+    #[command(subcommand, after_help = users::TEAM_EXAMPLES)]
+    Teams(Teams),
     /// List the tools, and call them by hand.
     #[command(subcommand, after_help = tools::EXAMPLES)]
     Tools(Tools),
     /// Show token use and cost by day, model, reply, session, tool or turn.
     #[command(after_help = usage::EXAMPLES)]
     Usage(UsageArgs),
+    /// Add, disable and list users of the gateway, and show who changed what.
+    #[command(subcommand, after_help = users::EXAMPLES)]
+    Users(Users),
     /// Print the version, as --version does.
     #[command(after_help = VERSION_EXAMPLES)]
     Version,

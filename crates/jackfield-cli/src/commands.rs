@@ -10,6 +10,7 @@ pub mod completions;
 pub mod config;
 mod context;
 pub mod demo;
+pub mod directory;
 pub mod doctor;
 mod init;
 pub mod journal;
@@ -68,7 +69,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Demo(demo) => demo::run(demo).await,
         Command::Doctor(doctor) => doctor::run(doctor, registry).await,
         Command::Journal(command) => journal::run(command, registry).await,
-        Command::Keys(keys) => keys::run(&keys, registry),
+        Command::Keys(keys) => keys::run(keys, registry).await,
         Command::Man(man) => man::run(&man),
         Command::Mcp(mcp) => mcp::run(mcp, registry).await,
         Command::NotesServer(arguments) => notes_server::run(arguments).await,
@@ -80,8 +81,10 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Serve(serve) => serve::run(serve, registry).await,
         Command::Sessions(sessions) => sessions::run(sessions, registry).await,
         Command::Setup(setup) => setup::run(&setup, registry).await,
+        Command::Teams(teams) => directory::teams(teams, registry).await,
         Command::Tools(tools) => tools::run(tools, registry).await,
         Command::Usage(usage) => usage::run(usage, registry).await,
+        Command::Users(users) => directory::users(users, registry).await,
         Command::Version => version(),
     }
 }

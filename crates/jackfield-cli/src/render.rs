@@ -7,6 +7,7 @@ mod blocks;
 mod changes;
 pub mod chat;
 mod config;
+pub mod directory;
 mod doctor;
 mod edits;
 pub mod event;

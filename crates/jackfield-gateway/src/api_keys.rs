@@ -1,8 +1,9 @@
-//! The clients of a gateway, by their API keys.
+//! The clients of a gateway, and the API keys of those in its configuration.
 
 use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
+use jackfield_domain::policy;
 use jackfield_engine::ServerTools;
 use subtle::{Choice, ConstantTimeEq as _};
 
@@ -13,12 +14,16 @@ pub struct Principal {
     pub admin: bool,
     /// The endpoints that are open to it, each at one provider.
     pub endpoints: Vec<OpenEndpoint>,
-    /// The name of the token.
+    /// The models, routes and assistants that it may name, as patterns; `None` for all.
+    pub models: Option<Vec<Arc<str>>>,
+    /// The name of the token; that of a key in the directory is its user's, `/` and its id.
     pub name: Arc<str>,
     /// Whether its requests are passed through; `None` for the gateway's setting.
     pub passthrough: Option<bool>,
     /// The principal whose sessions it sees.
     pub principal: Arc<str>,
+    /// The digest of the secret that the request came with, if its key is in the directory of the journal.
+    pub secret: Option<Digest>,
     /// The server tools that it may use.
     pub tools: ServerTools,
 }
@@ -33,6 +38,17 @@ pub struct OpenEndpoint {
 }
 
 impl Principal {
+    /// Whether it may name this model, route or assistant.
+    #[must_use]
+    pub fn allows_model(&self, name: &str) -> bool {
+        let patterns = self.models.as_ref();
+        patterns.is_none_or(|patterns| {
+            patterns
+                .iter()
+                .any(|pattern| policy::matches(pattern, name))
+        })
+    }
+
     /// The principal of a request made for an end user. The token's own principal and each end user have separate
     /// conversations. Token names contain no `/`, so the two cannot collide.
     #[must_use]
@@ -44,11 +60,13 @@ impl Principal {
     }
 }
 
-/// The API keys of the clients.
+/// The API keys of the clients in the configuration.
 #[derive(Clone, Debug)]
 pub struct ApiKeys {
     /// The principal of requests without a token, where no token is required.
     pub(crate) anonymous: Option<Arc<Principal>>,
+    /// The server tools of keys in the directory that name none.
+    pub(crate) tools: ServerTools,
     tokens: Vec<(Digest, Arc<Principal>)>,
 }
 
@@ -57,12 +75,15 @@ impl ApiKeys {
     #[must_use]
     pub fn open(tools: ServerTools) -> Self {
         Self {
+            tools: tools.clone(),
             anonymous: Some(Arc::new(Principal {
                 admin: true,
                 endpoints: Vec::new(),
+                models: None,
                 name: LOCAL_CLIENT.into(),
                 passthrough: None,
                 principal: LOCAL_CLIENT.into(),
+                secret: None,
                 tools,
             })),
             tokens: Vec::new(),
@@ -75,10 +96,17 @@ impl ApiKeys {
         let clients = clients.into_iter();
         Self {
             anonymous: None,
+            tools: ServerTools::All,
             tokens: clients
                 .map(|(digest, client)| (digest, Arc::new(client)))
                 .collect(),
         }
+    }
+
+    /// The same, with these server tools for keys of the directory that name none.
+    #[must_use]
+    pub fn with_tools(self, tools: ServerTools) -> Self {
+        Self { tools, ..self }
     }
 
     /// Whether every client that reaches the address is accepted.

@@ -88,9 +88,11 @@ mod tests {
         Arc::new(Principal {
             admin: false,
             endpoints: Vec::new(),
+            models: None,
             name: "ann".into(),
             passthrough: None,
             principal: "ann".into(),
+            secret: None,
             tools: ServerTools::All,
         })
     }

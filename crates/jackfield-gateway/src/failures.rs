@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
-use jackfield_engine::{EngineError, JournalError, chain};
+use jackfield_engine::{DirectoryError, EngineError, JournalError, chain};
 
 use crate::matcher::MatchError;
 
@@ -40,6 +40,13 @@ pub fn from_engine_error(error: &EngineError) -> ServeError {
         | _ => return internal(error),
     };
     ServeError::new(kind, error.to_string())
+}
+
+/// The client's error where the directory cannot be read. No key of it is accepted then.
+pub fn from_directory_error(error: &DirectoryError) -> ServeError {
+    log(error, "the journal fails");
+    let message = "users and keys cannot be read now: come again in a while";
+    ServeError::new(ServeErrorKind::Unavailable, message)
 }
 
 /// The client's error for a request that matches no turn.

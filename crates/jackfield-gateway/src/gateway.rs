@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::caller::{Caller, Display};
@@ -32,6 +33,8 @@ pub(crate) struct GatewayState {
     browser_logins: BrowserLogins,
     pub(crate) config: GatewayConfig,
     engine: Engine,
+    /// Whether the directory has a key: it never has none again.
+    pub(crate) has_seen_keys: AtomicBool,
     /// Locks of sessions, for requests with an idempotency key, which begin one turn at a time.
     session_locks: KeyLocks<SessionId>,
     pub(crate) listing_cache: ListingCache,
@@ -64,6 +67,7 @@ impl Gateway {
                 config,
                 matcher: RequestMatcher::new(engine.clone()),
                 engine,
+                has_seen_keys: AtomicBool::new(false),
                 session_locks: KeyLocks::default(),
                 listing_cache: ListingCache::default(),
                 questions: Arc::default(),
@@ -83,12 +87,6 @@ impl Gateway {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.shared.config.default_options.policy
-    }
-
-    /// Whether every client that reaches the address is accepted.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.shared.config.api_keys.is_open()
     }
 
     /// Whether a turn with these server tools may run one of them.
@@ -213,27 +211,6 @@ impl Gateway {
     pub async fn is_writable(&self) -> bool {
         let engine = &self.shared.engine;
         self.shared.write_probe.is_writable(engine).await
-    }
-
-    /// The client of a request with this key, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// [`ServeErrorKind::Unauthenticated`] without a key, or with an unknown one.
-    pub fn authenticate(&self, key: Option<&str>) -> Result<Arc<Principal>, ServeError> {
-        let keys = &self.shared.config.api_keys;
-        if let Some(anonymous) = &keys.anonymous {
-            return Ok(Arc::clone(anonymous));
-        }
-        let Some(key) = key else {
-            let message =
-                "there is no token: send one as `Authorization: Bearer` or as `x-api-key`";
-            return Err(ServeError::new(ServeErrorKind::Unauthenticated, message));
-        };
-        keys.find(key.trim()).map(Arc::clone).ok_or_else(|| {
-            let message = "this token is not one of those that the gateway knows";
-            ServeError::new(ServeErrorKind::Unauthenticated, message)
-        })
     }
 
     /// Logs a browser in as this client, whose API key it showed. The value is a secret for the cookie of the browser;

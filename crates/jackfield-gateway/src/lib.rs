@@ -8,7 +8,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `config` | the values that a gateway is made of |
-//! | `api_keys` | the clients, by their API keys |
+//! | `clients`, `api_keys` | the clients, by their API keys: of the configuration, and of the journal's directory |
 //! | `browser_logins` | the logins of browsers, by random values in cookies |
 //! | `models`, `catalog` | the names that clients may use for models |
 //! | `parsed_request` | a request with its effective options |
@@ -23,6 +23,7 @@
 mod api_keys;
 mod browser_logins;
 mod catalog;
+mod clients;
 mod config;
 pub mod failures;
 mod gateway;

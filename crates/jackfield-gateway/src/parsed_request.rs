@@ -80,6 +80,7 @@ impl ParsedRequest {
         let mut incoming = dialect.request(header, body, &owner)?;
         sort_by_call_order(&mut incoming.messages);
         let requested = gateway.requested_model(&incoming.model)?;
+        gateway.check_model(client, Some(&incoming.model), &requested)?;
         let RequestedModel {
             assistant, model, ..
         } = &requested;

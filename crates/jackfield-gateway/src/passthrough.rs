@@ -118,7 +118,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// A header of the request cannot be read.
+    /// A header of the request cannot be read, or its key may not use the model.
     pub fn passthrough(
         &self,
         client: &Principal,
@@ -150,6 +150,7 @@ impl Gateway {
         let Ok(requested) = self.requested_model(&body.model) else {
             return Ok(None);
         };
+        self.check_model(client, Some(&body.model), &requested)?;
         let (is_assistant, model) = (requested.assistant.is_some(), requested.model);
         let language = Language::of_path(&request.path);
         let route = requested.route.as_ref();

@@ -1,5 +1,5 @@
-//! Jackfield's own API, `/api/v1`: sessions, turns and their events, approvals, listings and usage; and the
-//! health endpoints of the gateway.
+//! Jackfield's own API, `/api/v1`: sessions, turns and their events, approvals, listings, usage, users and keys; and
+//! the health endpoints of the gateway.
 //!
 //! A session belongs to the principal of the token that created it, and other tokens cannot see it. An admin
 //! token sees all sessions, and so does every client where no token is required.
@@ -11,6 +11,7 @@ mod approvals;
 mod approver;
 mod ask_tool;
 mod context;
+mod directory;
 mod document;
 mod events;
 mod extract;
@@ -60,9 +61,16 @@ pub(crate) fn router() -> Router<Gateway> {
         .route("/approvals/{approval}", get(approvals::get))
         .route("/approvals/{approval}/allow", post(approvals::allow))
         .route("/approvals/{approval}/deny", post(approvals::deny))
+        .route("/changes", get(directory::changes))
         .route("/docs", get(page::html))
         .route("/docs/page.css", get(page::css))
         .route("/docs/page.js", get(page::js))
+        .route("/keys", get(directory::keys).post(directory::create_key))
+        .route(
+            "/keys/{name}",
+            get(directory::key).delete(directory::revoke_key),
+        )
+        .route("/keys/{name}/rotate", post(directory::rotate_key))
         .route(
             "/login",
             get(login::get).post(login::post).delete(login::delete),
@@ -113,10 +121,16 @@ pub(crate) fn router() -> Router<Gateway> {
             "/sessions/{session}/turns/{turn}/results",
             post(turns::results),
         )
+        .route("/teams", get(directory::teams).post(directory::add_team))
         .route("/tools", get(listing::tools))
         .route("/ui/chat", post(ui::chat))
         .route("/ui/chat/{chat}/stream", get(ui::stream))
         .route("/usage", get(usage::usage))
+        .route("/users", get(directory::users).post(directory::add_user))
+        .route(
+            "/users/{name}",
+            get(directory::user).patch(directory::edit_user),
+        )
         .fallback(no_such_address)
         .method_not_allowed_fallback(wrong_method);
     Router::new()

@@ -13,12 +13,12 @@ use percent_encoding::percent_decode_str;
 ///
 /// # Errors
 ///
-/// The request has no key, or an unknown one.
-pub(crate) fn authenticate(
+/// The request has no key, or one that is not accepted.
+pub(crate) async fn authenticate(
     gateway: &Gateway,
     headers: &HeaderMap,
 ) -> Result<Arc<Principal>, ServeError> {
-    gateway.authenticate(key(headers))
+    gateway.authenticate(key(headers)).await
 }
 
 /// The key of a request.

@@ -19,7 +19,7 @@ pub(crate) async fn answer(
     State(gateway): State<Gateway>,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, request.headers())?;
+    let client = authenticate(&gateway, request.headers()).await?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     if let Some(passthrough) = passthrough::passthrough(&gateway, &client, &head, &body)? {
@@ -32,7 +32,8 @@ pub(crate) async fn answer(
     };
     let owner = |model: &str| gateway.owner_of(CLAUDE.name(), model);
     let incoming = CLAUDE.count_request(&header, &body, &owner)?;
-    gateway.model(&incoming.model)?;
+    let requested = gateway.requested_model(&incoming.model)?;
+    gateway.check_model(&client, Some(&incoming.model), &requested)?;
     let (body, mut lost) = CLAUDE.count_response(&incoming);
     lost.extend(incoming.notes);
     let mut response = refusal::json(body);
@@ -45,7 +46,7 @@ pub(crate) async fn answer_in_gemini(
     gateway: &Gateway,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(gateway, request.headers())?;
+    let client = authenticate(gateway, request.headers()).await?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body)? {
@@ -55,7 +56,8 @@ pub(crate) async fn answer_in_gemini(
     let owner = |model: &str| gateway.owner_of(GEMINI.name(), model);
     let header = |name: &str| (name == ADDRESS).then(|| flow::address(&head.uri));
     let incoming = GEMINI.request(&header, &body, &owner)?;
-    gateway.model(&incoming.model)?;
+    let requested = gateway.requested_model(&incoming.model)?;
+    gateway.check_model(&client, Some(&incoming.model), &requested)?;
     let (body, mut lost) = GEMINI.count_response(&incoming);
     lost.extend(incoming.notes);
     let mut response = refusal::json(body);

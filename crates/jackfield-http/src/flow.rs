@@ -88,7 +88,7 @@ async fn begin(
 ) -> Result<RequestStart, HttpRefusal> {
     let id = request.extensions().get::<RequestId>().cloned();
     let id = id.map(|id| id.0).unwrap_or_default();
-    let client = authenticate(gateway, request.headers())?;
+    let client = authenticate(gateway, request.headers()).await?;
     let slot = gateway.acquire_slot()?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;

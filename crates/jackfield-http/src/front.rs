@@ -53,7 +53,7 @@ pub(crate) async fn answer(
     let is_logged = gateway.config().access_log;
     let unanswered = UnansweredGuard::new(access);
     let answered = async {
-        let response = match check_origin(gateway, request.headers()) {
+        let response = match check_origin(gateway, request.headers()).await {
             Err(error) => RefusalForm::of(&request).write(HttpRefusal::from(error).into_response()),
             Ok(()) => match router.oneshot(request).await {
                 Ok(response) => response,
@@ -89,29 +89,28 @@ pub(crate) async fn answer(
 /// Refuses requests of foreign web pages where no token is required. A page of any site could have a browser send
 /// requests to this address, also under a host name that the site controls (DNS rebinding). Neither `Host` nor
 /// `Origin` names this machine then.
-fn check_origin(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ServeError> {
-    if !gateway.is_open() {
-        return Ok(());
-    }
-    let forbidden = |header: &str| {
-        let message = format!(
-            "the header `{header}` does not name this machine: without tokens, the gateway answers only \
-             to `localhost`, `127.0.0.1` and `[::1]`; add a token under [serve.tokens] for any other name"
-        );
-        Err(ServeError::new(ServeErrorKind::Forbidden, message))
-    };
+async fn check_origin(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ServeError> {
     let named = |name| headers.get(name).map(|value| value.to_str().unwrap_or(""));
-    if named(HOST).is_some_and(|host| !is_this_machine(host)) {
-        return forbidden("host");
-    }
     let foreign = |origin: &str| {
         let host = origin.split_once("://").map(|(_, host)| host);
         !host.is_some_and(is_this_machine)
     };
-    if named(ORIGIN).is_some_and(foreign) {
-        return forbidden("origin");
+    let header = if named(HOST).is_some_and(|host| !is_this_machine(host)) {
+        "host"
+    } else if named(ORIGIN).is_some_and(foreign) {
+        "origin"
+    } else {
+        return Ok(());
+    };
+    if !gateway.is_open().await? {
+        return Ok(());
     }
-    Ok(())
+    let message = format!(
+        "the header `{header}` does not name this machine: without tokens, the gateway answers only \
+         to `localhost`, `127.0.0.1` and `[::1]`; add a token under [serve.tokens], or a key with \
+         `jackfield keys create`, for any other name"
+    );
+    Err(ServeError::new(ServeErrorKind::Forbidden, message))
 }
 
 /// Whether a host, with or without a port, is a name of this machine.

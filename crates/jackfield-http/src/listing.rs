@@ -10,7 +10,7 @@ use jackfield_dialect_gemini::models as gemini;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::models as openai;
 use jackfield_domain::listing::ListedModel;
-use jackfield_gateway::{Gateway, RequestedModel};
+use jackfield_gateway::{Gateway, Principal, RequestedModel};
 
 use crate::auth::authenticate;
 use crate::dialects::{is_claude, is_gemini};
@@ -22,16 +22,14 @@ pub(crate) async fn all(
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    authenticate(&gateway, &headers)?;
-    let models = gateway.model_catalog().await;
+    let client = authenticate(&gateway, &headers).await?;
+    let models = gateway.models_for(&client).await;
     let body = if is_claude(&headers) {
-        claude::page(&models.entries, &|name| query.get(name).cloned())?
+        claude::page(&models, &|name| query.get(name).cloned())?
     } else if is_gemini(&headers) {
-        gemini::page(&models.entries, &|name| query.get(name).cloned())?
+        gemini::page(&models, &|name| query.get(name).cloned())?
     } else {
-        openai::to_wire(&models.entries, CREATED)
-            .to_string()
-            .into_bytes()
+        openai::to_wire(&models, CREATED).to_string().into_bytes()
     };
     Ok(refusal::json(body))
 }
@@ -42,8 +40,8 @@ pub(crate) async fn one(
     PathTail(name): PathTail,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    authenticate(&gateway, &headers)?;
-    let model = served(&gateway, &name).await?;
+    let client = authenticate(&gateway, &headers).await?;
+    let model = served(&gateway, &client, &name).await?;
     let body = if is_claude(&headers) {
         claude::model_body(&model)
     } else if is_gemini(&headers) {
@@ -62,9 +60,9 @@ pub(crate) async fn all_of_gemini(
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    authenticate(&gateway, &headers)?;
-    let models = gateway.model_catalog().await;
-    let page = gemini::page(&models.entries, &|name| query.get(name).cloned())?;
+    let client = authenticate(&gateway, &headers).await?;
+    let models = gateway.models_for(&client).await;
+    let page = gemini::page(&models, &|name| query.get(name).cloned())?;
     Ok(refusal::json(page))
 }
 
@@ -74,18 +72,24 @@ pub(crate) async fn one_of_gemini(
     PathTail(name): PathTail,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    authenticate(&gateway, &headers)?;
-    let model = served(&gateway, &name).await?;
+    let client = authenticate(&gateway, &headers).await?;
+    let model = served(&gateway, &client, &name).await?;
     Ok(refusal::json(gemini::model_body(&model)))
 }
 
 /// The served model of this name.
-async fn served(gateway: &Gateway, name: &str) -> Result<ListedModel, ServeError> {
+async fn served(
+    gateway: &Gateway,
+    client: &Principal,
+    name: &str,
+) -> Result<ListedModel, ServeError> {
+    let requested = gateway.requested_model(name)?;
+    gateway.check_model(client, Some(name), &requested)?;
     let RequestedModel {
         assistant,
         model: requested,
         ..
-    } = gateway.requested_model(name)?;
+    } = requested;
     let models = gateway.model_catalog().await;
     let is_default = requested == gateway.config().default_options.model;
     let known = models.find(&requested).cloned();

@@ -34,7 +34,7 @@ pub(crate) async fn answer(
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
     let (head, body) = request.into_parts();
-    let client = authenticate(&gateway, &head.headers)?;
+    let client = authenticate(&gateway, &head.headers).await?;
     let path = head.uri.path();
     let set = match path.strip_prefix(mcp_refusal::SETS) {
         None => None,

@@ -44,7 +44,7 @@ pub(crate) async fn answer(
     gateway: &Gateway,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(gateway, request.headers())?;
+    let client = authenticate(gateway, request.headers()).await?;
     let slot = gateway.acquire_slot()?;
     let (head, body) = request.into_parts();
     let content_type = head.headers.get(CONTENT_TYPE);

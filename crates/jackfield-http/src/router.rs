@@ -126,7 +126,7 @@ async fn metrics(
     State(gateway): State<Gateway>,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &headers)?;
+    let client = authenticate(&gateway, &headers).await?;
     let Some(metrics) = &gateway.config().metrics else {
         let message = "there are no metrics: `serve.metrics = true` in the configuration of the gateway shows them";
         return Err(ServeError::new(ServeErrorKind::NoSuchAddress, message).into());

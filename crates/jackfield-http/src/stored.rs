@@ -147,7 +147,7 @@ async fn find_for_client(
     headers: &HeaderMap,
     id: &str,
 ) -> Result<StoredResponse, ServeError> {
-    let client = authenticate(gateway, headers)?;
+    let client = authenticate(gateway, headers).await?;
     let about = responses::reply_id(id).ok_or_else(|| not_found(id))?;
     StoredResponse::find(gateway, &client.principal, about).await
 }

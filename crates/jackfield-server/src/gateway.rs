@@ -106,7 +106,8 @@ pub(crate) fn gateway(
     Ok(Gateway::new(assembled.engine, memory, config))
 }
 
-/// The clients; without tokens, the gateway only listens on this machine, so every client is its owner.
+/// The clients; without tokens and without keys in the journal, the gateway only listens on this machine, so every client
+/// is its owner.
 fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, ConfigError> {
     if serve.tokens.is_empty() {
         return Ok(ApiKeys::open(serve.tools.clone()));
@@ -117,14 +118,16 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
         let client = Principal {
             admin: token.admin,
             endpoints: token.endpoints.iter().map(endpoint).collect(),
+            models: None,
             name: Arc::clone(name),
             passthrough: token.passthrough,
             principal: Arc::clone(token.principal.as_ref().unwrap_or(name)),
+            secret: None,
             tools: token.tools.as_ref().unwrap_or(&serve.tools).clone(),
         };
         clients.push((digest?, client));
     }
-    Ok(ApiKeys::new(clients))
+    Ok(ApiKeys::new(clients).with_tools(serve.tools.clone()))
 }
 
 /// The sets of tools for MCP clients. Their names were checked when they were read.

@@ -51,10 +51,10 @@ pub enum RunError {
     /// The journal cannot be opened.
     #[error(transparent)]
     Journal(#[from] JournalOpenError),
-    /// The address is public, and no token is configured.
+    /// The address is public, and there is neither a token in the configuration nor a key in the journal.
     #[error(
         "{address} can be reached from elsewhere, and no token is configured: \
-         add one under [serve.tokens], or listen on 127.0.0.1"
+         make a key with `jackfield keys create`, add a token under [serve.tokens], or listen on 127.0.0.1"
     )]
     NeedsToken {
         /// The address.
@@ -100,9 +100,6 @@ impl RunningGateway {
         registry: &Registry,
     ) -> Result<Self, RunError> {
         let bind = config.serve.bind;
-        if !bind.ip().is_loopback() && config.serve.tokens.is_empty() {
-            return Err(RunError::NeedsToken { address: bind });
-        }
         raise_open_files();
         let prepared = registry
             .clone()
@@ -128,6 +125,13 @@ impl RunningGateway {
         if let Some(damage) = damage {
             let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, journal.close()).await;
             return Err(RunError::Damaged(damage));
+        }
+        if !bind.ip().is_loopback() && config.serve.tokens.is_empty() {
+            let engine = Engine::builder(Arc::clone(&journal.journal)).build();
+            if !has_keys(&engine).await {
+                journal.close().await;
+                return Err(RunError::NeedsToken { address: bind });
+            }
         }
         if let Some(restored) = &restored {
             let help = restored_help(restored);
@@ -208,10 +212,10 @@ impl RunningGateway {
         self
     }
 
-    /// Whether the gateway accepts requests without a token.
+    /// Whether the gateway accepts requests without a token. One whose journal cannot be read does not.
     #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.gateway.is_open()
+    pub async fn is_open(&self) -> bool {
+        self.gateway.is_open().await.unwrap_or(false)
     }
 
     /// Whether it serves TLS.
@@ -329,6 +333,14 @@ fn spawn_keeper(gateway: &Gateway, recovered_turns: usize) -> Keeper {
             }
         }
     })
+}
+
+/// Whether the journal has a key of a client. A journal that cannot be read counts as one without.
+async fn has_keys(engine: &Engine) -> bool {
+    match engine.directory() {
+        Some(directory) => directory.has_keys().await.unwrap_or(false),
+        None => false,
+    }
 }
 
 /// Stops all servers concurrently. Slow ones are left to their guards.

@@ -7,6 +7,22 @@ use super::Source;
 /// `jackfield keys`
 #[derive(Clone, Debug, Subcommand)]
 pub enum Keys {
+    /// Make a key for a client of the gateway; it is shown once.
+    #[command(after_help = CREATE_EXAMPLES)]
+    Create(KeyCreate),
+    /// List the keys of the gateway's clients.
+    #[command(after_help = LIST_EXAMPLES)]
+    List {
+        /// Only those of this user.
+        #[arg(long, value_name = "USER")]
+        user: Option<String>,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Remove the key of a provider from the keyring.
     #[command(after_help = REMOVE_EXAMPLES)]
     Remove {
@@ -15,6 +31,30 @@ pub enum Keys {
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,
+    },
+    /// Revoke a client's key: its next request is refused, on every gateway with this journal.
+    #[command(after_help = REVOKE_EXAMPLES)]
+    Revoke {
+        /// The id of the key, as `keys list` shows it.
+        id: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Give a client's key a new secret; the old one is accepted for a while longer.
+    #[command(after_help = ROTATE_EXAMPLES)]
+    Rotate {
+        /// The id of the key, as `keys list` shows it.
+        id: String,
+        /// How long the old secret is accepted, such as 1h or 7d; 0s for not at all.
+        #[arg(long, value_name = "TIME", default_value = "24h")]
+        overlap: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Store the key of a provider in the keyring, and use it from there.
     #[command(after_help = SET_EXAMPLES)]
@@ -27,13 +67,76 @@ pub enum Keys {
     },
 }
 
+/// `jackfield keys create`
+#[derive(Clone, Debug, clap::Args)]
+pub struct KeyCreate {
+    /// The user to which it belongs.
+    pub user: String,
+    /// What it is for, such as "laptop".
+    #[arg(long, value_name = "TEXT")]
+    pub label: Option<String>,
+    /// When it ends: a day, such as 2027-01-31, or after a time, such as 90d; never without this.
+    #[arg(long, value_name = "WHEN")]
+    pub expires: Option<String>,
+    /// A model, route or assistant that it may use, such as 'openai/*'; all without this.
+    #[arg(long, value_name = "PATTERN")]
+    pub model: Vec<String>,
+    /// Server tools that it may use, such as 'files/*'; those of the gateway without this.
+    #[arg(long, value_name = "PATTERN", conflicts_with = "no_tools")]
+    pub tool: Vec<String>,
+    /// It may use no server tools.
+    #[arg(long)]
+    pub no_tools: bool,
+    /// It sees the sessions of all, and may change users and keys by the API.
+    #[arg(long)]
+    pub admin: bool,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 pub(super) const EXAMPLES: &str = "\
 Examples:
+  jackfield keys create ann --label laptop --expires 90d
+  jackfield keys list
+  jackfield keys rotate k3f9a2b8c1d04
+  jackfield keys revoke k3f9a2b8c1d04
   jackfield keys set claude
   jackfield keys remove claude
 
-The keyring is the Secret Service on Linux (GNOME Keyring, KWallet), through `secret-tool`, and the
-Keychain on macOS. Where each key is: `jackfield providers`.";
+`create`, `list`, `revoke` and `rotate` are about the keys of the gateway's clients, which are in the
+journal; `jackfield users` has their users. `set` and `remove` are about the keys of providers, which are
+in the keyring: the Secret Service on Linux (GNOME Keyring, KWallet), through `secret-tool`, and the
+Keychain on macOS. Where each key of a provider is: `jackfield providers`.";
+
+const CREATE_EXAMPLES: &str = "\
+Examples:
+  jackfield users add ann
+  jackfield keys create ann --label laptop --expires 90d
+  jackfield keys create ann --model 'openai/*' --model fast --no-tools
+  KEY=$(jackfield keys create ci --label build)
+
+The key alone is on standard output. Only its digest is stored: nothing can show it again.
+Once a journal has a key, a gateway with that journal refuses requests without one.";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  jackfield keys list
+  jackfield keys list --user ann --json";
+
+const REVOKE_EXAMPLES: &str = "\
+Examples:
+  jackfield keys revoke k3f9a2b8c1d04";
+
+const ROTATE_EXAMPLES: &str = "\
+Examples:
+  jackfield keys rotate k3f9a2b8c1d04
+  jackfield keys rotate k3f9a2b8c1d04 --overlap 0s
+
+The new key alone is on standard output. Id, user and permissions stay.";
 
 const SET_EXAMPLES: &str = "\
 Examples:

@@ -33,7 +33,7 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     start_log(log);
     let running = RunningGateway::start(config, &environment, registry).await?;
     let running = running.following(files);
-    let open = if running.is_open() {
+    let open = if running.is_open().await {
         "; open to every program on this machine"
     } else {
         ""

@@ -12,8 +12,8 @@ use utoipa::{Modify, OpenApi};
 
 use super::problem::ProblemView;
 use super::{
-    approval_events, approvals, context, events, health, listing, login, sessions, timeline, turns,
-    ui, usage,
+    approval_events, approvals, context, directory, events, health, listing, login, sessions,
+    timeline, turns, ui, usage,
 };
 
 /// The API under `/api/v1`.
@@ -37,12 +37,16 @@ use super::{
         (name = "models", description = "Models and their providers."),
         (name = "ui", description = "Front ends made for the AI SDK."),
         (name = "usage", description = "What was used."),
+        (name = "users", description = "Users, teams and keys of the gateway's clients."),
         (name = "health", description = "Whether the gateway is well."),
     ),
     paths(
         approval_events::events,
         approvals::allow, approvals::deny, approvals::get, approvals::list,
         context::complete, context::prompt, context::prompts, context::read, context::resources,
+        directory::add_team, directory::add_user, directory::changes, directory::create_key, directory::edit_user,
+        directory::key, directory::keys, directory::revoke_key, directory::rotate_key, directory::teams, directory::user,
+        directory::users,
         events::watch,
         listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,
         login::delete, login::get, login::post,

@@ -29,7 +29,7 @@ impl FromRequestParts<Gateway> for Requester {
         parts: &mut Parts,
         gateway: &Gateway,
     ) -> Result<Self, ProblemDetails> {
-        login::authenticate(gateway, parts).map(Self)
+        login::authenticate(gateway, parts).await.map(Self)
     }
 }
 
@@ -126,6 +126,21 @@ impl FromRequestParts<Gateway> for ServerPath {
         gateway: &Gateway,
     ) -> Result<Self, ProblemDetails> {
         path_parameter(parts, gateway, "server").await.map(Self)
+    }
+}
+
+/// The name of a user or a team, or the id of a key, in the path.
+#[derive(Clone, Debug)]
+pub(crate) struct NamePath(pub(crate) String);
+
+impl FromRequestParts<Gateway> for NamePath {
+    type Rejection = ProblemDetails;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
+        path_parameter(parts, gateway, "name").await.map(Self)
     }
 }
 

@@ -125,12 +125,12 @@ pub(crate) async fn routes(
     responses((status = 200, description = "The models.", body = ModelList), Problems)
 )]
 pub(crate) async fn models(
-    Requester(_asker): Requester,
+    Requester(client): Requester,
     State(gateway): State<Gateway>,
 ) -> Json<ModelList> {
     let config = gateway.config();
-    let catalog = gateway.model_catalog().await;
-    let models = catalog.entries.iter().map(|model| {
+    let models = gateway.models_for(&client).await;
+    let models = models.iter().map(|model| {
         let alias_of = config.aliases.get(&model.id);
         let assistant = config.assistants.get(&model.id);
         let assistant = assistant.filter(|_| alias_of.is_none());

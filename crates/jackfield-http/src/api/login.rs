@@ -40,19 +40,23 @@ pub(crate) struct LoginView {
     get, path = "/login", tag = "login", operation_id = "get_login",
     responses((status = 200, description = "How it stands.", body = LoginView), Problems)
 )]
-pub(crate) async fn get(State(gateway): State<Gateway>, parts: Parts) -> Json<LoginView> {
-    let client = authenticate(&gateway, &parts).ok();
-    let by_cookie = auth::key(&parts.headers).is_none() && !gateway.is_open();
+pub(crate) async fn get(
+    State(gateway): State<Gateway>,
+    parts: Parts,
+) -> Result<Json<LoginView>, ProblemDetails> {
+    let is_open = gateway.is_open().await?;
+    let client = authenticate(&gateway, &parts).await.ok();
+    let by_cookie = auth::key(&parts.headers).is_none() && !is_open;
     let login = find(&gateway, &parts.headers).filter(|_| by_cookie);
     let remaining = login.filter(|_| client.is_some());
     let remaining = remaining.map(|login| login.remaining());
-    Json(LoginView {
-        key_needed: !gateway.is_open(),
+    Ok(Json(LoginView {
+        key_needed: !is_open,
         signed_in: client.is_some(),
         name: client.as_ref().map(|client| client.name.to_string()),
         admin: client.is_some_and(|client| client.admin),
         remaining_ms: remaining.map(words::millis),
-    })
+    }))
 }
 
 /// Signs a browser in: who shows a token here gets a cookie that stands for it, for twelve hours or until the gateway
@@ -65,8 +69,8 @@ pub(crate) async fn post(
     State(gateway): State<Gateway>,
     headers: HeaderMap,
 ) -> Result<Response, ProblemDetails> {
-    let client = auth::authenticate(&gateway, &headers)?;
-    let is_open = gateway.is_open();
+    let client = auth::authenticate(&gateway, &headers).await?;
+    let is_open = gateway.is_open().await?;
     let view = LoginView {
         key_needed: !is_open,
         signed_in: true,
@@ -107,17 +111,17 @@ pub(crate) async fn delete(
 /// # Errors
 ///
 /// It has neither, or a page of another origin sent it with the cookie.
-pub(crate) fn authenticate(
+pub(crate) async fn authenticate(
     gateway: &Gateway,
     parts: &Parts,
 ) -> Result<Arc<Principal>, ProblemDetails> {
-    let by_key = gateway.is_open() || auth::key(&parts.headers).is_some();
+    let by_key = auth::key(&parts.headers).is_some() || gateway.is_open().await?;
     match find(gateway, &parts.headers) {
         Some(login) if !by_key => {
             check_source(parts)?;
-            Ok(login.client)
+            Ok(gateway.client_of(login).await?)
         }
-        Some(_) | None => Ok(auth::authenticate(gateway, &parts.headers)?),
+        Some(_) | None => Ok(auth::authenticate(gateway, &parts.headers).await?),
     }
 }
 

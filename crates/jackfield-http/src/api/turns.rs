@@ -250,6 +250,7 @@ pub(super) async fn options(
         None => gateway.default_model(),
         Some(name) => gateway.requested_model(name)?,
     };
+    gateway.check_model(client, request.model.as_deref(), &requested)?;
     let known = gateway.options_for(&requested);
     let mut options = known.ok_or_else(|| {
         let detail = format!("there is no provider `{}`", requested.model.provider);

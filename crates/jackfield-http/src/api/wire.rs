@@ -6,6 +6,7 @@
 pub(crate) mod approval;
 pub(crate) mod blocks;
 pub(crate) mod context;
+pub(crate) mod directory;
 pub(crate) mod events;
 pub(crate) mod listing;
 pub(crate) mod parts;

@@ -128,9 +128,11 @@ async fn a_key_may_be_in_a_header_or_in_the_address() {
     let client = Principal {
         endpoints: Vec::new(),
         admin: false,
+        models: None,
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
+        secret: None,
         tools: ServerTools::All,
     };
     let gateway = gateway(

@@ -17,9 +17,11 @@ fn with_key() -> Gateway {
     let client = Principal {
         admin: false,
         endpoints: Vec::new(),
+        models: None,
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
+        secret: None,
         tools: ServerTools::All,
     };
     gateway([], |config| {

@@ -9,6 +9,7 @@
 mod api_bytes;
 mod bodies;
 mod connections;
+mod directory;
 mod gemini;
 mod harness;
 mod login;

@@ -25,9 +25,11 @@ fn principal(name: &str, tools: ServerTools) -> Principal {
     Principal {
         admin: false,
         endpoints: Vec::new(),
+        models: None,
         name: name.into(),
         passthrough: None,
         principal: name.into(),
+        secret: None,
         tools,
     }
 }

@@ -133,9 +133,11 @@ async fn a_client_needs_one_of_the_keys() {
     let client = Principal {
         endpoints: Vec::new(),
         admin: false,
+        models: None,
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
+        secret: None,
         tools: ServerTools::All,
     };
     let reply = ScriptedReply::text("Good day");

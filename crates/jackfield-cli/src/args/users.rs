@@ -1,0 +1,135 @@
+//! The arguments of `jackfield users` and `jackfield teams`.
+
+use clap::Subcommand;
+
+use super::Source;
+
+/// `jackfield users`
+#[derive(Clone, Debug, Subcommand)]
+pub enum Users {
+    /// Add a user.
+    #[command(after_help = ADD_EXAMPLES)]
+    Add {
+        /// The name: lower-case letters, digits, `.`, `_`, `-`, `@` and `+`.
+        name: String,
+        /// The team.
+        #[arg(long, value_name = "TEAM")]
+        team: Option<String>,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Refuse all keys of a user.
+    #[command(after_help = DISABLE_EXAMPLES)]
+    Disable {
+        /// The user.
+        name: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Accept the keys of a disabled user again.
+    #[command(after_help = DISABLE_EXAMPLES)]
+    Enable {
+        /// The user.
+        name: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
+    /// List the users.
+    #[command(after_help = EXAMPLES)]
+    List {
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List who changed which user, team or key, and when.
+    #[command(after_help = LOG_EXAMPLES)]
+    Log {
+        /// At most this many changes, the newest.
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+        most: u32,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put a user into a team, or out of it.
+    #[command(after_help = MOVE_EXAMPLES)]
+    Move {
+        /// The user.
+        name: String,
+        /// The team; no team without this.
+        #[arg(long, value_name = "TEAM")]
+        team: Option<String>,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
+}
+
+/// `jackfield teams`
+#[derive(Clone, Debug, Subcommand)]
+pub enum Teams {
+    /// Add a team.
+    #[command(after_help = TEAM_EXAMPLES)]
+    Add {
+        /// The name: lower-case letters, digits, `.`, `_`, `-`, `@` and `+`.
+        name: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
+    /// List the teams.
+    #[command(after_help = TEAM_EXAMPLES)]
+    List {
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  jackfield users add ann --team research
+  jackfield users list
+  jackfield users disable ann
+  jackfield users log
+
+Users, teams and keys are in the journal, and hold for every gateway with it: `jackfield keys create`
+makes a key for a user.";
+
+pub(super) const TEAM_EXAMPLES: &str = "\
+Examples:
+  jackfield teams add research
+  jackfield users move ann --team research
+  jackfield teams list";
+
+const ADD_EXAMPLES: &str = "\
+Examples:
+  jackfield users add ann
+  jackfield users add ben@example.com --team research";
+
+const DISABLE_EXAMPLES: &str = "\
+Examples:
+  jackfield users disable ann
+  jackfield users enable ann";
+
+const LOG_EXAMPLES: &str = "\
+Examples:
+  jackfield users log
+  jackfield users log --most 1000 --json | jq '.[] | select(.action == \"revoked\")'";
+
+const MOVE_EXAMPLES: &str = "\
+Examples:
+  jackfield users move ann --team research
+  jackfield users move ann";

@@ -1,0 +1,349 @@
+//! `jackfield users`, `jackfield teams`, and the keys of clients: the directory of the journal.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_assembly::{Registry, length_of_time};
+use jackfield_domain::directory::{
+    ClientKey, DirectoryEntry, EntryKind, EntryName, InvalidEntryName,
+};
+use jackfield_domain::time::WallTime;
+use jackfield_engine::{ChangeQuery, ClientDirectory, DirectoryError, KeyOptions, UserUpdate};
+
+use crate::approval;
+use crate::args::{KeyCreate, Source, Teams, Users};
+use crate::commands::session_journal::JournalAccess;
+use crate::commands::{ask, printed, session_journal};
+use crate::exit::Exit;
+use crate::fault::CommandError;
+use crate::render::{self, directory as show};
+use crate::since;
+
+/// Runs `jackfield users`.
+///
+/// # Errors
+///
+/// [`CommandError`] with the exit code and help.
+pub async fn users(command: Users, registry: &Registry) -> Result<Exit, CommandError> {
+    match command {
+        Users::Add { name, team, source } => {
+            let (name, team) = (parsed(&name)?, team.as_deref().map(parsed).transpose()?);
+            with_directory(&source, JournalAccess::Write, registry, async |directory| {
+                directory.add_user(&author(), name, team).await
+            })
+            .await
+            .map(|user| {
+                render::remark(&format!("added: the user {}", user.name));
+                render::remark(&format!("next: jackfield keys create {}", user.name));
+                Exit::Answered
+            })
+        }
+        Users::Disable { name, source } => update(&name, &source, Some(true), None, registry).await,
+        Users::Enable { name, source } => update(&name, &source, Some(false), None, registry).await,
+        Users::Move { name, team, source } => {
+            let team = team.as_deref().map(parsed).transpose()?;
+            update(&name, &source, None, Some(team), registry).await
+        }
+        Users::List { source, json } => {
+            let users = entries(EntryKind::User, &source, registry).await?;
+            finish(show::users(&mut anstream::stdout(), &users, json))
+        }
+        Users::Log { most, source, json } => {
+            let query = ChangeQuery {
+                limit: usize::try_from(most).unwrap_or(usize::MAX),
+                ..ChangeQuery::default()
+            };
+            let changes = with_directory(&source, JournalAccess::Read, registry, async |of| {
+                of.changes(&query).await
+            });
+            let changes = changes.await?;
+            finish(show::changes(&mut anstream::stdout(), &changes, json))
+        }
+    }
+}
+
+/// Runs `jackfield teams`.
+///
+/// # Errors
+///
+/// [`CommandError`] with the exit code and help.
+pub async fn teams(command: Teams, registry: &Registry) -> Result<Exit, CommandError> {
+    match command {
+        Teams::Add { name, source } => {
+            let name = parsed(&name)?;
+            with_directory(&source, JournalAccess::Write, registry, async |directory| {
+                directory.add_team(&author(), name).await
+            })
+            .await
+            .map(|team| {
+                render::remark(&format!("added: the team {}", team.name));
+                Exit::Answered
+            })
+        }
+        Teams::List { source, json } => {
+            let teams = entries(EntryKind::Team, &source, registry).await?;
+            finish(show::teams(&mut anstream::stdout(), &teams, json))
+        }
+    }
+}
+
+/// Makes a key, and prints its secret.
+///
+/// # Errors
+///
+/// [`CommandError`] with the exit code and help.
+pub(crate) async fn create_key(key: KeyCreate, registry: &Registry) -> Result<Exit, CommandError> {
+    let user = parsed(&key.user)?;
+    let expires = key.expires.as_deref().map(until).transpose()?;
+    let patterns = |patterns: Vec<String>| -> Option<Vec<Arc<str>>> {
+        (!patterns.is_empty()).then(|| patterns.into_iter().map(Into::into).collect())
+    };
+    let options = KeyOptions {
+        expires,
+        is_admin: key.admin,
+        label: key.label.unwrap_or_default().into(),
+        models: patterns(key.model),
+        tools: if key.no_tools {
+            Some(Vec::new())
+        } else {
+            patterns(key.tool)
+        },
+    };
+    let made = with_directory(&key.source, JournalAccess::Write, registry, async |of| {
+        of.create_key(&author(), &user, options).await
+    });
+    let (made, secret) = made.await?;
+    let shown = show::secret(&mut anstream::stdout(), &made, secret.reveal(), key.json);
+    render::remark(&format!("made: the key {} of {}", made.id, made.user));
+    render::remark("it is shown this once; only its digest is kept");
+    finish(shown)
+}
+
+/// Gives a key a new secret, and prints it.
+///
+/// # Errors
+///
+/// [`CommandError`] with the exit code and help.
+pub(crate) async fn rotate_key(
+    id: &str,
+    overlap: &str,
+    source: &Source,
+    json: bool,
+    registry: &Registry,
+) -> Result<Exit, CommandError> {
+    let (id, overlap) = (parsed(id)?, overlap_time(overlap)?);
+    let rotated = with_directory(source, JournalAccess::Write, registry, async |directory| {
+        directory.rotate_key(&author(), &id, overlap).await
+    });
+    let (key, secret) = rotated.await?;
+    let shown = show::secret(&mut anstream::stdout(), &key, secret.reveal(), json);
+    let before = match key.secrets.get(1).and_then(|before| before.until) {
+        Some(until) if !overlap.is_zero() => {
+            format!("the old one is accepted until {}", since::shown(until))
+        }
+        Some(_) | None => "the old one is not accepted any more".to_owned(),
+    };
+    render::remark(&format!("{before}; the new one is shown this once"));
+    finish(shown)
+}
+
+/// Revokes a key.
+///
+/// # Errors
+///
+/// [`CommandError`] with the exit code and help.
+pub(crate) async fn revoke_key(
+    id: &str,
+    source: &Source,
+    registry: &Registry,
+) -> Result<Exit, CommandError> {
+    let id = parsed(id)?;
+    let revoked = with_directory(source, JournalAccess::Write, registry, async |directory| {
+        directory.revoke_key(&author(), &id).await
+    });
+    let key = revoked.await?;
+    render::remark(&format!("revoked: the key {} of {}", key.id, key.user));
+    Ok(Exit::Answered)
+}
+
+/// Lists the keys, of one user or of all.
+///
+/// # Errors
+///
+/// [`CommandError`] with the exit code and help.
+pub(crate) async fn list_keys(
+    user: Option<&str>,
+    source: &Source,
+    json: bool,
+    registry: &Registry,
+) -> Result<Exit, CommandError> {
+    let user = user.map(parsed).transpose()?;
+    let keys = entries(EntryKind::Key, source, registry).await?;
+    let keys = keys.into_iter().filter_map(|entry| match entry {
+        DirectoryEntry::Key(key) => Some(key),
+        DirectoryEntry::Team(_) | DirectoryEntry::User(_) => None,
+    });
+    let keys = keys.filter(|key| user.as_ref().is_none_or(|user| key.user == *user));
+    let keys: Vec<ClientKey> = keys.collect();
+    finish(show::keys(
+        &mut anstream::stdout(),
+        &keys,
+        since::now(),
+        json,
+    ))
+}
+
+async fn update(
+    name: &str,
+    source: &Source,
+    is_disabled: Option<bool>,
+    team: Option<Option<EntryName>>,
+    registry: &Registry,
+) -> Result<Exit, CommandError> {
+    let name = parsed(name)?;
+    let update = UserUpdate { is_disabled, team };
+    let updated = with_directory(source, JournalAccess::Write, registry, async |directory| {
+        directory.update_user(&author(), &name, &update).await
+    });
+    let user = updated.await?;
+    let state = if user.is_disabled {
+        "disabled"
+    } else {
+        "enabled"
+    };
+    let team = user.team.map_or_else(
+        || "in no team".to_owned(),
+        |team| format!("in the team {team}"),
+    );
+    render::remark(&format!("the user {} is {state}, {team}", user.name));
+    Ok(Exit::Answered)
+}
+
+/// All entries of a kind.
+async fn entries(
+    kind: EntryKind,
+    source: &Source,
+    registry: &Registry,
+) -> Result<Vec<DirectoryEntry>, CommandError> {
+    with_directory(source, JournalAccess::Read, registry, async |directory| {
+        let mut entries: Vec<DirectoryEntry> = Vec::new();
+        loop {
+            let after = entries.last().map(|entry| entry.name().clone());
+            let page = directory.entries(kind, after, PAGE).await?;
+            if page.is_empty() {
+                return Ok(entries);
+            }
+            entries.extend(page);
+        }
+    })
+    .await
+}
+
+/// Opens the journal, and calls this with its directory.
+async fn with_directory<T>(
+    source: &Source,
+    access: JournalAccess,
+    registry: &Registry,
+    call: impl AsyncFnOnce(ClientDirectory<'_>) -> Result<T, DirectoryError>,
+) -> Result<T, CommandError> {
+    let flags = ask::flags_without_servers(source);
+    let journal = session_journal::open(&flags, access, registry).await?;
+    let done = match journal.engine.directory() {
+        Some(directory) => call(directory).await.map_err(CommandError::from),
+        None => Err(no_directory()),
+    };
+    journal.close().await;
+    done
+}
+
+fn no_directory() -> CommandError {
+    let message = "this journal keeps no users and keys";
+    let help = "an older version wrote it, or it is of another kind: `jackfield chat` brings a file up to date";
+    CommandError::new(Exit::Configuration, message).with_help(help)
+}
+
+fn finish(shown: io::Result<()>) -> Result<Exit, CommandError> {
+    printed::finish(shown, Exit::Answered)
+}
+
+/// The author of a change, as the log of changes names it.
+fn author() -> Arc<str> {
+    format!("{}, by the command line", approval::user()).into()
+}
+
+fn parsed(name: &str) -> Result<EntryName, CommandError> {
+    EntryName::parse(name).map_err(CommandError::from)
+}
+
+/// When a key ends: at the beginning of a day, or after a time from now.
+fn until(text: &str) -> Result<WallTime, CommandError> {
+    let now = since::now();
+    let end = match length_of_time(text) {
+        Ok(time) => now.after(time),
+        Err(_) => since::since(text)?,
+    };
+    if end <= now {
+        let message = format!("`{text}` is over already");
+        let help = "write a day to come, as in 2027-01-31, or a time, as in 90d";
+        return Err(CommandError::new(Exit::Usage, message).with_help(help));
+    }
+    Ok(end)
+}
+
+fn overlap_time(text: &str) -> Result<Duration, CommandError> {
+    if matches!(text, "0" | "0s") {
+        return Ok(Duration::ZERO);
+    }
+    length_of_time(text).map_err(|why| {
+        let message = format!("`{text}` is no length of time: {why}");
+        CommandError::new(Exit::Usage, message).with_help("write one as in 1h or 7d")
+    })
+}
+
+impl From<InvalidEntryName> for CommandError {
+    fn from(error: InvalidEntryName) -> Self {
+        Self::new(Exit::Usage, error.to_string())
+    }
+}
+
+impl From<DirectoryError> for CommandError {
+    fn from(error: DirectoryError) -> Self {
+        let (exit, help) = match &error {
+            DirectoryError::Missing { kind, .. } => {
+                let help = match kind {
+                    EntryKind::Key => "`jackfield keys list` shows the keys",
+                    EntryKind::Team => {
+                        "`jackfield teams list` shows them, and `jackfield teams add` adds one"
+                    }
+                    EntryKind::User => {
+                        "`jackfield users list` shows them, and `jackfield users add` adds one"
+                    }
+                };
+                (Exit::Usage, Some(help))
+            }
+            DirectoryError::Exists { .. } | DirectoryError::Name(_) => (Exit::Usage, None),
+            DirectoryError::Refused(_) => (
+                Exit::Usage,
+                Some("make a new key with `jackfield keys create`"),
+            ),
+            DirectoryError::Busy { .. }
+            | DirectoryError::Journal(_)
+            | DirectoryError::Random(_)
+            | _ => (Exit::Internal, None),
+        };
+        let mut fault = Self::new(exit, error.to_string());
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            fault.causes.push(cause.to_string());
+            source = cause.source();
+        }
+        match help {
+            Some(help) => fault.with_help(help),
+            None => fault,
+        }
+    }
+}
+
+/// How many entries are read at once.
+const PAGE: usize = 500;

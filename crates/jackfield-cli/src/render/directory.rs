@@ -1,0 +1,190 @@
+//! Users, teams and keys of clients, for people and for programs.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use jackfield_domain::directory::{ClientKey, DirectoryChange, DirectoryEntry, EntryName};
+use jackfield_domain::time::WallTime;
+use serde_json::{Value, json};
+
+use crate::render::hidden::revealed;
+use crate::render::plain::{BAD, DIM, NAME, WARM};
+use crate::render::tools::document;
+use crate::since;
+
+/// Prints users.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn users(out: &mut impl Write, users: &[DirectoryEntry], as_json: bool) -> io::Result<()> {
+    if as_json {
+        return document(out, &users.iter().map(entry_json).collect());
+    }
+    for entry in users {
+        let DirectoryEntry::User(user) = entry else {
+            continue;
+        };
+        write!(out, "{NAME}{}{NAME:#}", user.name)?;
+        if let Some(team) = &user.team {
+            write!(out, "  {DIM}{team}{DIM:#}")?;
+        }
+        if user.is_disabled {
+            write!(out, "  {BAD}disabled{BAD:#}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Prints teams.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn teams(out: &mut impl Write, teams: &[DirectoryEntry], as_json: bool) -> io::Result<()> {
+    if as_json {
+        return document(out, &teams.iter().map(entry_json).collect());
+    }
+    for team in teams {
+        writeln!(out, "{NAME}{}{NAME:#}", team.name())?;
+    }
+    Ok(())
+}
+
+/// Prints keys, without secrets.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn keys(
+    out: &mut impl Write,
+    keys: &[ClientKey],
+    now: WallTime,
+    as_json: bool,
+) -> io::Result<()> {
+    if as_json {
+        return document(out, &keys.iter().map(key_json).collect());
+    }
+    for key in keys {
+        write!(out, "{NAME}{}{NAME:#}  {}", key.id, key.user)?;
+        if !key.label.is_empty() {
+            write!(out, "  {}", revealed(&key.label))?;
+        }
+        if key.is_admin {
+            write!(out, "  {WARM}admin{WARM:#}")?;
+        }
+        if let Some(models) = &key.models {
+            write!(out, "  {DIM}models {}{DIM:#}", listed(models))?;
+        }
+        match &key.tools {
+            Some(tools) if tools.is_empty() => write!(out, "  {DIM}no tools{DIM:#}")?,
+            Some(tools) => write!(out, "  {DIM}tools {}{DIM:#}", listed(tools))?,
+            None => {}
+        }
+        match (key.revoked, key.expires) {
+            (Some(revoked), _) => {
+                write!(out, "  {BAD}revoked{BAD:#} {}", since::shown(revoked))?;
+            }
+            (None, Some(expires)) if expires <= now => {
+                write!(out, "  {BAD}expired{BAD:#} {}", since::shown(expires))?;
+            }
+            (None, Some(expires)) => write!(out, "  until {}", since::shown(expires))?,
+            (None, None) => {}
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Prints the secret of a key that was just made: alone, or with the key.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn secret(
+    out: &mut impl Write,
+    key: &ClientKey,
+    secret: &str,
+    as_json: bool,
+) -> io::Result<()> {
+    if as_json {
+        let mut value = key_json(key);
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("secret".to_owned(), secret.into());
+        }
+        return document(out, &value);
+    }
+    writeln!(out, "{secret}")?;
+    out.flush()
+}
+
+/// Prints changes, the newest last.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn changes(
+    out: &mut impl Write,
+    changes: &[(u64, DirectoryChange)],
+    as_json: bool,
+) -> io::Result<()> {
+    let oldest_first = changes.iter().rev();
+    if as_json {
+        let all = oldest_first.map(|(number, change)| {
+            json!({
+                "number": number,
+                "at": since::exact(change.at),
+                "by": change.by,
+                "action": change.action.as_str(),
+                "kind": change.entry.kind().as_str(),
+                "entry": entry_json(&change.entry),
+            })
+        });
+        return document(out, &all.collect());
+    }
+    for (_, change) in oldest_first {
+        let at = since::shown(change.at);
+        let (kind, action) = (change.entry.kind().as_str(), change.action.as_str());
+        let (name, by) = (change.entry.name(), revealed(&change.by));
+        let of = match &change.entry {
+            DirectoryEntry::Key(key) => format!(" of {}", key.user),
+            DirectoryEntry::Team(_) | DirectoryEntry::User(_) => String::new(),
+        };
+        writeln!(
+            out,
+            "{DIM}{at}{DIM:#}  {action} {kind} {NAME}{name}{NAME:#}{of} {DIM}by {by}{DIM:#}"
+        )?;
+    }
+    Ok(())
+}
+
+fn entry_json(entry: &DirectoryEntry) -> Value {
+    match entry {
+        DirectoryEntry::Key(key) => key_json(key),
+        DirectoryEntry::Team(team) => json!({ "name": team.name.as_str() }),
+        DirectoryEntry::User(user) => json!({
+            "name": user.name.as_str(),
+            "team": user.team.as_ref().map(EntryName::as_str),
+            "disabled": user.is_disabled,
+        }),
+    }
+}
+
+fn key_json(key: &ClientKey) -> Value {
+    json!({
+        "id": key.id.as_str(),
+        "user": key.user.as_str(),
+        "label": key.label,
+        "admin": key.is_admin,
+        "models": key.models,
+        "tools": key.tools,
+        "expires": key.expires.map(since::exact),
+        "revoked": key.revoked.map(since::exact),
+        "old_secret_until": key.secrets.get(1).and_then(|old| old.until).map(since::exact),
+    })
+}
+
+fn listed(patterns: &[Arc<str>]) -> String {
+    revealed(&patterns.join(", "))
+}

@@ -1,0 +1,157 @@
+//! Who the client of a request is: by a key of the configuration, or by one of the journal's directory, which is looked
+//! up for every request.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::digest::Digest;
+use jackfield_domain::listing::ListedModel;
+use jackfield_engine::{AcceptedKey, DirectoryError, KEY_PREFIX, ServerTools};
+
+use crate::api_keys::Principal;
+use crate::browser_logins::BrowserLogin;
+use crate::gateway::Gateway;
+use crate::models::RequestedModel;
+use crate::{failures, tools};
+
+impl Gateway {
+    /// The client of a request with this key, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Unauthenticated`] without a key, or with one that is not accepted, and
+    /// [`ServeErrorKind::Unavailable`] if the journal cannot be read.
+    pub async fn authenticate(&self, key: Option<&str>) -> Result<Arc<Principal>, ServeError> {
+        let keys = &self.shared.config.api_keys;
+        let key = key.map(str::trim);
+        if let Some(client) = key.and_then(|key| keys.find(key)) {
+            return Ok(Arc::clone(client));
+        }
+        if let Some(key) = key.filter(|key| key.starts_with(KEY_PREFIX)) {
+            return self.find_client(Digest::of(key.as_bytes())).await;
+        }
+        if let Some(anonymous) = &keys.anonymous
+            && !self.has_directory_keys().await?
+        {
+            return Ok(Arc::clone(anonymous));
+        }
+        let message = match key {
+            Some(_) => "this token is not one of those that the gateway knows",
+            None => "there is no token: send one as `Authorization: Bearer` or as `x-api-key`",
+        };
+        Err(unauthenticated(message))
+    }
+
+    /// The client of a login of a browser, whose key is looked up again if it is one of the directory.
+    ///
+    /// # Errors
+    ///
+    /// As for [`authenticate`](Self::authenticate).
+    pub async fn client_of(&self, login: BrowserLogin) -> Result<Arc<Principal>, ServeError> {
+        match login.client.secret {
+            Some(secret) => self.find_client(secret).await,
+            None => Ok(login.client),
+        }
+    }
+
+    /// Whether every client that reaches the address is accepted: the configuration has no keys, and neither has the
+    /// directory.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Unavailable`] if the journal cannot be read.
+    pub async fn is_open(&self) -> Result<bool, ServeError> {
+        let is_open = self.shared.config.api_keys.is_open();
+        Ok(is_open && !self.has_directory_keys().await?)
+    }
+
+    /// Refuses a request that names a model which its key may not use. `name` is what the client wrote, if it named any.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Forbidden`].
+    pub fn check_model(
+        &self,
+        client: &Principal,
+        name: Option<&str>,
+        requested: &RequestedModel<'_>,
+    ) -> Result<(), ServeError> {
+        let model = format!("{}/{}", requested.model.provider, requested.model.model);
+        let own_name = match (requested.assistant, &requested.route) {
+            (Some(assistant), _) => assistant.options.assistant.as_deref().unwrap_or(&model),
+            (None, Some(route)) => &**route,
+            (None, None) => &*model,
+        };
+        if client.allows_model(own_name) || name.is_some_and(|name| client.allows_model(name)) {
+            return Ok(());
+        }
+        let shown = name.unwrap_or(own_name);
+        let message = format!("this key may not use the model `{shown}`");
+        Err(ServeError::new(ServeErrorKind::Forbidden, message).at("model"))
+    }
+
+    /// The models that a client may name, as [`model_catalog`](Self::model_catalog) lists them.
+    pub async fn models_for(&self, client: &Principal) -> Vec<ListedModel> {
+        let catalog = self.model_catalog().await;
+        let allowed = catalog.entries.iter();
+        let allowed = allowed.filter(|model| client.allows_model(&model.id));
+        allowed.cloned().collect()
+    }
+
+    /// The client with this secret of a key in the directory.
+    async fn find_client(&self, secret: Digest) -> Result<Arc<Principal>, ServeError> {
+        let Some(directory) = self.engine().directory() else {
+            return Err(unauthenticated(
+                "this gateway keeps no users and keys, so it accepts those of its configuration alone",
+            ));
+        };
+        match directory.accept(&secret).await {
+            Ok(accepted) => {
+                let tools = &self.shared.config.api_keys.tools;
+                Ok(Arc::new(client_with(accepted, secret, tools)))
+            }
+            Err(DirectoryError::Refused(refusal)) => Err(unauthenticated(refusal.to_string())),
+            Err(error) => Err(failures::from_directory_error(&error)),
+        }
+    }
+
+    async fn has_directory_keys(&self) -> Result<bool, ServeError> {
+        let seen = &self.shared.has_seen_keys;
+        if seen.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        let Some(directory) = self.engine().directory() else {
+            return Ok(false);
+        };
+        let has_keys = directory.has_keys().await;
+        let has_keys = has_keys.map_err(|error| failures::from_directory_error(&error))?;
+        if has_keys {
+            seen.store(true, Ordering::Relaxed);
+        }
+        Ok(has_keys)
+    }
+}
+
+/// The client with a key of the directory. Where the key names no tools, it may use `tools`.
+fn client_with(accepted: AcceptedKey, secret: Digest, tools: &ServerTools) -> Principal {
+    let AcceptedKey { key, user } = accepted;
+    Principal {
+        admin: key.is_admin,
+        endpoints: Vec::new(),
+        models: key.models,
+        name: format!("{}/{}", user.name, key.id).into(),
+        passthrough: None,
+        principal: user.principal(),
+        secret: Some(secret),
+        tools: match key.tools {
+            None => tools.clone(),
+            Some(patterns) if patterns.is_empty() => ServerTools::None,
+            Some(patterns) => tools::restrict(tools, ServerTools::Only(patterns)),
+        },
+    }
+}
+
+fn unauthenticated(message: impl Into<String>) -> ServeError {
+    ServeError::new(ServeErrorKind::Unauthenticated, message)
+}

@@ -1,0 +1,263 @@
+//! Wire types of users, teams, keys and the changes to them.
+
+use std::sync::Arc;
+
+use jackfield_domain::directory::{
+    ClientKey, DirectoryChange, DirectoryEntry, EntryName, Team, User,
+};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+/// A user to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AddUser, example = json!({ "name": "ann", "team": "research" }))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UserAdded {
+    /// The name: lower-case letters, digits, `.`, `_`, `-`, `@` and `+`.
+    #[schema(max_length = 64)]
+    pub(crate) name: String,
+    /// The team, if it belongs to one.
+    pub(crate) team: Option<String>,
+}
+
+/// What changes of a user; what is missing stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = EditUser, example = json!({ "disabled": true }))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UserEdited {
+    /// Whether its keys are refused.
+    pub(crate) disabled: Option<bool>,
+    /// The team; `null` for none.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) team: Option<Option<String>>,
+}
+
+/// A team to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AddTeam, example = json!({ "name": "research" }))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TeamAdded {
+    /// The name: lower-case letters, digits, `.`, `_`, `-`, `@` and `+`.
+    #[schema(max_length = 64)]
+    pub(crate) name: String,
+}
+
+/// A key to make.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = CreateKey, example = json!({ "user": "ann", "label": "laptop", "expires": "2027-01-31T00:00:00Z" }))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyGiven {
+    /// The user to which it belongs.
+    pub(crate) user: String,
+    /// What people call it.
+    #[schema(max_length = 200)]
+    pub(crate) label: Option<String>,
+    /// When it ends; never without this.
+    #[schema(format = DateTime)]
+    pub(crate) expires: Option<String>,
+    /// The models, routes and assistants that it may use, with `*` for any text; all without this.
+    pub(crate) models: Option<Vec<String>>,
+    /// The server tools that it may use, as patterns over `server/tool`; those of the gateway without this.
+    pub(crate) tools: Option<Vec<String>>,
+    /// Whether it sees the sessions of all, and may change users and keys.
+    #[serde(default)]
+    pub(crate) admin: bool,
+}
+
+/// How a key is rotated.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = RotateKey)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rotation {
+    /// How long the old secret is accepted; a day without this, and 0 for not at all.
+    #[schema(minimum = 0)]
+    pub(crate) overlap_ms: Option<u64>,
+}
+
+/// A user.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = User)]
+pub(crate) struct UserView {
+    /// The name.
+    name: String,
+    /// The team, if it belongs to one.
+    team: Option<String>,
+    /// Whether its keys are refused.
+    disabled: bool,
+}
+
+impl From<&User> for UserView {
+    fn from(user: &User) -> Self {
+        Self {
+            name: user.name.to_string(),
+            team: user.team.as_ref().map(EntryName::to_string),
+            disabled: user.is_disabled,
+        }
+    }
+}
+
+/// A page of users.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = UserPage)]
+pub(crate) struct UserPage {
+    /// The users, by name.
+    pub(crate) users: Vec<UserView>,
+    /// What the next page takes as `after`, if there may be one.
+    pub(crate) next: Option<String>,
+}
+
+/// A team.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Team)]
+pub(crate) struct TeamView {
+    /// The name.
+    name: String,
+}
+
+impl From<&Team> for TeamView {
+    fn from(team: &Team) -> Self {
+        Self {
+            name: team.name.to_string(),
+        }
+    }
+}
+
+/// A page of teams.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TeamPage)]
+pub(crate) struct TeamPage {
+    /// The teams, by name.
+    pub(crate) teams: Vec<TeamView>,
+    /// What the next page takes as `after`, if there may be one.
+    pub(crate) next: Option<String>,
+}
+
+/// A key, without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Key)]
+pub(crate) struct KeyView {
+    /// Its id, which is no secret.
+    id: String,
+    /// The user to which it belongs.
+    user: String,
+    /// What people call it; may be empty.
+    label: String,
+    /// Whether it sees the sessions of all, and may change users and keys.
+    admin: bool,
+    /// The models, routes and assistants that it may use; `null` for all.
+    models: Option<Vec<String>>,
+    /// The server tools that it may use; `null` for those of the gateway.
+    tools: Option<Vec<String>>,
+    /// When it ends; `null` for never.
+    #[schema(format = DateTime)]
+    expires: Option<String>,
+    /// Since when it is revoked.
+    #[schema(format = DateTime)]
+    revoked: Option<String>,
+    /// Until when the secret before the last rotation is accepted.
+    #[schema(format = DateTime)]
+    old_secret_until: Option<String>,
+}
+
+impl From<&ClientKey> for KeyView {
+    fn from(key: &ClientKey) -> Self {
+        let old = key.secrets.get(1);
+        Self {
+            id: key.id.to_string(),
+            user: key.user.to_string(),
+            label: key.label.to_string(),
+            admin: key.is_admin,
+            models: key.models.as_deref().map(texts),
+            tools: key.tools.as_deref().map(texts),
+            expires: key.expires.map(|at| at.to_rfc3339()),
+            revoked: key.revoked.map(|at| at.to_rfc3339()),
+            old_secret_until: old.and_then(|old| old.until).map(|at| at.to_rfc3339()),
+        }
+    }
+}
+
+/// A page of keys.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeyPage)]
+pub(crate) struct KeyPage {
+    /// The keys, by id.
+    pub(crate) keys: Vec<KeyView>,
+    /// What the next page takes as `after`, if there may be one.
+    pub(crate) next: Option<String>,
+}
+
+/// A key that was just made or rotated, with its secret.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeyWithSecret)]
+pub(crate) struct SecretView {
+    /// What clients send as their token. It is in this answer alone.
+    pub(crate) secret: String,
+    #[serde(flatten)]
+    pub(crate) key: KeyView,
+}
+
+/// A change of a user, a team or a key.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Change)]
+pub(crate) struct ChangeView {
+    /// Its number, which grows with every change.
+    number: u64,
+    /// When.
+    #[schema(format = DateTime)]
+    at: String,
+    /// Who made it.
+    by: String,
+    /// What was done: `created`, `changed`, `disabled`, `enabled`, `revoked` or `rotated`.
+    action: &'static str,
+    /// What it is about: `user`, `team` or `key`.
+    kind: &'static str,
+    /// The entry since then.
+    #[schema(value_type = Object)]
+    entry: EntryView,
+}
+
+/// An entry of any kind.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum EntryView {
+    Key(KeyView),
+    Team(TeamView),
+    User(UserView),
+}
+
+impl From<&(u64, DirectoryChange)> for ChangeView {
+    fn from((number, change): &(u64, DirectoryChange)) -> Self {
+        Self {
+            number: *number,
+            at: change.at.to_rfc3339(),
+            by: change.by.to_string(),
+            action: change.action.as_str(),
+            kind: change.entry.kind().as_str(),
+            entry: match &change.entry {
+                DirectoryEntry::Key(key) => EntryView::Key(key.into()),
+                DirectoryEntry::Team(team) => EntryView::Team(team.into()),
+                DirectoryEntry::User(user) => EntryView::User(user.into()),
+            },
+        }
+    }
+}
+
+/// A page of changes.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChangePage)]
+pub(crate) struct ChangePage {
+    /// The changes, the newest first.
+    pub(crate) changes: Vec<ChangeView>,
+    /// What the next page takes as `before`, if there may be one.
+    pub(crate) next: Option<u64>,
+}
+
+/// Reads a field that is there, with `null` as a value.
+fn present<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(reader).map(Some)
+}
+
+fn texts(patterns: &[Arc<str>]) -> Vec<String> {
+    patterns.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,495 @@
+//! Users and keys of the directory: who is let in, in each language, and two people side by side.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::EntryName;
+use jackfield_engine::{KeyOptions, ServerTools};
+use jackfield_gateway::{ApiKeys, Gateway, Principal};
+use jackfield_http::router;
+use jackfield_testkit::fakes::ScriptedReply;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use super::harness::gateway;
+
+/// A gateway with the users Ann and Ben, and their secrets; Root is an admin of the configuration.
+async fn with_people() -> (Gateway, String, String) {
+    let replies = (0..20).map(|_| ScriptedReply::text("Good day"));
+    let gateway = gateway(replies, |config| {
+        let root = Principal {
+            admin: true,
+            endpoints: Vec::new(),
+            models: None,
+            name: "root".into(),
+            passthrough: None,
+            principal: "root".into(),
+            secret: None,
+            tools: ServerTools::All,
+        };
+        config.api_keys = ApiKeys::new([(Digest::of(b"root"), root)]);
+    });
+    let mut secrets = Vec::new();
+    for user in ["ann", "ben"] {
+        let body = json!({ "name": user });
+        let (status, _) = send(&gateway, "root", Method::POST, "/api/v1/users", &body).await;
+        assert_eq!(status, StatusCode::CREATED);
+        secrets.push(made(&gateway, &json!({ "user": user })).await.1);
+    }
+    let ben = secrets.pop().expect("a secret");
+    (gateway, secrets.pop().expect("a secret"), ben)
+}
+
+/// Makes a key; its id and its secret.
+async fn made(gateway: &Gateway, body: &Value) -> (String, String) {
+    let (status, key) = send(gateway, "root", Method::POST, "/api/v1/keys", body).await;
+    assert_eq!(status, StatusCode::CREATED, "{key}");
+    let text = |field: &str| key[field].as_str().expect("text").to_owned();
+    (text("id"), text("secret"))
+}
+
+async fn answer(
+    gateway: &Gateway,
+    headers: &[(&str, &str)],
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Response {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.header("content-type", "application/json");
+    let body = if body.is_null() {
+        Body::empty()
+    } else {
+        Body::from(body.to_string())
+    };
+    let request = request.body(body).expect("a request");
+    let answered = router(gateway).oneshot(request).await;
+    answered.expect("an answer")
+}
+
+async fn send(
+    gateway: &Gateway,
+    token: &str,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> (StatusCode, Value) {
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", &*bearer)];
+    let response = answer(gateway, &headers, method, path, body).await;
+    let status = response.status();
+    let body = response.into_body().collect().await.expect("a body");
+    let text = body.to_bytes();
+    (status, serde_json::from_slice(&text).unwrap_or(Value::Null))
+}
+
+fn chat() -> Value {
+    json!({ "model": "claude/model", "messages": [{ "role": "user", "content": "Hello" }] })
+}
+
+#[tokio::test]
+async fn a_key_is_accepted_by_every_header_until_it_is_revoked_in_each_language() {
+    let (gateway, ann, _) = with_people().await;
+    let (id, secret) = made(&gateway, &json!({ "user": "ann" })).await;
+    let languages = [
+        ("authorization", "/v1/chat/completions", chat()),
+        (
+            "authorization",
+            "/v1/responses",
+            json!({ "model": "claude/model", "input": "Hello" }),
+        ),
+        (
+            "x-api-key",
+            "/v1/messages",
+            json!({
+                "model": "claude/model",
+                "max_tokens": 9,
+                "messages": [{ "role": "user", "content": "Hello" }],
+            }),
+        ),
+        (
+            "x-goog-api-key",
+            "/v1beta/models/claude/model:generateContent",
+            json!({ "contents": [{ "role": "user", "parts": [{ "text": "Hello" }] }] }),
+        ),
+    ];
+    let ask = async |header: &str, path: &str, secret: &str, body: &Value| {
+        let value = match header {
+            "authorization" => format!("Bearer {secret}"),
+            _ => secret.to_owned(),
+        };
+        let response = answer(&gateway, &[(header, &value)], Method::POST, path, body).await;
+        let status = response.status();
+        let body = response.into_body().collect().await.expect("a body");
+        let body: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+        (status, body)
+    };
+    for (header, path, body) in &languages {
+        let (status, answer) = ask(header, path, &secret, body).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {answer}");
+    }
+    let path = format!("/api/v1/keys/{id}");
+    let (status, key) = send(&gateway, "root", Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(
+        key["revoked"].is_string() && key.get("secret").is_none(),
+        "{key}"
+    );
+    let kinds = [
+        "invalid_api_key",
+        "invalid_api_key",
+        "authentication_error",
+        "UNAUTHENTICATED",
+    ];
+    for ((header, path, body), kind) in languages.iter().zip(kinds) {
+        let unknown = format!("jk_{}", "0".repeat(64));
+        for (secret, why) in [
+            (&*secret, "this key was revoked"),
+            (
+                &unknown,
+                "this key is not one of those that the gateway knows",
+            ),
+        ] {
+            let (status, answer) = ask(header, path, secret, body).await;
+            assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}: {answer}");
+            let answer = answer.to_string();
+            assert!(answer.contains(kind), "{path}: {answer}");
+            assert!(answer.contains(why), "{path}: {answer}");
+        }
+    }
+    // Ann's other key is as it was.
+    let (status, _) = send(
+        &gateway,
+        &ann,
+        Method::POST,
+        "/v1/chat/completions",
+        &chat(),
+    )
+    .await;
+    assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn two_people_never_meet() {
+    let (gateway, ann, ben) = with_people().await;
+    let (status, session) =
+        send(&gateway, &ann, Method::POST, "/api/v1/sessions", &json!({})).await;
+    assert_eq!(status, StatusCode::CREATED);
+    let session = format!(
+        "/api/v1/sessions/{}",
+        session["id"].as_str().expect("an id")
+    );
+    let (_, keys) = send(&gateway, &ann, Method::GET, "/api/v1/keys", &Value::Null).await;
+    let keys = keys["keys"].as_array().expect("keys").clone();
+    let [key] = &*keys else {
+        panic!("Ann sees one key: {keys:?}");
+    };
+    assert_eq!(key["user"], "ann");
+    let key = format!("/api/v1/keys/{}", key["id"].as_str().expect("an id"));
+    let turn = json!({ "message": "hi" });
+    let none = Value::Null;
+    for (method, path, body) in [
+        (Method::GET, session.clone(), &none),
+        (Method::DELETE, session.clone(), &none),
+        (Method::GET, format!("{session}/export"), &none),
+        (Method::POST, format!("{session}/turns"), &turn),
+        (Method::GET, key.clone(), &none),
+        (Method::DELETE, key.clone(), &none),
+        (Method::GET, "/api/v1/keys/k000000000000".to_owned(), &none),
+        (Method::GET, "/api/v1/keys/%2e%2e".to_owned(), &none),
+    ] {
+        let (status, answer) = send(&gateway, &ben, method, &path, body).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{path}: {answer}");
+    }
+    // What is there for both is the same as what is not there at all.
+    let (_, mine) = send(&gateway, &ben, Method::GET, &key, &none).await;
+    let (_, nothing) = send(
+        &gateway,
+        &ben,
+        Method::GET,
+        "/api/v1/keys/k000000000000",
+        &none,
+    )
+    .await;
+    let id = key.rsplit('/').next().expect("an id");
+    let detail = mine["detail"].as_str().expect("text");
+    assert_eq!(
+        detail.replace(id, "k000000000000"),
+        nothing["detail"].as_str().expect("text")
+    );
+    for (method, path, body) in [
+        (Method::GET, "/api/v1/users", none.clone()),
+        (Method::GET, "/api/v1/users/ann", none.clone()),
+        (Method::POST, "/api/v1/users", json!({ "name": "eve" })),
+        (
+            Method::PATCH,
+            "/api/v1/users/ann",
+            json!({ "disabled": true }),
+        ),
+        (Method::GET, "/api/v1/teams", none.clone()),
+        (Method::POST, "/api/v1/teams", json!({ "name": "evil" })),
+        (
+            Method::POST,
+            "/api/v1/keys",
+            json!({ "user": "ben", "admin": true }),
+        ),
+        (Method::POST, &*format!("{key}/rotate"), none.clone()),
+        (Method::GET, "/api/v1/changes", none.clone()),
+    ] {
+        let (status, answer) = send(&gateway, &ben, method, path, &body).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}: {answer}");
+    }
+    // Ann's key is as it was, until she revokes it herself.
+    let (status, _) = send(&gateway, &ann, Method::GET, &session, &none).await;
+    assert_eq!(status, StatusCode::OK);
+    let (status, _) = send(&gateway, &ann, Method::DELETE, &key, &none).await;
+    assert_eq!(status, StatusCode::OK);
+    let (status, _) = send(&gateway, &ann, Method::GET, &session, &none).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn the_keys_of_a_user_share_its_sessions() {
+    let (gateway, ann, _) = with_people().await;
+    let (_, other) = made(&gateway, &json!({ "user": "ann" })).await;
+    let (_, session) = send(&gateway, &ann, Method::POST, "/api/v1/sessions", &json!({})).await;
+    let path = format!(
+        "/api/v1/sessions/{}",
+        session["id"].as_str().expect("an id")
+    );
+    let (status, _) = send(&gateway, &other, Method::GET, &path, &Value::Null).await;
+    assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_key_uses_the_models_that_it_names_alone() {
+    let (gateway, ..) = with_people().await;
+    let ask = async |secret: &str, model: &str| {
+        let mut body = chat();
+        body["model"] = model.into();
+        send(
+            &gateway,
+            secret,
+            Method::POST,
+            "/v1/chat/completions",
+            &body,
+        )
+        .await
+    };
+    let (_, narrow) = made(&gateway, &json!({ "user": "ann", "models": ["claude/m*"] })).await;
+    let (_, nothing) = made(&gateway, &json!({ "user": "ann", "models": [] })).await;
+    for (secret, model, expected) in [
+        (&narrow, "claude/model", StatusCode::OK),
+        // The same model, without its provider.
+        (&narrow, "model", StatusCode::OK),
+        (&narrow, "claude/other", StatusCode::FORBIDDEN),
+        // The assistant has a name of its own.
+        (&narrow, "jackfield", StatusCode::FORBIDDEN),
+        (&nothing, "claude/model", StatusCode::FORBIDDEN),
+    ] {
+        let (status, answer) = ask(secret, model).await;
+        assert_eq!(status, expected, "{model}: {answer}");
+    }
+    for (path, of_turns) in [
+        ("/v1/messages/count_tokens", false),
+        ("/api/v1/sessions", true),
+    ] {
+        let path = if of_turns {
+            let (_, made) = send(&gateway, &nothing, Method::POST, path, &json!({})).await;
+            format!("{path}/{}/turns", made["id"].as_str().expect("an id"))
+        } else {
+            path.to_owned()
+        };
+        let mut body = chat();
+        if of_turns {
+            body = json!({ "message": "hi", "model": "claude/model" });
+        }
+        let (status, answer) = send(&gateway, &nothing, Method::POST, &path, &body).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}: {answer}");
+    }
+    let names = async |secret: &str| {
+        let (_, listed) = send(&gateway, secret, Method::GET, "/v1/models", &Value::Null).await;
+        let models = listed["data"].as_array().expect("models").clone();
+        let names = models
+            .iter()
+            .map(|model| model["id"].as_str().expect("a name").to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(names(&narrow).await, ["claude/model"]);
+    assert_eq!(names(&nothing).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn an_open_gateway_closes_with_the_first_key() {
+    let gateway = gateway([], |_| {});
+    let list = async |token: Option<&str>| {
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let headers: Vec<(&str, &str)> = bearer
+            .iter()
+            .map(|bearer| ("authorization", bearer.as_str()))
+            .collect();
+        let path = "/api/v1/sessions";
+        let response = answer(&gateway, &headers, Method::GET, path, &Value::Null).await;
+        response.status()
+    };
+    let by = "admin".into();
+    let directory = gateway.engine().directory().expect("a directory");
+    let ann = EntryName::parse("ann").expect("a name");
+    assert_eq!(list(None).await, StatusCode::OK);
+    assert_eq!(list(Some("anything")).await, StatusCode::OK);
+    // What looks like a key has to be one.
+    assert_eq!(list(Some("jk_0")).await, StatusCode::UNAUTHORIZED);
+    directory
+        .add_user(&by, ann.clone(), None)
+        .await
+        .expect("a user");
+    assert_eq!(list(None).await, StatusCode::OK);
+    let made = directory.create_key(&by, &ann, KeyOptions::default());
+    let (key, secret) = made.await.expect("a key");
+    assert_eq!(list(None).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(list(Some("anything")).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(list(Some(secret.reveal())).await, StatusCode::OK);
+    directory.revoke_key(&by, &key.id).await.expect("revoked");
+    assert_eq!(list(None).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(list(Some(secret.reveal())).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_login_ends_with_its_key() {
+    let (gateway, ann, _) = with_people().await;
+    let bearer = format!("Bearer {ann}");
+    let headers = [("authorization", &*bearer)];
+    let response = answer(
+        &gateway,
+        &headers,
+        Method::POST,
+        "/api/v1/login",
+        &Value::Null,
+    )
+    .await;
+    let cookie = response.headers()["set-cookie"].to_str().expect("text");
+    let cookie = cookie.split(';').next().expect("a cookie").to_owned();
+    let list = async || {
+        let headers = [("cookie", &*cookie), ("sec-fetch-site", "same-origin")];
+        let path = "/api/v1/sessions";
+        let response = answer(&gateway, &headers, Method::GET, path, &Value::Null).await;
+        response.status()
+    };
+    assert_eq!(list().await, StatusCode::OK);
+    let path = "/api/v1/users/ann";
+    for (disabled, expected) in [(true, StatusCode::UNAUTHORIZED), (false, StatusCode::OK)] {
+        let body = json!({ "disabled": disabled });
+        send(&gateway, "root", Method::PATCH, path, &body).await;
+        assert_eq!(list().await, expected);
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_request_is_said() {
+    let (gateway, ..) = with_people().await;
+    for (method, path, body, expected, says) in [
+        (
+            Method::POST,
+            "/api/v1/users",
+            json!({ "name": "Ann" }),
+            StatusCode::BAD_REQUEST,
+            "`Ann` cannot be a name",
+        ),
+        (
+            Method::POST,
+            "/api/v1/users",
+            json!({ "name": "ann" }),
+            StatusCode::CONFLICT,
+            "there is a user `ann` already",
+        ),
+        (
+            Method::POST,
+            "/api/v1/users",
+            json!({ "name": "eve", "team": "none" }),
+            StatusCode::NOT_FOUND,
+            "there is no team `none`",
+        ),
+        (
+            Method::POST,
+            "/api/v1/keys",
+            json!({ "user": "ann", "expires": "2001-01-01T00:00:00Z" }),
+            StatusCode::BAD_REQUEST,
+            "a time to come",
+        ),
+        (
+            Method::POST,
+            "/api/v1/keys",
+            json!({ "user": "ann", "models": [""] }),
+            StatusCode::BAD_REQUEST,
+            "/models",
+        ),
+        (
+            Method::POST,
+            "/api/v1/keys",
+            json!({ "user": "ann", "scopes": [] }),
+            StatusCode::BAD_REQUEST,
+            "scopes",
+        ),
+        (
+            Method::GET,
+            "/api/v1/users?limit=0",
+            Value::Null,
+            StatusCode::BAD_REQUEST,
+            "between 1 and 200",
+        ),
+    ] {
+        let (status, problem) = send(&gateway, "root", method, path, &body).await;
+        assert_eq!(status, expected, "{problem}");
+        assert!(problem.to_string().contains(says), "{problem}");
+    }
+}
+
+#[tokio::test]
+async fn pages_go_on_and_changes_name_their_authors() {
+    let (gateway, ..) = with_people().await;
+    let get = async |path: &str| {
+        send(&gateway, "root", Method::GET, path, &Value::Null)
+            .await
+            .1
+    };
+    let first = get("/api/v1/users?limit=1").await;
+    assert_eq!(
+        (&first["users"][0]["name"], &first["next"]),
+        (&json!("ann"), &json!("ann"))
+    );
+    let second = get("/api/v1/users?limit=1&after=ann").await;
+    assert_eq!(second["users"][0]["name"], "ben");
+    assert_eq!(
+        get("/api/v1/users?limit=1&after=ben").await,
+        json!({ "users": [], "next": null })
+    );
+    let changes = get("/api/v1/changes?limit=3").await;
+    let seen: Vec<_> = changes["changes"]
+        .as_array()
+        .expect("changes")
+        .iter()
+        .map(|change| {
+            (
+                change["action"].clone(),
+                change["kind"].clone(),
+                change["by"].clone(),
+            )
+        })
+        .collect();
+    let by = |action: &str, kind: &str| (action.into(), kind.into(), "root, by the API".into());
+    assert_eq!(
+        seen,
+        [
+            by("created", "key"),
+            by("created", "user"),
+            by("created", "key")
+        ]
+    );
+    let rest = get(&format!("/api/v1/changes?before={}", changes["next"])).await;
+    assert_eq!(rest["changes"].as_array().expect("changes").len(), 1);
+}

@@ -1,0 +1,231 @@
+//! Users and keys of the journal: made by commands, and accepted by gateways that run on the same file.
+
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::ScriptTurn;
+use serde_json::{Value, json};
+
+use crate::harness::{Gateway, Kept, Ran};
+
+async fn done(files: &Kept, arguments: &[&str]) -> Ran {
+    let ran = files.run(arguments).run().await;
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+    ran
+}
+
+/// A key that the command line makes: its id and its secret.
+async fn key(files: &Kept, arguments: &[&str]) -> (String, String) {
+    let ran = done(files, &[&["keys", "create", "--json"], arguments].concat()).await;
+    let key: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let text = |field: &str| key[field].as_str().expect("text").to_owned();
+    (text("id"), text("secret"))
+}
+
+async fn said(gateway: &Gateway, secret: &str) -> u16 {
+    let body = json!({
+        "model": "claude/claude-opus-4-8",
+        "messages": [{ "role": "user", "content": "hi" }],
+    });
+    let asking = gateway.post("/v1/chat/completions", &body);
+    let bearer = format!("Bearer {secret}");
+    asking
+        .header("authorization", &bearer)
+        .answered()
+        .await
+        .status
+}
+
+#[tokio::test]
+async fn keys_of_the_command_line_open_a_gateway_that_runs_until_they_are_revoked() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").again()]).await;
+    // With no key it is open to every program on this machine.
+    let running = files.gateway().at(&claude.base_url()).start();
+    let gateway = Gateway::listening(running).await;
+    assert_eq!(said(&gateway, "anything").await, 200);
+
+    done(&files, &["teams", "add", "research"]).await;
+    done(&files, &["users", "add", "ann", "--team", "research"]).await;
+    let made = done(&files, &["keys", "create", "ann", "--label", "laptop"]).await;
+    let first = made.out.trim().to_owned();
+    assert!(
+        first.starts_with("jk_") && !made.err.contains(&first),
+        "{made:?}"
+    );
+    let (id, second) = key(&files, &["ann", "--expires", "90d"]).await;
+    // The gateway was not restarted.
+    assert_eq!(said(&gateway, "anything").await, 401);
+    assert_eq!(said(&gateway, &first).await, 200);
+    assert_eq!(said(&gateway, &second).await, 200);
+
+    let rotated = done(&files, &["keys", "rotate", &id]).await;
+    let third = rotated.out.trim();
+    for secret in [&*second, third] {
+        assert_eq!(said(&gateway, secret).await, 200);
+    }
+    done(&files, &["keys", "rotate", &id, "--overlap", "0s"]).await;
+    assert_eq!(said(&gateway, third).await, 401);
+    done(&files, &["keys", "revoke", &id]).await;
+    assert_eq!(said(&gateway, &first).await, 200);
+    done(&files, &["users", "disable", "ann"]).await;
+    assert_eq!(said(&gateway, &first).await, 401);
+    done(&files, &["users", "enable", "ann"]).await;
+    assert_eq!(said(&gateway, &first).await, 200);
+    gateway.end().await;
+
+    // The next gateway finds them.
+    let running = files.gateway().at(&claude.base_url()).start();
+    let gateway = Gateway::listening(running).await;
+    assert_eq!(said(&gateway, "anything").await, 401);
+    assert_eq!(said(&gateway, &first).await, 200);
+    gateway.end().await;
+
+    let listed = done(&files, &["keys", "list"]).await;
+    let revoked = listed.out.lines().find(|line| line.starts_with(&id));
+    assert!(
+        revoked.expect("the key").contains("revoked"),
+        "{}",
+        listed.out
+    );
+    let log = done(&files, &["users", "log"]).await;
+    let actions = ["created team", "created user", "created key", "created key"];
+    let actions = actions
+        .into_iter()
+        .chain(["rotated key", "rotated key", "revoked key"]);
+    let actions = actions.chain(["disabled user", "enabled user"]);
+    let actions: Vec<&str> = actions.collect();
+    assert_eq!(log.out.lines().count(), actions.len(), "{}", log.out);
+    for (line, action) in log.out.lines().zip(actions) {
+        assert!(
+            line.contains(action) && line.contains("by the command line"),
+            "{line}"
+        );
+    }
+    // Nothing but the answers of `keys create` and `keys rotate` has a secret, and the file has none.
+    let bytes = std::fs::read(files.file()).expect("the journal");
+    for secret in [&*first, &*second, third] {
+        let secret = secret.trim_start_matches("jk_");
+        for shown in [&log.out, &listed.out] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        let mut windows = bytes.windows(secret.len());
+        assert!(!windows.any(|window| window == secret.as_bytes()));
+    }
+}
+
+#[tokio::test]
+async fn the_api_manages_users_for_an_admin_alone_and_people_never_meet() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").again()]).await;
+    done(&files, &["users", "add", "root"]).await;
+    let (_, root) = key(&files, &["root", "--admin"]).await;
+    let running = files.gateway().at(&claude.base_url()).start();
+    let gateway = Gateway::listening(running).await;
+    let ask = async |secret: &str, verb: &str, path: &str, body: Value| {
+        let bearer = format!("Bearer {secret}");
+        let asking = gateway.raw(verb, path).header("authorization", &bearer);
+        asking.body(body.to_string()).answered().await
+    };
+    let mut people = Vec::new();
+    for name in ["ann", "ben"] {
+        ask(&root, "POST", "/api/v1/users", json!({ "name": name }))
+            .await
+            .is(201);
+        let key = ask(&root, "POST", "/api/v1/keys", json!({ "user": name }))
+            .await
+            .is(201);
+        let secret = key["secret"].as_str().expect("text").to_owned();
+        let session = ask(&secret, "POST", "/api/v1/sessions", json!({}))
+            .await
+            .is(201);
+        let session = format!("/api/v1/sessions/{}", session["id"].as_str().expect("text"));
+        let turn = json!({ "message": "hi" });
+        ask(&secret, "POST", &format!("{session}/turns"), turn)
+            .await
+            .is(200);
+        people.push((
+            secret,
+            session,
+            format!("/api/v1/keys/{}", key["id"].as_str().expect("text")),
+        ));
+    }
+    for ((secret, ..), (_, session, key)) in people.iter().zip(people.iter().rev()) {
+        for path in [session, &format!("{session}/export"), key] {
+            ask(secret, "GET", path, json!({})).await.is(404);
+        }
+        for path in ["/api/v1/users", "/api/v1/changes"] {
+            ask(secret, "GET", path, json!({})).await.is(403);
+        }
+        let usage = ask(secret, "GET", "/api/v1/usage", json!({})).await.is(200);
+        assert_eq!(usage["total"]["turns"], 1);
+    }
+    let usage = ask(&root, "GET", "/api/v1/usage", json!({})).await.is(200);
+    assert_eq!(usage["total"]["turns"], 2);
+    gateway.end().await;
+    let log = done(&files, &["users", "log", "--json"]).await;
+    let log: Value = serde_json::from_str(&log.out).expect("JSON");
+    let by = log[3]["by"].as_str().expect("text");
+    assert!(
+        by.starts_with("root/k") && by.ends_with(", by the API"),
+        "{by}"
+    );
+}
+
+#[tokio::test]
+async fn a_command_says_what_is_wrong_and_what_to_do() {
+    let files = Kept::new();
+    for (arguments, cause, help) in [
+        (
+            &["keys", "create", "ann"][..],
+            "there is no user `ann`",
+            "jackfield users add",
+        ),
+        (
+            &["keys", "revoke", "k0"],
+            "there is no key `k0`",
+            "jackfield keys list",
+        ),
+        (
+            &["users", "add", "ann", "--team", "x"],
+            "there is no team `x`",
+            "jackfield teams add",
+        ),
+    ] {
+        let ran = files.run(arguments).run().await;
+        ran.fails(2, cause, help);
+    }
+    files
+        .run(&["users", "add", "Ann"])
+        .run()
+        .await
+        .stops(2, "`Ann` cannot be a name");
+    done(&files, &["users", "add", "ann"]).await;
+    files
+        .run(&["users", "add", "ann"])
+        .run()
+        .await
+        .stops(2, "there is a user `ann` already");
+    let past = ["keys", "create", "ann", "--expires", "2001-01-01"];
+    files
+        .run(&past)
+        .run()
+        .await
+        .fails(2, "is over already", "a day to come");
+}
+
+#[tokio::test]
+async fn a_gateway_for_other_machines_needs_a_key_of_either_kind() {
+    let files = Kept::new();
+    let serve = || {
+        files
+            .run(&["serve", "--bind", "0.0.0.0:0"])
+            .at("http://127.0.0.1:9")
+    };
+    serve()
+        .run()
+        .await
+        .fails(3, "no token is configured", "openssl rand");
+    done(&files, &["users", "add", "ann"]).await;
+    done(&files, &["keys", "create", "ann"]).await;
+    let gateway = Gateway::listening(serve().start()).await;
+    gateway.end().await;
+}
