@@ -1,8 +1,6 @@
 //! The options of the kinds of providers in `jackfield.toml`: their factories read them.
 
-use crate::form::ValueForm::{
-    self, Any, Flag, Text, Texts, ToolMode, ToolModes, Whole, Words,
-};
+use crate::form::ValueForm::{self, Any, Text, Texts, ToolMode, ToolModes, Whole, Words};
 
 /// The options of all kinds, with forms and descriptions.
 pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 19] {

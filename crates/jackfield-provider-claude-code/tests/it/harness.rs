@@ -142,6 +142,7 @@ impl Talk {
                 strict: None,
                 system: Arc::new(SystemPrompt { parts: vec![part] }),
                 tools: Arc::new(vec![tool("add"), tool("look")]),
+                tools_as_text: false,
                 whole: false,
             },
             round: 0,
