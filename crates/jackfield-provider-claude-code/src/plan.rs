@@ -17,7 +17,7 @@ use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::outcome::OutcomePart;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::{Effort, Settings};
-use jackfield_domain::tool::ToolChoice;
+use jackfield_domain::tool::{ToolChoice, ToolDefinition};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_provider_kit::exchange;
 use serde_json::{Value, json};
@@ -64,6 +64,8 @@ impl Plan {
                 ..Settings::default()
             }),
             system: Arc::default(),
+            // MCP has no place for strictness, so no schema has to be made for it.
+            tools: Arc::new(request.tools.iter().map(without_strictness).collect()),
             ..request.clone()
         };
         let profile = Profile {
@@ -92,7 +94,10 @@ impl Plan {
             | None => {}
         }
         for (n, tool) in request.tools.iter().enumerate() {
-            // MCP has no place for it.
+            if tool.description.chars().count() > MAX_DESCRIPTION {
+                let path = format_args!("tools[{n}].description");
+                about.approximated(NoteEffect::Quality, "description_cut", path);
+            }
             if let Some(strict) = tool.strict {
                 let effect = if strict {
                     NoteEffect::Quality
@@ -211,6 +216,15 @@ fn session_point(request: &ModelRequest, owner: &StateOwner) -> Option<SessionPo
         line: text("line")?,
         session: text("session")?,
     })
+}
+
+fn without_strictness(tool: &Arc<ToolDefinition>) -> Arc<ToolDefinition> {
+    if tool.strict.is_none() {
+        return Arc::clone(tool);
+    }
+    let mut tool = (**tool).clone();
+    tool.strict = None;
+    Arc::new(tool)
 }
 
 /// The messages without the states that name sessions, which are not part of what the model gets.
@@ -350,6 +364,8 @@ pub(crate) fn unsent(kind: ModelFailureKind, message: impl Into<String>) -> Mode
     ModelFailure::new(kind, Phase::BeforeSend, message)
 }
 
+/// The most characters of a tool's description that Claude Code passes on.
+const MAX_DESCRIPTION: usize = 4096;
 /// The kind of the state that names the session.
 const SESSION: &str = "session";
 /// The settings that Claude Code takes.

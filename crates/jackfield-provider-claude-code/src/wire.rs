@@ -172,3 +172,48 @@ fn take_object(fields: &mut Map<String, Value>, key: &str) -> Option<Map<String,
         Some(_) | None => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Line;
+
+    #[test]
+    fn a_line_of_another_form_is_read_or_left_out_and_never_an_error() {
+        for (line, expected) in [
+            ("", "None"),
+            ("Welcome!", "None"),
+            ("[1]", "None"),
+            ("{\"no\":\"type\"}", "None"),
+            ("{\"type\":7}", "None"),
+            ("{\"type\":\"news\"}", "Some(Other)"),
+            ("{\"type\":\"control_request\"}", "Some(Other)"),
+            ("{\"type\":\"stream_event\",\"event\":7}", "Some(Other)"),
+            ("{\"type\":\"user\",\"message\":\"hi\"}", "Some(Other)"),
+            ("{\"type\":\"system\",\"subtype\":[]}", "Some(Other)"),
+            (
+                "{\"type\":\"system\",\"subtype\":\"init\"}",
+                "Some(Init { version: None })",
+            ),
+            (
+                "{\"type\":\"assistant\",\"uuid\":\"1\",\"parent_tool_use_id\":\"2\"}",
+                "Some(Assistant { error: None, id: None })",
+            ),
+            (
+                "{\"type\":\"control_response\",\"response\":{\"subtype\":\"error\"}}",
+                "Some(Answer(Err(\"\")))",
+            ),
+        ] {
+            let read = format!("{:?}", Line::read(line.as_bytes()));
+            assert_eq!(read, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_result_that_cannot_be_read_is_a_failure() {
+        let line = b"{\"type\":\"result\",\"is_error\":\"no\",\"subtype\":\"success\"}";
+        let Some(Line::Result(result)) = Line::read(line) else {
+            panic!("it is a result");
+        };
+        assert!(result.is_error);
+    }
+}

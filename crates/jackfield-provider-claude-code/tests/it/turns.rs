@@ -137,6 +137,30 @@ async fn settings_that_it_lacks_are_noted_and_those_it_has_are_taken() {
     assert_eq!(paths, ["settings.temperature"]);
 }
 
+#[tokio::test]
+async fn what_claude_code_changes_of_tools_is_noted() {
+    let world = World::new([ScriptTurn::text("One.")]).await;
+    let model = world.model();
+    let mut talk = Talk::new("First?");
+    let mut tools = talk.request.tools.to_vec();
+    std::sync::Arc::make_mut(&mut tools[0]).description = "long ".repeat(1000).into();
+    std::sync::Arc::make_mut(&mut tools[1]).strict = Some(true);
+    talk.request.tools = std::sync::Arc::new(tools);
+    let end = talk.go_on(&model).await;
+    let notes: Vec<(&str, &str)> = end
+        .notes
+        .iter()
+        .map(|note| (&*note.path, &*note.code))
+        .collect();
+    assert_eq!(
+        notes,
+        [
+            ("tools[0].description", "description_cut"),
+            ("tools[1].strict", "strict_not_sent")
+        ]
+    );
+}
+
 fn name(tool: &Value) -> &str {
     tool["name"].as_str().unwrap()
 }

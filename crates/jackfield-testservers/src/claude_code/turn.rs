@@ -182,7 +182,15 @@ impl Turn {
                     let used = event.pointer("/usage/output_tokens");
                     output = used.and_then(Value::as_u64).unwrap_or(output);
                 }
-                "message_stop" => is_complete = true,
+                "message_stop" => {
+                    is_complete = true;
+                    // Before the client knows of the end, so that a killed program has it.
+                    let last = blocks.len().saturating_sub(1);
+                    let id = format!("{}-{nth}-{last}", self.arguments.session);
+                    let message = json!({ "role": "assistant", "content": blocks });
+                    entries.push(Entry { id, message });
+                    self.store(entries);
+                }
                 "error" => {
                     let kind = match text(&event["error"], "type") {
                         "authentication_error" => "authentication_failed",
@@ -212,11 +220,6 @@ impl Turn {
             let message = "API Error: the connection was closed in the middle of a reply";
             return Ok(Err(self.fail("unknown", None, message)));
         }
-        let last = blocks.len().saturating_sub(1);
-        let id = format!("{}-{nth}-{last}", self.arguments.session);
-        let message = json!({ "role": "assistant", "content": blocks });
-        entries.push(Entry { id, message });
-        self.store(entries);
         Ok(Ok((blocks, reason)))
     }
 
