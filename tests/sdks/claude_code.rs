@@ -44,11 +44,16 @@ impl World {
 
     /// A gateway with Claude Code behind it.
     async fn gateway(&self, more: &str) -> Gateway {
+        self.gateway_with(more, "").await
+    }
+
+    /// The same, with more about Claude Code.
+    async fn gateway_with(&self, more: &str, own: &str) -> Gateway {
         let folder = |name: &str| self.folder.path().join(name).display().to_string();
         let text = format!(
             "{more}[aliases]\n{MODEL} = \"claude-code/{CLAUDE_MODEL}\"\n[providers.claude-code]\n\
              command = {command:?}\nbase_url = \"http://{address}\"\napi_key_env = \"BEHIND\"\nfolder = {work:?}\n\
-             env.CLAUDE_CONFIG_DIR = {config:?}\n",
+             env.CLAUDE_CONFIG_DIR = {config:?}\n{own}",
             command = program_in("@anthropic-ai", "claude").display().to_string(),
             address = self.behind.address,
             work = folder("work"),
@@ -216,5 +221,45 @@ async fn claude_code_behind_the_gateway_neither_reads_files_nor_runs_commands_th
         assert!(request.contains(text), "{text}: {request}");
         assert!(!request.contains("quagga"), "{text}: {request}");
     }
+    world.end(gateway).await;
+}
+
+#[tokio::test]
+async fn claude_code_behind_the_gateway_uses_its_own_tools_by_its_own_rules() {
+    let world = World::new(Script::by(|asked| {
+        let results = asked.body["messages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .last();
+        let has_results = results.is_some_and(|last| last.to_string().contains("tool_result"));
+        Some(if has_results {
+            ScriptTurn::text("Done.")
+        } else {
+            ScriptTurn::call("Read", &json!({ "file_path": "/nowhere/read.txt" })).and_call(
+                "Bash",
+                &json!({ "command": "touch made", "description": "Makes it" }),
+            )
+        })
+    }))
+    .await;
+    let work = world.folder.path().join("work");
+    std::fs::create_dir(&work).expect("a folder");
+    let own = "builtin_tools = [\"Read\", \"Bash\"]\nallowed_tools = [\"Read\"]\n";
+    let gateway = world.gateway_with("", own).await;
+    let body = json!({ "model": MODEL, "messages": [{ "role": "user", "content": "Read it." }] });
+    let said = gateway.post(CHAT, &body).answered().await.is(200);
+    let words = content(&said).as_str().unwrap_or_default();
+    assert!(words.ends_with("Done."), "{said}");
+    let request = world.last_request();
+    let messages = request["messages"].as_array().expect("messages");
+    let results = messages.last().expect("results")["content"].as_array();
+    let denied = &results.expect("results")[1];
+    assert_eq!(denied["is_error"], true, "{denied}");
+    assert!(
+        denied["content"].to_string().contains("`Bash` is denied"),
+        "{denied}"
+    );
+    assert!(!work.join("made").exists());
     world.end(gateway).await;
 }
