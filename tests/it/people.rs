@@ -229,3 +229,63 @@ async fn a_gateway_for_other_machines_needs_a_key_of_either_kind() {
     let gateway = Gateway::listening(serve().start()).await;
     gateway.end().await;
 }
+
+#[tokio::test]
+async fn two_gateways_share_the_limits_of_a_key_and_say_what_is_left() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").again()]).await;
+    done(&files, &["users", "add", "ann"]).await;
+    let limits = ["ann", "--requests-per-minute", "3"];
+    let (id, secret) = key(&files, &limits).await;
+    let mut gateways = Vec::new();
+    for _ in 0..2 {
+        let running = files.gateway().at(&claude.base_url()).start();
+        gateways.push(Gateway::listening(running).await);
+    }
+    let ask = async |gateway: &Gateway, path: &str| {
+        let body = json!({
+            "model": "claude/claude-opus-4-8",
+            "max_tokens": 100,
+            "messages": [{ "role": "user", "content": "hi" }],
+        });
+        let asking = gateway.post(path, &body).header("x-api-key", &secret);
+        asking.answered().await
+    };
+    let openai = "/v1/chat/completions";
+    let headers = |answer: &crate::harness::Answer, names: [&str; 2]| {
+        names.map(|name| answer.headers.get(name).cloned().unwrap_or_default())
+    };
+    for (nth, left) in [(0, "2"), (1, "1")] {
+        let answer = ask(&gateways[nth], openai).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let names = [
+            "x-ratelimit-limit-requests",
+            "x-ratelimit-remaining-requests",
+        ];
+        assert_eq!(headers(&answer, names), ["3", left]);
+    }
+    let answer = ask(&gateways[0], "/v1/messages").await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let names = [
+        "anthropic-ratelimit-requests-limit",
+        "anthropic-ratelimit-requests-remaining",
+    ];
+    assert_eq!(headers(&answer, names), ["3", "0"]);
+    for gateway in &gateways {
+        let refused = ask(gateway, openai).await;
+        assert_eq!(refused.status, 429, "{refused:?}");
+        let names = [
+            "x-ratelimit-remaining-requests",
+            "x-ratelimit-limit-requests",
+        ];
+        assert_eq!(headers(&refused, names), ["0", "3"]);
+        assert!(refused.headers.contains_key("retry-after"), "{refused:?}");
+    }
+    // The limit is taken away while they run.
+    let limited = done(&files, &["keys", "limit", &id]).await;
+    assert!(limited.err.contains("has no limits"), "{}", limited.err);
+    for gateway in gateways {
+        assert_eq!(ask(&gateway, openai).await.status, 200);
+        gateway.end().await;
+    }
+}

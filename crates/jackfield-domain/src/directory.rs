@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::digest::Digest;
 use crate::policy;
+use crate::quota::Quota;
 use crate::time::WallTime;
 
 /// The name of a user or a team, or the id of a key: lower case, so that no two look alike but for their case.
@@ -72,6 +73,8 @@ pub struct User {
     pub is_disabled: bool,
     /// The name.
     pub name: EntryName,
+    /// What all of its keys together may use; `None` for no limit.
+    pub quota: Option<Quota>,
     /// The team, if it belongs to one.
     pub team: Option<EntryName>,
 }
@@ -95,6 +98,8 @@ pub fn user_principal(name: &EntryName) -> Arc<str> {
 pub struct Team {
     /// The name.
     pub name: EntryName,
+    /// What all of its users together may use; `None` for no limit.
+    pub quota: Option<Quota>,
 }
 
 /// A key with which a client of a gateway shows whose requests it makes.
@@ -110,6 +115,8 @@ pub struct ClientKey {
     pub label: Arc<str>,
     /// The names of models, routes and assistants that it may use, with `*` for any text; `None` for all.
     pub models: Option<Vec<Arc<str>>>,
+    /// What it may use; `None` for no limit of its own.
+    pub quota: Option<Quota>,
     /// Since when it is not accepted any more.
     pub revoked: Option<WallTime>,
     /// Its secrets, the newest first.

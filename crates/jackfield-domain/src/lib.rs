@@ -35,6 +35,7 @@ pub mod opaque;
 pub mod outcome;
 pub mod policy;
 pub mod price;
+pub mod quota;
 pub mod replay;
 pub mod reply;
 pub mod request;

@@ -11,12 +11,14 @@ use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryKind, EntryName, KeyRefusal,
     KeySecret, Team, User,
 };
+use jackfield_domain::quota::{MeterOperation, MeterOutcome, Quota};
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
+use jackfield_ports::journal::{Journal as _, JournalError};
 
 pub use self::error::DirectoryError;
 pub use self::secret::{KEY_PREFIX, NewSecret};
+use crate::error::EngineError;
 use crate::state::Engine;
 
 /// The users, teams and keys of a journal. Every change is stored with its author.
@@ -37,6 +39,8 @@ pub struct KeyOptions {
     pub label: Arc<str>,
     /// The names of models, routes and assistants that it may use; `None` for all.
     pub models: Option<Vec<Arc<str>>>,
+    /// What it may use; `None` for no limit of its own.
+    pub quota: Option<Quota>,
     /// The patterns of server tools that it may use; `None` for those that the gateway gives to all.
     pub tools: Option<Vec<Arc<str>>>,
 }
@@ -46,6 +50,8 @@ pub struct KeyOptions {
 pub struct UserUpdate {
     /// Whether its keys are refused.
     pub is_disabled: Option<bool>,
+    /// What all of its keys together may use; the inner `None` is no limit.
+    pub quota: Option<Option<Quota>>,
     /// The team; the inner `None` is no team.
     pub team: Option<Option<EntryName>>,
 }
@@ -55,6 +61,8 @@ pub struct UserUpdate {
 pub struct AcceptedKey {
     /// The key.
     pub key: ClientKey,
+    /// The quotas of the key, the user and the team, those that there are, by the names of their meters.
+    pub quotas: Vec<(Arc<str>, Quota)>,
     /// Its user.
     pub user: User,
 }
@@ -68,6 +76,25 @@ impl Engine {
             directory,
             engine: self,
         })
+    }
+}
+
+impl Engine {
+    /// Performs an operation on the meters of the durable journal.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read or written, or keeps no meters.
+    pub async fn perform_on_meters(
+        &self,
+        operation: &MeterOperation,
+    ) -> Result<MeterOutcome, EngineError> {
+        let Some(meters) = self.shared.journal.meters() else {
+            return Err(EngineError::Journal(JournalError::Unreachable {
+                source: "this journal keeps no meters".into(),
+            }));
+        };
+        Ok(meters.perform(operation).await?)
     }
 }
 
@@ -88,7 +115,22 @@ impl ClientDirectory<'_> {
         if user.is_disabled {
             return Err(KeyRefusal::UserDisabled.into());
         }
-        Ok(AcceptedKey { key, user })
+        let mut quotas = vec![
+            (EntryKind::Key, key.id.clone(), key.quota),
+            (EntryKind::User, user.name.clone(), user.quota),
+        ];
+        if let Some(name) = &user.team {
+            let team = self.entry(EntryKind::Team, name).await?.entry;
+            if let DirectoryEntry::Team(team) = team {
+                quotas.push((EntryKind::Team, team.name, team.quota));
+            }
+        }
+        let quotas = quotas.into_iter().filter_map(|(kind, name, quota)| {
+            let quota = quota.filter(|quota| !quota.is_empty())?;
+            Some((format!("{}:{name}", kind.as_str()).into(), quota))
+        });
+        let quotas = quotas.collect();
+        Ok(AcceptedKey { key, quotas, user })
     }
 
     /// Whether there is a key, accepted or not.
@@ -115,6 +157,7 @@ impl ClientDirectory<'_> {
         let user = User {
             is_disabled: false,
             name,
+            quota: None,
             team,
         };
         self.create(by, DirectoryEntry::User(user.clone())).await?;
@@ -148,6 +191,7 @@ impl ClientDirectory<'_> {
             if let Some(team) = &update.team {
                 user.team.clone_from(team);
             }
+            user.quota = update.quota.unwrap_or(user.quota);
             Ok(action)
         });
         match changed.await? {
@@ -162,9 +206,52 @@ impl ClientDirectory<'_> {
     ///
     /// [`DirectoryError`] if there is one of this name.
     pub async fn add_team(&self, by: &Arc<str>, name: EntryName) -> Result<Team, DirectoryError> {
-        let team = Team { name };
+        let team = Team { name, quota: None };
         self.create(by, DirectoryEntry::Team(team.clone())).await?;
         Ok(team)
+    }
+
+    /// Sets what all users of a team together may use; `None` is no limit.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError`] if there is no such team.
+    pub async fn limit_team(
+        &self,
+        by: &Arc<str>,
+        name: &EntryName,
+        quota: Option<Quota>,
+    ) -> Result<Team, DirectoryError> {
+        let changed = self.update(by, EntryKind::Team, name, |entry| {
+            if let DirectoryEntry::Team(team) = entry {
+                team.quota = quota;
+            }
+            Ok(ChangeAction::Changed)
+        });
+        match changed.await? {
+            DirectoryEntry::Team(team) => Ok(team),
+            DirectoryEntry::Key(_) | DirectoryEntry::User(_) => Err(missing(EntryKind::Team, name)),
+        }
+    }
+
+    /// Sets what a key may use; `None` is no limit of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError`] if there is no such key.
+    pub async fn limit_key(
+        &self,
+        by: &Arc<str>,
+        id: &EntryName,
+        quota: Option<Quota>,
+    ) -> Result<ClientKey, DirectoryError> {
+        let changed = self.update(by, EntryKind::Key, id, |entry| {
+            if let DirectoryEntry::Key(key) = entry {
+                key.quota = quota;
+            }
+            Ok(ChangeAction::Changed)
+        });
+        key_of(changed.await?, id)
     }
 
     /// Makes a key for a user. The secret is nowhere but in the result.
@@ -186,6 +273,7 @@ impl ClientDirectory<'_> {
             is_admin: options.is_admin,
             label: options.label,
             models: options.models,
+            quota: options.quota,
             revoked: None,
             secrets: vec![KeySecret {
                 digest: secret.digest(),

@@ -11,6 +11,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
@@ -206,6 +207,10 @@ impl Journal for Journals {
 
     fn directory(&self) -> Option<&dyn Directory> {
         self.durable.directory()
+    }
+
+    fn meters(&self) -> Option<&dyn Meters> {
+        self.durable.meters()
     }
 
     fn spending(&self) -> Option<&dyn SpendingLog> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::policy;
+use jackfield_domain::quota::Quota;
 use jackfield_engine::ServerTools;
 use subtle::{Choice, ConstantTimeEq as _};
 
@@ -22,6 +23,8 @@ pub struct Principal {
     pub passthrough: Option<bool>,
     /// The principal whose sessions it sees.
     pub principal: Arc<str>,
+    /// What its key, its user and its team may use, by the names of their meters.
+    pub quotas: Vec<(Arc<str>, Quota)>,
     /// The digest of the secret that the request came with, if its key is in the directory of the journal.
     pub secret: Option<Digest>,
     /// The server tools that it may use.
@@ -83,6 +86,7 @@ impl ApiKeys {
                 name: LOCAL_CLIENT.into(),
                 passthrough: None,
                 principal: LOCAL_CLIENT.into(),
+                quotas: Vec::new(),
                 secret: None,
                 tools,
             })),

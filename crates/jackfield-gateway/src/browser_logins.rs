@@ -92,6 +92,7 @@ mod tests {
             name: "ann".into(),
             passthrough: None,
             principal: "ann".into(),
+            quotas: Vec::new(),
             secret: None,
             tools: ServerTools::All,
         })

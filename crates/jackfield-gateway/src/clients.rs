@@ -135,7 +135,7 @@ impl Gateway {
 
 /// The client with a key of the directory. Where the key names no tools, it may use `tools`.
 fn client_with(accepted: AcceptedKey, secret: Digest, tools: &ServerTools) -> Principal {
-    let AcceptedKey { key, user } = accepted;
+    let AcceptedKey { key, quotas, user } = accepted;
     Principal {
         admin: key.is_admin,
         endpoints: Vec::new(),
@@ -143,6 +143,7 @@ fn client_with(accepted: AcceptedKey, secret: Digest, tools: &ServerTools) -> Pr
         name: format!("{}/{}", user.name, key.id).into(),
         passthrough: None,
         principal: user.principal(),
+        quotas,
         secret: Some(secret),
         tools: match key.tools {
             None => tools.clone(),

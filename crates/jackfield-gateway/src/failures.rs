@@ -49,6 +49,13 @@ pub fn from_directory_error(error: &DirectoryError) -> ServeError {
     ServeError::new(ServeErrorKind::Unavailable, message)
 }
 
+/// The client's error where the meters of quotas cannot be read or written: no request with a quota is admitted then.
+pub fn meters_unavailable(error: &EngineError) -> ServeError {
+    log(error, "the journal fails");
+    let message = "the limits of this key cannot be checked now: come again in a while";
+    ServeError::new(ServeErrorKind::Unavailable, message)
+}
+
 /// The client's error for a request that matches no turn.
 pub fn from_match_error(error: &MatchError) -> ServeError {
     match error {

@@ -11,7 +11,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::policy::Policy;
 use jackfield_engine::{Engine, Ephemeral, ServerTools, TurnOptions};
 use jackfield_ports::journal::Journal;
-use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
 
 use crate::api_keys::Principal;
 use crate::browser_logins::{BrowserLogin, BrowserLogins};
@@ -20,6 +20,7 @@ use crate::config::{GatewayConfig, ToolSetEntry};
 use crate::key_locks::KeyLocks;
 use crate::matcher::RequestMatcher;
 use crate::question_feed::QuestionFeed;
+use crate::request_slot::RequestSlot;
 use crate::write_probe::WriteProbe;
 use crate::{failures, tools};
 
@@ -165,9 +166,10 @@ impl Gateway {
     /// # Errors
     ///
     /// [`ServeErrorKind::TooMany`] at the limit.
-    pub fn acquire_slot(&self) -> Result<OwnedSemaphorePermit, ServeError> {
+    pub fn acquire_slot(&self) -> Result<RequestSlot, ServeError> {
         let slots = Arc::clone(&self.shared.slots);
-        slots.try_acquire_owned().map_err(|_| {
+        let slot = slots.try_acquire_owned().map(RequestSlot::new);
+        slot.map_err(|_| {
             let most = self.shared.config.limits.streams;
             let message =
                 format!("{most} requests are being answered already; come again in a moment");

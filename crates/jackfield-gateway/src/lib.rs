@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `config` | the values that a gateway is made of |
 //! | `clients`, `api_keys` | the clients, by their API keys: of the configuration, and of the journal's directory |
+//! | `admission`, `request_slot` | slots of requests, and the quotas of clients |
 //! | `browser_logins` | the logins of browsers, by random values in cookies |
 //! | `models`, `catalog` | the names that clients may use for models |
 //! | `parsed_request` | a request with its effective options |
@@ -20,6 +21,7 @@
 //! | `passthrough` | requests that go to their provider byte for byte |
 //! | `failures` | the client's error for each internal error |
 
+mod admission;
 mod api_keys;
 mod browser_logins;
 mod catalog;
@@ -40,12 +42,14 @@ mod parsed_request;
 mod passthrough;
 mod previous;
 mod question_feed;
+mod request_slot;
 mod routes;
 mod stored_response;
 pub mod tools;
 mod trace;
 mod write_probe;
 
+pub use self::admission::AdmissionRefusal;
 pub use self::api_keys::{ApiKeys, OpenEndpoint, Principal};
 pub use self::browser_logins::{BrowserLogin, LOGIN_LIFETIME};
 pub use self::catalog::ModelCatalog;
@@ -66,5 +70,6 @@ pub use self::passthrough::{
     PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest, is_multipart,
 };
 pub use self::previous::not_found;
+pub use self::request_slot::RequestSlot;
 pub use self::stored_response::StoredResponse;
 pub use self::trace::trace_context;

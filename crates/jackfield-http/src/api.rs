@@ -16,6 +16,7 @@ mod document;
 mod events;
 mod extract;
 mod health;
+mod keys;
 mod listing;
 mod login;
 mod owner;
@@ -32,7 +33,7 @@ mod wire;
 
 use axum::Router;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
+use axum::routing::{get, patch, post};
 use http::{Method, Uri};
 use jackfield_dialect_kit::serve::ServeError;
 
@@ -65,12 +66,14 @@ pub(crate) fn router() -> Router<Gateway> {
         .route("/docs", get(page::html))
         .route("/docs/page.css", get(page::css))
         .route("/docs/page.js", get(page::js))
-        .route("/keys", get(directory::keys).post(directory::create_key))
+        .route("/keys", get(keys::keys).post(keys::create_key))
         .route(
             "/keys/{name}",
-            get(directory::key).delete(directory::revoke_key),
+            get(keys::key)
+                .patch(keys::edit_key)
+                .delete(keys::revoke_key),
         )
-        .route("/keys/{name}/rotate", post(directory::rotate_key))
+        .route("/keys/{name}/rotate", post(keys::rotate_key))
         .route(
             "/login",
             get(login::get).post(login::post).delete(login::delete),
@@ -122,6 +125,7 @@ pub(crate) fn router() -> Router<Gateway> {
             post(turns::results),
         )
         .route("/teams", get(directory::teams).post(directory::add_team))
+        .route("/teams/{name}", patch(directory::edit_team))
         .route("/tools", get(listing::tools))
         .route("/ui/chat", post(ui::chat))
         .route("/ui/chat/{chat}/stream", get(ui::stream))

@@ -24,7 +24,8 @@ pub(crate) async fn answer(
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     if let Some(passthrough) = passthrough::passthrough(&gateway, &client, &head, &body)? {
         let access = head.extensions.get::<Access>().cloned();
-        return passthrough::respond(passthrough, gateway.acquire_slot()?, access).await;
+        let slot = gateway.acquire_slot()?;
+        return passthrough::respond(passthrough, slot, access).await;
     }
     let header = |name: &str| {
         let value = head.headers.get(name).and_then(|value| value.to_str().ok());
@@ -51,7 +52,8 @@ pub(crate) async fn answer_in_gemini(
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body)? {
         let access = head.extensions.get::<Access>().cloned();
-        return passthrough::respond(passthrough, gateway.acquire_slot()?, access).await;
+        let slot = gateway.acquire_slot()?;
+        return passthrough::respond(passthrough, slot, access).await;
     }
     let owner = |model: &str| gateway.owner_of(GEMINI.name(), model);
     let header = |name: &str| (name == ADDRESS).then(|| flow::address(&head.uri));

@@ -17,7 +17,7 @@ use crate::ids::RequestId;
 use crate::receipt::ReceiptLedger;
 use crate::refusal::HttpRefusal;
 use crate::reply::{HeldUntilSent, TurnReply, stream, whole};
-use crate::{body, notes, passthrough, stored};
+use crate::{body, notes, passthrough, rates, stored};
 
 /// Answers a request for a reply.
 ///
@@ -89,7 +89,7 @@ async fn begin(
     let id = request.extensions().get::<RequestId>().cloned();
     let id = id.map(|id| id.0).unwrap_or_default();
     let client = authenticate(gateway, request.headers()).await?;
-    let slot = gateway.acquire_slot()?;
+    let slot = rates::admit(gateway, &client, request.extensions()).await?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     let ledger = head.extensions.get::<ReceiptLedger>().cloned();

@@ -17,6 +17,7 @@ use crate::access::{Access, UnansweredGuard};
 use crate::content::{BodySide, LoggedBody};
 use crate::ids::RequestId;
 use crate::linger::LingerBody;
+use crate::rates::KnownRate;
 use crate::receipt::ReceiptLedger;
 use crate::refusal::{HttpRefusal, RefusalForm};
 
@@ -45,6 +46,9 @@ pub(crate) async fn answer(
     });
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(ledger);
+    let rate = KnownRate::default();
+    request.extensions_mut().insert(rate.clone());
+    let is_claude = request.uri().path().starts_with("/v1/messages");
     let (method, path) = (request.method(), request.uri().path());
     let access = Access::new(gateway.config(), &id.0, method, path);
     if let Some(access) = &access {
@@ -73,6 +77,7 @@ pub(crate) async fn answer(
     };
     let answered = failures::with_request_id(&id.0, answered.instrument(span));
     let mut response = answered.await;
+    rate.insert(response.headers_mut(), is_claude);
     if let Ok(value) = HeaderValue::from_str(&id.0) {
         let headers = response.headers_mut();
         // A provider's own reply comes with the provider's id.

@@ -32,6 +32,7 @@ mod mcp;
 mod mcp_refusal;
 mod notes;
 mod passthrough;
+mod rates;
 mod receipt;
 mod refusal;
 mod reply;

@@ -15,11 +15,10 @@ use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_engine::ServerTools;
-use jackfield_gateway::{Gateway, Principal, ToolSetEntry};
+use jackfield_gateway::{Gateway, Principal, RequestSlot, ToolSetEntry};
 use jackfield_mcp_server::{
     HttpReply, HttpService, MessageStream, OwnTool, SelectedTool, ServerSettings, ToolServer,
 };
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use crate::api::AskTool;
@@ -87,7 +86,7 @@ fn tool_server(gateway: &Gateway, client: &Principal, set: Option<&[ToolSetEntry
     })
 }
 
-fn render(reply: HttpReply, keep_alive: Duration, slot: OwnedSemaphorePermit) -> Response {
+fn render(reply: HttpReply, keep_alive: Duration, slot: RequestSlot) -> Response {
     match reply {
         HttpReply::Accepted => StatusCode::ACCEPTED.into_response(),
         HttpReply::Ended => StatusCode::NO_CONTENT.into_response(),
@@ -113,7 +112,7 @@ fn render(reply: HttpReply, keep_alive: Duration, slot: OwnedSemaphorePermit) ->
 }
 
 /// Messages as server-sent events (WHATWG HTML, section 9.2), with a comment after each silence of this length.
-fn events(messages: MessageStream, keep_alive: Duration, slot: OwnedSemaphorePermit) -> Response {
+fn events(messages: MessageStream, keep_alive: Duration, slot: RequestSlot) -> Response {
     let session = messages.session().map(str::to_owned);
     let state = EventBody {
         is_begun: false,
@@ -145,7 +144,7 @@ struct EventBody {
     is_begun: bool,
     keep_alive: Duration,
     messages: MessageStream,
-    _slot: OwnedSemaphorePermit,
+    _slot: RequestSlot,
 }
 
 impl EventBody {

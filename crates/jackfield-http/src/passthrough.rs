@@ -12,14 +12,13 @@ use hyper::body::Frame;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_gateway::{
     Gateway, Passthrough, PassthroughBody, PassthroughReply, Principal, ReceivedRequest,
-    is_multipart,
+    RequestSlot, is_multipart,
 };
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::Access;
 use crate::auth::authenticate;
-use crate::body;
 use crate::refusal::HttpRefusal;
+use crate::{body, rates};
 
 /// The request as it is passed through; `None` if it becomes a turn.
 ///
@@ -45,7 +44,7 @@ pub(crate) async fn answer(
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
     let client = authenticate(gateway, request.headers()).await?;
-    let slot = gateway.acquire_slot()?;
+    let slot = rates::admit(gateway, &client, request.extensions()).await?;
     let (head, body) = request.into_parts();
     let content_type = head.headers.get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok());
@@ -68,7 +67,7 @@ pub(crate) async fn answer(
 /// As [`Passthrough::send`].
 pub(crate) async fn respond(
     passthrough: Passthrough,
-    slot: OwnedSemaphorePermit,
+    slot: RequestSlot,
     access: Option<Access>,
 ) -> Result<Response, HttpRefusal> {
     if let Some(access) = &access {
@@ -108,7 +107,7 @@ struct BodyState {
     access: Option<Access>,
     body: PassthroughBody,
     /// The request counts until its reply is sent.
-    _slot: OwnedSemaphorePermit,
+    _slot: RequestSlot,
 }
 
 fn received(head: &Parts, body: &Bytes) -> ReceivedRequest {

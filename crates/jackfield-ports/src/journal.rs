@@ -6,6 +6,7 @@ pub mod directory;
 pub mod fold;
 mod lease;
 pub mod marks;
+pub mod meters;
 pub mod sessions;
 pub mod spending;
 pub mod summary;
@@ -25,6 +26,7 @@ use self::admin::JournalAdmin;
 use self::directory::Directory;
 pub use self::lease::{Lease, LeaseDeadline};
 use self::marks::{FoundTurn, Mark};
+use self::meters::Meters;
 use self::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use self::spending::SpendingLog;
 use self::waits::WaitRow;
@@ -256,6 +258,11 @@ pub trait Journal: Send + Sync {
 
     /// The users, teams and keys of a gateway's clients. The default is `None`: the journal keeps none.
     fn directory(&self) -> Option<&dyn Directory> {
+        None
+    }
+
+    /// The meters of keys, users and teams. The default is `None`: the journal keeps none.
+    fn meters(&self) -> Option<&dyn Meters> {
         None
     }
 }

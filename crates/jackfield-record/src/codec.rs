@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jackfield_domain::directory::DirectoryChange;
 use jackfield_domain::fact::Envelope;
+use jackfield_domain::quota::Meter;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::wait::{Delivery, Wait};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -139,6 +140,28 @@ pub fn decode_directory_change(bytes: &[u8]) -> Result<DirectoryChange, DecodeEr
     Ok(DirectoryChange::of(record.change)?)
 }
 
+/// Encodes a meter.
+///
+/// # Errors
+///
+/// [`EncodeError`] for a value that JSON cannot represent.
+pub fn encode_meter(meter: &Meter) -> Result<Vec<u8>, EncodeError> {
+    encode(&MeterRow {
+        v: VERSION,
+        meter: meter.form(),
+    })
+}
+
+/// Decodes a meter.
+///
+/// # Errors
+///
+/// [`DecodeError`], which tells whether a newer build may be able to read it.
+pub fn decode_meter(bytes: &[u8]) -> Result<Meter, DecodeError> {
+    let record: MeterRow<_> = decode(bytes)?;
+    Ok(Meter::of(record.meter)?)
+}
+
 /// A step with its version.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -177,6 +200,14 @@ struct SpendingRow<T> {
 struct DirectoryRow<T> {
     v: u64,
     change: T,
+}
+
+/// A meter with its version.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct MeterRow<T> {
+    v: u64,
+    meter: T,
 }
 
 /// The part that all records of all versions have.

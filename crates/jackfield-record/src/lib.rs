@@ -21,9 +21,9 @@ mod recording;
 mod v1;
 
 pub use self::codec::{
-    VERSION, VOCABULARY, decode_delivery, decode_directory_change, decode_envelope,
+    VERSION, VOCABULARY, decode_delivery, decode_directory_change, decode_envelope, decode_meter,
     decode_spending, decode_wait, encode_delivery, encode_directory_change, encode_envelope,
-    encode_spending, encode_wait,
+    encode_meter, encode_spending, encode_wait,
 };
 pub use self::cut::{Cut, MAX_TEXT, Part, cut, join};
 pub use self::depth::MAX_DEPTH;

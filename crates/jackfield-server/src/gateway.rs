@@ -122,6 +122,7 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
             name: Arc::clone(name),
             passthrough: token.passthrough,
             principal: Arc::clone(token.principal.as_ref().unwrap_or(name)),
+            quotas: Vec::new(),
             secret: None,
             tools: token.tools.as_ref().unwrap_or(&serve.tools).clone(),
         };

@@ -1,6 +1,7 @@
 //! The journal: sessions behind one lock, which is never held across an await.
 
 mod directory;
+mod meters;
 mod spending;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::summary::normalize;
@@ -25,6 +27,7 @@ use jackfield_ports::journal::{
 };
 use jackfield_record::{DecodeError, EncodeError};
 
+use self::meters::MeterTable;
 use crate::directory::DirectoryRows;
 use crate::holds::MemoryHolds;
 use crate::marks::{Marks, shrink};
@@ -46,6 +49,7 @@ pub struct MemoryJournal {
     lease: Option<Duration>,
     /// The number of the process that this stands for.
     process: u64,
+    meters: MeterTable,
     sessions: Arc<Mutex<SessionTable>>,
     spending: Arc<Mutex<SpendingRows>>,
 }
@@ -77,6 +81,7 @@ impl MemoryJournal {
             holds: MemoryHolds::default(),
             is_ephemeral: false,
             lease: None,
+            meters: Arc::default(),
             process: 0,
             sessions: Arc::default(),
             spending: Arc::default(),
@@ -115,6 +120,7 @@ impl MemoryJournal {
             holds: self.holds.clone(),
             is_ephemeral: self.is_ephemeral,
             lease: self.lease,
+            meters: Arc::clone(&self.meters),
             process: sessions.processes,
             sessions: Arc::clone(&self.sessions),
             spending: Arc::clone(&self.spending),
@@ -409,6 +415,10 @@ impl Journal for MemoryJournal {
     }
 
     fn directory(&self) -> Option<&dyn Directory> {
+        (!self.is_ephemeral).then_some(self)
+    }
+
+    fn meters(&self) -> Option<&dyn Meters> {
         (!self.is_ephemeral).then_some(self)
     }
 }

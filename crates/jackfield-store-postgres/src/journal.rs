@@ -4,6 +4,7 @@ mod appending;
 mod directory;
 mod errors;
 mod inspection;
+mod meters;
 mod owning;
 mod reading;
 mod spending;
@@ -20,6 +21,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
@@ -369,6 +371,10 @@ impl Journal for PostgresJournal {
     }
 
     fn directory(&self) -> Option<&dyn Directory> {
+        Some(self)
+    }
+
+    fn meters(&self) -> Option<&dyn Meters> {
         Some(self)
     }
 }

@@ -318,4 +318,10 @@ CREATE TABLE jackfield.key_secrets (
 );
 
 CREATE INDEX secrets_of_keys ON jackfield.key_secrets (key);
+
+-- What was taken from the quotas of keys, users and teams.
+CREATE TABLE jackfield.meters (
+    name text COLLATE \"C\" PRIMARY KEY,
+    record bytea NOT NULL
+);
 "];

@@ -12,7 +12,7 @@ pub(crate) const SPENDING_FORM: i64 = 6;
 /// The form that adds the table of given titles.
 pub(crate) const TITLES_FORM: i64 = 7;
 
-/// The form that adds the tables of the directory.
+/// The form that adds the tables of the directory and of meters.
 pub(crate) const DIRECTORY_FORM: i64 = 8;
 
 /// The statements that set up an empty file. The result equals the first form after all [`MIGRATIONS`].
@@ -150,6 +150,12 @@ CREATE TABLE key_secrets (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX secrets_of_keys ON key_secrets (key);
+
+-- What was taken from the quotas of keys, users and teams.
+CREATE TABLE meters (
+    name TEXT PRIMARY KEY,
+    record BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
 ";
 
 /// The statements from each form to the next, from the first on. A released entry never changes: a new form is a
@@ -314,4 +320,10 @@ CREATE TABLE key_secrets (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX secrets_of_keys ON key_secrets (key);
+
+-- What was taken from the quotas of keys, users and teams.
+CREATE TABLE meters (
+    name TEXT PRIMARY KEY,
+    record BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
 "];

@@ -3,6 +3,7 @@
 mod directory;
 pub(crate) mod errors;
 mod inspection;
+mod meters;
 mod spending;
 mod titles;
 
@@ -20,6 +21,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
@@ -194,14 +196,6 @@ impl SqliteJournal {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         incarnation.ok_or_else(|| self.unreachable(JobError::Closed))
-    }
-}
-
-impl Drop for SqliteJournal {
-    fn drop(&mut self) {
-        // The threads end by themselves.
-        self.arrivals.close();
-        drop(self.writer.close());
     }
 }
 
@@ -494,6 +488,10 @@ impl Journal for SqliteJournal {
     }
 
     fn directory(&self) -> Option<&dyn Directory> {
+        Some(self)
+    }
+
+    fn meters(&self) -> Option<&dyn Meters> {
         Some(self)
     }
 }

@@ -42,7 +42,9 @@ pub use self::conversation::{
     assistant_message, conversation, messages, messages_from, system_message, tool_message,
     user_message,
 };
-pub use self::directory::{client_key, directory_change, directory_user, entry_name};
+pub use self::directory::{
+    client_key, directory_change, directory_user, entry_name, meter_operation, quota,
+};
 pub use self::fact::{envelope, envelopes, fact, fact_kinds, input_kind, now, wall_time};
 pub use self::failure::{model_failure, model_failure_kind, tool_failure, tool_failure_kind};
 pub use self::media::{audio, document, image, media_source};

@@ -5,6 +5,7 @@ pub mod clause;
 pub mod context_source;
 pub mod directory;
 pub mod journal;
+pub mod meters;
 mod spans;
 pub mod toolbox;
 pub mod toolbox_source;

@@ -10,6 +10,18 @@ pub enum Keys {
     /// Make a key for a client of the gateway; it is shown once.
     #[command(after_help = CREATE_EXAMPLES)]
     Create(KeyCreate),
+    /// Limit a client's key; without a number, take its limits away.
+    #[command(after_help = LIMIT_EXAMPLES)]
+    Limit {
+        /// The id of the key, as `keys list` shows it.
+        id: String,
+        /// What it may use.
+        #[command(flatten)]
+        quota: QuotaArgs,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
     /// List the keys of the gateway's clients.
     #[command(after_help = LIST_EXAMPLES)]
     List {
@@ -67,6 +79,17 @@ pub enum Keys {
     },
 }
 
+/// What a key, a user or a team may use.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct QuotaArgs {
+    /// At most this many requests per minute, which may also come all at once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub requests_per_minute: Option<u32>,
+    /// At most this many requests at once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub parallel: Option<u32>,
+}
+
 /// `jackfield keys create`
 #[derive(Clone, Debug, clap::Args)]
 pub struct KeyCreate {
@@ -87,6 +110,9 @@ pub struct KeyCreate {
     /// It may use no server tools.
     #[arg(long)]
     pub no_tools: bool,
+    /// What it may use.
+    #[command(flatten)]
+    pub quota: QuotaArgs,
     /// It sees the sessions of all, and may change users and keys by the API.
     #[arg(long)]
     pub admin: bool,
@@ -117,10 +143,19 @@ Examples:
   jackfield users add ann
   jackfield keys create ann --label laptop --expires 90d
   jackfield keys create ann --model 'openai/*' --model fast --no-tools
+  jackfield keys create ci --requests-per-minute 60 --parallel 4
   KEY=$(jackfield keys create ci --label build)
 
 The key alone is on standard output. Only its digest is stored: nothing can show it again.
 Once a journal has a key, a gateway with that journal refuses requests without one.";
+
+const LIMIT_EXAMPLES: &str = "\
+Examples:
+  jackfield keys limit k3f9a2b8c1d04 --requests-per-minute 60 --parallel 4
+  jackfield keys limit k3f9a2b8c1d04
+
+All gateways with this journal share the limit. A request has to fit the limits of its key, of the
+key's user and of the user's team.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:

@@ -3,6 +3,7 @@
 use clap::Subcommand;
 
 use super::Source;
+use super::keys::QuotaArgs;
 
 /// `jackfield users`
 #[derive(Clone, Debug, Subcommand)]
@@ -33,6 +34,18 @@ pub enum Users {
     Enable {
         /// The user.
         name: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Limit what all keys of a user together may use; without a number, take its limits away.
+    #[command(after_help = LIMIT_EXAMPLES)]
+    Limit {
+        /// The user.
+        name: String,
+        /// What it may use.
+        #[command(flatten)]
+        quota: QuotaArgs,
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,
@@ -86,6 +99,18 @@ pub enum Teams {
         #[command(flatten)]
         source: Source,
     },
+    /// Limit what all users of a team together may use; without a number, take its limits away.
+    #[command(after_help = LIMIT_EXAMPLES)]
+    Limit {
+        /// The team.
+        name: String,
+        /// What it may use.
+        #[command(flatten)]
+        quota: QuotaArgs,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
     /// List the teams.
     #[command(after_help = TEAM_EXAMPLES)]
     List {
@@ -123,6 +148,12 @@ const DISABLE_EXAMPLES: &str = "\
 Examples:
   jackfield users disable ann
   jackfield users enable ann";
+
+const LIMIT_EXAMPLES: &str = "\
+Examples:
+  jackfield users limit ann --requests-per-minute 60 --parallel 4
+  jackfield teams limit research --requests-per-minute 600
+  jackfield users limit ann";
 
 const LOG_EXAMPLES: &str = "\
 Examples:

@@ -8,11 +8,12 @@ use jackfield_assembly::{Registry, length_of_time};
 use jackfield_domain::directory::{
     ClientKey, DirectoryEntry, EntryKind, EntryName, InvalidEntryName,
 };
+use jackfield_domain::quota::Quota;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{ChangeQuery, ClientDirectory, DirectoryError, KeyOptions, UserUpdate};
 
 use crate::approval;
-use crate::args::{KeyCreate, Source, Teams, Users};
+use crate::args::{KeyCreate, QuotaArgs, Source, Teams, Users};
 use crate::commands::session_journal::JournalAccess;
 use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
@@ -39,11 +40,38 @@ pub async fn users(command: Users, registry: &Registry) -> Result<Exit, CommandE
                 Exit::Answered
             })
         }
-        Users::Disable { name, source } => update(&name, &source, Some(true), None, registry).await,
-        Users::Enable { name, source } => update(&name, &source, Some(false), None, registry).await,
+        Users::Disable { name, source } => {
+            let update = UserUpdate {
+                is_disabled: Some(true),
+                ..UserUpdate::default()
+            };
+            update_user(&name, &source, &update, registry).await
+        }
+        Users::Enable { name, source } => {
+            let update = UserUpdate {
+                is_disabled: Some(false),
+                ..UserUpdate::default()
+            };
+            update_user(&name, &source, &update, registry).await
+        }
+        Users::Limit {
+            name,
+            quota,
+            source,
+        } => {
+            let update = UserUpdate {
+                quota: Some(quota_of(quota)),
+                ..UserUpdate::default()
+            };
+            update_user(&name, &source, &update, registry).await
+        }
         Users::Move { name, team, source } => {
             let team = team.as_deref().map(parsed).transpose()?;
-            update(&name, &source, None, Some(team), registry).await
+            let update = UserUpdate {
+                team: Some(team),
+                ..UserUpdate::default()
+            };
+            update_user(&name, &source, &update, registry).await
         }
         Users::List { source, json } => {
             let users = entries(EntryKind::User, &source, registry).await?;
@@ -81,6 +109,20 @@ pub async fn teams(command: Teams, registry: &Registry) -> Result<Exit, CommandE
                 Exit::Answered
             })
         }
+        Teams::Limit {
+            name,
+            quota,
+            source,
+        } => {
+            let name = parsed(&name)?;
+            let limited = with_directory(&source, JournalAccess::Write, registry, async |of| {
+                of.limit_team(&author(), &name, quota_of(quota)).await
+            });
+            let team = limited.await?;
+            let limits = show::limits(team.quota.as_ref());
+            render::remark(&format!("the team {} has {limits}", team.name));
+            Ok(Exit::Answered)
+        }
         Teams::List { source, json } => {
             let teams = entries(EntryKind::Team, &source, registry).await?;
             finish(show::teams(&mut anstream::stdout(), &teams, json))
@@ -104,6 +146,7 @@ pub(crate) async fn create_key(key: KeyCreate, registry: &Registry) -> Result<Ex
         is_admin: key.admin,
         label: key.label.unwrap_or_default().into(),
         models: patterns(key.model),
+        quota: quota_of(key.quota),
         tools: if key.no_tools {
             Some(Vec::new())
         } else {
@@ -194,17 +237,15 @@ pub(crate) async fn list_keys(
     ))
 }
 
-async fn update(
+async fn update_user(
     name: &str,
     source: &Source,
-    is_disabled: Option<bool>,
-    team: Option<Option<EntryName>>,
+    update: &UserUpdate,
     registry: &Registry,
 ) -> Result<Exit, CommandError> {
     let name = parsed(name)?;
-    let update = UserUpdate { is_disabled, team };
     let updated = with_directory(source, JournalAccess::Write, registry, async |directory| {
-        directory.update_user(&author(), &name, &update).await
+        directory.update_user(&author(), &name, update).await
     });
     let user = updated.await?;
     let state = if user.is_disabled {
@@ -216,8 +257,42 @@ async fn update(
         || "in no team".to_owned(),
         |team| format!("in the team {team}"),
     );
-    render::remark(&format!("the user {} is {state}, {team}", user.name));
+    let limits = show::limits(user.quota.as_ref());
+    render::remark(&format!(
+        "the user {} is {state}, {team}, with {limits}",
+        user.name
+    ));
     Ok(Exit::Answered)
+}
+
+/// Limits what a key may use.
+///
+/// # Errors
+///
+/// [`CommandError`] with the exit code and help.
+pub(crate) async fn limit_key(
+    id: &str,
+    quota: QuotaArgs,
+    source: &Source,
+    registry: &Registry,
+) -> Result<Exit, CommandError> {
+    let id = parsed(id)?;
+    let limited = with_directory(source, JournalAccess::Write, registry, async |directory| {
+        directory.limit_key(&author(), &id, quota_of(quota)).await
+    });
+    let key = limited.await?;
+    let limits = show::limits(key.quota.as_ref());
+    render::remark(&format!("the key {} of {} has {limits}", key.id, key.user));
+    Ok(Exit::Answered)
+}
+
+/// The quota of arguments; `None` without any.
+fn quota_of(arguments: QuotaArgs) -> Option<Quota> {
+    let quota = Quota {
+        parallel: arguments.parallel,
+        requests_per_minute: arguments.requests_per_minute,
+    };
+    Some(quota).filter(|quota| !quota.is_empty())
 }
 
 /// All entries of a kind.

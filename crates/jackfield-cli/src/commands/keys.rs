@@ -21,6 +21,9 @@ use crate::render;
 pub async fn run(keys: Keys, registry: &Registry) -> Result<Exit, CommandError> {
     match keys {
         Keys::Create(key) => directory::create_key(key, registry).await,
+        Keys::Limit { id, quota, source } => {
+            directory::limit_key(&id, quota, &source, registry).await
+        }
         Keys::List { user, source, json } => {
             directory::list_keys(user.as_deref(), &source, json, registry).await
         }

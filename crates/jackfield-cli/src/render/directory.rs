@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use jackfield_domain::directory::{ClientKey, DirectoryChange, DirectoryEntry, EntryName};
+use jackfield_domain::quota::Quota;
 use jackfield_domain::time::WallTime;
 use serde_json::{Value, json};
 
@@ -29,6 +30,7 @@ pub fn users(out: &mut impl Write, users: &[DirectoryEntry], as_json: bool) -> i
         if let Some(team) = &user.team {
             write!(out, "  {DIM}{team}{DIM:#}")?;
         }
+        write_limits(out, user.quota.as_ref())?;
         if user.is_disabled {
             write!(out, "  {BAD}disabled{BAD:#}")?;
         }
@@ -46,8 +48,13 @@ pub fn teams(out: &mut impl Write, teams: &[DirectoryEntry], as_json: bool) -> i
     if as_json {
         return document(out, &teams.iter().map(entry_json).collect());
     }
-    for team in teams {
-        writeln!(out, "{NAME}{}{NAME:#}", team.name())?;
+    for entry in teams {
+        let DirectoryEntry::Team(team) = entry else {
+            continue;
+        };
+        write!(out, "{NAME}{}{NAME:#}", team.name)?;
+        write_limits(out, team.quota.as_ref())?;
+        writeln!(out)?;
     }
     Ok(())
 }
@@ -82,6 +89,7 @@ pub fn keys(
             Some(tools) => write!(out, "  {DIM}tools {}{DIM:#}", listed(tools))?,
             None => {}
         }
+        write_limits(out, key.quota.as_ref())?;
         match (key.revoked, key.expires) {
             (Some(revoked), _) => {
                 write!(out, "  {BAD}revoked{BAD:#} {}", since::shown(revoked))?;
@@ -159,14 +167,46 @@ pub fn changes(
     Ok(())
 }
 
+/// A quota in words.
+pub fn limits(quota: Option<&Quota>) -> String {
+    let Some(quota) = quota else {
+        return "no limits".to_owned();
+    };
+    let rate = quota.requests_per_minute;
+    let rate = rate.map(|limit| format!("{limit} requests per minute"));
+    let parallel = quota.parallel.map(|limit| format!("{limit} at once"));
+    let limits = [rate, parallel].into_iter().flatten();
+    limits.collect::<Vec<_>>().join(", ")
+}
+
+fn write_limits(out: &mut impl Write, quota: Option<&Quota>) -> io::Result<()> {
+    match quota {
+        Some(_) => write!(out, "  {DIM}{}{DIM:#}", limits(quota)),
+        None => Ok(()),
+    }
+}
+
+fn quota_json(quota: Option<&Quota>) -> Value {
+    quota.map_or(Value::Null, |quota| {
+        json!({
+            "requests_per_minute": quota.requests_per_minute,
+            "parallel": quota.parallel,
+        })
+    })
+}
+
 fn entry_json(entry: &DirectoryEntry) -> Value {
     match entry {
         DirectoryEntry::Key(key) => key_json(key),
-        DirectoryEntry::Team(team) => json!({ "name": team.name.as_str() }),
+        DirectoryEntry::Team(team) => json!({
+            "name": team.name.as_str(),
+            "quota": quota_json(team.quota.as_ref()),
+        }),
         DirectoryEntry::User(user) => json!({
             "name": user.name.as_str(),
             "team": user.team.as_ref().map(EntryName::as_str),
             "disabled": user.is_disabled,
+            "quota": quota_json(user.quota.as_ref()),
         }),
     }
 }
@@ -179,6 +219,7 @@ fn key_json(key: &ClientKey) -> Value {
         "admin": key.is_admin,
         "models": key.models,
         "tools": key.tools,
+        "quota": quota_json(key.quota.as_ref()),
         "expires": key.expires.map(since::exact),
         "revoked": key.revoked.map(since::exact),
         "old_secret_until": key.secrets.get(1).and_then(|old| old.until).map(since::exact),

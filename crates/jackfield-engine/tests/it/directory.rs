@@ -93,6 +93,7 @@ fn ann() -> User {
     User {
         is_disabled: false,
         name: name("ann"),
+        quota: None,
         team: None,
     }
 }
@@ -257,6 +258,7 @@ async fn every_change_names_its_author_and_none_has_a_secret() {
     let update = UserUpdate {
         is_disabled: Some(true),
         team: Some(Some(name("research"))),
+        ..UserUpdate::default()
     };
     // What changes nothing is no change.
     for _ in 0..2 {

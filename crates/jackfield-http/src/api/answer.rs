@@ -10,8 +10,7 @@ use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_engine::{Connection, StartedTurn, Watcher};
-use jackfield_gateway::Gateway;
-use tokio::sync::OwnedSemaphorePermit;
+use jackfield_gateway::{Gateway, RequestSlot};
 use tokio::time::{Instant, timeout};
 
 use super::events::{Stream, StreamEnd};
@@ -26,7 +25,7 @@ use super::wire::request::Mode;
 /// Answers with an existing turn.
 pub(super) async fn replay_turn(
     gateway: Gateway,
-    slot: OwnedSemaphorePermit,
+    slot: RequestSlot,
     session: SessionId,
     turn: TurnId,
     mode: Mode,
@@ -63,7 +62,7 @@ pub(super) struct AnswerOptions {
     /// The session.
     pub(super) session: SessionId,
     /// A slot of the limit on concurrent requests.
-    pub(super) slot: OwnedSemaphorePermit,
+    pub(super) slot: RequestSlot,
     /// The turn.
     pub(super) turn: TurnId,
     /// Reads the turn from its opening, or from the results that continue it.
@@ -72,7 +71,7 @@ pub(super) struct AnswerOptions {
 
 impl AnswerOptions {
     /// Options for a turn that has just begun.
-    pub(super) fn from_started(started: StartedTurn, slot: OwnedSemaphorePermit) -> Self {
+    pub(super) fn from_started(started: StartedTurn, slot: RequestSlot) -> Self {
         Self {
             connection: Some(started.connection),
             events: SessionEvents::for_turn(started.session.clone()),

@@ -11,8 +11,8 @@ use futures_util::stream;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use jackfield_engine::EngineError;
-use jackfield_gateway::{Gateway, Principal};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use jackfield_gateway::{Gateway, Principal, RequestSlot};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::approvals::visible;
@@ -66,7 +66,7 @@ struct QuestionStream {
     last: Option<String>,
     /// When anything was sent last.
     sent: Instant,
-    _slot: OwnedSemaphorePermit,
+    _slot: RequestSlot,
 }
 
 impl QuestionStream {

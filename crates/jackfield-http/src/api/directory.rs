@@ -1,29 +1,22 @@
-//! Users, teams, keys, and who changed which of them: for admins. A user without that right sees its own keys, and may
-//! revoke them; a key of another user is missing to it.
+//! Users, teams, and who changed which of them or of their keys: for admins.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
-use http::header::CACHE_CONTROL;
-use jackfield_domain::directory::{
-    ClientKey, DirectoryEntry, EntryKind, EntryName, user_principal,
-};
-use jackfield_domain::time::WallTime;
-use jackfield_engine::{
-    ChangeQuery, ClientDirectory, DirectoryError, KeyOptions, NewSecret, UserUpdate,
-};
+use jackfield_domain::directory::{DirectoryEntry, EntryKind, EntryName};
+use jackfield_domain::quota::Quota;
+use jackfield_engine::{ChangeQuery, ClientDirectory, DirectoryError, UserUpdate};
 use jackfield_gateway::{Gateway, Principal, failures};
 use serde::Deserialize;
 
-use super::extract::{JsonBody, NamePath, OptionalJsonBody, Parameters, Requester};
+use super::extract::{JsonBody, NamePath, Parameters, Requester};
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::wire::directory::{
-    ChangePage, KeyGiven, KeyPage, KeyView, Rotation, SecretView, TeamAdded, TeamPage, TeamView,
-    UserAdded, UserEdited, UserPage, UserView,
+    ChangePage, QuotaEdited, QuotaForm, TeamAdded, TeamPage, TeamView, UserAdded, UserEdited,
+    UserPage, UserView,
 };
 
 /// Which entries are listed.
@@ -32,10 +25,10 @@ use super::wire::directory::{
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EntryFilter {
     /// Only those after this name, in the order of names.
-    after: Option<String>,
+    pub(super) after: Option<String>,
     /// At most this many.
     #[param(minimum = 1, maximum = 200, default = 50)]
-    limit: Option<usize>,
+    pub(super) limit: Option<usize>,
 }
 
 /// Which changes are listed.
@@ -124,6 +117,7 @@ pub(crate) async fn edit_user(
     });
     let update = UserUpdate {
         is_disabled: value.disabled,
+        quota: value.quota.map(quota).transpose()?,
         team: team.transpose()?,
     };
     let by = author(&client);
@@ -167,126 +161,23 @@ pub(crate) async fn add_team(
     Ok((StatusCode::CREATED, Json(TeamView::from(&team))).into_response())
 }
 
-/// Lists the keys, without their secrets: all for an admin, and its own for a user.
+/// Limits what all users of a team together may use.
 #[utoipa::path(
-    get, path = "/keys", tag = "users", operation_id = "list_keys", params(EntryFilter),
-    responses((status = 200, description = "A page of them.", body = KeyPage), Problems)
+    patch, path = "/teams/{name}", tag = "users", operation_id = "edit_team", params(("name" = String, Path)),
+    request_body = QuotaEdited,
+    responses((status = 200, description = "The team.", body = TeamView), Problems)
 )]
-pub(crate) async fn keys(
+pub(crate) async fn edit_team(
     Requester(client): Requester,
+    NamePath(name): NamePath,
     State(gateway): State<Gateway>,
-    Parameters(filter): Parameters<EntryFilter>,
-) -> Result<Json<KeyPage>, ProblemDetails> {
-    let directory = directory(&gateway)?;
-    let limit = limit(filter.limit)?;
-    let mut after = filter.after;
-    let mut found = Vec::new();
-    // Keys of other users take no place in a page.
-    let next = loop {
-        let filter = EntryFilter {
-            after,
-            limit: Some(limit - found.len()),
-        };
-        let (entries, next) = page(&directory, EntryKind::Key, filter).await?;
-        found.extend(entries.iter().filter_map(|entry| match entry {
-            DirectoryEntry::Key(key) if can_see(&client, key) => Some(KeyView::from(key)),
-            DirectoryEntry::Key(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => None,
-        }));
-        if next.is_none() || found.len() == limit {
-            break next;
-        }
-        after = next;
-    };
-    Ok(Json(KeyPage { keys: found, next }))
-}
-
-/// Makes a key. The answer has its secret, which nothing shows again.
-#[utoipa::path(
-    post, path = "/keys", tag = "users", operation_id = "create_key", request_body = KeyGiven,
-    responses((status = 201, description = "The key with its secret.", body = SecretView), Problems)
-)]
-pub(crate) async fn create_key(
-    Requester(client): Requester,
-    State(gateway): State<Gateway>,
-    JsonBody { value, .. }: JsonBody<KeyGiven>,
-) -> Result<Response, ProblemDetails> {
+    JsonBody { value, .. }: JsonBody<QuotaEdited>,
+) -> Result<Json<TeamView>, ProblemDetails> {
     let directory = for_admin(&gateway, &client)?;
-    let user = name(&value.user, "/user")?;
-    let label = value.label.unwrap_or_default();
-    if label.chars().count() > MAX_LABEL {
-        let why = format!("a label has at most {MAX_LABEL} characters");
-        return Err(ProblemDetails::field("/label", why));
-    }
-    let expires = value.expires.as_deref().map(|text| {
-        let at = WallTime::from_rfc3339(text).filter(|at| *at > directory.now());
-        at.ok_or_else(|| {
-            let why = "this has to be a time to come, such as `2027-01-31T00:00:00Z`";
-            ProblemDetails::field("/expires", why)
-        })
-    });
-    let options = KeyOptions {
-        expires: expires.transpose()?,
-        is_admin: value.admin,
-        label: label.into(),
-        models: value.models.map(|of| patterns(of, "/models")).transpose()?,
-        tools: value.tools.map(|of| patterns(of, "/tools")).transpose()?,
-    };
+    let (name, quota) = (known(&name, EntryKind::Team)?, quota(value.quota)?);
     let by = author(&client);
-    let made = directory.create_key(&by, &user, options);
-    let (key, secret) = made.await?;
-    Ok(with_secret(StatusCode::CREATED, &key, &secret))
-}
-
-/// One key, without its secret.
-#[utoipa::path(
-    get, path = "/keys/{name}", tag = "users", operation_id = "get_key", params(("name" = String, Path)),
-    responses((status = 200, description = "The key.", body = KeyView), Problems)
-)]
-pub(crate) async fn key(
-    Requester(client): Requester,
-    NamePath(id): NamePath,
-    State(gateway): State<Gateway>,
-) -> Result<Json<KeyView>, ProblemDetails> {
-    let directory = directory(&gateway)?;
-    let key = find_key(&directory, &client, &id).await?;
-    Ok(Json((&key).into()))
-}
-
-/// Revokes a key, at once and for good. It stays in the list.
-#[utoipa::path(
-    delete, path = "/keys/{name}", tag = "users", operation_id = "revoke_key", params(("name" = String, Path)),
-    responses((status = 200, description = "The key.", body = KeyView), Problems)
-)]
-pub(crate) async fn revoke_key(
-    Requester(client): Requester,
-    NamePath(id): NamePath,
-    State(gateway): State<Gateway>,
-) -> Result<Json<KeyView>, ProblemDetails> {
-    let directory = directory(&gateway)?;
-    let key = find_key(&directory, &client, &id).await?;
-    let revoked = directory.revoke_key(&author(&client), &key.id).await?;
-    Ok(Json((&revoked).into()))
-}
-
-/// Gives a key a new secret, which the answer has. The old one is accepted for a while.
-#[utoipa::path(
-    post, path = "/keys/{name}/rotate", tag = "users", operation_id = "rotate_key", params(("name" = String, Path)),
-    request_body = Option<Rotation>,
-    responses((status = 200, description = "The key with its new secret.", body = SecretView), Problems)
-)]
-pub(crate) async fn rotate_key(
-    Requester(client): Requester,
-    NamePath(id): NamePath,
-    State(gateway): State<Gateway>,
-    OptionalJsonBody(rotation): OptionalJsonBody<Rotation>,
-) -> Result<Response, ProblemDetails> {
-    let directory = for_admin(&gateway, &client)?;
-    let id = known(&id, EntryKind::Key)?;
-    let overlap = rotation.overlap_ms.map_or(OVERLAP, Duration::from_millis);
-    let by = author(&client);
-    let rotated = directory.rotate_key(&by, &id, overlap);
-    let (key, secret) = rotated.await?;
-    Ok(with_secret(StatusCode::OK, &key, &secret))
+    let team = directory.limit_team(&by, &name, quota).await?;
+    Ok(Json((&team).into()))
 }
 
 /// Lists the changes of users, teams and keys, with their authors, the newest first.
@@ -314,7 +205,7 @@ pub(crate) async fn changes(
     }))
 }
 
-fn directory(gateway: &Gateway) -> Result<ClientDirectory<'_>, ProblemDetails> {
+pub(super) fn directory(gateway: &Gateway) -> Result<ClientDirectory<'_>, ProblemDetails> {
     gateway.engine().directory().ok_or_else(|| {
         let detail = "this gateway keeps no users and keys";
         ProblemDetails::new(ProblemKind::NotFound, detail)
@@ -322,7 +213,7 @@ fn directory(gateway: &Gateway) -> Result<ClientDirectory<'_>, ProblemDetails> {
 }
 
 /// The directory, for an admin alone.
-fn for_admin<'g>(
+pub(super) fn for_admin<'g>(
     gateway: &'g Gateway,
     client: &Principal,
 ) -> Result<ClientDirectory<'g>, ProblemDetails> {
@@ -333,30 +224,8 @@ fn for_admin<'g>(
     Err(ProblemDetails::new(ProblemKind::Forbidden, detail))
 }
 
-/// The key of this id, unless it is missing to the client.
-async fn find_key(
-    directory: &ClientDirectory<'_>,
-    client: &Principal,
-    id: &str,
-) -> Result<ClientKey, ProblemDetails> {
-    let id = known(id, EntryKind::Key)?;
-    let key = directory.key(&id).await?;
-    if can_see(client, &key) {
-        return Ok(key);
-    }
-    Err(DirectoryError::Missing {
-        kind: EntryKind::Key,
-        name: id,
-    }
-    .into())
-}
-
-fn can_see(client: &Principal, key: &ClientKey) -> bool {
-    client.admin || client.principal == user_principal(&key.user)
-}
-
 /// A page of entries, and the name after which the next one begins.
-async fn page(
+pub(super) async fn page(
     directory: &ClientDirectory<'_>,
     kind: EntryKind,
     filter: EntryFilter,
@@ -372,7 +241,7 @@ async fn page(
     Ok((entries, next))
 }
 
-fn limit(limit: Option<usize>) -> Result<usize, ProblemDetails> {
+pub(super) fn limit(limit: Option<usize>) -> Result<usize, ProblemDetails> {
     match limit {
         None => Ok(USUAL),
         Some(limit) if (1..=LIMIT).contains(&limit) => Ok(limit),
@@ -384,40 +253,37 @@ fn limit(limit: Option<usize>) -> Result<usize, ProblemDetails> {
 }
 
 /// A name in a body.
-fn name(text: &str, place: &str) -> Result<EntryName, ProblemDetails> {
+pub(super) fn name(text: &str, place: &str) -> Result<EntryName, ProblemDetails> {
     EntryName::parse(text).map_err(|error| ProblemDetails::field(place, error.to_string()))
 }
 
 /// A name in a path. What cannot be a name is missing.
-fn known(text: &str, kind: EntryKind) -> Result<EntryName, ProblemDetails> {
+pub(super) fn known(text: &str, kind: EntryKind) -> Result<EntryName, ProblemDetails> {
     EntryName::parse(text).map_err(|error| {
         let detail = format!("there is no {} `{}`", kind.as_str(), error.0);
         ProblemDetails::new(ProblemKind::NotFound, detail)
     })
 }
 
-fn patterns(given: Vec<String>, place: &str) -> Result<Vec<Arc<str>>, ProblemDetails> {
-    let is_long = |pattern: &String| pattern.is_empty() || pattern.len() > MAX_PATTERN;
-    if given.len() > MAX_PATTERNS || given.iter().any(is_long) {
-        let why =
-            format!("at most {MAX_PATTERNS} patterns of 1 to {MAX_PATTERN} bytes each are taken");
-        return Err(ProblemDetails::field(place, why));
+/// A quota in a body. One without limits is none.
+pub(super) fn quota(given: Option<QuotaForm>) -> Result<Option<Quota>, ProblemDetails> {
+    let Some(given) = given else {
+        return Ok(None);
+    };
+    let quota = Quota {
+        parallel: given.parallel,
+        requests_per_minute: given.requests_per_minute,
+    };
+    if quota.parallel == Some(0) || quota.requests_per_minute == Some(0) {
+        let why = "a limit is at least 1; `disabled` refuses a user";
+        return Err(ProblemDetails::field("/quota", why));
     }
-    Ok(given.into_iter().map(Into::into).collect())
+    Ok(Some(quota).filter(|quota| !quota.is_empty()))
 }
 
 /// The author of a change, as the log of changes names it.
-fn author(client: &Principal) -> Arc<str> {
+pub(super) fn author(client: &Principal) -> Arc<str> {
     format!("{}, by the API", client.name).into()
-}
-
-/// The answer with a secret, which no cache may keep.
-fn with_secret(status: StatusCode, key: &ClientKey, secret: &NewSecret) -> Response {
-    let body = Json(SecretView {
-        secret: secret.reveal().to_owned(),
-        key: key.into(),
-    });
-    (status, [(CACHE_CONTROL, "no-store")], body).into_response()
 }
 
 impl From<DirectoryError> for ProblemDetails {
@@ -436,15 +302,7 @@ impl From<DirectoryError> for ProblemDetails {
     }
 }
 
-/// How long an old secret is accepted if a rotation does not say it.
-const OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
 /// The default page size.
 const USUAL: usize = 50;
 /// The maximum page size.
 const LIMIT: usize = 200;
-/// The maximum length of a label, in characters.
-const MAX_LABEL: usize = 200;
-/// The maximum number of patterns of a key.
-const MAX_PATTERNS: usize = 200;
-/// The maximum length of a pattern, in bytes.
-const MAX_PATTERN: usize = 200;

@@ -12,7 +12,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::problem::ProblemView;
 use super::{
-    approval_events, approvals, context, directory, events, health, listing, login, sessions,
+    approval_events, approvals, context, directory, events, health, keys, listing, login, sessions,
     timeline, turns, ui, usage,
 };
 
@@ -44,8 +44,9 @@ use super::{
         approval_events::events,
         approvals::allow, approvals::deny, approvals::get, approvals::list,
         context::complete, context::prompt, context::prompts, context::read, context::resources,
-        directory::add_team, directory::add_user, directory::changes, directory::create_key, directory::edit_user,
-        directory::key, directory::keys, directory::revoke_key, directory::rotate_key, directory::teams, directory::user,
+        directory::add_team, directory::add_user, directory::changes, keys::create_key,
+        keys::edit_key, directory::edit_team, directory::edit_user,
+        keys::key, keys::keys, keys::revoke_key, keys::rotate_key, directory::teams, directory::user,
         directory::users,
         events::watch,
         listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,

@@ -13,9 +13,8 @@ use http::{HeaderMap, HeaderValue};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::ids::TurnId;
 use jackfield_engine::{Connection, EngineError, Watcher};
-use jackfield_gateway::Gateway;
+use jackfield_gateway::{Gateway, RequestSlot};
 use serde::Deserialize;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
@@ -118,7 +117,7 @@ pub(crate) struct Stream {
     pub(crate) progress: Vec<CallProgressView>,
     /// A slot of the limit on concurrent requests.
     #[expect(dead_code, reason = "it is held until the last byte has left")]
-    pub(crate) slot: OwnedSemaphorePermit,
+    pub(crate) slot: RequestSlot,
     /// When the stream ends.
     pub(crate) until: StreamEnd,
     /// The source of session events.

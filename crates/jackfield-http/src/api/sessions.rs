@@ -244,7 +244,8 @@ pub(crate) async fn compact(
 ) -> Result<Response, ProblemDetails> {
     gateway.check_turn_limit()?;
     // It counts as a request that is answered.
-    let _slot = gateway.acquire_slot()?;
+    let slot = gateway.admit(&own.client).await;
+    let _slot = slot.map_err(|refused| refused.error)?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
     let log = SessionLog::from_steps(&loaded.steps, &[]);

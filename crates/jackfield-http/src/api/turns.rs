@@ -59,7 +59,8 @@ pub(crate) async fn post(
     let mode = request.mode;
     let key = ids::idempotency_key(&headers);
     let key = key.map_err(|why| ProblemDetails::parameter("Idempotency-Key", why))?;
-    let slot = gateway.acquire_slot()?;
+    let slot = gateway.admit(&own.client).await;
+    let slot = slot.map_err(|refused| refused.error)?;
     let user = user(request.user.take())?;
     let principal = owner::principal(&own.client, user.as_deref());
     let parts = request.take_message()?;

@@ -25,8 +25,7 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::turn_log::{SessionLog, TurnLog};
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitKind};
 use jackfield_engine::{ClientResultsOptions, Loaded, SendMessage};
-use jackfield_gateway::{Gateway, Principal};
-use tokio::sync::OwnedSemaphorePermit;
+use jackfield_gateway::{Gateway, Principal, RequestSlot};
 use tokio::time::Instant;
 
 use self::chat_session::{current, place, session_of};
@@ -57,7 +56,10 @@ pub(crate) async fn chat(
     JsonBody { value, .. }: JsonBody<UiChat>,
 ) -> Result<Response, ProblemDetails> {
     check_name(&value.id).map_err(|why| ProblemDetails::field("/id", why))?;
-    let slot = gateway.acquire_slot()?;
+    let slot = gateway
+        .admit(&client)
+        .await
+        .map_err(|refused| refused.error)?;
     let Some(last) = value.messages.last() else {
         return Err(ProblemDetails::field("/messages", "there is no message"));
     };
@@ -105,7 +107,7 @@ pub(crate) async fn stream(
 async fn begin(
     gateway: Gateway,
     client: Arc<Principal>,
-    slot: OwnedSemaphorePermit,
+    slot: RequestSlot,
     request: UiChat,
 ) -> Result<Response, ProblemDetails> {
     let engine = gateway.engine();
@@ -211,7 +213,7 @@ async fn begin(
 async fn go_on(
     gateway: Gateway,
     client: Arc<Principal>,
-    slot: OwnedSemaphorePermit,
+    slot: RequestSlot,
     chat: &str,
     message: &str,
     answers: UiAnswers,
@@ -321,7 +323,7 @@ fn before_answers(loaded: &Loaded, answered: &[WaitId]) -> u64 {
 /// A message from its beginning.
 async fn replayed(
     gateway: Gateway,
-    slot: OwnedSemaphorePermit,
+    slot: RequestSlot,
     session: SessionId,
     loaded: &Loaded,
     turn: TurnId,

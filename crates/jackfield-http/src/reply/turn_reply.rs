@@ -9,8 +9,7 @@ use jackfield_domain::ids::TurnId;
 use jackfield_domain::note::Note;
 use jackfield_domain::reply::Reply;
 use jackfield_engine::{Connection, Watcher};
-use jackfield_gateway::failures;
-use tokio::sync::OwnedSemaphorePermit;
+use jackfield_gateway::{RequestSlot, failures};
 
 use crate::access::Access;
 use crate::receipt::Receipt;
@@ -31,7 +30,7 @@ pub(crate) struct TurnReply {
 /// Resources held until the last byte was sent.
 pub(crate) struct HeldUntilSent {
     pub(crate) connection: Connection,
-    pub(crate) slot: OwnedSemaphorePermit,
+    pub(crate) slot: RequestSlot,
 }
 
 impl HeldUntilSent {

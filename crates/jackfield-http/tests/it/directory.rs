@@ -26,6 +26,7 @@ async fn with_people() -> (Gateway, String, String) {
             name: "root".into(),
             passthrough: None,
             principal: "root".into(),
+            quotas: Vec::new(),
             secret: None,
             tools: ServerTools::All,
         };
@@ -492,4 +493,129 @@ async fn pages_go_on_and_changes_name_their_authors() {
     );
     let rest = get(&format!("/api/v1/changes?before={}", changes["next"])).await;
     assert_eq!(rest["changes"].as_array().expect("changes").len(), 1);
+}
+
+#[tokio::test]
+async fn the_requests_of_a_key_a_user_and_a_team_are_limited() {
+    let (gateway, ann, ben) = with_people().await;
+    let root = async |method, path: &str, body: Value| {
+        let (status, answer) = send(&gateway, "root", method, path, &body).await;
+        assert!(status.is_success(), "{path}: {answer}");
+        answer
+    };
+    root(Method::POST, "/api/v1/teams", json!({ "name": "both" })).await;
+    for user in ["ann", "ben"] {
+        let path = format!("/api/v1/users/{user}");
+        root(Method::PATCH, &path, json!({ "team": "both" })).await;
+    }
+    let limit = |requests: u32| json!({ "quota": { "requests_per_minute": requests } });
+    let team = root(Method::PATCH, "/api/v1/teams/both", limit(3)).await;
+    assert_eq!(
+        team["quota"],
+        json!({ "requests_per_minute": 3, "parallel": null })
+    );
+    root(Method::PATCH, "/api/v1/users/ann", limit(2)).await;
+    let ask = async |secret: &str| {
+        let path = "/v1/chat/completions";
+        let bearer = format!("Bearer {secret}");
+        let headers = [("authorization", &*bearer)];
+        let response = answer(&gateway, &headers, Method::POST, path, &chat()).await;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        let body: Value = serde_json::from_slice(&body).expect("JSON");
+        let wait = head.headers.get("retry-after");
+        let wait: Option<u64> =
+            wait.map(|wait| wait.to_str().expect("text").parse().expect("a number"));
+        (head.status.as_u16(), wait, body)
+    };
+    let (_, second) = made(&gateway, &json!({ "user": "ann" })).await;
+    assert_eq!(ask(&ann).await.0, 200);
+    // All keys of a user together.
+    assert_eq!(ask(&second).await.0, 200);
+    let (status, wait, body) = ask(&ann).await;
+    assert_eq!(status, 429);
+    assert!(
+        wait.is_some_and(|wait| (25..=30).contains(&wait)),
+        "{wait:?}"
+    );
+    assert_eq!(body["error"]["code"], "rate_limit_exceeded");
+    let message =
+        "the requests of the user of this key are limited to 2 per minute: come again later";
+    assert_eq!(body["error"]["message"], message);
+    // What was refused to Ann is left to Ben, of the team.
+    assert_eq!(ask(&ben).await.0, 200);
+    let (status, _, body) = ask(&ben).await;
+    assert_eq!(status, 429);
+    let message = body["error"]["message"].as_str().expect("text");
+    assert!(
+        message.starts_with("the requests of the team `both`"),
+        "{message}"
+    );
+    // In the other languages, and by the API.
+    let claude = json!({
+        "model": "claude/model",
+        "max_tokens": 9,
+        "messages": [{ "role": "user", "content": "Hello" }],
+    });
+    let (status, body) = send(&gateway, &ben, Method::POST, "/v1/messages", &claude).await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(body["error"]["type"], "rate_limit_error");
+    let (_, session) = send(&gateway, &ben, Method::POST, "/api/v1/sessions", &json!({})).await;
+    let path = format!(
+        "/api/v1/sessions/{}/turns",
+        session["id"].as_str().expect("an id")
+    );
+    let (status, body) = send(
+        &gateway,
+        &ben,
+        Method::POST,
+        &path,
+        &json!({ "message": "hi" }),
+    )
+    .await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(body["type"], "urn:jackfield:problem:too_many");
+    // Without limits, and for those who have none, everything is as before.
+    for path in ["/api/v1/teams/both", "/api/v1/users/ann"] {
+        root(Method::PATCH, path, json!({ "quota": null })).await;
+    }
+    assert_eq!(ask(&ann).await.0, 200);
+    assert_eq!(ask("root").await.0, 200);
+    for quota in [json!({ "parallel": 0 }), json!({ "tokens": 1 }), json!(1)] {
+        let body = json!({ "quota": quota });
+        let (status, _) = send(&gateway, "root", Method::PATCH, "/api/v1/users/ann", &body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_counts_until_its_last_byte_was_sent() {
+    let (gateway, ..) = with_people().await;
+    let quota = json!({ "user": "ann", "quota": { "parallel": 1 } });
+    let (_, secret) = made(&gateway, &quota).await;
+    let bearer = format!("Bearer {secret}");
+    let headers = [("authorization", &*bearer)];
+    let path = "/v1/chat/completions";
+    let mut streamed = chat();
+    streamed["stream"] = true.into();
+    let open = answer(&gateway, &headers, Method::POST, path, &streamed).await;
+    assert_eq!(open.status(), StatusCode::OK);
+    let refused = answer(&gateway, &headers, Method::POST, path, &chat()).await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    // Reading is no request to a model.
+    let read = answer(&gateway, &headers, Method::GET, "/v1/models", &Value::Null).await;
+    assert_eq!(read.status(), StatusCode::OK);
+    open.into_body().collect().await.expect("a body");
+    // It is released in the background.
+    let again = async {
+        loop {
+            let response = answer(&gateway, &headers, Method::POST, path, &chat()).await;
+            if response.status() == StatusCode::OK {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let again = tokio::time::timeout(std::time::Duration::from_secs(10), again).await;
+    again.expect("the next request is admitted");
 }

@@ -132,6 +132,7 @@ async fn a_key_may_be_in_a_header_or_in_the_address() {
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
+        quotas: Vec::new(),
         secret: None,
         tools: ServerTools::All,
     };

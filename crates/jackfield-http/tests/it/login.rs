@@ -21,6 +21,7 @@ fn with_key() -> Gateway {
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
+        quotas: Vec::new(),
         secret: None,
         tools: ServerTools::All,
     };

@@ -29,6 +29,7 @@ fn principal(name: &str, tools: ServerTools) -> Principal {
         name: name.into(),
         passthrough: None,
         principal: name.into(),
+        quotas: Vec::new(),
         secret: None,
         tools,
     }

@@ -137,6 +137,7 @@ async fn a_client_needs_one_of_the_keys() {
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
+        quotas: Vec::new(),
         secret: None,
         tools: ServerTools::All,
     };

@@ -1,4 +1,4 @@
-//! The form of changes to the directory.
+//! The form of changes to the directory, and of meters.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
 };
+use jackfield_domain::quota::{Meter, MeterHold, Quota};
 use jackfield_domain::time::WallTime;
 
 use super::stored::{Invalid, Stored};
@@ -33,9 +34,13 @@ stored_enum! { ChangeAction as ChangeActionForm {
     Rotated,
 } }
 
-stored_struct! { User as UserForm { name: EntryName; maybe team: EntryName; flag is_disabled } }
+stored_struct! { User as UserForm {
+    name: EntryName;
+    maybe quota: Quota, team: EntryName;
+    flag is_disabled
+} }
 
-stored_struct! { Team as TeamForm { name: EntryName } }
+stored_struct! { Team as TeamForm { name: EntryName; maybe quota: Quota } }
 
 stored_struct! { ClientKey as ClientKeyForm {
     id: EntryName,
@@ -44,6 +49,7 @@ stored_struct! { ClientKey as ClientKeyForm {
     maybe
         expires: WallTime,
         models: Vec<Arc<str>>,
+        quota: Quota,
         revoked: WallTime,
         tools: Vec<Arc<str>>;
     many secrets: KeySecret;
@@ -51,6 +57,12 @@ stored_struct! { ClientKey as ClientKeyForm {
 } }
 
 stored_struct! { KeySecret as KeySecretForm { digest: Digest; maybe until: WallTime } }
+
+stored_struct! { Quota as QuotaForm {; maybe parallel: u32, requests_per_minute: u32 } }
+
+stored_struct! { Meter as MeterForm { next_request: i64; many holds: MeterHold } }
+
+stored_struct! { MeterHold as MeterHoldForm { id: Arc<str>, until: WallTime } }
 
 impl Stored for EntryName {
     type Form = String;

@@ -18,6 +18,10 @@ mod direct {
     mod directory {
         jackfield_testkit::directory_contract!(super::super::Postgres<false>);
     }
+
+    mod meters {
+        jackfield_testkit::meters_contract!(super::super::Postgres<false>);
+    }
 }
 
 mod pooled {
@@ -25,6 +29,10 @@ mod pooled {
 
     mod directory {
         jackfield_testkit::directory_contract!(super::super::Postgres<true>);
+    }
+
+    mod meters {
+        jackfield_testkit::meters_contract!(super::super::Postgres<true>);
     }
 }
 

@@ -62,6 +62,14 @@ impl SqliteJournal {
 }
 
 /// A check goes on to its end if its future is dropped.
+impl Drop for SqliteJournal {
+    fn drop(&mut self) {
+        // The threads end by themselves.
+        self.arrivals.close();
+        drop(self.writer.close());
+    }
+}
+
 #[async_trait]
 impl JournalAdmin for SqliteJournal {
     fn location(&self) -> String {

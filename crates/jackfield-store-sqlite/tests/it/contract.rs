@@ -18,6 +18,10 @@ mod by_its_thread {
     mod directory {
         jackfield_testkit::directory_contract!(super::super::Sqlite<0>);
     }
+
+    mod meters {
+        jackfield_testkit::meters_contract!(super::super::Sqlite<0>);
+    }
 }
 
 mod by_whoever_asks {
@@ -25,6 +29,10 @@ mod by_whoever_asks {
 
     mod directory {
         jackfield_testkit::directory_contract!(super::super::Sqlite<3600>);
+    }
+
+    mod meters {
+        jackfield_testkit::meters_contract!(super::super::Sqlite<3600>);
     }
 }
 

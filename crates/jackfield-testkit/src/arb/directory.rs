@@ -1,15 +1,18 @@
 //! Entries of the directory, and the changes to them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
 };
+use jackfield_domain::quota::{MeterOperation, Quota};
+use jackfield_domain::time::WallTime;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{select, subsequence};
 
 use super::fact::wall_time;
 use super::text::text;
@@ -20,12 +23,28 @@ pub fn entry_name() -> impl Strategy<Value = EntryName> + Clone {
         .prop_filter_map("a valid name", |text| EntryName::parse(&text).ok())
 }
 
+/// A quota.
+pub fn quota() -> impl Strategy<Value = Quota> + Clone {
+    (option::of(1..9_u32), option::of(1..100_u32)).prop_map(|(parallel, requests_per_minute)| {
+        Quota {
+            parallel,
+            requests_per_minute,
+        }
+    })
+}
+
 /// A user.
 pub fn directory_user() -> impl Strategy<Value = User> + Clone {
-    let parts = (any::<bool>(), entry_name(), option::of(entry_name()));
-    parts.prop_map(|(is_disabled, name, team)| User {
+    let parts = (
+        any::<bool>(),
+        entry_name(),
+        option::of(quota()),
+        option::of(entry_name()),
+    );
+    parts.prop_map(|(is_disabled, name, quota, team)| User {
         is_disabled,
         name,
+        quota,
         team,
     })
 }
@@ -41,21 +60,24 @@ pub fn client_key() -> impl Strategy<Value = ClientKey> + Clone {
     let times = (option::of(wall_time()), option::of(wall_time()));
     let names = (entry_name(), text(), entry_name());
     let lists = (patterns(), patterns(), vec(secret, 0..3));
-    (times, names, lists, any::<bool>())
-        .prop_map(|((expires, revoked), (id, label, user), lists, is_admin)| {
-            let (models, tools, secrets) = lists;
-            ClientKey {
-                expires,
-                id,
-                is_admin,
-                label,
-                models,
-                revoked,
-                secrets,
-                tools,
-                user,
-            }
-        })
+    (times, names, lists, any::<bool>(), option::of(quota()))
+        .prop_map(
+            |((expires, revoked), (id, label, user), lists, is_admin, quota)| {
+                let (models, tools, secrets) = lists;
+                ClientKey {
+                    expires,
+                    id,
+                    is_admin,
+                    label,
+                    models,
+                    quota,
+                    revoked,
+                    secrets,
+                    tools,
+                    user,
+                }
+            },
+        )
         .boxed()
 }
 
@@ -63,7 +85,8 @@ pub fn client_key() -> impl Strategy<Value = ClientKey> + Clone {
 pub fn directory_change() -> impl Strategy<Value = DirectoryChange> + Clone {
     let entry = prop_oneof![
         client_key().prop_map(DirectoryEntry::Key),
-        entry_name().prop_map(|name| DirectoryEntry::Team(Team { name })),
+        (entry_name(), option::of(quota()))
+            .prop_map(|(name, quota)| DirectoryEntry::Team(Team { name, quota })),
         directory_user().prop_map(DirectoryEntry::User),
     ];
     let action = select(
@@ -86,4 +109,28 @@ pub fn directory_change() -> impl Strategy<Value = DirectoryChange> + Clone {
             revision,
         })
         .boxed()
+}
+
+/// An operation on a few meters, so many seconds after a fixed time.
+pub fn meter_operation(seconds: i64) -> impl Strategy<Value = MeterOperation> + Clone {
+    let id = (0..6_u8).prop_map(|id| Arc::from(format!("request {id}")));
+    let now = WallTime::from_millis(1_800_000_000_000 + seconds * 1000);
+    let until = now.after(Duration::from_secs(60));
+    let names = || subsequence(vec!["key:a", "key:b", "team:t", "user:u"], 1..4);
+    let quotas = (names(), vec(quota(), 4)).prop_map(|(names, quotas)| {
+        let names = names.into_iter().map(Arc::from);
+        names.zip(quotas).collect::<Vec<_>>()
+    });
+    let meters = || names().prop_map(|names| names.into_iter().map(Arc::from).collect());
+    prop_oneof![
+        4 => (id.clone(), quotas).prop_map(move |(id, quotas)| MeterOperation::Admit {
+            id,
+            now,
+            quotas,
+            until,
+        }),
+        1 => (id.clone(), meters()).prop_map(|(id, meters)| MeterOperation::Release { id, meters }),
+        1 => (id, meters()).prop_map(move |(id, meters)| MeterOperation::Renew { id, meters, until }),
+    ]
+    .boxed()
 }

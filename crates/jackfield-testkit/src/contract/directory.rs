@@ -1,10 +1,6 @@
 //! The contract of [`Directory`], an optional part of a journal: one test per clause.
 //!
-//! The author of a store with a directory writes one line beside `journal_contract!`, with the same harness:
-//!
-//! ```text
-//! jackfield_testkit::directory_contract!(AcmeHarness);
-//! ```
+//! The author of a store with a directory writes `directory_contract!(AcmeHarness)` beside `journal_contract!`.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use std::pin::Pin;
@@ -328,11 +324,8 @@ async fn entries_are_the_newest_in_the_order_of_names<H: JournalHarness>() {
         }
         assert_eq!(read, expected, "in pages of {limit}");
     }
-    let none = EntryQuery {
-        after: None,
-        kind: EntryKind::Key,
-        limit: 9,
-    };
+    let (after, kind, limit) = (None, EntryKind::Key, 9);
+    let none = EntryQuery { after, kind, limit };
     assert_eq!(
         directory(&journal).entries(&none).await.expect("a page"),
         []
@@ -445,13 +438,20 @@ fn user(of: &str, revision: u64) -> DirectoryChange {
     let user = User {
         is_disabled: revision.is_multiple_of(2),
         name: name(of),
+        quota: None,
         team: None,
     };
     change(DirectoryEntry::User(user), revision)
 }
 
 fn team(of: &str, revision: u64) -> DirectoryChange {
-    change(DirectoryEntry::Team(Team { name: name(of) }), revision)
+    change(
+        DirectoryEntry::Team(Team {
+            name: name(of),
+            quota: None,
+        }),
+        revision,
+    )
 }
 
 /// A key with these secrets.
@@ -466,6 +466,7 @@ fn key(id: &str, revision: u64, secrets: &[&str]) -> DirectoryChange {
         is_admin: false,
         label: "".into(),
         models: None,
+        quota: None,
         revoked: None,
         secrets: secrets.collect(),
         tools: None,

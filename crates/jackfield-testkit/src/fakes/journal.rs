@@ -16,6 +16,7 @@ use jackfield_ports::chat_model::BoxError;
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::waits::WaitRow;
@@ -81,6 +82,8 @@ pub enum JournalRequest {
     Directory,
     /// `record` of the log of spending records.
     RecordSpending,
+    /// Any request to the meters.
+    Meters,
     /// `release`.
     Release,
     /// `rename`.
@@ -372,6 +375,10 @@ impl Journal for FaultyJournal {
 
     fn directory(&self) -> Option<&dyn Directory> {
         self.inner.directory().map(|_| self as &dyn Directory)
+    }
+
+    fn meters(&self) -> Option<&dyn Meters> {
+        self.inner.meters().map(|_| self as &dyn Meters)
     }
 }
 

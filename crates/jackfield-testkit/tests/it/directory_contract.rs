@@ -1,6 +1,7 @@
-//! The contract of `Directory`: the journal in memory keeps it, and each clause catches a mistake.
+//! The contracts of `Directory` and `Meters`: the journal in memory keeps them, and each clause catches a mistake.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,10 +12,12 @@ use jackfield_domain::directory::{
 };
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::quota::{Meter, MeterOperation, MeterOutcome};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
@@ -23,6 +26,7 @@ use jackfield_ports::journal::{
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::contract::directory::{CLAUSES, check};
 use jackfield_testkit::contract::journal::JournalHarness;
+use jackfield_testkit::contract::meters;
 
 use crate::mutants::{Mutant, check_clauses, check_mutants};
 
@@ -49,6 +53,12 @@ enum Mistake {
     MixesKinds,
     /// The first key counts only once it has changed.
     OverlooksTheFirstKey,
+    /// The first meter of a refused request is charged.
+    ChargesTheRefused,
+    /// An operation works on what it read before others were done.
+    ReadsMetersTooEarly,
+    /// Requests per minute are not limited.
+    LimitsNoRate,
     /// A repetition is a conflict.
     RefusesRepetitions,
     /// Administrators' names are cut.
@@ -63,6 +73,8 @@ struct MistakenHarness(Arc<Mistaken>);
 
 struct Mistaken {
     inner: MemoryJournal,
+    /// The meters of operations that read too early.
+    early_meters: Mutex<HashMap<Arc<str>, Meter>>,
     mistake: Mistake,
     /// Every change that was stored.
     stored: Mutex<Vec<DirectoryChange>>,
@@ -72,6 +84,7 @@ impl Mistaken {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             inner: MemoryJournal::new(),
+            early_meters: Mutex::default(),
             mistake: MISTAKE.get(),
             stored: Mutex::default(),
         })
@@ -292,29 +305,103 @@ impl Journal for Mistaken {
     fn directory(&self) -> Option<&dyn Directory> {
         Some(self)
     }
+
+    fn meters(&self) -> Option<&dyn Meters> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Meters for Mistaken {
+    async fn perform(&self, operation: &MeterOperation) -> Result<MeterOutcome, JournalError> {
+        let mut operation = operation.clone();
+        if let MeterOperation::Admit { quotas, .. } = &mut operation
+            && self.has(Mistake::LimitsNoRate)
+        {
+            for (_, quota) in quotas {
+                quota.requests_per_minute = None;
+            }
+        }
+        if self.has(Mistake::ReadsMetersTooEarly) {
+            let mut meters: Vec<Meter> = {
+                let known = self.early_meters.lock();
+                let known = known.unwrap_or_else(PoisonError::into_inner);
+                let known = operation.meters().map(|name| known.get(name).cloned());
+                known.map(Option::unwrap_or_default).collect()
+            };
+            tokio::task::yield_now().await;
+            let outcome = operation.apply(&mut meters);
+            let mut known = self
+                .early_meters
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            known.extend(operation.meters().cloned().zip(meters));
+            return Ok(outcome);
+        }
+        let outcome = self.inner.perform(&operation).await?;
+        if let (MeterOutcome::Refused(_), MeterOperation::Admit { quotas, .. }) =
+            (&outcome, &mut operation)
+            && self.has(Mistake::ChargesTheRefused)
+        {
+            quotas.truncate(1);
+            self.inner.perform(&operation).await?;
+        }
+        Ok(outcome)
+    }
 }
 
 mod without_a_mistake {
     jackfield_testkit::directory_contract!(super::MistakenHarness);
+
+    mod meters {
+        jackfield_testkit::meters_contract!(super::super::MistakenHarness);
+    }
+}
+
+#[test]
+fn each_clause_about_meters_catches_a_mistake() {
+    check_clauses("meters", meters::CLAUSES);
+    let mutants = METER_MUTANTS.iter().map(|(mistake, clause)| Mutant {
+        caught: is_caught(*mistake, || meters::check::<MistakenHarness>(clause, &[])),
+        clause,
+        name: format!("{mistake:?}"),
+    });
+    check_mutants("meters", meters::CLAUSES, &mutants.collect::<Vec<_>>());
 }
 
 #[test]
 fn each_clause_catches_a_mistake() {
     check_clauses("directory", CLAUSES);
     let mutants = MUTANTS.iter().map(|(mistake, clause)| Mutant {
-        caught: is_caught(*mistake, clause),
+        caught: is_caught(*mistake, || check::<MistakenHarness>(clause, &[])),
         clause,
         name: format!("{mistake:?}"),
     });
     check_mutants("directory", CLAUSES, &mutants.collect::<Vec<_>>());
 }
 
-fn is_caught(mistake: Mistake, clause: &str) -> bool {
+fn is_caught(mistake: Mistake, check: impl FnOnce()) -> bool {
     MISTAKE.set(mistake);
-    let checked = catch_unwind(AssertUnwindSafe(|| check::<MistakenHarness>(clause, &[])));
+    let checked = catch_unwind(AssertUnwindSafe(check));
     MISTAKE.set(Mistake::None);
     checked.is_err()
 }
+
+const METER_MUTANTS: &[(Mistake, &str)] = &[
+    (
+        Mistake::LimitsNoRate,
+        "operations_have_the_outcomes_of_the_domain",
+    ),
+    (
+        Mistake::ReadsMetersTooEarly,
+        "of_operations_at_once_each_sees_the_one_before_it",
+    ),
+    (
+        Mistake::ChargesTheRefused,
+        "a_refused_request_takes_nothing",
+    ),
+    (Mistake::ForgetsAtTheEnd, "a_restart_keeps_meters"),
+];
 
 const MUTANTS: &[(Mistake, &str)] = &[
     (Mistake::ShortensNames, "a_change_comes_back_equal"),

@@ -12,6 +12,7 @@ mod laws;
 mod mocks;
 mod mutants;
 mod outline;
+mod quotas;
 mod server;
 mod toolbox_contract;
 mod toolbox_source_contract;

@@ -11,9 +11,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use jackfield_domain::ids::{TurnId, WaitId};
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_engine::{Connection, EngineError, Watcher};
-use jackfield_gateway::Gateway;
+use jackfield_gateway::{Gateway, RequestSlot};
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 
 use super::chunks::Chunks;
@@ -33,7 +32,7 @@ pub(super) struct ChunkStream {
     pub(super) sent: Instant,
     /// A slot of the limit on concurrent requests.
     #[expect(dead_code, reason = "it is held until the last byte has left")]
-    pub(super) slot: OwnedSemaphorePermit,
+    pub(super) slot: RequestSlot,
     pub(super) turn: TurnId,
     pub(super) watcher: Watcher,
 }

@@ -5,8 +5,41 @@ use std::sync::Arc;
 use jackfield_domain::directory::{
     ClientKey, DirectoryChange, DirectoryEntry, EntryName, Team, User,
 };
+use jackfield_domain::quota::Quota;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
+
+/// What a key, a user or a team may use. What is missing has no limit.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
+#[schema(as = Quota, example = json!({ "requests_per_minute": 60, "parallel": 4 }))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QuotaForm {
+    /// The number of requests per minute, which may also come all at once.
+    #[schema(minimum = 1)]
+    pub(crate) requests_per_minute: Option<u32>,
+    /// The number of requests at once.
+    #[schema(minimum = 1)]
+    pub(crate) parallel: Option<u32>,
+}
+
+impl From<Quota> for QuotaForm {
+    fn from(quota: Quota) -> Self {
+        Self {
+            requests_per_minute: quota.requests_per_minute,
+            parallel: quota.parallel,
+        }
+    }
+}
+
+/// What changes of a team or a key.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = EditQuota)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QuotaEdited {
+    /// What it may use; `null` for no limit.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub(crate) quota: Option<QuotaForm>,
+}
 
 /// A user to add.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -27,6 +60,10 @@ pub(crate) struct UserAdded {
 pub(crate) struct UserEdited {
     /// Whether its keys are refused.
     pub(crate) disabled: Option<bool>,
+    /// What all of its keys together may use; `null` for no limit.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<QuotaForm>)]
+    pub(crate) quota: Option<Option<QuotaForm>>,
     /// The team; `null` for none.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
@@ -60,6 +97,8 @@ pub(crate) struct KeyGiven {
     pub(crate) models: Option<Vec<String>>,
     /// The server tools that it may use, as patterns over `server/tool`; those of the gateway without this.
     pub(crate) tools: Option<Vec<String>>,
+    /// What it may use; no limit of its own without this.
+    pub(crate) quota: Option<QuotaForm>,
     /// Whether it sees the sessions of all, and may change users and keys.
     #[serde(default)]
     pub(crate) admin: bool,
@@ -85,6 +124,8 @@ pub(crate) struct UserView {
     team: Option<String>,
     /// Whether its keys are refused.
     disabled: bool,
+    /// What all of its keys together may use; `null` for no limit.
+    quota: Option<QuotaForm>,
 }
 
 impl From<&User> for UserView {
@@ -93,6 +134,7 @@ impl From<&User> for UserView {
             name: user.name.to_string(),
             team: user.team.as_ref().map(EntryName::to_string),
             disabled: user.is_disabled,
+            quota: user.quota.map(Into::into),
         }
     }
 }
@@ -113,12 +155,15 @@ pub(crate) struct UserPage {
 pub(crate) struct TeamView {
     /// The name.
     name: String,
+    /// What all of its users together may use; `null` for no limit.
+    quota: Option<QuotaForm>,
 }
 
 impl From<&Team> for TeamView {
     fn from(team: &Team) -> Self {
         Self {
             name: team.name.to_string(),
+            quota: team.quota.map(Into::into),
         }
     }
 }
@@ -149,6 +194,8 @@ pub(crate) struct KeyView {
     models: Option<Vec<String>>,
     /// The server tools that it may use; `null` for those of the gateway.
     tools: Option<Vec<String>>,
+    /// What it may use; `null` for no limit of its own.
+    quota: Option<QuotaForm>,
     /// When it ends; `null` for never.
     #[schema(format = DateTime)]
     expires: Option<String>,
@@ -170,6 +217,7 @@ impl From<&ClientKey> for KeyView {
             admin: key.is_admin,
             models: key.models.as_deref().map(texts),
             tools: key.tools.as_deref().map(texts),
+            quota: key.quota.map(Into::into),
             expires: key.expires.map(|at| at.to_rfc3339()),
             revoked: key.revoked.map(|at| at.to_rfc3339()),
             old_secret_until: old.and_then(|old| old.until).map(|at| at.to_rfc3339()),
@@ -254,7 +302,11 @@ pub(crate) struct ChangePage {
 }
 
 /// Reads a field that is there, with `null` as a value.
-fn present<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Option<String>>, D::Error> {
+fn present<'de, D, T>(reader: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
     Option::deserialize(reader).map(Some)
 }
 

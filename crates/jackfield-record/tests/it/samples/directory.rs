@@ -4,17 +4,23 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
 };
+use jackfield_domain::quota::Quota;
 use jackfield_domain::time::WallTime;
 
 /// A change of each kind of entry, with every field.
 pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 3] {
     let at = WallTime::from_millis(1_790_000_000_123);
+    let quota = Quota {
+        parallel: Some(4),
+        requests_per_minute: Some(60),
+    };
     let key = ClientKey {
         expires: Some(at),
         id: name("k0123456789ab"),
         is_admin: true,
         label: "the laptop".into(),
         models: Some(vec!["gpt-*".into(), "fast".into()]),
+        quota: Some(quota),
         revoked: Some(at),
         secrets: vec![
             KeySecret {
@@ -32,10 +38,12 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 3] {
     let user = User {
         is_disabled: true,
         name: name("ann@example.com"),
+        quota: Some(quota),
         team: Some(name("research")),
     };
     let team = Team {
         name: name("research"),
+        quota: Some(quota),
     };
     let change = |action, entry, revision| DirectoryChange {
         action,

@@ -1,10 +1,12 @@
-//! The directory of a journal with injected faults.
+//! The directory and the meters of a journal with injected faults.
 
 use async_trait::async_trait;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{DirectoryChange, EntryKind, EntryName};
+use jackfield_domain::quota::{MeterOperation, MeterOutcome};
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
+use jackfield_ports::journal::meters::Meters;
 
 use super::{FaultyJournal, JournalRequest};
 
@@ -50,5 +52,18 @@ impl Directory for FaultyJournal {
         query: &ChangeQuery,
     ) -> Result<Vec<(u64, DirectoryChange)>, JournalError> {
         self.inner_directory()?.changes(query).await
+    }
+}
+
+#[async_trait]
+impl Meters for FaultyJournal {
+    async fn perform(&self, operation: &MeterOperation) -> Result<MeterOutcome, JournalError> {
+        self.check_reachable(JournalRequest::Meters)?;
+        match self.inner.meters() {
+            Some(meters) => meters.perform(operation).await,
+            None => Err(JournalError::Unreachable {
+                source: "there are no meters".into(),
+            }),
+        }
     }
 }

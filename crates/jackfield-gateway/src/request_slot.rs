@@ -1,0 +1,129 @@
+//! A request that is being answered, in this process and in the meters of its client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::quota::{MeterOperation, RateLeft};
+use jackfield_domain::time::WallTime;
+use jackfield_engine::{Clock as _, Engine, SystemClock, chain};
+use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::AbortHandle;
+
+use crate::api_keys::Principal;
+
+/// A request that is being answered, until this is dropped with the last byte of the answer.
+#[derive(Debug)]
+pub struct RequestSlot {
+    pub(crate) hold: Option<QuotaHold>,
+    _permit: OwnedSemaphorePermit,
+    /// The rate with the least left, if the client has one.
+    pub(crate) rate: Option<RateLeft>,
+}
+
+impl RequestSlot {
+    pub(crate) const fn new(permit: OwnedSemaphorePermit) -> Self {
+        Self {
+            hold: None,
+            _permit: permit,
+            rate: None,
+        }
+    }
+
+    /// What is left of the client's requests per minute, if they are limited.
+    #[must_use]
+    pub const fn rate(&self) -> Option<&RateLeft> {
+        self.rate.as_ref()
+    }
+}
+
+/// A request at once, in the meters of its client. Dropping it releases it in the background.
+pub(crate) struct QuotaHold {
+    engine: Engine,
+    id: Arc<str>,
+    meters: Vec<Arc<str>>,
+    renewing: Option<AbortHandle>,
+}
+
+impl std::fmt::Debug for QuotaHold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QuotaHold").field("id", &self.id).finish()
+    }
+}
+
+impl QuotaHold {
+    pub(crate) fn new(engine: Engine, id: Arc<str>, client: &Principal) -> Self {
+        let held = client.quotas.iter();
+        let held = held.filter(|(_, quota)| quota.parallel.is_some());
+        Self {
+            engine,
+            id,
+            meters: held.map(|(name, _)| Arc::clone(name)).collect(),
+            renewing: None,
+        }
+    }
+
+    /// Renews it until it is dropped.
+    pub(crate) fn renewing(mut self) -> Self {
+        let (engine, id, meters) = (
+            self.engine.clone(),
+            Arc::clone(&self.id),
+            self.meters.clone(),
+        );
+        let renewing = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(RENEWAL).await;
+                let until = SystemClock::default().now().wall.after(HOLD);
+                let operation = renewal(&id, &meters, until);
+                if let Err(error) = engine.perform_on_meters(&operation).await {
+                    let error = chain(&error);
+                    tracing::warn!(%error, "a request at once could not be renewed");
+                }
+            }
+        });
+        self.renewing = Some(renewing.abort_handle());
+        self
+    }
+
+    /// Drops it without a release: the journal has no hold of it.
+    pub(crate) fn forget(mut self) {
+        self.meters.clear();
+    }
+}
+
+impl Drop for QuotaHold {
+    fn drop(&mut self) {
+        if let Some(renewing) = &self.renewing {
+            renewing.abort();
+        }
+        let meters = std::mem::take(&mut self.meters);
+        if meters.is_empty() {
+            return;
+        }
+        // Without a runtime it ends by itself.
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let (engine, id) = (self.engine.clone(), Arc::clone(&self.id));
+        runtime.spawn(async move {
+            let operation = MeterOperation::Release { id, meters };
+            if let Err(error) = engine.perform_on_meters(&operation).await {
+                let error = chain(&error);
+                tracing::warn!(%error, "a request at once could not be released, and ends within a minute");
+            }
+        });
+    }
+}
+
+fn renewal(id: &Arc<str>, meters: &[Arc<str>], until: WallTime) -> MeterOperation {
+    MeterOperation::Renew {
+        id: Arc::clone(id),
+        meters: meters.to_vec(),
+        until,
+    }
+}
+
+/// How long a request counts after its gateway was last heard of.
+pub(crate) const HOLD: Duration = Duration::from_secs(60);
+/// How often a request that is being answered is renewed.
+const RENEWAL: Duration = Duration::from_secs(20);

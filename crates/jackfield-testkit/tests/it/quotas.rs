@@ -1,0 +1,173 @@
+//! Quotas: what a meter admits, for any order of requests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::quota::{
+    Meter, MeterOperation, MeterOutcome, Quota, QuotaLimit, QuotaRefusal, RateLeft,
+};
+use jackfield_domain::time::WallTime;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const NAME: &str = "key:a";
+
+fn admit(id: u32, at: i64, quota: Quota) -> MeterOperation {
+    MeterOperation::Admit {
+        id: id.to_string().into(),
+        now: WallTime::from_millis(at),
+        quotas: vec![(NAME.into(), quota)],
+        until: WallTime::from_millis(at + 60_000),
+    }
+}
+
+fn release(id: u32) -> MeterOperation {
+    MeterOperation::Release {
+        id: id.to_string().into(),
+        meters: vec![NAME.into()],
+    }
+}
+
+fn is_done(outcome: &MeterOutcome) -> bool {
+    matches!(outcome, MeterOutcome::Done(_))
+}
+
+proptest! {
+    /// After any minute's worth at once, the rate holds for every later minute: of two times the limit.
+    #[test]
+    fn no_minute_has_more_than_a_burst_and_a_rate(
+        limit in 1..40_u32,
+        waits in vec(0..5_000_i64, 1..300),
+    ) {
+        let quota = Quota { requests_per_minute: Some(limit), ..Quota::default() };
+        let (mut meter, mut at, mut admitted) = ([Meter::default()], 0, Vec::new());
+        for (id, wait) in (0..).zip(waits) {
+            at += wait;
+            match admit(id, at, quota).apply(&mut meter) {
+                MeterOutcome::Done(left) => {
+                    admitted.push(at);
+                    prop_assert_eq!(left.len(), 1);
+                    prop_assert!(left[0].left < limit);
+                }
+                MeterOutcome::Refused(refusal) => {
+                    // It may come after the time that it is told, and not before.
+                    let wait = i64::try_from(refusal.retry_after.as_micros()).expect("a time");
+                    prop_assert!(wait > 0);
+                    for (at, expected) in [(at + (wait - 1) / 1000, false), (at + wait.div_euclid(1000) + 1, true)] {
+                        let mut again = meter.clone();
+                        let outcome = admit(id, at, quota).apply(&mut again);
+                        prop_assert!(is_done(&outcome) == expected || wait < 2000, "{refusal:?} {outcome:?}");
+                    }
+                }
+            }
+        }
+        for from in &admitted {
+            let within = admitted.iter().filter(|at| (*from..from + 60_000).contains(*at));
+            prop_assert!(within.count() <= 2 * limit as usize);
+        }
+        let minutes = usize::try_from(at / 60_000 + 2).expect("a number");
+        prop_assert!(admitted.len() <= limit as usize * minutes);
+    }
+
+    /// Whatever comes and goes, no more are held than the limit, and what was released makes room.
+    #[test]
+    fn no_more_requests_are_answered_at_once_than_the_limit(
+        limit in 1..5_u32,
+        steps in vec((0..10_u32, any::<bool>()), 1..200),
+    ) {
+        let quota = Quota { parallel: Some(limit), ..Quota::default() };
+        let (mut meter, mut open) = ([Meter::default()], Vec::<u32>::new());
+        for (id, comes) in steps {
+            if !comes {
+                release(id).apply(&mut meter);
+                open.retain(|other| *other != id);
+                continue;
+            }
+            let fits = open.contains(&id) || open.len() < limit as usize;
+            let outcome = admit(id, 0, quota).apply(&mut meter);
+            prop_assert_eq!(is_done(&outcome), fits);
+            if fits && !open.contains(&id) {
+                open.push(id);
+            }
+            prop_assert_eq!(meter[0].holds.len(), open.len());
+        }
+    }
+}
+
+#[test]
+fn a_hold_ends_by_itself_unless_it_is_renewed() {
+    let quota = Quota {
+        parallel: Some(1),
+        ..Quota::default()
+    };
+    let mut meter = [Meter::default()];
+    assert!(is_done(&admit(1, 0, quota).apply(&mut meter)));
+    let refused = admit(2, 59_999, quota).apply(&mut meter);
+    assert_eq!(
+        refused,
+        MeterOutcome::Refused(QuotaRefusal {
+            limit: QuotaLimit::Parallel(1),
+            meter: NAME.into(),
+            retry_after: Duration::from_secs(1),
+        })
+    );
+    let renew = MeterOperation::Renew {
+        id: "1".into(),
+        meters: vec![NAME.into()],
+        until: WallTime::from_millis(90_000),
+    };
+    renew.apply(&mut meter);
+    assert!(!is_done(&admit(2, 60_000, quota).apply(&mut meter)));
+    // Its process died.
+    assert!(is_done(&admit(2, 90_000, quota).apply(&mut meter)));
+    assert_eq!(meter[0].holds.len(), 1);
+    // A renewal that comes late brings nothing back.
+    renew.apply(&mut meter);
+    assert_eq!(meter[0].holds.len(), 1);
+}
+
+#[test]
+fn a_repeated_request_takes_nothing_more() {
+    let quota = Quota {
+        parallel: Some(1),
+        requests_per_minute: Some(6),
+    };
+    let mut meter = [Meter::default()];
+    let first = admit(1, 0, quota).apply(&mut meter);
+    let left = RateLeft {
+        left: 5,
+        limit: 6,
+        reset: Duration::from_secs(10),
+    };
+    assert_eq!(first, MeterOutcome::Done(vec![left]));
+    assert_eq!(admit(1, 0, quota).apply(&mut meter), first);
+    assert_eq!(meter[0].holds.len(), 1);
+}
+
+#[test]
+fn of_several_meters_all_are_changed_or_none() {
+    let of = |parallel, requests_per_minute| Quota {
+        parallel,
+        requests_per_minute,
+    };
+    let quotas: Vec<(Arc<str>, Quota)> = vec![
+        ("key:a".into(), of(Some(9), Some(9))),
+        ("team:t".into(), of(None, Some(1))),
+    ];
+    let operation = |id: &str| MeterOperation::Admit {
+        id: id.into(),
+        now: WallTime::from_millis(0),
+        quotas: quotas.clone(),
+        until: WallTime::from_millis(60_000),
+    };
+    let mut meters = [Meter::default(), Meter::default()];
+    assert!(is_done(&operation("1").apply(&mut meters)));
+    let before = meters.clone();
+    let refused = operation("2").apply(&mut meters);
+    let MeterOutcome::Refused(refusal) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(&*refusal.meter, "team:t");
+    assert_eq!(refusal.retry_after, Duration::from_secs(60));
+    assert_eq!(meters, before);
+}
