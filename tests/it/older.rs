@@ -231,9 +231,14 @@ async fn a_page_that_was_overwritten_is_told_wherever_it_is() {
         bytes[page * PAGE..(page + 1) * PAGE].fill(0xa5);
         fs::write(&file, bytes).expect("written");
         let list = world.on(&file, &["sessions", "list", "--json"]).run().await;
+        // Without the list of its tables, the file cannot even be opened.
+        let lost = &whole[page * PAGE..(page + 1) * PAGE];
+        let mut words = lost.windows(12);
+        let is_schema = words.any(|word| word == b"CREATE TABLE");
+        let code = if is_schema { 3 } else { 13 };
         assert_eq!(
             list.code,
-            Some(13),
+            Some(code),
             "page {page}: {} {}",
             list.out,
             list.err

@@ -128,14 +128,15 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   jackfield keys create ann --label laptop --expires 90d
   jackfield keys list
+  jackfield keys limit k3f9a2b8c1d04 --requests-per-minute 60
   jackfield keys rotate k3f9a2b8c1d04
   jackfield keys revoke k3f9a2b8c1d04
   jackfield keys set claude
   jackfield keys remove claude
 
-`create`, `list`, `revoke` and `rotate` are about the keys of the gateway's clients, which are in the
-journal; `jackfield users` has their users. `set` and `remove` are about the keys of providers, which are
-in the keyring: the Secret Service on Linux (GNOME Keyring, KWallet), through `secret-tool`, and the
+`create`, `limit`, `list`, `revoke` and `rotate` are for keys of the gateway's clients, in the
+journal; `jackfield users` has their users. `set` and `remove` are for keys of providers, in the
+keyring: the Secret Service on Linux (GNOME Keyring, KWallet), through `secret-tool`, and the
 Keychain on macOS. Where each key of a provider is: `jackfield providers`.";
 
 const CREATE_EXAMPLES: &str = "\
