@@ -14,6 +14,7 @@ use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
@@ -177,6 +178,10 @@ impl DeltaSink for ReadingSink<'_> {
 
     async fn request_id(&mut self, id: &str) {
         self.sink.request_id(id).await;
+    }
+
+    fn trace(&self) -> Option<&TraceContext> {
+        self.sink.trace()
     }
 
     async fn count(&mut self, usage: Usage) {
