@@ -1,5 +1,6 @@
 //! Users and keys of the journal: made by commands, and accepted by gateways that run on the same file.
 
+use jackfield_testkit::server::{Response, TestServer};
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
@@ -288,4 +289,29 @@ async fn two_gateways_share_the_limits_of_a_key_and_say_what_is_left() {
         assert_eq!(ask(&gateway, openai).await.status, 200);
         gateway.end().await;
     }
+}
+
+#[tokio::test]
+async fn a_key_of_some_models_reaches_no_other_by_further_endpoints() {
+    let files = Kept::new();
+    let openai = TestServer::start().await;
+    done(&files, &["users", "add", "ann"]).await;
+    let (_, secret) = key(&files, &["ann", "--model", "openai/small*"]).await;
+    let config = format!(
+        "[providers.openai]\nbase_url = \"{}/v1\"\n",
+        openai.base_url()
+    );
+    let gateway = files.gateway().configured(config);
+    let gateway = gateway.env("OPENAI_API_KEY", "sk-of-openai-0123").start();
+    let gateway = Gateway::listening(gateway).await;
+    let ask = async |model: &str| {
+        let body = json!({ "model": model, "input": "hi" });
+        let asking = gateway.post("/v1/embeddings", &body);
+        asking.header("x-api-key", &secret).answered().await.status
+    };
+    assert_eq!(ask("openai/large").await, 403);
+    openai.answer(Response::json(200, "{}"));
+    assert_eq!(ask("openai/small-1").await, 200);
+    assert_eq!(openai.requests().len(), 1);
+    gateway.end().await;
 }

@@ -34,7 +34,12 @@ impl ProviderFactory for ClaudeCodeFactory {
 /// The configuration with these settings.
 fn configure(settings: ProviderSettings) -> Result<ClaudeCodeConfig, BoxError> {
     // Sessions are kept by folder, so it is the same one after a restart.
-    let data = settings.data.unwrap_or_else(std::env::temp_dir);
+    let data = match settings.data {
+        Some(data) => data,
+        // It is not used.
+        None if settings.options.contains_key("folder") => std::env::temp_dir(),
+        None => return Err("there is no data folder for it: name a `folder`".into()),
+    };
     let mut config = ClaudeCodeConfig::new(data.join(&*settings.name));
     config.base_url = settings.base_url;
     config.guard = settings.guard;

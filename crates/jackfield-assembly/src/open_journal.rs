@@ -41,6 +41,8 @@ pub struct ReadOnly {
 pub struct NoJournalReason {
     /// The chain of causes, the first cause first.
     pub causes: Vec<String>,
+    /// Whether there is a file, which cannot be used.
+    pub has_file: bool,
     /// Help.
     pub help: &'static str,
 }
@@ -58,10 +60,14 @@ impl OpenJournal {
         Self::opened(Arc::new(MemoryJournal::new().ephemeral()))
     }
 
-    fn not_persisted(causes: Vec<String>) -> Self {
-        let help = HELP;
+    fn not_persisted(causes: Vec<String>, has_file: bool) -> Self {
+        let reason = NoJournalReason {
+            causes,
+            has_file,
+            help: HELP,
+        };
         Self {
-            not_persisted: Some(NoJournalReason { causes, help }),
+            not_persisted: Some(reason),
             ..Self::in_memory()
         }
     }
@@ -312,11 +318,14 @@ fn open_database(config: &Config) -> Result<OpenJournal, JournalOpenError> {
 /// Opens the SQLite file.
 fn open_file(config: &Config, access: Access) -> Result<OpenJournal, JournalOpenError> {
     let Some(path) = config.journal_file() else {
-        return Ok(OpenJournal::not_persisted(vec![NO_FOLDER.to_owned()]));
+        return Ok(OpenJournal::not_persisted(
+            vec![NO_FOLDER.to_owned()],
+            false,
+        ));
     };
     let mut options = Options::default();
     options.max_bytes = config.journal.max_size;
-    let opened = SqliteJournal::open(path, options);
+    let opened = SqliteJournal::open(&path, options);
     let opened = opened.map(|journal| OpenJournal::opened(Arc::new(journal)));
     match opened.or_else(|source| read_only(source, access)) {
         Ok(journal) => Ok(journal),
@@ -325,7 +334,7 @@ fn open_file(config: &Config, access: Access) -> Result<OpenJournal, JournalOpen
                 let (place, source) = (place.clone(), source.into());
                 Err(JournalOpenError { place, source })
             }
-            None => without(source),
+            None => without(source, path.exists()),
         },
     }
 }
@@ -342,13 +351,13 @@ fn read_only(source: OpenError, access: Access) -> Result<OpenJournal, OpenError
 }
 
 /// The fallback for the default file. If that exists but cannot be used, the reason is reported.
-fn without(source: OpenError) -> Result<OpenJournal, JournalOpenError> {
+fn without(source: OpenError, has_file: bool) -> Result<OpenJournal, JournalOpenError> {
     match source {
         OpenError::Io { .. }
         | OpenError::NotAFile { .. }
         | OpenError::NotRead { .. }
         | OpenError::ReadOnly { .. }
-        | OpenError::Store { .. } => Ok(OpenJournal::not_persisted(chain(&source))),
+        | OpenError::Store { .. } => Ok(OpenJournal::not_persisted(chain(&source), has_file)),
         OpenError::Damaged { .. }
         | OpenError::InUse { .. }
         | OpenError::Newer { .. }

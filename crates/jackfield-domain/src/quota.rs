@@ -170,8 +170,16 @@ fn admit(
                 retry_after,
             })
         };
-        let open = meter.holds.iter().filter(|hold| hold.until > now);
+        // What is further ahead than any request could have put it was written with a wrong clock.
+        let open = meter.holds.iter();
+        let open = open.filter(|hold| hold.until > now && hold.until <= until.after(MAX_SKEW));
         let mut next = meter.next_request;
+        let skew = i64::try_from(MAX_SKEW.as_micros()).unwrap_or(i64::MAX);
+        if let Some(limit) = quota.requests_per_minute
+            && next.saturating_sub(at) > burst(limit).saturating_add(skew)
+        {
+            next = at;
+        }
         // An operation that is repeated after a lost answer takes nothing more.
         if !is_admitted(meter) {
             if let Some(limit) = quota.parallel
@@ -182,8 +190,8 @@ fn admit(
             if let Some(limit) = quota.requests_per_minute {
                 let each = interval(limit);
                 let then = next.max(at).saturating_add(each);
-                if then.saturating_sub(at) > MINUTE {
-                    let wait = micros(then - at - MINUTE);
+                if then.saturating_sub(at) > burst(limit) {
+                    let wait = micros(then - at - burst(limit));
                     let rate = rate_left(next, at, limit);
                     return refused(QuotaLimit::Requests(rate), wait);
                 }
@@ -215,7 +223,7 @@ fn admit(
 /// What is left of a rate at a time.
 fn rate_left(next: i64, at: i64, limit: u32) -> RateLeft {
     let ahead = next.saturating_sub(at).max(0);
-    let left = (MINUTE - ahead).max(0) / interval(limit);
+    let left = (burst(limit) - ahead).max(0) / interval(limit);
     RateLeft {
         left: u32::try_from(left).unwrap_or(limit).min(limit),
         limit,
@@ -229,9 +237,17 @@ fn interval(limit: u32) -> i64 {
     (MINUTE + limit - 1) / limit
 }
 
+/// The time of as many requests as may come at once, in microseconds: a minute, rounded up.
+fn burst(limit: u32) -> i64 {
+    interval(limit).saturating_mul(i64::from(limit.max(1)))
+}
+
 fn micros(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }
+
+/// How far apart the clocks of gateways may be.
+const MAX_SKEW: Duration = Duration::from_secs(60);
 
 /// A minute, in microseconds.
 const MINUTE: i64 = 60_000_000;

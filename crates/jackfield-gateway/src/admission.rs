@@ -37,8 +37,22 @@ impl Gateway {
     /// and the journal cannot be read or written.
     pub async fn admit(&self, client: &Principal) -> Result<RequestSlot, AdmissionRefusal> {
         let mut slot = self.acquire_slot()?;
+        (slot.hold, slot.rate) = self.admit_to_quotas(client).await?;
+        Ok(slot)
+    }
+
+    /// Takes a request from each quota of the client, without a slot: for what runs in a request that has one. It counts
+    /// until the hold is dropped. Call it within a Tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// As for [`admit`](Self::admit).
+    pub async fn admit_to_quotas(
+        &self,
+        client: &Principal,
+    ) -> Result<(Option<QuotaHold>, Option<RateLeft>), AdmissionRefusal> {
         if client.quotas.is_empty() {
-            return Ok(slot);
+            return Ok((None, None));
         }
         let now = SystemClock::default().now().wall;
         let id: Arc<str> = ids::random().into();
@@ -53,17 +67,16 @@ impl Gateway {
         let performed = self.engine().perform_on_meters(&operation).await;
         match performed.map_err(|error| failures::meters_unavailable(&error))? {
             MeterOutcome::Done(rates) => {
-                slot.rate = rates.into_iter().min_by_key(|rate| rate.left);
+                let rate = rates.into_iter().min_by_key(|rate| rate.left);
                 let is_held = client
                     .quotas
                     .iter()
                     .any(|(_, quota)| quota.parallel.is_some());
                 if is_held {
-                    slot.hold = Some(hold.renewing());
-                } else {
-                    hold.forget();
+                    return Ok((Some(hold.renewing()), rate));
                 }
-                Ok(slot)
+                hold.forget();
+                Ok((None, rate))
             }
             MeterOutcome::Refused(refusal) => {
                 hold.forget();

@@ -70,6 +70,6 @@ pub use self::passthrough::{
     PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest, is_multipart,
 };
 pub use self::previous::not_found;
-pub use self::request_slot::RequestSlot;
+pub use self::request_slot::{QuotaHold, RequestSlot};
 pub use self::stored_response::StoredResponse;
 pub use self::trace::trace_context;

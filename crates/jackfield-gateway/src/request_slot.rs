@@ -38,7 +38,7 @@ impl RequestSlot {
 }
 
 /// A request at once, in the meters of its client. Dropping it releases it in the background.
-pub(crate) struct QuotaHold {
+pub struct QuotaHold {
     engine: Engine,
     id: Arc<str>,
     meters: Vec<Arc<str>>,

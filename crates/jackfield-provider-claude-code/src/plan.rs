@@ -69,6 +69,8 @@ impl Plan {
             ..request.clone()
         };
         let profile = Profile {
+            // There is no place for a choice of tools.
+            forced_tools: false,
             prefill: true,
             system_messages: false,
             ..Profile::of(&request.model.model)

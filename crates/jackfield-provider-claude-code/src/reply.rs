@@ -111,6 +111,11 @@ impl ProgramRound<'_> {
                             end.usage = self.messages.usage();
                             return Ok(RoundEnd::Calls(end, calls));
                         }
+                        // Claude Code would call what is complete in a reply that was cut off, and wait.
+                        if self.may_call && !calls.is_empty() {
+                            end.usage = self.messages.usage();
+                            return Ok(RoundEnd::Finished(end, None));
+                        }
                         last = Some(end);
                     }
                     if let Some(usage) = self.messages.usage()

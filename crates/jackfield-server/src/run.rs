@@ -63,6 +63,15 @@ pub enum RunError {
     /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The journal cannot be used, so that nobody knows whether it has keys, and no token is configured.
+    #[error(
+        "the journal cannot be used, and with it the keys that it may have: {why}. Mend it, or add a token under \
+         [serve.tokens]"
+    )]
+    NoKeys {
+        /// Why it cannot be used.
+        why: String,
+    },
     /// The task that opens the journal failed.
     #[error("the journal cannot be opened")]
     Opening(#[from] tokio::task::JoinError),
@@ -139,6 +148,10 @@ impl RunningGateway {
         }
         if let Some(unkept) = &journal.not_persisted {
             let why = unkept.causes.join(": ");
+            // The file may have keys, without which the gateway would be open.
+            if unkept.has_file && config.serve.tokens.is_empty() {
+                return Err(RunError::NoKeys { why });
+            }
             tracing::warn!(why, help = unkept.help, "nothing is kept");
         }
         let otlp = &config.serve.otlp;

@@ -6,6 +6,7 @@ use jackfield_ports::journal::directory::{ChangeQuery, Changed, EntryQuery};
 use jackfield_record::VOCABULARY;
 use tokio_postgres::Row;
 
+use crate::commit::BEGIN;
 use crate::error::Fault;
 use crate::pool::{Connection, column, count, int, values};
 
@@ -16,7 +17,7 @@ pub(crate) async fn change(
     record: &[u8],
 ) -> Result<Changed, Fault> {
     connection
-        .begin("BEGIN", LOCK, values![LOCK_NAME => TEXT])
+        .begin(BEGIN, LOCK, values![LOCK_NAME => TEXT])
         .await?;
     let changed = store(connection, change, record).await?;
     match changed {

@@ -2,29 +2,38 @@
 
 /// Whether a text is within a code block, after each of its characters.
 ///
-/// A line of three backticks or tildes, indented by at most three spaces, begins or ends a block (CommonMark 0.31,
-/// section 4.5; the lengths of the two fences are not compared).
+/// A line of at least three backticks or tildes begins a block, and one of the same characters that is at least as long
+/// and has nothing behind it ends it (CommonMark 0.31, section 4.5). Any indentation and any marks of quotes and lists may
+/// stand before: what is taken for a block too often only leaves calls unread.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct CodeFence {
-    inside: Option<char>,
+    inside: Option<Fence>,
     line: Line,
 }
 
-/// The beginning of a line.
+/// The line that begins a block.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Line {
-    /// Only these spaces.
-    Indent(u8),
-    /// So many characters of a fence.
-    Marks(char, u8),
-    /// Anything else.
-    Text,
+struct Fence {
+    length: u32,
+    mark: char,
 }
 
-impl Default for Line {
-    fn default() -> Self {
-        Self::Indent(0)
-    }
+/// A line so far.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum Line {
+    /// What may stand before a fence.
+    #[default]
+    Start,
+    /// Marks, which are too few for a fence, or may end the block.
+    Marks(Fence),
+    /// The fence that begins the block.
+    Opening,
+    /// The words behind the fence that begins the block.
+    Info,
+    /// A fence that ends the block, if nothing else follows.
+    Closing,
+    /// Anything else.
+    Text,
 }
 
 impl CodeFence {
@@ -41,19 +50,94 @@ impl CodeFence {
     /// Adds a character.
     pub(super) fn push(&mut self, c: char) {
         self.line = match (self.line, c) {
-            (_, '\n') => Line::default(),
-            (Line::Indent(spaces @ 0..3), ' ') => Line::Indent(spaces + 1),
-            (Line::Indent(_), '`' | '~') => Line::Marks(c, 1),
-            (Line::Marks(mark, count @ 1..2), _) if mark == c => Line::Marks(mark, count + 1),
-            (Line::Marks(mark, _), _) if mark == c => {
-                match self.inside {
-                    None => self.inside = Some(mark),
-                    Some(open) if open == mark => self.inside = None,
-                    Some(_) => {}
+            (Line::Marks(marks), '\n') if self.is_ended_by(marks) => self.end(),
+            (Line::Closing, '\n') => self.end(),
+            (_, '\n') => Line::Start,
+            (Line::Start, ' ' | '\t' | '>' | '-' | '*' | '+' | '.' | ')' | '0'..='9') => {
+                Line::Start
+            }
+            (Line::Start, '`' | '~') => Line::Marks(Fence { length: 1, mark: c }),
+            (Line::Marks(Fence { length, mark }), _) if mark == c => {
+                let length = length.saturating_add(1);
+                let marks = Fence { length, mark };
+                if self.inside.is_none() && length == LEAST_LENGTH {
+                    self.inside = Some(marks);
+                    Line::Opening
+                } else {
+                    Line::Marks(marks)
                 }
+            }
+            (Line::Marks(marks), ' ' | '\t' | '\r') if self.is_ended_by(marks) => Line::Closing,
+            (Line::Closing, ' ' | '\t' | '\r') => Line::Closing,
+            (Line::Opening, _) => match &mut self.inside {
+                Some(open) if open.mark == c => {
+                    open.length = open.length.saturating_add(1);
+                    Line::Opening
+                }
+                Some(_) | None => Line::Info,
+            },
+            // A code span, as the words behind a fence of backticks have none.
+            (Line::Info, '`') if self.inside.is_some_and(|open| open.mark == '`') => {
+                self.inside = None;
                 Line::Text
             }
-            (Line::Indent(_) | Line::Marks(..) | Line::Text, _) => Line::Text,
+            (Line::Info, _) => Line::Info,
+            (Line::Start | Line::Marks(_) | Line::Closing | Line::Text, _) => Line::Text,
         };
+    }
+
+    fn is_ended_by(self, marks: Fence) -> bool {
+        let inside = self.inside;
+        inside.is_some_and(|open| marks.mark == open.mark && marks.length >= open.length)
+    }
+
+    fn end(&mut self) -> Line {
+        self.inside = None;
+        Line::Start
+    }
+}
+
+/// The length of the shortest fence.
+const LEAST_LENGTH: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_inside(text: &str) -> bool {
+        let mut fence = CodeFence::default();
+        fence.push_str(text);
+        fence.is_inside()
+    }
+
+    #[test]
+    fn a_block_ends_at_a_fence_of_its_own_kind_and_length() {
+        for inside in [
+            "```\n",
+            "````\n```\n",
+            "```json\n~~~\n",
+            "```\n```json\n",
+            "~~~~\n~~~\n",
+            "  - ```\n",
+            "10. ~~~\n",
+            "> ```\n> ",
+            "\t```\n",
+            "text\n```\n``` x\n",
+        ] {
+            assert!(is_inside(inside), "{inside:?}");
+        }
+        for outside in [
+            "",
+            "``\n",
+            "a ```\n",
+            "```\n```\n",
+            "```\n````  \r\n",
+            "```code``` \n",
+            "```a`b\n",
+            "~~~ x\n ~~~\n",
+            "> ```\n> ```\n",
+        ] {
+            assert!(!is_inside(outside), "{outside:?}");
+        }
     }
 }

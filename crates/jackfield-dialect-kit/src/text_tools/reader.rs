@@ -8,6 +8,7 @@ use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::settings::ResponseFormat;
 
 use super::call::{OfferedTools, TextCall, text_argument};
 use super::code_fence::CodeFence;
@@ -25,6 +26,8 @@ use super::segments::{self, Segment, Segments};
 pub struct TextCallReader {
     /// Whether what is held may be calls in a bare form, if it is all of the text.
     bare: bool,
+    /// Whether calls in a bare form are read: an answer in JSON that was asked for is none.
+    reads_bare: bool,
     /// The text block that is read.
     block: Option<ReadBlock>,
     /// Whether nothing but blanks was passed on of the text.
@@ -77,6 +80,7 @@ impl TextCallReader {
         };
         Self {
             bare: false,
+            reads_bare: request.settings.response_format == ResponseFormat::Text,
             block: None,
             first: true,
             held: Vec::new(),
@@ -218,7 +222,12 @@ impl TextCallReader {
             }
             (Some(block), Delta::TextAppended { index, text }) if index == block.index => {
                 block.pending.push_str(&text);
-                let looked = outlook(&block.pending, block.fence, self.first, &self.offered);
+                let looked = outlook(
+                    &block.pending,
+                    block.fence,
+                    self.first && self.reads_bare,
+                    &self.offered,
+                );
                 match looked {
                     Outlook::Held { at, bare } => {
                         self.bare = bare;

@@ -103,7 +103,7 @@ impl Described {
         }
         function["parameters"] = parameters.clone();
         Self {
-            line: json!({ "type": "function", "function": function }).to_string(),
+            line: without_tags(&json!({ "type": "function", "function": function }).to_string()),
             name: tool.name.as_str().to_owned(),
             parameters,
         }

@@ -72,7 +72,9 @@ impl Gateway {
             let message = "the body has to name one `model`, as a JSON object or as a form (`multipart/form-data`)";
             ServeError::new(ServeErrorKind::Invalid, message).at("model")
         })?;
-        let model = self.model(&named.name)?;
+        let requested = self.requested_model(&named.name)?;
+        self.check_model(client, Some(&named.name), &requested)?;
+        let model = requested.model;
         let upstream = self.endpoint_upstream(client, request, &model.provider)?;
         Ok(self.prepare_endpoint(client, request, Some(named), Some(model), upstream))
     }

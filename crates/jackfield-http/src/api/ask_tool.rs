@@ -95,8 +95,8 @@ impl AskTool {
         };
         let mut request = PostTurn::of_message(arguments.message, arguments.model);
         let parts = request.take_message()?;
-        let admitted = gateway.admit(&self.client).await;
-        let _slot = admitted.map_err(|refusal| refusal.error)?;
+        let admitted = gateway.admit_to_quotas(&self.client).await;
+        let _hold = admitted.map_err(|refusal| refusal.error)?;
         gateway.check_turn_limit()?;
         let mut options = turns::options(gateway, &self.client, request, Mode::Wait).await?;
         options.trace = call.trace.take().map(Arc::new);

@@ -112,6 +112,7 @@ pub(crate) async fn routes(
     let routes = gateway.engine().routes();
     let routes = routes
         .iter()
+        .filter(|status| client.allows_model(&status.route.name))
         .map(|status| RouteView::new(status, client.admin));
     Json(RouteList {
         routes: routes.collect(),

@@ -69,8 +69,9 @@ pub(crate) async fn post(
     State(gateway): State<Gateway>,
     headers: HeaderMap,
 ) -> Result<Response, ProblemDetails> {
-    let client = auth::authenticate(&gateway, &headers).await?;
+    // First: a gateway that is no longer open lets nobody in without a key.
     let is_open = gateway.is_open().await?;
+    let client = auth::authenticate(&gateway, &headers).await?;
     let view = LoginView {
         key_needed: !is_open,
         signed_in: true,

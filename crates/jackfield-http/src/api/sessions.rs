@@ -258,7 +258,6 @@ pub(crate) async fn compact(
         },
         None => gateway.default_model(),
     };
-    gateway.check_model(&own.client, None, &requested)?;
     let options = gateway.options_for(&requested).ok_or_else(|| {
         let detail = format!("there is no provider `{}`", requested.model.provider);
         ProblemDetails::new(ProblemKind::Unavailable, detail)

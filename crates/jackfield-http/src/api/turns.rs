@@ -115,7 +115,8 @@ pub(crate) async fn results(
 ) -> Result<Response, ProblemDetails> {
     let mode = value.mode;
     let results = value.into_results()?;
-    let slot = gateway.acquire_slot()?;
+    let slot = gateway.admit(&own.client).await;
+    let slot = slot.map_err(|refused| refused.error)?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
     if SessionLog::of_turn(&turn, &loaded.steps, &[]).is_none() {

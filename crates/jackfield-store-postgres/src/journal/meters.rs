@@ -6,6 +6,7 @@ use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::meters::Meters;
 
 use super::{PostgresJournal, again};
+use crate::commit::BEGIN;
 use crate::error::Fault;
 use crate::pool::{Connection, column, values};
 
@@ -29,7 +30,7 @@ async fn perform(
     sorted.sort_unstable();
     let none = jackfield_record::encode_meter(&Meter::default()).map_err(Fault::row)?;
     let values = values![sorted => TEXT_ARRAY, none => BYTEA];
-    connection.begin("BEGIN", MAKE, values).await?;
+    connection.begin(BEGIN, MAKE, values).await?;
     let rows = connection
         .query(LOCK, values![sorted => TEXT_ARRAY])
         .await?;

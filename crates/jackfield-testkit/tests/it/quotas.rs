@@ -171,3 +171,42 @@ fn of_several_meters_all_are_changed_or_none() {
     assert_eq!(refusal.retry_after, Duration::from_secs(60));
     assert_eq!(meters, before);
 }
+
+/// As many as the limit says come at once, and one more does not.
+#[test]
+fn a_fresh_meter_has_room_for_exactly_the_limit() {
+    for limit in 1..1_000 {
+        let quota = Quota {
+            requests_per_minute: Some(limit),
+            ..Quota::default()
+        };
+        let mut meter = [Meter::default()];
+        for id in 0..limit {
+            assert!(
+                is_done(&admit(id, 5, quota).apply(&mut meter)),
+                "{id} of {limit}"
+            );
+        }
+        assert!(
+            !is_done(&admit(limit, 5, quota).apply(&mut meter)),
+            "{limit}"
+        );
+    }
+}
+
+/// A request of a gateway whose clock was a day ahead locks nobody out.
+#[test]
+fn a_wrong_clock_does_not_last() {
+    let quota = Quota {
+        parallel: Some(1),
+        requests_per_minute: Some(2),
+    };
+    let mut meter = [Meter::default()];
+    let day = 86_400_000;
+    assert!(is_done(&admit(1, day, quota).apply(&mut meter)));
+    assert!(is_done(&admit(2, 0, quota).apply(&mut meter)));
+    assert!(is_done(&release(2).apply(&mut meter)));
+    assert!(is_done(&admit(3, 0, quota).apply(&mut meter)));
+    assert!(is_done(&release(3).apply(&mut meter)));
+    assert!(!is_done(&admit(4, 0, quota).apply(&mut meter)));
+}
