@@ -220,7 +220,7 @@ async fn a_whole_turn_runs_as_a_tool() {
         wrong["isError"] == true && text.contains("unknown field `text`"),
         "{text}"
     );
-    // What went wrong with the model is said.
+    // A failure of the model is an error of the call.
     let failed = call(
         one,
         json!({ "message": "x", "model": "claude/none", "session": session }),

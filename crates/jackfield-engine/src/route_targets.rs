@@ -76,7 +76,7 @@ impl Engine {
         });
         let routes = &self.shared.routes;
         let recent = match opening {
-            Opening::Transcript(transcript) if before.is_none() => {
+            Opening::Transcript(transcript) if route.sticky && before.is_none() => {
                 let tools = catalog.iter().map(|tool| &*tool.definition);
                 let preamble = estimate::preamble(&options.system, tools);
                 let caller = options.caller.as_ref();

@@ -339,7 +339,7 @@ fn without_cache_points(value: &mut Value) {
             if fields.contains_key("type") {
                 fields.shift_remove("cache_control");
             }
-            // Arguments belong to the model, and sources to nobody.
+            // Arguments and sources stay as they are.
             let inner = fields.iter_mut();
             inner
                 .filter(|(key, _)| *key == "content")

@@ -155,7 +155,7 @@ fn tool_list(tools: &[wire::Tool]) -> Value {
             "name": tool.name.as_ref()?,
             "description": tool.description.as_deref().unwrap_or_default(),
             "inputSchema": tool.input_schema.as_ref()?,
-            // Otherwise a long result is written into a file, and the model is told to read that.
+            // Otherwise Claude Code writes a long result into a file, and has the model read that.
             "_meta": { "anthropic/maxResultSizeChars": 500_000 },
         }))
     });

@@ -63,7 +63,7 @@ pub enum RunError {
     /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The journal cannot be used, so that nobody knows whether it has keys, and no token is configured.
+    /// The journal cannot be used, so it may have keys that the gateway does not know, and no token is configured.
     #[error(
         "the journal cannot be used, and with it the keys that it may have: {why}. Mend it, or add a token under \
          [serve.tokens]"

@@ -153,7 +153,7 @@ fn call_format(tools: &[Described]) -> ResponseFormat {
     }
 }
 
-/// What the model is told of its tools. `is_held` says whether its reply can be nothing but a call.
+/// The part of the system prompt that describes the tools. `is_held` says whether its reply can be nothing but a call.
 fn prompt(request: &ModelRequest, tools: &[Described], is_held: bool, notes: &mut Notes) -> String {
     let lines: Vec<&str> = tools.iter().map(|tool| &*tool.line).collect();
     let mut prompt = format!(

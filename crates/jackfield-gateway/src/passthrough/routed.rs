@@ -77,7 +77,9 @@ impl Gateway {
             ..Needs::default()
         };
         let engine = self.engine();
-        let beginning = body.beginning(&client.principal, language);
+        let is_sticky = engine.route(route).is_some_and(|route| route.sticky);
+        let beginning = is_sticky.then(|| body.beginning(&client.principal, language));
+        let beginning = beginning.flatten();
         let route = engine.route_request(
             route,
             needs,

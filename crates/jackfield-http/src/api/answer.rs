@@ -119,7 +119,7 @@ impl AnswerOptions {
             .response(),
             Mode::Wait => {
                 let _held = slot;
-                wait_until_idle(&gateway, &mut watcher, &mut events, &turn).await?;
+                wait_until_idle(&gateway, &mut watcher, &mut events, &turn, |_| {}).await?;
                 let view = events.turn().map(|turn| story::view(turn, &session));
                 if let Some(connection) = connection {
                     connection.mark_written();
@@ -134,42 +134,32 @@ impl AnswerOptions {
     }
 }
 
-/// Reads events until the turn is over or only waits.
-async fn wait_until_idle(
-    gateway: &Gateway,
-    watcher: &mut Watcher,
-    events: &mut SessionEvents,
-    turn: &TurnId,
-) -> Result<(), ProblemDetails> {
-    while !is_idle(gateway, watcher, events, turn, |_| {}).await? {}
-    Ok(())
-}
-
-/// Reads what there is, and at least one event, unless the turn is over or only waits. Each event goes to `seen`.
-pub(super) async fn is_idle(
+/// Reads events until the turn is over or only waits. Each goes to `seen`, in the API's form.
+pub(super) async fn wait_until_idle(
     gateway: &Gateway,
     watcher: &mut Watcher,
     events: &mut SessionEvents,
     turn: &TurnId,
     mut seen: impl FnMut(&EventView),
-) -> Result<bool, ProblemDetails> {
+) -> Result<(), ProblemDetails> {
     let mut convert = |events: &mut SessionEvents, event| {
         if let Some(event) = events.convert(event) {
             seen(&event);
         }
     };
-    while let Some((_, event)) = watcher.try_next() {
-        convert(events, event);
+    loop {
+        while let Some((_, event)) = watcher.try_next() {
+            convert(events, event);
+        }
+        if events.is_idle(turn) && events.is_left_to_person(gateway).await? {
+            return Ok(());
+        }
+        // No event announces that the approver left the decision to a person, so this polls.
+        if let Ok(next) = timeout(MOMENT, watcher.next()).await {
+            let (_, event) = next?;
+            convert(events, event);
+        }
     }
-    if events.is_idle(turn) && events.is_left_to_person(gateway).await? {
-        return Ok(true);
-    }
-    // No event announces that the approver left the decision to a person, so this polls.
-    if let Ok(next) = timeout(MOMENT, watcher.next()).await {
-        let (_, event) = next?;
-        convert(events, event);
-    }
-    Ok(false)
 }
 
 /// The poll interval while an approver may still decide before a person does.

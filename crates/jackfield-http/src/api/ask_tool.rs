@@ -14,7 +14,7 @@ use jackfield_mcp_server::{OwnTool, OwnToolEntry};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::is_idle;
+use super::answer::wait_until_idle;
 use super::problem::ProblemDetails;
 use super::session_events::SessionEvents;
 use super::turns;
@@ -115,8 +115,8 @@ impl AskTool {
         let (session, turn) = (started.session.clone(), started.turn.clone());
         let mut events = SessionEvents::for_turn(session.clone());
         let mut steps = 0.0;
-        while !is_idle(gateway, &mut started.watcher, &mut events, &turn, |event| {
-            if let Some(message) = said(event) {
+        let report = |event: &EventView| {
+            if let Some(message) = progress_of(event) {
                 steps += 1.0;
                 (call.progress)(CallProgress {
                     done: steps,
@@ -124,9 +124,8 @@ impl AskTool {
                     total: None,
                 });
             }
-        })
-        .await?
-        {}
+        };
+        wait_until_idle(gateway, &mut started.watcher, &mut events, &turn, report).await?;
         let view = events.turn().map(|turn| story::view(turn, &session));
         started.connection.mark_written();
         view.ok_or_else(|| super::extract::no_turn(turn.as_str()))
@@ -159,8 +158,8 @@ impl OwnTool for AskTool {
     }
 }
 
-/// What a client hears of an event.
-fn said(event: &EventView) -> Option<String> {
+/// The progress that an event is, as a message.
+fn progress_of(event: &EventView) -> Option<String> {
     if let EventView::CallEnded(ended) = event {
         let call = &ended.call;
         Some(format!("{}: {}", call.name, call.status))

@@ -69,7 +69,7 @@ pub(crate) async fn post(
     State(gateway): State<Gateway>,
     headers: HeaderMap,
 ) -> Result<Response, ProblemDetails> {
-    // First: a gateway that is no longer open lets nobody in without a key.
+    // First: once this has said no, `authenticate` accepts no request without a key.
     let is_open = gateway.is_open().await?;
     let client = auth::authenticate(&gateway, &headers).await?;
     let view = LoginView {

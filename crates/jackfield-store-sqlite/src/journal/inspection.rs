@@ -61,7 +61,6 @@ impl SqliteJournal {
     }
 }
 
-/// A check goes on to its end if its future is dropped.
 impl Drop for SqliteJournal {
     fn drop(&mut self) {
         // The threads end by themselves.
@@ -70,6 +69,7 @@ impl Drop for SqliteJournal {
     }
 }
 
+/// A check goes on to its end if its future is dropped.
 #[async_trait]
 impl JournalAdmin for SqliteJournal {
     fn location(&self) -> String {

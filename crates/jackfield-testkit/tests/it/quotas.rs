@@ -50,7 +50,7 @@ proptest! {
                     prop_assert!(left[0].left < limit);
                 }
                 MeterOutcome::Refused(refusal) => {
-                    // It may come after the time that it is told, and not before.
+                    // It may come after the time that the refusal names, and not before.
                     let wait = i64::try_from(refusal.retry_after.as_micros()).expect("a time");
                     prop_assert!(wait > 0);
                     for (at, expected) in [(at + (wait - 1) / 1000, false), (at + wait.div_euclid(1000) + 1, true)] {
@@ -194,7 +194,7 @@ fn a_fresh_meter_has_room_for_exactly_the_limit() {
     }
 }
 
-/// A request of a gateway whose clock was a day ahead locks nobody out.
+/// A request of a gateway whose clock was a day ahead does not lock the key out.
 #[test]
 fn a_wrong_clock_does_not_last() {
     let quota = Quota {
