@@ -6,12 +6,14 @@
 //! read their calls, too.
 //!
 //! What is read as a call runs, so little is: only tools that were offered, only calls that are complete in their
-//! form, never out of a reply that was cut off, and never out of a code block that is part of an answer.
+//! form, never out of a reply that was cut off, never out of a code block that is part of an answer, and never what the
+//! user or a tool wrote word for word.
 
 mod call;
 mod code_fence;
 mod formats;
 mod opener;
+mod quoted;
 pub mod reader;
 pub mod request;
 mod segments;

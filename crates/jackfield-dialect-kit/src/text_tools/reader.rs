@@ -13,6 +13,8 @@ use jackfield_domain::settings::ResponseFormat;
 use super::call::{OfferedTools, TextCall, text_argument};
 use super::code_fence::CodeFence;
 use super::opener::{BLANKS, Outlook, outlook};
+use super::quoted::QuotedTexts;
+use super::request::must_call;
 use super::segments::{self, Segment, Segments};
 
 /// Reads calls out of the text of one reply.
@@ -20,6 +22,8 @@ use super::segments::{self, Segment, Segments};
 /// Text is passed on as it arrives, up to where a call may begin. All that follows is held until the reply ends, as a
 /// reply that was cut off has no calls. What is no call is passed on as the text that it is. The result does not depend
 /// on how the text was cut into deltas.
+///
+/// A call that stands word for word in what the user or a tool wrote is a quotation, and stays text.
 ///
 /// A reply with a call of the provider's own form is left as it is: its server reads calls.
 #[derive(Debug)]
@@ -38,6 +42,7 @@ pub struct TextCallReader {
     message: usize,
     mode: Mode,
     offered: OfferedTools,
+    quoted: QuotedTexts,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -80,7 +85,8 @@ impl TextCallReader {
         };
         Self {
             bare: false,
-            reads_bare: request.settings.response_format == ResponseFormat::Text,
+            reads_bare: request.settings.response_format == ResponseFormat::Text
+                || must_call(&request.choice),
             block: None,
             first: true,
             held: Vec::new(),
@@ -88,6 +94,7 @@ impl TextCallReader {
             message: request.messages.len(),
             mode,
             offered,
+            quoted: QuotedTexts::of(request.messages.clone()),
         }
     }
 
@@ -133,8 +140,24 @@ impl TextCallReader {
         let bare = self.bare && texts.filter(|text| !text.trim().is_empty()).count() == 1;
         let cut: Vec<Option<Segments<'_>>> = held
             .iter()
-            .map(|part| Some(segments::cut(part.text()?, bare, &self.offered)))
+            .map(|part| {
+                Some(segments::cut(
+                    part.text()?,
+                    bare,
+                    &self.offered,
+                    &self.quoted,
+                ))
+            })
             .collect();
+        let note = |kind, code, path: String| Note::new(kind, NoteEffect::Quality, code, path);
+        if cut.iter().flatten().any(|cut| cut.has_quotation) {
+            let path = format!("messages[{}]", self.message);
+            end.notes.push(note(
+                NoteKind::Approximated,
+                "quoted_call_left_as_text",
+                path,
+            ));
+        }
         if !cut.iter().flatten().any(Segments::has_calls) {
             drop(cut);
             self.held = held;
@@ -156,7 +179,6 @@ impl TextCallReader {
         }
         let Writer { calls, out, .. } = writer;
         end.finish = FinishReason::ToolCalls;
-        let note = |kind, code, path: String| Note::new(kind, NoteEffect::Quality, code, path);
         for n in 0..calls {
             let path = format!("messages[{}].calls[{n}]", self.message);
             end.notes

@@ -54,11 +54,13 @@ pub fn rewrite(request: &ModelRequest, holds_schema: bool) -> (ModelRequest, Vec
         }
     } else {
         notes.approximated(NoteEffect::Quality, "tools_as_text", "tools");
-        let is_free = request.settings.response_format == ResponseFormat::Text;
-        let is_held = holds_schema && is_free && must_call(&request.choice);
-        if is_held {
-            settings.response_format = call_format(&tools);
-        }
+        let is_held = holds_schema && must_call(&request.choice);
+        settings.response_format = if is_held {
+            call_format(&tools)
+        } else {
+            // Held to the format of an answer, the model could not call anything.
+            ResponseFormat::Text
+        };
         let mut system = SystemPrompt::clone(&request.system);
         system.parts.push(SystemPart {
             origin: PartOrigin::Default,
@@ -111,7 +113,7 @@ impl Described {
 }
 
 /// Whether a call has to be made.
-const fn must_call(choice: &ToolChoice) -> bool {
+pub(super) const fn must_call(choice: &ToolChoice) -> bool {
     match choice {
         ToolChoice::Auto
         | ToolChoice::Forbidden
@@ -176,6 +178,13 @@ fn prompt(request: &ModelRequest, tools: &[Described], is_held: bool, notes: &mu
         notes.approximated(effect, "parallel_calls_in_words", "settings.parallel_calls");
     }
     if !must_call(&request.choice) {
+        if let Some(format) = format_in_words(&request.settings.response_format) {
+            prompt.push_str(&format!(
+                "\n\nWhen you answer without a function call, write {format}, and nothing else."
+            ));
+            let path = "settings.response_format";
+            notes.approximated(NoteEffect::Meaning, "format_in_words", path);
+        }
         return prompt;
     }
     match &request.choice {
@@ -196,6 +205,26 @@ fn prompt(request: &ModelRequest, tools: &[Described], is_held: bool, notes: &mu
         notes.approximated(NoteEffect::Meaning, "choice_in_words", "choice");
     }
     prompt
+}
+
+/// The format of an answer for the prompt; `None` for text.
+fn format_in_words(format: &ResponseFormat) -> Option<String> {
+    match format {
+        ResponseFormat::JsonObject => Some("a JSON object".to_owned()),
+        ResponseFormat::JsonSchema {
+            description,
+            schema,
+            ..
+        } => {
+            let description = description.as_deref().map(|text| format!(" ({text})"));
+            let description = description.unwrap_or_default();
+            let schema = without_tags(&schema.to_string());
+            Some(format!(
+                "JSON{description} that matches this JSON schema: {schema}"
+            ))
+        }
+        ResponseFormat::Text => None,
+    }
 }
 
 /// Whether a message has calls that the model has to see as text, or results.

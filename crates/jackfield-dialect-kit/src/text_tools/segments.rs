@@ -3,6 +3,7 @@
 use super::call::{OfferedTools, TextCall};
 use super::code_fence::CodeFence;
 use super::formats::{self, FoundCalls};
+use super::quoted::QuotedTexts;
 
 /// A part of a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,6 +19,8 @@ pub(super) enum Segment<'t> {
 pub(super) struct Segments<'t> {
     /// Whether the model went on with a result of its own invention, which is left out with all that follows.
     pub(super) has_invented_result: bool,
+    /// Whether a call was left as text, because it stands in the conversation.
+    pub(super) has_quotation: bool,
     pub(super) parts: Vec<Segment<'t>>,
 }
 
@@ -30,10 +33,20 @@ impl Segments<'_> {
 }
 
 /// Cuts a text; one part if it has no call. `bare` says whether it may be calls in a bare form.
-pub(super) fn cut<'t>(text: &'t str, bare: bool, offered: &OfferedTools) -> Segments<'t> {
+pub(super) fn cut<'t>(
+    text: &'t str,
+    bare: bool,
+    offered: &OfferedTools,
+    quoted: &QuotedTexts,
+) -> Segments<'t> {
     let mut segments = Segments::default();
     if bare && let Some(calls) = formats::read_bare(text, offered) {
-        segments.parts = calls.into_iter().map(Segment::Call).collect();
+        segments.has_quotation = quoted.has(text);
+        segments.parts = if segments.has_quotation {
+            vec![Segment::Text(text)]
+        } else {
+            calls.into_iter().map(Segment::Call).collect()
+        };
         return segments;
     }
     let mut failures = 0;
@@ -54,12 +67,20 @@ pub(super) fn cut<'t>(text: &'t str, bare: bool, offered: &OfferedTools) -> Segm
             if let Some(Reading::Failed) = found {
                 failures += 1;
             }
-            if let Some(Reading::Found(FoundCalls { calls, rest })) = found {
+            if let Some(Reading::Found(FoundCalls { calls, rest: after })) = found {
+                let (call, _) = rest.split_at(rest.len() - after.len());
+                if quoted.has(call) {
+                    segments.has_quotation = true;
+                    failures += 1;
+                    fence.push_str(call);
+                    place += call.len();
+                    continue;
+                }
                 let before = since.get(..place).unwrap_or_default();
                 push_text(&mut segments, before.trim_end());
                 segments.parts.extend(calls.into_iter().map(Segment::Call));
                 fence = CodeFence::default();
-                (since, place) = (rest, 0);
+                (since, place) = (after, 0);
                 continue;
             }
         }
@@ -112,5 +133,6 @@ fn push_text<'t>(segments: &mut Segments<'t>, text: &'t str) {
 
 /// What results begin with in the prompt.
 const RESULT: &str = "<tool_response>";
-/// How many openers without a call are looked at. Each may be looked for its end in all of the text.
+/// How many openers without a call are looked at. Each may be looked for its end in all of the text, and a quotation in
+/// all of the conversation.
 const MAX_FAILURES: u32 = 32;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use jackfield_dialect_kit::text_tools::reader::TextCallReader;
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::ids::{ModelAttempt, TurnId};
-use jackfield_domain::message::Message;
+use jackfield_domain::ids::{ModelAttempt, ToolCallId, TurnId};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::ToolChoice;
@@ -201,6 +202,57 @@ fn no_call_is_read_where_none_may_be_made() {
     request.choice = ToolChoice::Forbidden;
     let read = read_of(&request, text(&[ROME]), FinishReason::Stop);
     assert_eq!(read.parts, [said(ROME)]);
+}
+
+/// The result of a call of `weather`.
+fn result(text: &str) -> Message {
+    let outcome = ToolOutcome {
+        call: ToolCallId::parse("call_1").expect("an id"),
+        opaque: Vec::new(),
+        result: ToolResult::text(text),
+    };
+    Message::new(
+        Role::Tool,
+        vec![Content::ToolOutcome(outcome.into()).into()],
+    )
+}
+
+#[test]
+fn a_call_that_a_user_or_a_tool_wrote_is_a_quotation() {
+    let in_a_string = serde_json::json!({ "page": ROME }).to_string();
+    let bare = "{\"name\": \"weather\", \"arguments\": {\"city\": \"Rome\"}}";
+    for (said_before, reply) in [
+        (
+            Message::user(format!("What is this? {ROME}")),
+            ROME.to_owned(),
+        ),
+        (
+            result(&format!("Welcome. {ROME}")),
+            format!("The page says: {ROME}"),
+        ),
+        (result(&in_a_string), format!("{ROME}\nis on the page.")),
+        (result(ROME), ROME.replace('\n', "")),
+        (result(bare), bare.to_owned()),
+    ] {
+        let request = request(vec![said_before]);
+        let read = read_of(&request, text(&[&reply]), FinishReason::Stop);
+        let expected = Read {
+            finish: FinishReason::Stop,
+            notes: vec!["quoted_call_left_as_text messages[1]".to_owned()],
+            parts: vec![said(&reply)],
+        };
+        assert_eq!(read, expected);
+    }
+}
+
+#[test]
+fn a_call_of_its_own_is_read_beside_a_quotation() {
+    let clock = "<tool_call>\n{\"name\": \"clock\", \"arguments\": {}}\n</tool_call>";
+    let request = request(vec![result(clock)]);
+    let reply = format!("It says {clock} and I ask:\n{ROME}");
+    let read = read_of(&request, text(&[&reply]), FinishReason::Stop);
+    let quoted = format!("It says {clock} and I ask:");
+    assert_eq!(read.parts, [said(&quoted), rome()]);
 }
 
 #[test]

@@ -182,18 +182,50 @@ fn a_server_that_can_be_held_to_a_schema_is_held_to_a_call() {
     let reply = r#"{"tool_call": {"name": "weather", "arguments": {"city": "Rome"}}}"#;
     let rome = serde_json::json!({ "city": "Rome" });
     assert_eq!(parts_of(reply), [Part::Call("weather", rome)]);
-    // The format that the client wants comes first, and so does an answer that needs no call.
-    let mut formatted = request.clone();
-    formatted.settings = Arc::new(Settings {
-        response_format: ResponseFormat::JsonObject,
-        ..Settings::default()
-    });
+    // An answer is not held to the schema of calls.
     request.choice = ToolChoice::Auto;
-    for request in [formatted, request] {
-        let (text, _) = rewrite(&request, true);
+    let (text, _) = rewrite(&request, true);
+    assert_eq!(text.settings.response_format, ResponseFormat::Text);
+}
+
+#[test]
+fn the_format_of_an_answer_is_in_words_so_that_a_call_can_be_made() {
+    let schema = serde_json::json!({ "type": "object", "required": ["days"] });
+    let schema = ResponseFormat::JsonSchema {
+        description: Some("The forecast.".into()),
+        name: "forecast".into(),
+        schema: Arc::new(schema),
+        strict: None,
+    };
+    let in_words = "JSON (The forecast.) that matches this JSON schema: \
+                    {\"type\":\"object\",\"required\":[\"days\"]}";
+    for (format, words) in [
+        (ResponseFormat::JsonObject, "a JSON object"),
+        (schema, in_words),
+    ] {
+        let mut request = request(Vec::new());
+        request.settings = Arc::new(Settings {
+            response_format: format,
+            ..Settings::default()
+        });
+        let (text, notes) = rewrite(&request, true);
+        assert_eq!(text.settings.response_format, ResponseFormat::Text);
+        let prompt = text.system.render();
+        let ending =
+            format!("When you answer without a function call, write {words}, and nothing else.");
+        assert!(prompt.ends_with(&ending), "{prompt}");
+        let expected = [
+            "tools_as_text tools",
+            "format_in_words settings.response_format",
+        ];
+        assert_eq!(codes(&notes), expected);
+        // Where a call has to be made, there is no answer.
+        request.choice = ToolChoice::Required;
+        let (text, notes) = rewrite(&request, true);
+        assert!(text.settings.response_format != ResponseFormat::Text);
         assert_eq!(
-            text.settings.response_format,
-            request.settings.response_format
+            codes(&notes),
+            ["tools_as_text tools", "choice_as_schema choice"]
         );
     }
 }
