@@ -210,7 +210,7 @@ async fn a_command_says_what_is_wrong_and_what_to_do() {
         .run(&past)
         .run()
         .await
-        .fails(2, "is over already", "a day to come");
+        .fails(2, "has passed", "a day to come");
 }
 
 #[tokio::test]

@@ -43,14 +43,15 @@ pub fn parse(line: &str) -> Option<ApprovalChoice> {
     }
 }
 
-/// The name of the current user, as recorded with an answer: the login name on this machine.
+/// The name of the current user, as recorded with an answer: the login name on this machine, or
+/// `unknown`.
 #[must_use]
 pub fn user() -> String {
     let named = |variable| std::env::var(variable).ok();
     let name = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(named);
     let name = name.map(|name| words::shortened(name.trim(), MAX_NAME));
     name.filter(|name| !name.is_empty())
-        .unwrap_or_else(|| "somebody".to_owned())
+        .unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// A delivery id that is unique to this run.

@@ -66,6 +66,16 @@ impl Gateway {
         Ok(is_open && !self.has_directory_keys().await?)
     }
 
+    /// Whether a request of this client would still be accepted. `false`, too, if the journal cannot be read.
+    pub async fn still_accepts(&self, client: &Principal) -> bool {
+        let keys = &self.shared.config.api_keys;
+        match client.secret {
+            Some(secret) => self.find_client(secret).await.is_ok(),
+            None if keys.is_open() => self.is_open().await.unwrap_or(false),
+            None => true,
+        }
+    }
+
     /// Refuses a request that names a model which its key may not use. `name` is what the client wrote, if it named any.
     ///
     /// # Errors

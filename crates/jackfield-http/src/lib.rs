@@ -37,6 +37,7 @@ mod receipt;
 mod refusal;
 mod reply;
 mod retry_headers;
+mod revocation;
 mod router;
 mod server;
 mod stored;

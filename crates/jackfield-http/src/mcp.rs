@@ -24,6 +24,7 @@ use tokio::time::timeout;
 use crate::api::AskTool;
 use crate::auth::authenticate;
 use crate::refusal::{HttpRefusal, json, no_such_address};
+use crate::revocation::end_when_revoked;
 use crate::{body, mcp_refusal};
 
 /// Answers a request of an MCP client.
@@ -57,7 +58,8 @@ pub(crate) async fn answer(
         Method::DELETE => service.delete(owner, headers),
         _ => HttpReply::MethodNotAllowed,
     };
-    Ok(render(reply, gateway.config().keep_alive, slot))
+    let response = render(reply, gateway.config().keep_alive, slot);
+    Ok(end_when_revoked(response, gateway, client))
 }
 
 /// The tools that a client may use: all of them, or those of a set.

@@ -354,16 +354,21 @@ fn parsed(name: &str) -> Result<EntryName, CommandError> {
 /// When a key ends: at the beginning of a day, or after a time from now.
 fn until(text: &str) -> Result<WallTime, CommandError> {
     let now = since::now();
+    let refusal = |why: &str| {
+        let help = "write a day to come, as in 2027-01-31, or a length of time from now, as in 90d";
+        CommandError::new(Exit::Usage, format!("`{text}` {why}")).with_help(help)
+    };
     let end = match length_of_time(text) {
         Ok(time) => now.after(time),
-        Err(_) => since::since(text)?,
+        Err(_) => {
+            since::since(text).map_err(|_| refusal("is neither a day nor a length of time"))?
+        }
     };
-    if end <= now {
-        let message = format!("`{text}` is over already");
-        let help = "write a day to come, as in 2027-01-31, or a time, as in 90d";
-        return Err(CommandError::new(Exit::Usage, message).with_help(help));
+    if end > now {
+        Ok(end)
+    } else {
+        Err(refusal("has passed"))
     }
-    Ok(end)
 }
 
 fn overlap_time(text: &str) -> Result<Duration, CommandError> {

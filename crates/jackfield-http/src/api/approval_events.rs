@@ -19,6 +19,7 @@ use super::approvals::visible;
 use super::extract::Requester;
 use super::problem::{ProblemDetails, Problems};
 use super::wire::approval::ApprovalList;
+use crate::revocation::end_when_revoked;
 
 /// Streams the open questions: the event `approvals` has all of them, at once and whenever they change, whichever
 /// process asks or answers them. Ends only with the connection.
@@ -36,8 +37,8 @@ pub(crate) async fn events(
     let changes = gateway.watch_questions();
     let questions = QuestionStream {
         changes,
-        client,
-        gateway,
+        client: Arc::clone(&client),
+        gateway: gateway.clone(),
         is_due: true,
         last: None,
         sent: Instant::now(),
@@ -53,7 +54,7 @@ pub(crate) async fn events(
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // Tells proxies not to buffer the stream.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
+    Ok(end_when_revoked(response, gateway, client))
 }
 
 struct QuestionStream {

@@ -22,6 +22,7 @@ use super::extract::{OwnedSession, Parameters};
 use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
 use super::wire::events::{CallProgressView, EventView};
+use crate::revocation::end_when_revoked;
 
 /// From where on, and how long.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -75,7 +76,7 @@ pub(crate) async fn watch(
     let stream = Stream {
         connection: None,
         events: SessionEvents::after_cursor(own.session, &steps, cursor),
-        gateway,
+        gateway: gateway.clone(),
         html: query.html,
         last_sent: Instant::now(),
         progress: Vec::new(),
@@ -86,7 +87,7 @@ pub(crate) async fn watch(
         },
         watcher,
     };
-    Ok(stream.response())
+    Ok(end_when_revoked(stream.response(), gateway, own.client))
 }
 
 /// The start cursor; the header takes precedence.

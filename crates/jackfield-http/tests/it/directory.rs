@@ -1,5 +1,8 @@
 //! Users and keys of the directory: who is let in, in each language, and two people side by side.
 
+use std::time::Duration;
+
+use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use http::{Method, Request, StatusCode};
@@ -11,6 +14,7 @@ use jackfield_gateway::{ApiKeys, Gateway, Principal};
 use jackfield_http::router;
 use jackfield_testkit::fakes::ScriptedReply;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use tower::ServiceExt as _;
 
 use super::harness::gateway;
@@ -58,6 +62,16 @@ async fn answer(
     path: &str,
     body: &Value,
 ) -> Response {
+    answer_of(router(gateway), headers, method, path, body).await
+}
+
+async fn answer_of(
+    router: Router,
+    headers: &[(&str, &str)],
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Response {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -69,7 +83,7 @@ async fn answer(
         Body::from(body.to_string())
     };
     let request = request.body(body).expect("a request");
-    let answered = router(gateway).oneshot(request).await;
+    let answered = router.oneshot(request).await;
     answered.expect("an answer")
 }
 
@@ -360,6 +374,65 @@ async fn an_open_gateway_closes_with_the_first_key() {
     assert_eq!(list(Some(secret.reveal())).await, StatusCode::UNAUTHORIZED);
 }
 
+#[tokio::test(start_paused = true)]
+async fn open_streams_end_when_their_key_is_revoked() {
+    let (gateway, ann, ben) = with_people().await;
+    let (id, secret) = made(&gateway, &json!({ "user": "ann" })).await;
+    let sessions = "/api/v1/sessions";
+    let (_, session) = send(&gateway, &ann, Method::POST, sessions, &json!({})).await;
+    let session = session["id"].as_str().expect("an id");
+    let events = format!("/api/v1/sessions/{session}/events");
+    // The sessions of `/mcp` belong to it.
+    let router = router(&gateway);
+    let initialize = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": "c", "version": "1" },
+        },
+    });
+    let accept = ("accept", "application/json, text/event-stream");
+    let bearer = format!("Bearer {secret}");
+    let headers = [("authorization", &*bearer), accept];
+    let begun = answer_of(router.clone(), &headers, Method::POST, "/mcp", &initialize).await;
+    let mcp = begun.headers()["mcp-session-id"].clone();
+    let mcp = ("mcp-session-id", mcp.to_str().expect("text"));
+    let mut open = Vec::new();
+    for path in ["/api/v1/approvals/events", &events, "/mcp"] {
+        let headers = [("authorization", &*bearer), accept, mcp];
+        let stream = answer_of(router.clone(), &headers, Method::GET, path, &Value::Null).await;
+        assert_eq!(stream.status(), StatusCode::OK, "{path}");
+        open.push(stream);
+    }
+    let bearer = format!("Bearer {ben}");
+    let headers = [("authorization", &*bearer)];
+    let path = "/api/v1/approvals/events";
+    let mut other = answer_of(router.clone(), &headers, Method::GET, path, &Value::Null).await;
+    // While the key is accepted, a stream goes on for an hour.
+    let hour = Duration::from_secs(3600);
+    let mut frames = 0;
+    let reading = async {
+        while let Some(Ok(_)) = open[0].frame().await {
+            frames += 1;
+        }
+    };
+    let elapsed = timeout(hour, reading).await;
+    assert!(elapsed.is_err() && frames > 100, "{frames}");
+    let key = format!("/api/v1/keys/{id}");
+    let (status, _) = send(&gateway, "root", Method::DELETE, &key, &Value::Null).await;
+    assert_eq!(status, StatusCode::OK);
+    for stream in open {
+        let whole = timeout(Duration::from_secs(11), stream.into_body().collect()).await;
+        whole.expect("the stream ends").expect("a body");
+    }
+    let reading = async { while let Some(Ok(_)) = other.frame().await {} };
+    let elapsed = timeout(hour, reading).await;
+    assert!(elapsed.is_err(), "the stream of another key ends");
+}
+
 #[tokio::test]
 async fn a_login_ends_with_its_key() {
     let (gateway, ann, _) = with_people().await;
@@ -616,6 +689,6 @@ async fn a_request_counts_until_its_last_byte_was_sent() {
             tokio::task::yield_now().await;
         }
     };
-    let again = tokio::time::timeout(std::time::Duration::from_secs(10), again).await;
+    let again = timeout(Duration::from_secs(10), again).await;
     again.expect("the next request is admitted");
 }

@@ -1,0 +1,35 @@
+//! Streams that may stay open for hours end when their key is no longer accepted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use futures_util::StreamExt as _;
+use hyper::body::Body as _;
+use jackfield_gateway::{Gateway, Principal};
+use tokio::time::sleep;
+
+/// The response, whose body ends when the gateway no longer accepts the key of this client. A body of known length is
+/// left alone.
+pub(crate) fn end_when_revoked(
+    response: Response,
+    gateway: Gateway,
+    client: Arc<Principal>,
+) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    let revoked = async move {
+        loop {
+            sleep(BETWEEN_CHECKS).await;
+            if !gateway.still_accepts(&client).await {
+                return;
+            }
+        }
+    };
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(revoked))))
+}
+
+/// The time between two checks, each of which reads a row of the journal.
+const BETWEEN_CHECKS: Duration = Duration::from_secs(5);
