@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::asking::said;
 use crate::harness::kept;
-use crate::world::{World, trusted, with};
+use crate::world::{World, node, trusted, with};
 
 #[tokio::test]
 async fn s2_01_both_shapes_of_the_file_with_a_variable_that_only_its_server_gets() {
@@ -53,6 +53,34 @@ async fn s2_01_both_shapes_of_the_file_with_a_variable_that_only_its_server_gets
         assert_eq!([has(0), has(1)], [false, true], "{calls}");
         kept(&claude);
     }
+    world.is_left().await;
+}
+
+#[tokio::test]
+async fn a_server_without_folders_of_its_own_works_in_the_roots() {
+    let world = World::new();
+    world.write("my docs/a.txt", "from the docs");
+    world.write("others/b.txt", "from elsewhere");
+    let read = |path: &str| json!({ "path": world.said(path) });
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("files__read_text_file", &read("my docs/a.txt"))
+            .and_call("files__read_text_file", &read("others/b.txt")),
+        ScriptTurn::text("Read."),
+    ])
+    .await;
+    let ask = world.jackfield(["ask", "--json", "Read both"]);
+    let roots = json!({ "roots": [world.said("my docs")], "trust": true });
+    let files = with(&node("mcp-server-filesystem", &[]), &roots);
+    let ran = ask
+        .at(&claude.base_url())
+        .servers([("files", files)])
+        .run()
+        .await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let calls = ran.last_event()["calls"].clone();
+    assert_eq!(said(&calls[0]), "from the docs");
+    assert_eq!(calls[1]["status"], "failed", "{calls}");
+    kept(&claude);
     world.is_left().await;
 }
 

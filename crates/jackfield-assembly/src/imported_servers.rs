@@ -114,6 +114,15 @@ fn entry(server: &McpServerEntry) -> Value {
     set("name", json!(server.name.as_deref()));
     set("description", json!(server.description.as_deref()));
     set("prefix", json!(server.prefix.as_deref()));
+    let roots = server.roots.iter().map(|root| {
+        let is_uri = root.starts_with("file://");
+        Value::from(if is_uri {
+            root.to_string()
+        } else {
+            absolute(root)
+        })
+    });
+    set("roots", Value::Array(roots.collect()));
     set(
         "lazy",
         if server.lazy {

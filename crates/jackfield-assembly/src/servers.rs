@@ -70,6 +70,8 @@ pub struct McpServerEntry {
     pub oauth: OAuthEntry,
     /// The prefix of its tools' names, instead of its id.
     pub prefix: Option<Arc<str>>,
+    /// The folders that it is told to work in: relative to the file that names it, below `~`, or URIs.
+    pub roots: Vec<Arc<str>>,
     /// The start timeout, if it is not the default.
     pub start_timeout: Option<Duration>,
     /// How long a call may go without progress, if that is not the default.
@@ -117,6 +119,7 @@ impl McpServerEntry {
             oauth: OAuthEntry::default(),
             place: Origin::Default.into(),
             prefix: None,
+            roots: Vec::new(),
             start_timeout: None,
             timeout: None,
             tools: Patterns::default(),
@@ -146,6 +149,7 @@ impl McpServerEntry {
             oauth,
             place: _,
             prefix: _,
+            roots,
             start_timeout,
             timeout,
             tools,
@@ -169,8 +173,9 @@ impl McpServerEntry {
                     &other.lazy,
                     &other.oauth,
                 )
-            && (start_timeout, timeout, tools, trusted, url)
+            && (roots, start_timeout, timeout, tools, trusted, url)
                 == (
+                    &other.roots,
                     &other.start_timeout,
                     &other.timeout,
                     &other.tools,

@@ -8,6 +8,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_guard::GuardProgram;
 
 use crate::patterns::Patterns;
+use crate::roots::Root;
 
 /// How a server is started, and which of its tools may be used.
 #[derive(Clone, Eq, PartialEq)]
@@ -29,6 +30,8 @@ pub struct ServerConfig {
     pub id: ToolboxId,
     /// How long a call may take in all, regardless of progress.
     pub longest_call: Duration,
+    /// The folders that the server is told to work in. Without any, it is not told of roots at all.
+    pub roots: Vec<Root>,
     /// The patterns of the tools that are offered.
     pub tools: Patterns,
     /// Whether the server's annotations about the safety of its tools are trusted.
@@ -49,6 +52,7 @@ impl ServerConfig {
             http: None,
             id,
             longest_call: Duration::from_secs(300),
+            roots: Vec::new(),
             tools: Patterns::default(),
             trusted: false,
         }
@@ -103,6 +107,7 @@ impl fmt::Debug for ServerConfig {
             .field("http", &self.http)
             .field("call_limit", &self.call_limit)
             .field("longest_call", &self.longest_call)
+            .field("roots", &self.roots)
             .field("tools", &self.tools)
             .field("trusted", &self.trusted)
             .finish()

@@ -8,9 +8,9 @@ use std::time::Duration;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{ToolCallId, ToolboxId};
 use jackfield_provider_kit::transport::Transport;
-use rmcp::model::{ClientConfig, ClientRequest, Implementation, RequestMetaObject, ServerPeerInfo};
+use rmcp::model::{ClientRequest, RequestMetaObject, ServerPeerInfo};
 use rmcp::service::{RunningService, ServiceError, serve_directly};
-use rmcp::{ClientHandler, Peer, RoleClient};
+use rmcp::{Peer, RoleClient};
 use tokio::sync::{RwLock, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -22,7 +22,7 @@ use crate::config::{ClientSettings, ServerConfig};
 use crate::era::Era;
 use crate::error::ServerFault;
 use crate::failure::{LinkFailure, LinkFailureKind};
-use crate::handshake::{HandshakeError, client_capabilities, ended_early, negotiate};
+use crate::handshake::{HandshakeError, ended_early, negotiate};
 use crate::held::HeldCalls;
 use crate::http::{HttpLink, HttpSettings};
 use crate::link::{Link, OF_A_PROCESS, OF_AN_ENDPOINT};
@@ -31,6 +31,8 @@ use crate::log::Log;
 use crate::mark::RequestsInFlight;
 use crate::process::{EXIT_WAIT, ServerProcess};
 use crate::request::PendingRequest;
+use crate::roots::Root;
+use crate::roots_handler::RootsHandler;
 use crate::transport::{LinkTransport, ServerNotices};
 
 mod tool_list;
@@ -58,6 +60,8 @@ pub(crate) struct ServerConnection {
     listing_count: AtomicU64,
     /// Replies to questions of the server, as JSON.
     replies: mpsc::Sender<Vec<u8>>,
+    /// The folders that the server is told to work in.
+    pub(crate) roots: Vec<Root>,
     session_lost: watch::Receiver<bool>,
     /// Whether the server announces list changes at present; not known of a process in the older era.
     subscribed: watch::Receiver<bool>,
@@ -80,7 +84,7 @@ pub(crate) struct RunningServer {
     pub(crate) connection: Arc<ServerConnection>,
     process: Option<ServerProcess>,
     listener: Option<JoinHandle<()>>,
-    service: RunningService<RoleClient, DecliningHandler>,
+    service: RunningService<RoleClient, RootsHandler>,
 }
 
 impl RunningServer {
@@ -162,7 +166,15 @@ impl RunningServer {
             subscribed: listening.clone(),
             log: Arc::clone(log),
         };
-        let met = match negotiate(&mut *link, &notices, known_era, settings).await {
+        let met = match negotiate(
+            &mut *link,
+            &notices,
+            known_era,
+            settings,
+            !config.roots.is_empty(),
+        )
+        .await
+        {
             Ok(met) => met,
             Err(missed) => {
                 return Err(match process {
@@ -181,7 +193,7 @@ impl RunningServer {
             replies: replied,
             takes_questions: settings.asks,
         };
-        let handler = DecliningHandler::new(&settings.version);
+        let handler = RootsHandler::new(&settings.version, &config.roots);
         let service = serve_directly(handler, transport, Some(met.peer.clone()));
         let connection = Arc::new(ServerConnection {
             abandoned,
@@ -197,6 +209,7 @@ impl RunningServer {
             listing: RwLock::new(None),
             listing_count: AtomicU64::new(0),
             replies,
+            roots: config.roots.clone(),
             session_lost,
             subscribed: is_listening,
             open_calls: Mutex::default(),
@@ -454,27 +467,6 @@ async fn listen(
             Ok(_) | Err(_) => sleep(pause).await,
         }
         pause = pause.saturating_mul(2).min(LONGEST_RESUBSCRIBE_PAUSE);
-    }
-}
-
-/// The client handler for requests of the server. It offers nothing, so it declines them.
-pub(crate) struct DecliningHandler {
-    config: ClientConfig,
-}
-
-impl DecliningHandler {
-    fn new(version: &str) -> Self {
-        let capabilities = serde_json::from_value(client_capabilities()).unwrap_or_default();
-        let implementation = Implementation::new("jackfield", version);
-        Self {
-            config: ClientConfig::new(capabilities, implementation),
-        }
-    }
-}
-
-impl ClientHandler for DecliningHandler {
-    fn get_info(&self) -> ClientConfig {
-        self.config.clone()
     }
 }
 

@@ -38,8 +38,10 @@ pub(crate) async fn negotiate(
     notices: &ServerNotices,
     known_era: Option<Era>,
     settings: &ClientSettings,
+    has_roots: bool,
 ) -> Result<HandshakeOutcome, HandshakeError> {
     let mut handshake = Handshake {
+        has_roots,
         sent: Vec::new(),
         link,
         notices,
@@ -99,15 +101,20 @@ pub(crate) fn ended_early() -> ServerFault {
     ServerFault::new("it ended before it had answered", OF_A_PROCESS.ended)
 }
 
-/// The client's capabilities, which every request of the newer era contains.
-pub(crate) fn client_capabilities() -> Value {
-    json!({
+/// The client's capabilities, which every request of the newer era contains. A server may ask for roots if there are any.
+pub(crate) fn client_capabilities(has_roots: bool) -> Value {
+    let mut capabilities = json!({
         "elicitation": { "form": {} },
         "extensions": { "io.modelcontextprotocol/tasks": {} },
-    })
+    });
+    if has_roots {
+        capabilities["roots"] = json!({});
+    }
+    capabilities
 }
 
 struct Handshake<'a> {
+    has_roots: bool,
     /// The requests sent so far, and whether each was refused.
     sent: Vec<(&'static str, bool)>,
     link: &'a mut dyn Link,
@@ -134,15 +141,18 @@ impl Handshake<'_> {
             let meta = json!({
                 "io.modelcontextprotocol/protocolVersion": ProtocolVersion::V_2026_07_28.as_str(),
                 "io.modelcontextprotocol/clientInfo": client,
-                "io.modelcontextprotocol/clientCapabilities": client_capabilities(),
+                "io.modelcontextprotocol/clientCapabilities": client_capabilities(self.has_roots),
             });
             ("server/discover", json!({ "_meta": meta }))
         } else {
             let version = ProtocolVersion::LATEST_WITH_INITIALIZE;
-            let capabilities = match self.settings.asks {
-                true => json!({ "elicitation": { "form": {} } }),
-                false => json!({}),
-            };
+            let mut capabilities = json!({});
+            if self.settings.asks {
+                capabilities["elicitation"] = json!({ "form": {} });
+            }
+            if self.has_roots {
+                capabilities["roots"] = json!({});
+            }
             let params = json!({
                 "protocolVersion": version.as_str(),
                 "capabilities": capabilities,

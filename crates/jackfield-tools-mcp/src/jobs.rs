@@ -13,6 +13,7 @@ use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
 use serde_json::{Map, Value, json};
 
 use crate::call::ServerCall;
+use crate::roots::{self, Root};
 
 /// The contents of a job handle. Handles outlive their process, so later versions must still read this form.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +77,21 @@ impl Questions {
             answers: Map::new(),
             open: open.cloned().unwrap_or_default(),
         }
+    }
+
+    /// Answers the requests for roots among them, if there are any roots to tell.
+    pub(crate) fn answer_roots(&mut self, roots: &[Root]) {
+        if roots.is_empty() {
+            return;
+        }
+        let is_roots = |request: &Value| request.get("method") == Some(&json!("roots/list"));
+        self.open.retain(|key, request| {
+            let answered = is_roots(request);
+            if answered {
+                self.answers.insert(key.clone(), roots::list_result(roots));
+            }
+            !answered
+        });
     }
 
     /// The one question of a request of the server.

@@ -76,6 +76,8 @@ mod pipes;
 mod process;
 mod repair;
 mod request;
+mod roots;
+mod roots_handler;
 mod run;
 mod scan;
 mod state;
@@ -94,5 +96,6 @@ pub use gate::{DefinitionGate, Review};
 pub use jackfield_guard::{GuardProgram, guard};
 
 pub use patterns::Patterns;
+pub use roots::Root;
 pub use state::{ServerMemory, ServerState};
 pub use toolbox::McpToolbox;

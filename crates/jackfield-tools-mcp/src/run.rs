@@ -106,7 +106,9 @@ impl CallRun<'_> {
             };
             match kind.as_str() {
                 "input_required" => {
-                    input_request.questions = Questions::from_answer(&answer);
+                    let mut questions = Questions::from_answer(&answer);
+                    questions.answer_roots(&self.connection.roots);
+                    input_request.questions = questions;
                     let state = answer.get("requestState").and_then(Value::as_str);
                     input_request.state = state.map(str::to_owned);
                     input_request.round += 1;
@@ -119,8 +121,10 @@ impl CallRun<'_> {
                             JobHandleForm::InputRequired(Box::new(input_request)).to_handle();
                         return Ok(ToolEnd::Asked { handle, question });
                     }
-                    // The server only wants the call to be repeated.
-                    sleep(REPEAT_PAUSE).await;
+                    if input_request.questions.answers.is_empty() {
+                        // The server only wants the call to be repeated.
+                        sleep(REPEAT_PAUSE).await;
+                    }
                 }
                 "task" => {
                     let Some(id) = task_id(&answer) else {
@@ -280,20 +284,22 @@ impl CallRun<'_> {
                     sleep(pause).await;
                     continue;
                 }
-                TaskState::InputRequired(questions) => match questions.next()? {
-                    Some(question) => {
-                        let task = TaskJob {
-                            questions: Some(questions),
-                            ..task
-                        };
-                        let handle = JobHandleForm::Task(task).to_handle();
-                        ToolEnd::Asked { handle, question }
-                    }
-                    None => {
+                TaskState::InputRequired(mut questions) => {
+                    questions.answer_roots(&self.connection.roots);
+                    let Some(question) = questions.next()? else {
+                        if !questions.answers.is_empty() {
+                            self.send_answers(&task, questions.answers.into()).await?;
+                        }
                         sleep(REPEAT_PAUSE).await;
                         continue;
-                    }
-                },
+                    };
+                    let task = TaskJob {
+                        questions: Some(questions),
+                        ..task
+                    };
+                    let handle = JobHandleForm::Task(task).to_handle();
+                    ToolEnd::Asked { handle, question }
+                }
                 TaskState::Cancelled => {
                     let text = format!("The server cancelled the task of `{}`.", task.tool);
                     ToolEnd::Finished(ToolResult::error(text))

@@ -95,6 +95,14 @@ fn fields() -> Map<String, Value> {
         ("oauth", oauth()),
         ("prefix", prefix),
         (
+            "roots",
+            json!({
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "The folders that it is told to work in, relative to this file; ${NAME} is filled in",
+            }),
+        ),
+        (
             "start_timeout",
             text("How long it may take to start, such as 60s; two minutes at most"),
         ),

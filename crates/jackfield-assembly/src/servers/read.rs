@@ -258,6 +258,7 @@ impl<'a> ServersReader<'a> {
             oauth,
             place: fields.place(),
             prefix: fields.take("prefix", prefix),
+            roots: fields.take("roots", texts).unwrap_or_default(),
             start_timeout: limit(&mut fields, "start_timeout", start_timeout),
             timeout: limit(&mut fields, "timeout", duration),
             tools: patterns(&mut fields, self.pages),

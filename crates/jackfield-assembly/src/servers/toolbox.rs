@@ -1,6 +1,7 @@
 //! A configured server as a toolbox: with its variables expanded, or with the reason why it cannot be used.
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::{self, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,8 +11,9 @@ use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_provider_kit::guarded::GuardedSettings;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_tools_mcp::{
-    ClientSettings, Era, HttpEndpoint, McpToolbox, ServerConfig, ServerFault,
+    ClientSettings, Era, HttpEndpoint, McpToolbox, Root, ServerConfig, ServerFault,
 };
+use url::Url;
 
 use crate::expand::expand;
 use crate::servers::managed_server::{BrokenServer, ManagedServer, StartReport};
@@ -400,23 +402,54 @@ fn expand_config(
         let headers = filled.collect::<Result<_, ServerFault>>()?;
         server.http = Some(HttpEndpoint { headers, url });
     }
-    let (base, home) = &config.base;
     let folder = config.folder.as_ref().map(|folder| fill("cwd", folder));
-    server.folder = folder.transpose()?.map(|folder| {
-        let below_home = folder
-            .strip_prefix("~/")
-            .or_else(|| (folder == "~").then_some(""));
-        match (below_home, home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            (Some(_) | None, _) => base.join(PathBuf::from(&folder)),
-        }
-    });
+    server.folder = folder.transpose()?.map(|folder| absolute(config, &folder));
+    for root in &config.roots {
+        let text = fill("roots", root)?;
+        let root = root_of(config, &text).ok_or_else(|| ServerFault {
+            advice: format!("correct it in {}", config.place.origin_in_words()),
+            reason: format!("one of its `roots` is neither a folder nor a `file://` URI: {text}"),
+        })?;
+        server.roots.push(root);
+    }
     if let Some(timeout) = config.timeout {
         server.call_limit = timeout;
     }
     server.tools = config.tools.clone();
     server.trusted = config.trusted;
     Ok(server)
+}
+
+/// A path of the configuration: relative to the file that names it, or below `~`.
+fn absolute(config: &McpServerEntry, path: &str) -> PathBuf {
+    let (base, home) = &config.base;
+    let below_home = path
+        .strip_prefix("~/")
+        .or_else(|| (path == "~").then_some(""));
+    match (below_home, home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        (Some(_) | None, _) => base.join(path),
+    }
+}
+
+/// A folder, or a URI of one, as a root.
+fn root_of(config: &McpServerEntry, text: &str) -> Option<Root> {
+    let url = if text.starts_with("file://") {
+        Url::parse(text).ok()?
+    } else if text.contains("://") {
+        return None;
+    } else {
+        // `.` and `..` mean nothing in a URI; a folder that does not exist yet keeps its name.
+        let path = absolute(config, text);
+        let path = path.canonicalize().or_else(|_| path::absolute(&path));
+        Url::from_file_path(path.ok()?).ok()?
+    };
+    let path = url.to_file_path().ok()?;
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    Some(Root {
+        name: name.map(Cow::into_owned),
+        uri: url.into(),
+    })
 }
 
 fn settings(config: &McpServerEntry, common: &CommonSettings) -> ClientSettings {

@@ -421,3 +421,19 @@ fn what_is_in_variables_is_not_shown() {
         own(r#"{"mcpServers": {"a": {"command": "x", "env": {"T": "topsecret"}}}}"#).load();
     assert!(!format!("{config:?}").contains("topsecret"));
 }
+
+#[test]
+fn roots_are_a_list_of_folders_and_uris() {
+    let world =
+        own(r#"{"mcpServers": {"a": {"command": "true", "roots": ["docs", "file:///srv/"]}}}"#);
+    let config = world.load().unwrap();
+    let roots = &config.servers.values().next().unwrap().roots;
+    assert_eq!(
+        roots.iter().map(|root| &**root).collect::<Vec<_>>(),
+        ["docs", "file:///srv/"]
+    );
+    check(
+        r#"{"mcpServers": {"a": {"command": "x", "roots": "docs"}}}"#,
+        &[":1: key `mcpServers.a.roots`: a list of texts was expected, not a text"],
+    );
+}

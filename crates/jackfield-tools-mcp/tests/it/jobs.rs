@@ -7,7 +7,7 @@ use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
-use jackfield_tools_mcp::McpToolbox;
+use jackfield_tools_mcp::{McpToolbox, Root, ServerConfig};
 use serde_json::{Value, json};
 
 use crate::harness::{Heard, Scripted, run, script, soon};
@@ -115,6 +115,86 @@ async fn what_a_server_must_not_ask_is_not_asked() {
         assert_eq!(failure.kind, ToolFailureKind::ProtocolViolation);
         assert_eq!(failure.disposition, Disposition::Unknown);
     }
+}
+
+fn with_roots(config: &mut ServerConfig) {
+    config.roots = vec![
+        Root {
+            name: Some("docs".to_owned()),
+            uri: "file:///srv/docs".to_owned(),
+        },
+        Root {
+            name: None,
+            uri: "file:///srv/more%20docs".to_owned(),
+        },
+    ];
+}
+
+/// What a server is told of them.
+const ROOTS: &str =
+    r#"{"roots":[{"uri":"file:///srv/docs","name":"docs"},{"uri":"file:///srv/more%20docs"}]}"#;
+
+#[tokio::test]
+async fn a_call_that_asks_for_roots_is_sent_again_with_them() {
+    let requests = json!({ "folders": { "method": "roots/list" }, "when": form("Which day?") });
+    let steps = json!([{ "ask": { "requests": requests } }, { "text": "booked" }]);
+    let server = Scripted::with(script("book", &steps), |config, _| with_roots(config));
+    let end = server.end(&run("book", json!({}))).await.unwrap();
+    let (handle, message) = asked(end);
+    assert_eq!(message, "Which day?");
+    let answer = accepted(json!({ "day": "1" }));
+    let end = resume(&server.toolbox, &handle, answer).await;
+    assert_eq!(end, ToolEnd::Finished(ToolResult::text("booked")));
+    let answers = format!(
+        r#"answers {{"folders":{ROOTS},"when":{{"action":"accept","content":{{"day":"1"}}}}}}"#
+    );
+    assert_eq!(server.count(&answers), 1, "{:?}", server.log());
+    server.kept();
+    // Without a question, it is sent again at once.
+    let only = json!({ "folders": { "method": "roots/list" } });
+    let steps = json!([{ "ask": { "requests": only } }, { "text": "booked" }]);
+    let server = Scripted::with(script("book", &steps), |config, _| with_roots(config));
+    assert_eq!(server.result("book", json!({})).await.to_text(), "booked");
+    let answers = format!(r#"answers {{"folders":{ROOTS}}}"#);
+    assert_eq!(server.count(&answers), 1, "{:?}", server.log());
+    server.kept();
+}
+
+#[tokio::test]
+async fn a_task_that_asks_for_roots_goes_on_with_them() {
+    let asks = json!({
+        "status": "input_required",
+        "inputRequests": { "folders": { "method": "roots/list" } },
+    });
+    let steps = json!([{ "task": [working(&json!({})), asks, completed()] }]);
+    let server = Scripted::with(script("build", &steps), |config, _| with_roots(config));
+    assert_eq!(server.result("build", json!({})).await.to_text(), "built");
+    let told = format!("{{\"folders\":{ROOTS}}}");
+    assert!(
+        server.log().iter().any(|line| line.contains(&told)),
+        "{:?}",
+        server.log()
+    );
+}
+
+#[tokio::test]
+async fn a_server_of_the_older_era_is_told_the_roots() {
+    let request = json!({ "jsonrpc": "2.0", "id": "x1", "method": "roots/list" });
+    let steps = json!([{ "raw": request.to_string() }, { "text": "hello" }]);
+    let mut asking = script("greet", &steps);
+    asking["era"] = json!("legacy");
+    let server = Scripted::with(asking, |config, _| with_roots(config));
+    assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
+    let replied = format!("replied \"x1\" {ROOTS}");
+    soon(async {
+        while server.count(&replied) == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    let capable = r#"capable of {"elicitation":{"form":{}},"roots":{}}"#;
+    assert_eq!(server.count(capable), 1, "{:?}", server.log());
+    server.kept();
 }
 
 fn working(more: &Value) -> Value {
