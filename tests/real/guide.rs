@@ -13,7 +13,7 @@ use crate::world::{World, node_folder, python_folder};
 const SERVERS: &str = include_str!("../servers/guide/mcp-servers.json");
 const POLICY: &str = include_str!("../servers/guide/jackfield.toml");
 
-/// The binary with the servers of the guide, whose programs are installed, but for one.
+/// The binary with the servers of the guide, whose programs are installed.
 fn guided<const N: usize>(world: &World, arguments: [&str; N]) -> Jackfield {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = [
@@ -53,20 +53,53 @@ async fn the_servers_of_the_guide_start_and_offer_what_it_says() {
         .collect();
     let expected = [
         ("boxed", "ready"),
-        // The one that the slices do not install.
-        ("code", "failed"),
+        ("code", "ready"),
         ("memory", "ready"),
         ("notes", "ready"),
         ("time", "ready"),
     ];
     assert_eq!(states, expected, "{}", ran.out);
-    let reason = list[1]["reason"].as_str().unwrap_or_default();
-    assert_eq!(reason, "there is no program `just-bash-mcp` in PATH");
+    assert_eq!(list[1]["tools"][0], "bash_exec", "{}", list[1]);
     let memory = list[2]["tools"].to_string();
     assert!(
         memory.contains("create_entities") && !memory.contains("delete_"),
         "{memory}"
     );
+    world.is_left().await;
+}
+
+#[tokio::test]
+async fn the_server_of_the_guide_runs_code_that_reaches_nothing() {
+    let world = World::new();
+    world.write("notes/a.txt", "the text");
+    let run = |command: &str| json!({ "command": command });
+    let secret = format!("cat {}", world.said("notes/a.txt"));
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call(
+            "code__bash_exec",
+            &run("python3 -c 'print(sum(i * i for i in range(1000)))'"),
+        )
+        .and_call("code__bash_exec", &run(&secret))
+        .and_call("code__bash_exec", &run("while true; do :; done")),
+        ScriptTurn::text("One of three."),
+    ])
+    .await;
+    let ask = [
+        "ask",
+        "--json",
+        "--allow=code/*",
+        "--mcp-config=mcp-servers.json",
+        "Try",
+    ];
+    let ran = guided(&world, ask).at(&claude.base_url()).run().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let calls = ran.last_event()["calls"].clone();
+    let statuses = [0, 1, 2].map(|nth| calls[nth]["status"].clone());
+    assert_eq!(statuses, ["done", "failed", "failed"], "{calls}");
+    let said = calls.to_string();
+    assert!(said.contains("332833500"), "{said}");
+    assert!(said.contains("No such file"), "{said}");
+    kept(&claude);
     world.is_left().await;
 }
 
