@@ -12,6 +12,7 @@ mod context;
 pub mod demo;
 pub mod directory;
 pub mod doctor;
+mod import;
 mod init;
 pub mod journal;
 mod key_store;

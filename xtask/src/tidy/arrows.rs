@@ -145,6 +145,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-domain",
             "jackfield-engine",
             "jackfield-export",
+            "jackfield-import",
             "jackfield-mcp-server",
             "jackfield-record",
             "jackfield-server",
@@ -227,6 +228,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-record",
         ],
     ),
+    ("jackfield-import", &[]),
     (
         "jackfield-mcp-server",
         &["jackfield-domain", "jackfield-engine"],
@@ -414,6 +416,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "jackfield-tools-notes",
         ],
     ),
+    ("saphyr-parser", &["jackfield-import"]),
     ("tokio-postgres", &["jackfield-store-postgres"]),
 ];
 

@@ -9,6 +9,9 @@ use super::{ConfigArgs, Source, TurnLimitArgs};
 /// `jackfield config`
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConfigCommand {
+    /// Read the configuration of another gateway, and print it as one of Jackfield's.
+    #[command(subcommand, after_help = IMPORT_EXAMPLES)]
+    Import(Import),
     /// Write a first configuration, of what is found: keys, models on this machine, MCP servers.
     #[command(after_help = INIT_EXAMPLES)]
     Init(Init),
@@ -54,6 +57,30 @@ pub struct Init {
     pub print: bool,
 }
 
+/// `jackfield config import`
+#[derive(Clone, Debug, Subcommand)]
+pub enum Import {
+    /// Read the configuration of a LiteLLM proxy; what is not carried over is named with its line.
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Litellm(ImportLitellm),
+}
+
+/// `jackfield config import litellm`
+#[derive(Clone, Debug, clap::Args)]
+pub struct ImportLitellm {
+    /// Its file, often `config.yaml`.
+    pub file: PathBuf,
+    /// Replace the file of --out if it is there already.
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Print JSON: the configuration, and the remarks.
+    #[arg(long, conflicts_with = "out")]
+    pub json: bool,
+    /// Write this file, in place of printing it.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
 /// `jackfield config show`
 #[derive(Clone, Debug, clap::Args)]
 pub struct ConfigShowArgs {
@@ -79,6 +106,14 @@ Examples:
   jackfield config init
   jackfield config show
   jackfield config path";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  jackfield config import litellm config.yaml
+  jackfield config import litellm config.yaml --out jackfield.toml
+  jackfield config import litellm config.yaml --json | jq -r '.remarks[] | \"\\(.line): \\(.text)\"'
+
+Names of environment variables are kept. No key is written: one that stands in the file is named.";
 
 const INIT_EXAMPLES: &str = "\
 Examples:

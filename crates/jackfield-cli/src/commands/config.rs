@@ -4,7 +4,7 @@ use jackfield_assembly::{Registry, Surroundings, load, searched_files, servers_s
 
 use crate::args::ConfigCommand;
 use crate::args::config::ConfigShowArgs;
-use crate::commands::{ask, init, printed};
+use crate::commands::{ask, import, init, printed};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
@@ -18,6 +18,7 @@ pub async fn run(config: &ConfigCommand, registry: &Registry) -> Result<Exit, Co
     let surroundings = surroundings()?;
     let out = &mut anstream::stdout();
     let done = match config {
+        ConfigCommand::Import(one) => return import::run(one, &surroundings),
         ConfigCommand::Init(init) => return init::run(init, &surroundings, registry).await,
         ConfigCommand::Schema { servers: true } => render::schema(out, &servers_schema()),
         ConfigCommand::Schema { servers: false } => render::schema(out, &registry.schema()),

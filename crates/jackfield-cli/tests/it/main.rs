@@ -13,6 +13,7 @@ mod doctor;
 mod exits;
 mod exporting;
 mod help;
+mod importing;
 mod listing;
 mod markdown;
 mod process;

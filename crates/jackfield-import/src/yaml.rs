@@ -1,0 +1,320 @@
+//! YAML as a tree whose nodes know their lines.
+//!
+//! Anchors, aliases and merge keys are resolved. Text, depth and nodes are bounded, so that a few lines of aliases
+//! cannot become a tree that fills the memory.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+
+use crate::ImportError;
+
+/// A value, and the line where it begins.
+#[derive(Clone)]
+pub(crate) struct Node {
+    /// The line, from 1.
+    pub(crate) line: usize,
+    pub(crate) value: Value,
+}
+
+/// What stands at a place.
+#[derive(Clone)]
+pub(crate) enum Value {
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+    /// Nothing: `null`, `~`, or no text at all.
+    Null,
+    Text(String),
+}
+
+/// A key with its value.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    /// The line of the key.
+    pub(crate) line: usize,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    /// The entries of a map; none of anything else.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        match &self.value {
+            Value::Map(entries) => entries,
+            Value::List(_) | Value::Null | Value::Text(_) => &[],
+        }
+    }
+
+    /// The items of a list; anything else but null is a list of one.
+    pub(crate) fn items(&self) -> &[Self] {
+        match &self.value {
+            Value::List(items) => items,
+            Value::Null => &[],
+            Value::Map(_) | Value::Text(_) => std::slice::from_ref(self),
+        }
+    }
+
+    /// The value under a key; the last one counts, as in Python.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        let mut entries = self.entries().iter().rev();
+        entries
+            .find(|entry| entry.key == key)
+            .map(|entry| &entry.node)
+    }
+
+    /// The text of a text, a number or a truth value.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            Value::List(_) | Value::Map(_) | Value::Null => None,
+        }
+    }
+
+    /// The truth value that the text is, as YAML 1.1 has it.
+    pub(crate) fn truth(&self) -> Option<bool> {
+        match self.text()?.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The finite number that the text is.
+    pub(crate) fn number(&self) -> Option<f64> {
+        let number: f64 = self.text()?.parse().ok()?;
+        number.is_finite().then_some(number)
+    }
+
+    fn size(&self) -> usize {
+        let below: usize = match &self.value {
+            Value::List(items) => items.iter().map(Self::size).sum(),
+            Value::Map(entries) => entries.iter().map(|entry| entry.node.size()).sum(),
+            Value::Null | Value::Text(_) => 0,
+        };
+        below + 1
+    }
+}
+
+/// Reads the first document of a text.
+pub(crate) fn read(text: &str) -> Result<Node, ImportError> {
+    if text.len() > MAX_BYTES {
+        return Err(ImportError::TooLarge { bound: "1 MiB" });
+    }
+    let mut tree = Tree::default();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| ImportError::Malformed {
+            line: error.marker().line(),
+            problem: "this is not valid YAML".to_owned(),
+        })?;
+        if tree.take(event, span.start.line())? {
+            break;
+        }
+    }
+    Ok(tree.root.unwrap_or(Node {
+        line: 1,
+        value: Value::Null,
+    }))
+}
+
+/// The tree as far as it is read.
+#[derive(Default)]
+struct Tree {
+    anchors: HashMap<usize, Node>,
+    nodes: usize,
+    open: Vec<Open>,
+    root: Option<Node>,
+}
+
+/// A list or map that is not complete.
+struct Open {
+    anchor: usize,
+    items: Vec<Node>,
+    is_map: bool,
+    line: usize,
+}
+
+impl Tree {
+    /// Takes an event; true at the end of the first document.
+    fn take(&mut self, event: Event<'_>, line: usize) -> Result<bool, ImportError> {
+        match event {
+            Event::Alias(anchor) => {
+                let Some(node) = self.anchors.get(&anchor).cloned() else {
+                    return Err(ImportError::Malformed {
+                        line,
+                        problem: "the alias stands before the end of its anchor".to_owned(),
+                    });
+                };
+                self.nodes += node.size();
+                self.put(Node { line, ..node }, 0)?;
+            }
+            Event::Scalar(text, style, anchor, _) => {
+                let is_null = style == ScalarStyle::Plain
+                    && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
+                let value = if is_null {
+                    Value::Null
+                } else {
+                    Value::Text(text.into_owned())
+                };
+                self.nodes += 1;
+                self.put(Node { line, value }, anchor)?;
+            }
+            Event::SequenceStart(anchor, _) => self.open(anchor, false, line)?,
+            Event::MappingStart(anchor, _) => self.open(anchor, true, line)?,
+            Event::SequenceEnd | Event::MappingEnd => self.close()?,
+            Event::DocumentEnd => return Ok(true),
+            Event::DocumentStart(_) | Event::Nothing | Event::StreamEnd | Event::StreamStart => {}
+        }
+        Ok(false)
+    }
+
+    fn open(&mut self, anchor: usize, is_map: bool, line: usize) -> Result<(), ImportError> {
+        if self.open.len() >= MAX_DEPTH {
+            let bound = "64 levels";
+            return Err(ImportError::TooLarge { bound });
+        }
+        self.nodes += 1;
+        self.open.push(Open {
+            anchor,
+            items: Vec::new(),
+            is_map,
+            line,
+        });
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), ImportError> {
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
+        let value = if open.is_map {
+            Value::Map(entries(open.items))
+        } else {
+            Value::List(open.items)
+        };
+        self.put(
+            Node {
+                line: open.line,
+                value,
+            },
+            open.anchor,
+        )
+    }
+
+    fn put(&mut self, node: Node, anchor: usize) -> Result<(), ImportError> {
+        if self.nodes > MAX_NODES {
+            let bound = "100,000 values";
+            return Err(ImportError::TooLarge { bound });
+        }
+        if anchor != 0 {
+            self.nodes += node.size();
+            self.anchors.insert(anchor, node.clone());
+        }
+        match self.open.last_mut() {
+            Some(open) => open.items.push(node),
+            None => self.root = Some(node),
+        }
+        Ok(())
+    }
+}
+
+/// The entries of a map from its keys and values in turn. What `<<` merges stands before, so that the map's own
+/// entries count.
+fn entries(items: Vec<Node>) -> Vec<Entry> {
+    let mut merged = Vec::new();
+    let mut own = Vec::new();
+    let mut items = items.into_iter();
+    while let (Some(key), Some(node)) = (items.next(), items.next()) {
+        match key.value {
+            Value::Text(text) if text == "<<" => {
+                // Of several maps, the first counts.
+                for map in node.items().iter().rev() {
+                    merged.extend_from_slice(map.entries());
+                }
+            }
+            Value::Text(text) => own.push(Entry {
+                key: text,
+                line: key.line,
+                node,
+            }),
+            // No key of any file we read.
+            Value::List(_) | Value::Map(_) | Value::Null => {}
+        }
+    }
+    merged.append(&mut own);
+    merged
+}
+
+const MAX_BYTES: usize = 1024 * 1024;
+const MAX_DEPTH: usize = 64;
+const MAX_NODES: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::{Node, Value, read};
+    use crate::ImportError;
+
+    fn shown(node: &Node) -> String {
+        match &node.value {
+            Value::Null => "null".to_owned(),
+            Value::Text(text) => format!("{text:?}@{}", node.line),
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(shown).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Value::Map(entries) => {
+                let entries: Vec<String> = entries
+                    .iter()
+                    .map(|entry| format!("{}@{}: {}", entry.key, entry.line, shown(&entry.node)))
+                    .collect();
+                format!("{{{}}}", entries.join(", "))
+            }
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(shown(&read(text).unwrap()), expected);
+    }
+
+    #[test]
+    fn values_know_their_lines() {
+        check(
+            "a:\n  - b: 'null'\n    c: null\n  - 3\n# d: no\ne: {f: ~, g: \"\"}\n",
+            "{a@1: [{b@2: \"null\"@2, c@3: null}, \"3\"@4], e@6: {f@6: null, g@6: \"\"@6}}",
+        );
+        check("", "null");
+    }
+
+    #[test]
+    fn anchors_and_merges_are_resolved_and_own_entries_count() {
+        check(
+            "base: &b\n  k: 1\n  l: 2\nuse:\n  <<: *b\n  l: 3\nsame: *b\n",
+            "{base@1: {k@2: \"1\"@2, l@3: \"2\"@3}, use@4: {k@2: \"1\"@2, l@3: \"2\"@3, l@6: \"3\"@6}, \
+             same@7: {k@2: \"1\"@2, l@3: \"2\"@3}}",
+        );
+        let node = read("x: &b {l: 2}\nuse:\n  <<: *b\n  l: 3\n").unwrap();
+        assert_eq!(node.get("use").unwrap().get("l").unwrap().text(), Some("3"));
+    }
+
+    #[test]
+    fn what_grows_without_end_is_refused() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..20 {
+            let below = format!("*a{}", level - 1);
+            let row = vec![below; 10].join(", ");
+            bomb.push_str(&format!("a{level}: &a{level} [{row}]\n"));
+        }
+        let too_large = |bound| Err(ImportError::TooLarge { bound });
+        assert_eq!(read(&bomb).map(drop), too_large("100,000 values"));
+        assert_eq!(read(&"- ".repeat(100)).map(drop), too_large("64 levels"));
+        assert_eq!(read(&"#".repeat(2 << 20)).map(drop), too_large("1 MiB"));
+    }
+
+    #[test]
+    fn broken_text_is_an_error_with_its_line() {
+        let Err(ImportError::Malformed { line, .. }) = read("a: 1\nb: [1\nc: 2\n") else {
+            panic!("it was read");
+        };
+        assert!((2..=4).contains(&line), "{line}");
+    }
+}
