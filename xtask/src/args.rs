@@ -20,6 +20,11 @@ pub(crate) enum Verb {
         after_help = "What is given behind -- goes to the benchmarks, and then nothing is written.\n\nExamples:\n  cargo xtask bench\n  cargo xtask bench -- --only turn\n  cargo xtask bench -- --quick"
     )]
     Bench(Passed),
+    /// Make a site of the documents that can be searched, with references generated from the code, and check its links.
+    #[command(
+        after_help = "It is in target/book/html. Installs mdbook below target/tools if it is missing.\n\nExample:\n  cargo xtask book"
+    )]
+    Book,
     /// Do everything that has to pass before a change lands, in order; stop at the first failure.
     #[command(
         after_help = "Needs rustfmt, clippy, git, node with npm, python3, and on Linux strace; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"

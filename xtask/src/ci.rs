@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::{contracts, deny, postgres, run, slices, survival, templates, test, tidy, workspace};
+use crate::{
+    book, contracts, deny, postgres, run, slices, survival, templates, test, tidy, workspace,
+};
 
 /// Runs every stage; the first that fails ends it.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
@@ -46,6 +48,7 @@ const STAGES: &[Stage] = &[
     stage("test", |root| test::run(root, &[])),
     stage("contracts", |root| contracts::run(root, true)),
     stage("docs", docs),
+    stage("book", book::run),
     stage("each alone", each_alone),
     stage("templates", templates::check),
     stage("deny", deny::run),

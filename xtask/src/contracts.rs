@@ -37,12 +37,39 @@ pub(crate) fn run(root: &Path, mutants: bool) -> anyhow::Result<()> {
     passed.map(drop)
 }
 
-/// Lets the tests write into an empty folder, and returns how they ended: mostly what they wrote says why.
-fn emit(root: &Path, out: &Path, mutants: bool) -> anyhow::Result<anyhow::Result<String>> {
+/// The clauses of every contract, for readers; it builds the test kit alone.
+pub(crate) fn clauses(root: &Path) -> anyhow::Result<Vec<Contract>> {
+    let out = root.join("target/contracts");
+    empty(&out)?;
+    let arguments = [
+        "test",
+        "--quiet",
+        "--package",
+        "jackfield-testkit",
+        "--test",
+        "it",
+    ];
+    let mut tests = run::cargo(root, arguments);
+    tests
+        .args(["--", CLAUSES])
+        .env("JACKFIELD_CONTRACTS_OUT", &out);
+    run::output(&mut tests)?;
+    let contracts = CONTRACTS.iter();
+    contracts
+        .map(|port| Contract::read(&out, port, false))
+        .collect()
+}
+
+fn empty(out: &Path) -> anyhow::Result<()> {
     if out.exists() {
         fs::remove_dir_all(out).with_context(|| format!("cannot empty {}", out.display()))?;
     }
-    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))
+}
+
+/// Lets the tests write into an empty folder, and returns how they ended: mostly what they wrote says why.
+fn emit(root: &Path, out: &Path, mutants: bool) -> anyhow::Result<anyhow::Result<String>> {
+    empty(out)?;
     let built = TestBinary::build_all(root)?;
     let mut tests = TestBinary::of_package(&built, "jackfield-testkit")?.command();
     tests.args(["--quiet", CLAUSES]);
@@ -54,17 +81,18 @@ fn emit(root: &Path, out: &Path, mutants: bool) -> anyhow::Result<anyhow::Result
 
 /// The contract of a port.
 #[derive(Debug, Eq, PartialEq)]
-struct Contract {
-    clauses: Vec<Clause>,
+pub(crate) struct Contract {
+    pub(crate) clauses: Vec<Clause>,
     mutants: Vec<Mutant>,
-    port: String,
+    pub(crate) port: String,
 }
 
+/// A clause: what it demands, and which failure of users it prevents.
 #[derive(Debug, Eq, PartialEq)]
-struct Clause {
-    name: String,
-    text: String,
-    why: String,
+pub(crate) struct Clause {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) why: String,
 }
 
 /// An adapter with one mistake, and the clause that is there for it.

@@ -9,6 +9,7 @@
 mod apt;
 mod args;
 mod bench;
+mod book;
 mod ci;
 mod contracts;
 mod deny;
@@ -24,6 +25,7 @@ mod templates;
 mod test;
 mod test_binary;
 mod tidy;
+mod tools;
 mod workspace;
 
 use std::process::ExitCode;
@@ -46,6 +48,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
     let root = workspace::root()?;
     match verb {
         Verb::Bench(bench) => bench::run(&root, &bench.args),
+        Verb::Book => book::run(&root),
         Verb::Ci => ci::run(&root),
         Verb::Conformance => slices::conformance::run(&root),
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),

@@ -1,0 +1,67 @@
+//! The help of every command, as the program prints it.
+
+use std::path::Path;
+
+use anyhow::bail;
+
+use super::Generated;
+use super::pages::Page;
+use crate::run;
+
+/// The page of all commands.
+pub(super) fn page(root: &Path, program: &Path) -> anyhow::Result<Generated> {
+    let mut text = "# Commands\n\nWhat `--help` says of each command.\n[The command line](cli.md) says more.\n".to_owned();
+    let mut left: Vec<Vec<String>> = vec![Vec::new()];
+    let mut count = 0;
+    while let Some(command) = left.pop() {
+        let mut asked = run::command(program, root, &command);
+        asked.arg("--help").env("NO_COLOR", "1");
+        let help = run::output(asked.env("COLUMNS", "100"))?;
+        let name = ["jackfield"]
+            .into_iter()
+            .chain(command.iter().map(|name| &**name));
+        let name: Vec<&str> = name.collect();
+        text.push_str(&format!(
+            "\n## `{}`\n\n```text\n{}\n```\n",
+            name.join(" "),
+            help.trim_end()
+        ));
+        for below in subcommands(&help).into_iter().rev() {
+            left.push([&command[..], &[below]].concat());
+        }
+        count += 1;
+    }
+    if count < 20 {
+        bail!("the help names {count} commands: has its form changed?");
+    }
+    let page = Page {
+        from: "".into(),
+        title: "Commands".to_owned(),
+        to: "commands.md".into(),
+    };
+    Ok((page, text))
+}
+
+/// The commands that a help lists.
+fn subcommands(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    lines
+        .take_while(|line| line.starts_with(' '))
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subcommands;
+
+    #[test]
+    fn the_commands_of_a_help_are_its_list() {
+        let help = "About\n\nUsage: x\n\nCommands:\n  ask   Asks\n  long  Says a\n        lot\n  help  Helps\n\nOptions:\n  -h\n";
+        assert_eq!(subcommands(help), ["ask", "long"]);
+        assert!(subcommands("About\n\nOptions:\n  -h\n").is_empty());
+    }
+}
