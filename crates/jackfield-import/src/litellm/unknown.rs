@@ -95,6 +95,10 @@ const REASONS: &[(&str, &str)] = &[
     ("litellm_params.response_format", SETTING),
     ("litellm_params.seed", SETTING),
     ("litellm_params.stop", SETTING),
+    (
+        "litellm_params.tags",
+        "was not carried over: a route does not choose by tags; make a route for each",
+    ),
     ("litellm_params.temperature", SETTING),
     ("litellm_params.thinking", SETTING),
     ("litellm_params.top_p", SETTING),

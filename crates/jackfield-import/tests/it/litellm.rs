@@ -307,6 +307,7 @@ model_list:
       model: mistral/mistral-large-latest
       temperature: 0.5
       strange: {deep: true}
+      tags: [paid]
     owner: me
   - model_name: who
     litellm_params: {model: something}
@@ -332,18 +333,20 @@ a-b = \"mistral/mistral-large-latest\"
             "line 14: model_list[3].litellm_params.temperature: was not carried over: Jackfield has it for all models, in \
              `[settings]`, or in an `[assistants.NAME]`",
             "line 15: model_list[3].litellm_params.strange: was not carried over: Jackfield has no such key",
-            "line 16: model_list[3].owner: was not carried over: Jackfield has no such key",
-            "line 18: model_list[4].litellm_params.model: the model was left out: its name does not say its provider; \
+            "line 16: model_list[3].litellm_params.tags: was not carried over: a route does not choose by tags; make a \
+             route for each",
+            "line 17: model_list[3].owner: was not carried over: Jackfield has no such key",
+            "line 19: model_list[4].litellm_params.model: the model was left out: its name does not say its provider; \
              write it as `provider/model`",
-            "line 19: model_list[5]: was left out: it has no `model_name`, or no `litellm_params`",
-            "line 21: litellm_settings.fallbacks.a/b: a fallback with parameters of its own was not carried over: make it \
+            "line 20: model_list[5]: was left out: it has no `model_name`, or no `litellm_params`",
+            "line 22: litellm_settings.fallbacks.a/b: a fallback with parameters of its own was not carried over: make it \
              an entry of `model_list`",
-            "line 21: litellm_settings.fallbacks.a/b: names a model that `model_list` has not, or that was left out: `bed`",
-            "line 21: litellm_settings.fallbacks.none: names a model that `model_list` has not, or that was left out: \
+            "line 22: litellm_settings.fallbacks.a/b: names a model that `model_list` has not, or that was left out: `bed`",
+            "line 22: litellm_settings.fallbacks.none: names a model that `model_list` has not, or that was left out: \
              `none`",
-            "line 22: plugins: is given again in line 23, which counts",
-            "line 22: plugins: was not carried over: Jackfield has no such key",
+            "line 23: plugins: is given again in line 24, which counts",
             "line 23: plugins: was not carried over: Jackfield has no such key",
+            "line 24: plugins: was not carried over: Jackfield has no such key",
         ],
     );
 }
