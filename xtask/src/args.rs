@@ -25,6 +25,11 @@ pub(crate) enum Verb {
         after_help = "It is in target/book/html. Installs mdbook below target/tools if it is missing.\n\nExample:\n  cargo xtask book"
     )]
     Book,
+    /// Check formatting and the house rules, and run clippy and the tests of the crates that changed.
+    #[command(
+        after_help = "For the inner loop: `ci` is what has to pass in the end.\n\nExamples:\n  cargo xtask check\n  cargo xtask check --since HEAD"
+    )]
+    Check(Check),
     /// Do everything that has to pass before a change lands, in order; stop at the first failure.
     #[command(
         after_help = "Needs rustfmt, clippy, git, node with npm, python3, and on Linux strace; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
@@ -106,6 +111,14 @@ pub(crate) struct Passed {
     /// What cargo, or the benchmarks, get in addition.
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
+}
+
+/// What has changed.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Check {
+    /// The revision from which a crate has to differ; what is not committed differs, too.
+    #[arg(long, default_value = "main", value_name = "REVISION")]
+    pub(crate) since: String,
 }
 
 /// What the contracts can be told.

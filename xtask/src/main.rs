@@ -10,6 +10,7 @@ mod apt;
 mod args;
 mod bench;
 mod book;
+mod check;
 mod ci;
 mod contracts;
 mod deny;
@@ -49,6 +50,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
     match verb {
         Verb::Bench(bench) => bench::run(&root, &bench.args),
         Verb::Book => book::run(&root),
+        Verb::Check(check) => check::run(&root, &check.since),
         Verb::Ci => ci::run(&root),
         Verb::Conformance => slices::conformance::run(&root),
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
