@@ -70,6 +70,9 @@ pub(crate) enum Verb {
         after_help = "Its contract lists what is left to do. The template is xtask/templates/toolbox.\n\nExamples:\n  cargo xtask new-toolbox brook\n  cargo xtask new-toolbox brook --path ~/src/brook"
     )]
     NewToolbox(NewWorkspace),
+    /// Pack every public crate as a registry would get it, and check what a registry wants to know.
+    #[command(after_help = "Example:\n  cargo xtask packages")]
+    Packages,
     /// Run the journal on a real PostgreSQL server: its contract, and what goes wrong with databases.
     #[command(
         after_help = "Needs PostgreSQL 15 or later and PgBouncer, which it installs with apt-get if they are missing; both are started by the tests, in a folder of their own, as another user than root.\n\nExample:\n  cargo xtask postgres"

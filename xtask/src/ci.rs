@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::{
-    book, contracts, deny, postgres, run, slices, survival, templates, test, tidy, workspace,
+    book, contracts, deny, packages, postgres, run, slices, survival, templates, test, tidy,
+    workspace,
 };
 
 /// Runs every stage; the first that fails ends it.
@@ -50,6 +51,7 @@ const STAGES: &[Stage] = &[
     stage("docs", docs),
     stage("book", book::run),
     stage("each alone", each_alone),
+    stage("packages", packages::run),
     stage("templates", templates::check),
     stage("deny", deny::run),
     stage("postgres", postgres::run),

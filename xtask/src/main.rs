@@ -17,6 +17,7 @@ mod deny;
 mod explore;
 mod fixture;
 mod mutants;
+mod packages;
 mod postgres;
 mod run;
 mod slices;
@@ -59,6 +60,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::NewProvider(new) => templates::run(&root, &templates::PROVIDER, &new),
         Verb::NewToolbox(new) => templates::run(&root, &templates::TOOLBOX, &new),
+        Verb::Packages => packages::run(&root),
         Verb::Postgres => postgres::run(&root),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
