@@ -10,6 +10,7 @@
 mod commands;
 mod copying;
 mod replicas;
+mod waking;
 mod world;
 
 /// What both kinds of slices need.

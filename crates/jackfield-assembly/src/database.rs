@@ -13,6 +13,8 @@ use crate::surroundings::Environment;
 pub struct DatabaseConfig {
     /// The maximum number of connections; `None` for the default.
     pub connections: Option<u32>,
+    /// The address for notifications between processes; `None` for none.
+    pub listen_url: Option<Arc<str>>,
     /// The environment variable with the password.
     pub password_env: Option<Arc<str>>,
     /// The schema with the tables; `None` for the default.
@@ -57,6 +59,7 @@ impl PartialEq for DatabaseConfig {
         let all = |one: &Self| {
             (
                 one.connections,
+                one.listen_url.clone(),
                 one.password_env.clone(),
                 one.schema.clone(),
                 one.url_env.clone(),

@@ -289,6 +289,10 @@ fn open_database(config: &Config) -> Result<OpenJournal, JournalOpenError> {
             address = address.with_password(password.expose());
         }
         let mut options = Options::default();
+        if let Some(url) = &database.listen_url {
+            let listen = Address::parse(url).map_err(|error| format!("`listen_url`: {error}"))?;
+            options.listen = Some(listen.or_password_of(&address));
+        }
         if let Some(schema) = &database.schema {
             schema.as_ref().clone_into(&mut options.schema);
         }

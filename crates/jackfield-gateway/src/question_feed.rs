@@ -67,4 +67,4 @@ impl QuestionFeed {
 }
 
 /// How often the journal is looked at.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_millis(250);

@@ -100,6 +100,15 @@ impl Address {
         self
     }
 
+    /// The same with the password of another address, unless it has one.
+    #[must_use]
+    pub fn or_password_of(mut self, other: &Self) -> Self {
+        if let (None, Some(password)) = (self.config.get_password(), other.config.get_password()) {
+            self.config.password(password);
+        }
+        self
+    }
+
     /// Whether it has a password.
     #[must_use]
     pub fn has_password(&self) -> bool {

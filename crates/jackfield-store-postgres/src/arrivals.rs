@@ -82,6 +82,11 @@ impl Arrivals {
         }
     }
 
+    /// Whether a task waits for something of this session.
+    pub(crate) fn is_waited_for(&self, session: &SessionId) -> bool {
+        self.lock().contains_key(session)
+    }
+
     /// Wakes all waiters.
     pub(crate) fn notify_all(&self) {
         for waited in self.lock().values() {

@@ -10,12 +10,9 @@ use tokio::sync::Notify;
 use crate::arrivals::Arrivals;
 use crate::error::Fault;
 use crate::holds::LocalHolds;
+use crate::notifier::Notifier;
 use crate::pool::{Connection, Pool, values};
 use crate::process::{self, Process};
-
-/// The longest delay between the commit of a delivery or step by another process and its detection here, unless the
-/// database is slow.
-pub const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The thread, which starts when it is first needed.
 pub(crate) struct Background {
@@ -27,6 +24,8 @@ pub(crate) struct Duties {
     pub(crate) arrivals: Arc<Arrivals>,
     pub(crate) heartbeat: Duration,
     pub(crate) holds: Arc<LocalHolds>,
+    pub(crate) notifier: Option<Arc<Notifier>>,
+    pub(crate) poll: Duration,
     pub(crate) pool: Arc<Pool>,
     pub(crate) process: Arc<Process>,
     /// The time limit of a request: several fit into the lease, so that one without an answer does not end it.
@@ -78,11 +77,17 @@ impl Duties {
         let mut timers = Timers::default();
         let stopped = self.stop.notified();
         tokio::pin!(stopped);
+        if let Some(notifier) = &self.notifier {
+            let notifier = Arc::clone(notifier);
+            // It ends with the runtime.
+            tokio::spawn(async move { notifier.run().await });
+        }
         loop {
             tokio::select! {
                 biased;
                 () = &mut stopped => break,
-                () = tokio::time::sleep(POLL_INTERVAL.min(self.heartbeat)) => {}
+                () = self.hear() => timers.look = None,
+                () = tokio::time::sleep(ROUND.min(self.poll).min(self.heartbeat)) => {}
             }
             let looking = self.look(&mut connection, &mut timers);
             let looked = tokio::select! {
@@ -115,11 +120,24 @@ impl Duties {
             self.process.renew(connection).await?;
         }
         self.delete_holds(connection).await?;
-        self.arrivals.look(connection).await?;
+        if timers.is_over(Timer::Look, self.poll) {
+            self.arrivals.look(connection).await?;
+        }
         if timers.is_over(Timer::Tidy, TIDY_INTERVAL) {
             process::tidy(connection).await?;
         }
         Ok(())
+    }
+
+    /// Waits for a notification, which is heard a moment after the last one at the earliest.
+    async fn hear(&self) {
+        match &self.notifier {
+            Some(notifier) => {
+                tokio::time::sleep(LOOK_PAUSE).await;
+                notifier.hear().await;
+            }
+            None => std::future::pending().await,
+        }
     }
 
     async fn delete_holds(&self, connection: &mut Connection) -> Result<(), Fault> {
@@ -150,11 +168,13 @@ impl Duties {
 #[derive(Default)]
 struct Timers {
     heartbeat: Option<Instant>,
+    look: Option<Instant>,
     tidy: Option<Instant>,
 }
 
 enum Timer {
     Heartbeat,
+    Look,
     Tidy,
 }
 
@@ -163,6 +183,7 @@ impl Timers {
     fn is_over(&mut self, timer: Timer, interval: Duration) -> bool {
         let last = match timer {
             Timer::Heartbeat => &mut self.heartbeat,
+            Timer::Look => &mut self.look,
             Timer::Tidy => &mut self.tidy,
         };
         let is_over = last.is_none_or(|last| last.elapsed() >= interval);
@@ -173,6 +194,10 @@ impl Timers {
     }
 }
 
+/// The longest pause between two rounds, after which holds that were dropped are deleted.
+const ROUND: Duration = Duration::from_millis(250);
+/// The shortest pause between a look and one for a notification.
+const LOOK_PAUSE: Duration = Duration::from_millis(5);
 /// How long the end of the thread may take.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 const TIDY_INTERVAL: Duration = Duration::from_secs(60);

@@ -35,10 +35,12 @@ use crate::address::Address;
 use crate::arrivals::{Arrivals, Awaited};
 use crate::background::{Background, Duties};
 use crate::commit::{self, Change, NotOwned};
+use crate::connector::Connector;
 use crate::derived::KnownRow;
 use crate::error::{Fault, OpenError};
 use crate::holds::LocalHolds;
 use crate::listing;
+use crate::notifier::Notifier;
 use crate::options::Options;
 use crate::pool::{Pool, int, values};
 use crate::process::Process;
@@ -67,6 +69,7 @@ pub struct PostgresJournal {
     holds: Arc<LocalHolds>,
     /// What is known of the sessions that this process owns.
     known: Mutex<HashMap<SessionId, KnownRow>>,
+    notifier: Option<Arc<Notifier>>,
     options: Options,
     pub(crate) pool: Arc<Pool>,
     process: Arc<Process>,
@@ -98,6 +101,14 @@ impl PostgresJournal {
         let pool = Pool::new(address, &options).map_err(|fault| OpenError::new(&place, fault))?;
         let (pool, holds) = (Arc::new(pool), Arc::new(LocalHolds::default()));
         let arrivals = Arc::new(Arrivals::default());
+        let notifier = options.listen.clone().map(|address| {
+            let connector = Connector::new(address, options.timeout);
+            let connector = connector.map_err(|fault| OpenError::new(&place, fault))?;
+            let (arrivals, schema) = (Arc::clone(&arrivals), &options.schema);
+            let notifier = Notifier::new(connector, arrivals, schema, options.timeout);
+            Ok(Arc::new(notifier))
+        });
+        let notifier = notifier.transpose()?;
         let process = Arc::new(Process::new(options.clone(), Arc::clone(&holds)));
         Ok(Self {
             background: Background::new(Duties {
@@ -105,6 +116,8 @@ impl PostgresJournal {
                 heartbeat: options.heartbeat(),
                 request_limit: options.lease / 4,
                 holds: Arc::clone(&holds),
+                notifier: notifier.clone(),
+                poll: options.poll,
                 pool: Arc::clone(&pool),
                 process: Arc::clone(&process),
                 stop: tokio::sync::Notify::new(),
@@ -112,6 +125,7 @@ impl PostgresJournal {
             arrivals,
             holds,
             known: Mutex::default(),
+            notifier,
             options,
             pool,
             process,
@@ -254,7 +268,7 @@ impl Journal for PostgresJournal {
         });
         let delivered = self.changed(session, delivered)?;
         if delivered == DeliveryOutcome::Accepted {
-            self.arrivals.notify(session, Awaited::Deliveries);
+            self.notify(session, &[Awaited::Deliveries]);
         }
         Ok(delivered)
     }
@@ -311,8 +325,7 @@ impl Journal for PostgresJournal {
         };
         self.changed(session, deleted.await)?;
         self.known().remove(session);
-        self.arrivals.notify(session, Awaited::Deliveries);
-        self.arrivals.notify(session, Awaited::Steps);
+        self.notify(session, &[Awaited::Deliveries, Awaited::Steps]);
         Ok(())
     }
 
@@ -386,6 +399,18 @@ impl PostgresJournal {
             commit::update(&mut connection, session, change).await
         });
         self.changed(session, updated)
+    }
+
+    /// Wakes those who wait for such rows of a session, in this process and in others.
+    fn notify(&self, session: &SessionId, what: &[Awaited]) {
+        for kind in what {
+            self.arrivals.notify(session, *kind);
+        }
+        if let Some(notifier) = &self.notifier {
+            notifier.add(session);
+            // Without it, others look somewhat later.
+            let _unnotified = self.background.ensure();
+        }
     }
 
     /// Sees that arrivals from other processes are looked for.

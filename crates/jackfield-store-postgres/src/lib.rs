@@ -11,13 +11,15 @@
 //!   again under another name, and its sessions are free. All times are the database's.
 //! - **Without a session state.** Every statement is unnamed and typed, and no lock outlives a transaction: PgBouncer in
 //!   transaction mode works.
-//! - **Noticed.** Steps and deliveries of other processes are noticed within [`POLL_INTERVAL`].
+//! - **Noticed.** Steps and deliveries of other processes are noticed within [`POLL_INTERVAL`], and at once where
+//!   [`Options::listen`] gives an address for notifications.
 
 mod address;
 mod arrivals;
 mod background;
 mod check;
 mod commit;
+mod connector;
 mod derived;
 mod directory;
 mod error;
@@ -25,6 +27,7 @@ mod holds;
 mod import;
 mod journal;
 mod listing;
+mod notifier;
 mod options;
 mod pool;
 mod process;
@@ -37,7 +40,6 @@ mod tls;
 mod waits;
 
 pub use self::address::{Address, AddressError};
-pub use self::background::POLL_INTERVAL;
 pub use self::error::OpenError;
 pub use self::journal::PostgresJournal;
-pub use self::options::{NowFn, Options};
+pub use self::options::{NowFn, Options, POLL_INTERVAL};

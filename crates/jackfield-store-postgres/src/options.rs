@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use jackfield_domain::time::WallTime;
 
+use crate::address::Address;
+
 /// A source of the current time.
 pub type NowFn = Arc<dyn Fn() -> WallTime + Send + Sync>;
 
@@ -21,6 +23,12 @@ pub struct Options {
     /// How long a process counts as alive after it was last heard of. It renews its lease at a tenth of this, and at
     /// most every second.
     pub lease: Duration,
+    /// The address for notifications between processes, over one more connection that is not pooled in transaction mode;
+    /// `None` for none. All processes of a journal should have one.
+    pub listen: Option<Address>,
+    /// How often a process looks for changes of others, at least, while it waits for some. A notification makes it look
+    /// at once.
+    pub poll: Duration,
     /// The schema that has the tables, of the letters `a` to `z`, digits and `_`.
     pub schema: String,
     /// How long a connection may take, and how long a statement.
@@ -50,6 +58,8 @@ impl Default for Options {
             clock: None,
             connections: 10,
             lease: Duration::from_secs(10),
+            listen: None,
+            poll: POLL_INTERVAL,
             schema: SCHEMA.to_owned(),
             timeout: Duration::from_secs(10),
         }
@@ -61,11 +71,17 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("connections", &self.connections)
             .field("lease", &self.lease)
+            .field("listen", &self.listen)
+            .field("poll", &self.poll)
             .field("schema", &self.schema)
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
 }
+
+/// The longest delay between a commit by another process and its detection here, by default, unless the database is
+/// slow.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The default schema, which the statements name.
 pub(crate) const SCHEMA: &str = "jackfield";

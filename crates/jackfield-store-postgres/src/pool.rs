@@ -6,15 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join;
-use rustls_tokio_postgres::MakeRustlsConnect;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::types::{FromSql, ToSql, Type};
-use tokio_postgres::{Client, NoTls, Row};
+use tokio_postgres::{Client, Row};
 
-use crate::address::{Address, Encryption};
+use crate::address::Address;
+use crate::connector::Connector;
 use crate::error::Fault;
 use crate::options::{Options, SCHEMA};
-use crate::tls;
 
 /// The values of a statement, with their types: so no statement has to be prepared.
 pub(crate) type Values<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
@@ -29,9 +28,8 @@ pub(crate) use values;
 
 /// Opens connections and keeps idle ones.
 pub(crate) struct Pool {
-    address: Address,
     closed: AtomicBool,
-    connector: Option<MakeRustlsConnect>,
+    connector: Connector,
     idle: Mutex<Vec<Client>>,
     limit: u32,
     schema: Option<String>,
@@ -41,25 +39,12 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Opens no connection yet.
-    pub(crate) fn new(mut address: Address, options: &Options) -> Result<Self, Fault> {
-        let connector = match &address.encryption {
-            Encryption::Off => None,
-            Encryption::Verified(root) => {
-                let made = tls::connector(root.as_deref());
-                Some(made.map_err(|error| Fault::Unconnected(error.to_string().into()))?)
-            }
-        };
-        address
-            .config
-            .connect_timeout(options.timeout)
-            .keepalives_idle(Duration::from_secs(30))
-            .tcp_user_timeout(options.timeout);
+    pub(crate) fn new(address: Address, options: &Options) -> Result<Self, Fault> {
         let limit = u32::try_from(options.connections.max(1)).unwrap_or(u32::MAX);
         let schema = (options.schema != SCHEMA).then(|| format!("{}.", options.schema));
         Ok(Self {
-            address,
             closed: AtomicBool::new(false),
-            connector,
+            connector: Connector::new(address, options.timeout)?,
             idle: Mutex::default(),
             limit,
             schema,
@@ -70,7 +55,7 @@ impl Pool {
 
     /// The address as it is shown.
     pub(crate) fn place(&self) -> String {
-        self.address.to_string()
+        self.connector.place()
     }
 
     /// A connection for a request, once one is free.
@@ -138,27 +123,8 @@ impl Pool {
     }
 
     async fn connect(&self, timeout: Duration) -> Result<Client, Fault> {
-        let config = &self.address.config;
-        let connecting = async {
-            match &self.connector {
-                Some(connector) => {
-                    let (client, connection) = config.connect(connector.clone()).await?;
-                    tokio::spawn(log_end(connection));
-                    Ok(client)
-                }
-                None => {
-                    let (client, connection) = config.connect(NoTls).await?;
-                    tokio::spawn(log_end(connection));
-                    Ok(client)
-                }
-            }
-        };
-        match tokio::time::timeout(timeout, connecting).await {
-            Ok(connected) => {
-                connected.map_err(|error: tokio_postgres::Error| Fault::of_connection(&error))
-            }
-            Err(_) => Err(Fault::Unconnected("it does not answer".into())),
-        }
+        // Nothing listens here.
+        self.connector.connect(timeout, drop).await
     }
 
     /// A statement with the schema of this journal; the statements of this crate name [`SCHEMA`].
@@ -167,13 +133,6 @@ impl Pool {
             Some(schema) => statement.replace("jackfield.", schema).into(),
             None => statement.into(),
         }
-    }
-}
-
-/// Drives a connection until it ends.
-async fn log_end(connection: impl Future<Output = Result<(), tokio_postgres::Error>>) {
-    if let Err(error) = connection.await {
-        tracing::debug!(%error, "a connection to the database has ended");
     }
 }
 

@@ -148,6 +148,7 @@ fn database(journal: &mut JournalConfig, section: &mut Section<'_>) {
         url_env: form::filled("DATABASE_URL"), "The environment variable with that address, perhaps with a password";
         password_env: form::filled("PGPASSWORD"), "The environment variable with the password of the database";
         schema: form::filled("jackfield"), "The schema that has the tables; default: `jackfield`";
+        listen_url: form::filled("postgres://jackfield@db.example.com/jackfield"), "The address for notifications between processes, past a pooler in transaction mode; default: none, and processes look every 250 ms";
         connections: form::positive(), "How many connections a process has to the database at most; default: 10";
     }
     let database = &mut journal.database;
@@ -160,6 +161,13 @@ fn database(journal: &mut JournalConfig, section: &mut Section<'_>) {
     if let Some((most, _)) = connections {
         database.connections = Some(most);
     }
+    if let Some((url, place)) = listen_url {
+        if has_password(&url) {
+            section.problem(password_in_file(place));
+            return;
+        }
+        database.listen_url = Some(url);
+    }
     if let Some((name, place)) = url_env {
         database.url_env = Some(name);
         (journal.kind, journal.kind_place) = (JournalKind::Postgres, Some(place));
@@ -168,15 +176,18 @@ fn database(journal: &mut JournalConfig, section: &mut Section<'_>) {
         return;
     };
     if has_password(&url) {
-        let message = "a password does not belong in a file that is shown, copied and committed";
-        let problem = ConfigProblem::new(place, message);
-        section.problem(problem.with_help(
-            "put the whole address into an environment variable and name that with `url_env`, or the password alone \
-             with `password_env`; then change the password, if anybody saw it",
-        ));
+        section.problem(password_in_file(place));
         return;
     }
     journal.set_url(&url, place);
+}
+
+fn password_in_file(place: ValueSource) -> ConfigProblem {
+    let message = "a password does not belong in a file that is shown, copied and committed";
+    ConfigProblem::new(place, message).with_help(
+        "put the whole address into an environment variable and name that with `url_env`, or the password alone \
+         with `password_env`; then change the password, if anybody saw it",
+    )
 }
 
 /// Parses an amount of money, with an optional currency.

@@ -21,7 +21,7 @@ impl PostgresJournal {
                 {
                     *known = after;
                 }
-                self.arrivals.notify(job.session, Awaited::Steps);
+                self.notify(job.session, &[Awaited::Steps]);
                 Appended::Committed
             }
             Ok(Err(refusal)) => Appended::Refused(refusal),

@@ -8,9 +8,9 @@ use tokio_postgres::Row;
 
 use super::errors::not_owned;
 use super::{PostgresJournal, again};
-use crate::background::POLL_INTERVAL;
 use crate::commit::{self, NotOwned};
 use crate::error::Fault;
+use crate::options::POLL_INTERVAL;
 use crate::pool::{column, values};
 
 impl PostgresJournal {

@@ -9,3 +9,4 @@ mod faults;
 mod harness;
 mod opening;
 mod proxy;
+mod waking;

@@ -1,0 +1,104 @@
+//! What is sent to one gateway goes on at the other, with notifications between them and without.
+
+use std::time::{Duration, Instant};
+
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::ScriptTurn;
+use serde_json::{Value, json};
+
+use crate::harness::{Gateway, kept};
+use crate::world::Database;
+
+/// Two gateways on one database, in which a person is asked before the calculator runs.
+async fn two(database: &Database, claude: &ScriptedClaude, listens: bool) -> (Gateway, Gateway) {
+    let mut more = "[policy.tools]\n\"builtin/calculator\" = \"ask\"\n".to_owned();
+    if listens {
+        let url = database.url("postgres");
+        more.push_str(&format!("[journal]\nlisten_url = \"{url}\"\n"));
+    }
+    let start = async || {
+        let serve = database.gateway().at_with(&claude.base_url(), &more);
+        Gateway::listening(serve.start()).await
+    };
+    (start().await, start().await)
+}
+
+#[tokio::test]
+async fn a_result_sent_to_the_other_gateway_continues_the_turn() {
+    for (name, listens) in [("results", false), ("results_heard", true)] {
+        let database = Database::new(name);
+        let claude = ScriptedClaude::start([
+            ScriptTurn::call("mine", &json!({})),
+            ScriptTurn::text("You have three."),
+        ])
+        .await;
+        let (one, other) = two(&database, &claude, listens).await;
+        let tools = json!([{ "type": "function", "function": {
+            "name": "mine", "parameters": { "type": "object" },
+        } }]);
+        let question = json!({ "role": "user", "content": "How many have I?" });
+        let body = json!({ "model": "claude-sonnet-5", "messages": [question], "tools": tools });
+        let calling = one.post(CHAT, &body).header("x-session-id", "new");
+        let called = calling.answered().await.is(200);
+        let message = &called["choices"][0]["message"];
+        let id = &message["tool_calls"][0]["id"];
+        let result = json!({ "role": "tool", "tool_call_id": id, "content": "3" });
+        let body = json!({
+            "model": "claude-sonnet-5", "messages": [question, message, result], "tools": tools,
+        });
+        let said = other.post(CHAT, &body).answered().await.is(200);
+        assert_eq!(said["choices"][0]["message"]["content"], "You have three.");
+        // It is one turn of one session.
+        let sessions = one.get("/api/v1/sessions").answered().await.is(200);
+        let sessions = sessions["sessions"].as_array().expect("a list");
+        assert_eq!(
+            (sessions.len(), &sessions[0]["turns"]),
+            (1, &json!(1)),
+            "{sessions:?}"
+        );
+        kept(&claude);
+        one.end().await;
+        other.end().await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_given_at_the_other_gateway_is_seen_at_the_first() {
+    for (name, listens) in [("answers", false), ("answers_heard", true)] {
+        let database = Database::new(name);
+        let claude = ScriptedClaude::start([
+            ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+            ScriptTurn::text("It is 42."),
+        ])
+        .await;
+        let (one, other) = two(&database, &claude, listens).await;
+        let mut questions = other.get("/api/v1/approvals/events").sent().await;
+        questions.until("{\"approvals\":[]}").await;
+        let made = one.raw("POST", "/api/v1/sessions").answered().await.is(201);
+        let session = format!("/api/v1/sessions/{}", made["id"].as_str().expect("an id"));
+        let mut watching = one.get(&format!("{session}/events")).sent().await;
+        let body = json!({ "message": "What is 6*7?" });
+        let turn = one
+            .post(&format!("{session}/turns"), &body)
+            .answered()
+            .await;
+        assert_eq!(turn.is(200)["status"], "waiting");
+        questions.until("\"tool\":\"calculator\"").await;
+        let open = other.get("/api/v1/approvals").answered().await.is(200);
+        let id: &Value = &open["approvals"][0]["id"];
+        let allow = format!("/api/v1/approvals/{}/allow", id.as_str().expect("an id"));
+        let asked = Instant::now();
+        other.post(&allow, &json!({})).answered().await.is(200);
+        watching.until("event: turn_ended").await;
+        let took = asked.elapsed();
+        println!("allowed at one gateway and ended at the other, listening: {listens}: {took:?}");
+        // Five commits, each of which the watcher may see 250 ms late.
+        assert!(took < Duration::from_secs(3), "{took:?}");
+        assert!(watching.so_far().contains("It is 42."));
+        kept(&claude);
+        one.end().await;
+        other.end().await;
+    }
+}
+
+const CHAT: &str = "/v1/chat/completions";
