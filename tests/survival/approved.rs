@@ -83,7 +83,7 @@ async fn survive(when: When, order: Order) -> Survived {
         judge.resumes(when).await;
     }
     judge.until_it_ends().await;
-    let kept = Kept::read(&world.database()).await;
+    let kept = Kept::read(&world).await;
     assert!(kept.end().is_some(), "{when:?}: {}", kept.state());
     let paid = |nth: u64| {
         let effects = world.effects();
@@ -112,12 +112,7 @@ async fn give(world: &World, answer: &[&str]) {
 /// Waits until the turn has an answer of a person in its journal.
 async fn consumed(world: &World) {
     let is_closed = |fact: &Fact| matches!(fact, Fact::WaitClosed { .. });
-    while !Kept::read(&world.database())
-        .await
-        .facts
-        .iter()
-        .any(is_closed)
-    {
+    while !Kept::read(world).await.facts.iter().any(is_closed) {
         sleep(Duration::from_millis(10)).await;
     }
 }
@@ -151,7 +146,7 @@ fn at_terminal(world: &World, crash: Option<&str>) -> Child {
 /// The questions about the two payments, when they are asked.
 async fn waits(world: &World) -> Vec<String> {
     loop {
-        let kept = Kept::read(&world.database()).await;
+        let kept = Kept::read(world).await;
         let opened = kept.facts.iter().filter_map(|fact| {
             if let Fact::WaitOpened { wait } = fact {
                 return Some(wait.id.as_str().to_owned());

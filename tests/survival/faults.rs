@@ -30,7 +30,7 @@ async fn a_file_that_may_only_be_read_is_told_and_left_as_it_is() {
     let world = World::new().await;
     let mut judge = Judge::new(&world, "a read-only file");
     judge.asks(When::At("during-tool", 4)).await;
-    let before = Kept::read(&world.database()).await;
+    let before = Kept::read(&world).await;
     assert!(before.is_open());
     let bytes = std::fs::read(world.database()).expect("a file");
     // As a file of another user, or on a medium that is read-only: SQLite then opens it to be read.

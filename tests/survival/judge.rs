@@ -13,6 +13,7 @@ use crate::world::World;
 /// What must be zero. Each with words for whoever has to find out why.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
+    pub(crate) acted_asleep: Vec<String>,
     pub(crate) begun_twice: Vec<String>,
     pub(crate) facts_lost: Vec<String>,
     pub(crate) finished_run_again: Vec<String>,
@@ -25,7 +26,7 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     /// What was promised, and how often it was broken.
-    pub(crate) fn counts(&self) -> [(&'static str, &Vec<String>); 8] {
+    pub(crate) fn counts(&self) -> [(&'static str, &Vec<String>); 9] {
         [
             ("turns lost", &self.turns_lost),
             ("facts lost", &self.facts_lost),
@@ -35,12 +36,14 @@ impl Verdict {
             ("requests that began a second turn", &self.begun_twice),
             ("answers owed and not given", &self.not_answered),
             ("transcripts invalid for a provider", &self.invalid),
+            ("acts after a lease had passed", &self.acted_asleep),
         ]
     }
 }
 
 impl AddAssign for Verdict {
     fn add_assign(&mut self, other: Self) {
+        self.acted_asleep.extend(other.acted_asleep);
         self.begun_twice.extend(other.begun_twice);
         self.facts_lost.extend(other.facts_lost);
         self.finished_run_again.extend(other.finished_run_again);
@@ -150,6 +153,12 @@ impl<'w> Judge<'w> {
         }
     }
 
+    /// Something was done under a lease that had passed.
+    pub(crate) fn acted_asleep(&mut self, what: &str) {
+        let word = self.word(what);
+        self.survived.verdict.acted_asleep.push(word);
+    }
+
     /// An answer that was owed was not given.
     pub(crate) fn unanswered(&mut self, what: &str) {
         let word = self.word(what);
@@ -158,9 +167,9 @@ impl<'w> Judge<'w> {
 
     async fn kept(&self) -> Kept {
         if self.all {
-            Kept::read_all(&self.world.database()).await
+            Kept::read_all(self.world).await
         } else {
-            Kept::read(&self.world.database()).await
+            Kept::read(self.world).await
         }
     }
 
@@ -179,6 +188,8 @@ impl<'w> Judge<'w> {
     /// Looks at a life that is over.
     pub(crate) async fn lives(&mut self, mut life: Life, when: When) -> (Life, Kept) {
         life.told.append(&mut self.told);
+        // Read first: what the tools do from now on is not yet finished in it, as others may be at work.
+        let kept = self.kept().await;
         for effect in self.world.effects().into_iter().skip(self.seen) {
             self.seen += 1;
             let key = effect["key"].as_str().unwrap_or_default();
@@ -187,7 +198,6 @@ impl<'w> Judge<'w> {
                 self.survived.verdict.finished_run_again.push(again);
             }
         }
-        let kept = self.kept().await;
         for told in life.told.iter().filter(|told| !kept.holds(told)) {
             let lost = self.word(&format!("{told} was told, and is not in the journal"));
             self.survived.verdict.facts_lost.push(lost);
@@ -207,7 +217,7 @@ impl<'w> Judge<'w> {
 
     /// Looks at a death of which nobody heard.
     pub(crate) async fn died(&mut self, when: When) {
-        let kept = Kept::read(&self.world.database()).await;
+        let kept = Kept::read(self.world).await;
         let state = kept.state();
         self.accepted |= kept.has_begun();
         self.finished = kept.finished();
@@ -218,7 +228,7 @@ impl<'w> Judge<'w> {
 
     /// Goes on until the turn has ended, as far as it will.
     pub(crate) async fn until_it_ends(&mut self) {
-        let mut kept = Kept::read(&self.world.database()).await;
+        let mut kept = Kept::read(self.world).await;
         for _ in 0..MAX_RESUMES {
             if !kept.is_open() {
                 break;

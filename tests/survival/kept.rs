@@ -1,16 +1,14 @@
 //! What is in the journal, read by the next process.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
 use jackfield_domain::ids::{IdempotencyKey, ToolCallId};
+use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::sessions::SessionQuery;
-use jackfield_ports::journal::{Journal as _, JournalError};
-use jackfield_store_sqlite::{Options, SqliteJournal};
 use serde_json::Value;
 
-use crate::world::session;
+use crate::world::{World, session};
 
 /// The facts of the session.
 pub(crate) struct Kept {
@@ -19,13 +17,11 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// Reads them.
-    pub(crate) async fn read(database: &Path) -> Self {
+    pub(crate) async fn read(world: &World) -> Self {
         let mut kept = Self { facts: Vec::new() };
-        if !database.exists() {
+        let Some(journal) = world.journal() else {
             return kept;
-        }
-        let journal = SqliteJournal::open(database, Options::default());
-        let journal = journal.expect("the journal opens, whatever befell the program");
+        };
         match journal.load(&session()).await {
             Ok(loaded) => {
                 let steps = loaded.steps.into_iter();
@@ -39,13 +35,11 @@ impl Kept {
     }
 
     /// Reads those of all sessions, one after another.
-    pub(crate) async fn read_all(database: &Path) -> Self {
+    pub(crate) async fn read_all(world: &World) -> Self {
         let mut kept = Self { facts: Vec::new() };
-        if !database.exists() {
+        let Some(journal) = world.journal() else {
             return kept;
-        }
-        let journal = SqliteJournal::open(database, Options::default());
-        let journal = journal.expect("the journal opens, whatever befell the program");
+        };
         let all = SessionQuery {
             limit: 100,
             ..SessionQuery::default()

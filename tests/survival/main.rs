@@ -31,7 +31,12 @@ mod owners;
 mod parked;
 mod random;
 mod recovering;
+mod replicas;
+mod replicas_killed;
+#[cfg(target_os = "linux")]
+mod replicas_paused;
 mod served;
+mod shared_database;
 #[cfg(target_os = "linux")]
 mod small_disks;
 mod started;

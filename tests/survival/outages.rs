@@ -152,7 +152,7 @@ impl<'w> Outage<'w> {
         answered.unwrap_or_else(|_| panic!("not every client has its answer:\n{wrong}"));
         println!("{CLIENTS} clients were refused {times} times");
         assert!(new.contains(ANSWER), "{new}\n{wrong}");
-        let kept = Kept::read_all(&self.world.database()).await;
+        let kept = Kept::read_all(self.world).await;
         let ended = kept.facts.iter().filter(|fact| {
             let answered = TurnEnd::Answered(FinishReason::Stop);
             matches!(fact, Fact::TurnEnded { end, .. } if *end == answered)

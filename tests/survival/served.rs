@@ -23,7 +23,17 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Starts it, and waits until it listens; a life that was over before is the error.
     pub(crate) async fn start(world: &World, crash: Option<&str>) -> Result<Self, Life> {
+        Self::start_with(world, crash, ".data").await
+    }
+
+    /// Does so with this folder for its data, as each of several machines has its own.
+    pub(crate) async fn start_with(
+        world: &World,
+        crash: Option<&str>,
+        data: &str,
+    ) -> Result<Self, Life> {
         let mut program = world.about(&["serve", "--bind", "127.0.0.1:0"], crash);
+        program.env("XDG_DATA_HOME", world.path(data));
         let mut child = program.spawn().expect("the program starts");
         let err = child.stderr.take().expect("standard error is piped");
         let mut lines = BufReader::new(err).lines();
@@ -97,6 +107,29 @@ impl Gateway {
         self.address.clone()
     }
 
+    /// Kills it.
+    pub(crate) fn kill(&mut self) {
+        self.is_killed = true;
+        let _dead = self.child.start_kill();
+    }
+
+    /// Sends it a signal.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn signal(&self, signal: &str) {
+        let kill = std::process::Command::new("kill")
+            .args([&format!("-{signal}"), &self.process().to_string()])
+            .status();
+        assert!(kill.expect("`kill` runs").success(), "{signal}");
+    }
+
+    /// Whether it has died by now.
+    pub(crate) fn is_dead(&mut self) -> bool {
+        self.child
+            .try_wait()
+            .expect("a child can be asked")
+            .is_some()
+    }
+
     /// The id of its process.
     #[cfg(target_os = "linux")]
     pub(crate) fn process(&self) -> u32 {
@@ -132,7 +165,11 @@ pub(crate) async fn send(address: &str, request: &Asking) -> Vec<u8> {
 }
 
 /// Does so, as far as the connection goes.
-async fn exchange(address: &str, request: &Asking, heard: &mut Vec<u8>) -> Option<usize> {
+pub(crate) async fn exchange(
+    address: &str,
+    request: &Asking,
+    heard: &mut Vec<u8>,
+) -> Option<usize> {
     let mut stream = request.send(address).await.ok()?;
     // A connection that breaks ends, too.
     stream.read_to_end(heard).await.ok()

@@ -7,17 +7,23 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::Journal;
+use jackfield_store_sqlite::{Options, SqliteJournal};
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::{Script, ScriptPart, ScriptRequest, ScriptTurn};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use crate::shared_database::SharedDatabase;
+
 /// The world of one turn.
 pub(crate) struct World {
     pub(crate) claude: ScriptedClaude,
+    /// A file, unless the journal is shared.
     database: PathBuf,
     home: TempDir,
+    shared: Option<SharedDatabase>,
 }
 
 impl World {
@@ -32,6 +38,16 @@ impl World {
             "{configuration}\n[serve]\noffer = \"all\"\n[policy.tools]\n\"bank/*\" = \"allow\""
         ))
         .await
+    }
+
+    /// The same with the journal in a database that several gateways share.
+    pub(crate) async fn replicated(shared: SharedDatabase, configuration: &str) -> Self {
+        let mut world = Self::scripted(Script::by(answer)).await;
+        world.shared = Some(shared);
+        world.configure(&format!(
+            "{configuration}\n[serve]\noffer = \"all\"\n[policy.tools]\n\"bank/*\" = \"allow\""
+        ));
+        world
     }
 
     /// A world with this in the configuration.
@@ -49,6 +65,7 @@ impl World {
             claude,
             database: home.path().join("jackfield.db"),
             home,
+            shared: None,
         };
         fs::create_dir_all(world.configuration()).expect("the home can be written");
         fs::create_dir(world.path("project")).expect("the home can be written");
@@ -66,7 +83,11 @@ impl World {
     /// From the next start of the program on, this is in the configuration.
     pub(crate) fn configure(&self, configuration: &str) {
         let provider = self.claude.base_url();
-        let text = format!("providers.claude.base_url = \"{provider}\"\n{configuration}\n");
+        let shared = self.shared.as_ref().map(SharedDatabase::configuration);
+        let text = format!(
+            "providers.claude.base_url = \"{provider}\"\n{}\n{configuration}\n",
+            shared.unwrap_or_default()
+        );
         let file = self.configuration().join("jackfield.toml");
         fs::write(file, text).expect("the home can be written");
     }
@@ -129,11 +150,26 @@ impl World {
         command
     }
 
-    /// The program with these arguments, on the journal's file.
+    /// The program with these arguments, on the journal.
     pub(crate) fn about(&self, arguments: &[&str], crash: Option<&str>) -> Command {
         let mut program = self.program(arguments, crash);
-        program.arg("--db").arg(self.database());
+        if self.shared.is_none() {
+            program.arg("--db").arg(self.database());
+        }
         program
+    }
+
+    /// The journal, as one more process has it; `None` if nothing has made it.
+    pub(crate) fn journal(&self) -> Option<Box<dyn Journal>> {
+        if let Some(shared) = &self.shared {
+            return Some(Box::new(shared.open()));
+        }
+        if !self.database.exists() {
+            return None;
+        }
+        let journal = SqliteJournal::open(&self.database, Options::default());
+        let journal = journal.expect("the journal opens, whatever befell the program");
+        Some(Box::new(journal))
     }
 
     /// The program that begins the turn.

@@ -90,7 +90,7 @@ pub(crate) enum Verb {
     Soak(Soak),
     /// Kill the real program wherever it may be, and look at what is left; look at the journal's system calls.
     #[command(
-        after_help = "On Linux it needs strace, which it installs with apt-get if it is missing, and mounts small disks in memory: as root, or where a user may have namespaces.\n\nExample:\n  cargo xtask survival"
+        after_help = "It needs PostgreSQL, and on Linux strace, which it installs with apt-get if they are missing, and mounts small disks in memory: as root, or where a user may have namespaces.\n\nExample:\n  cargo xtask survival"
     )]
     Survival,
     /// Write a workspace from each template below the target folder: it has to compile, and its contract to show what is left to do.

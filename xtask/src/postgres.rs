@@ -11,9 +11,7 @@ use crate::{apt, run};
 /// Runs what needs a server.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let started = Instant::now();
-    if !is_installed() {
-        apt::install(root, "postgresql").context(MISSING)?;
-    }
+    install(root)?;
     if !POOLERS.iter().any(|program| Path::new(program).is_file()) {
         apt::install(root, "pgbouncer").context("install PgBouncer: the package `pgbouncer`")?;
     }
@@ -24,6 +22,14 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut slices = run::cargo(root, ["test", "--package", "jackfield-tests"]);
     run::succeed(slices.args(["--features", "postgres", "--test", "postgres"]))?;
     eprintln!("postgres: {}", run::spoken(started.elapsed()));
+    Ok(())
+}
+
+/// Sees that there is a server that tests can start.
+pub(crate) fn install(root: &Path) -> anyhow::Result<()> {
+    if !is_installed() {
+        apt::install(root, "postgresql").context(MISSING)?;
+    }
     Ok(())
 }
 

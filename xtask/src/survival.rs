@@ -2,14 +2,15 @@
 //!
 //! - The tests `traced` of the journal in a file look at its system calls with `strace`, which is
 //!   installed if it is missing. On Linux alone: elsewhere they are left out, and that is said.
-//! - The tests `survival` kill the real program, wherever it may be, and look at what is left.
+//! - The tests `survival` kill the real program, wherever it may be, and look at what is left; also several gateways on
+//!   one PostgreSQL database, which is installed if it is missing.
 
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::{apt, run};
+use crate::{apt, postgres, run};
 
 /// Runs both.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
@@ -20,6 +21,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     } else {
         println!("survival: the system calls are traced on Linux alone, and are left out here");
     }
+    postgres::install(root)?;
     killed(root)?;
     eprintln!("survival: {}", run::spoken(started.elapsed()));
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_provider_kit::secret::Secret;
 
@@ -13,6 +14,8 @@ use crate::surroundings::Environment;
 pub struct DatabaseConfig {
     /// The maximum number of connections; `None` for the default.
     pub connections: Option<u32>,
+    /// How long a process counts as alive after it was last heard of; `None` for the default.
+    pub lease: Option<Duration>,
     /// The address for notifications between processes; `None` for none.
     pub listen_url: Option<Arc<str>>,
     /// The environment variable with the password.
@@ -59,6 +62,7 @@ impl PartialEq for DatabaseConfig {
         let all = |one: &Self| {
             (
                 one.connections,
+                one.lease,
                 one.listen_url.clone(),
                 one.password_env.clone(),
                 one.schema.clone(),
@@ -76,6 +80,8 @@ impl fmt::Debug for DatabaseConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DatabaseConfig")
             .field("connections", &self.connections)
+            .field("lease", &self.lease)
+            .field("listen_url", &self.listen_url)
             .field("password_env", &self.password_env)
             .field("schema", &self.schema)
             .field("url_env", &self.url_env)

@@ -293,6 +293,9 @@ fn open_database(config: &Config) -> Result<OpenJournal, JournalOpenError> {
             let listen = Address::parse(url).map_err(|error| format!("`listen_url`: {error}"))?;
             options.listen = Some(listen.or_password_of(&address));
         }
+        if let Some(lease) = database.lease {
+            options.lease = lease;
+        }
         if let Some(schema) = &database.schema {
             schema.as_ref().clone_into(&mut options.schema);
         }

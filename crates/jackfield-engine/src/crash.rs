@@ -1,7 +1,8 @@
 //! Crash points: named places at which a test kills this process, as a power failure would. They are no-ops
 //! without the feature `crash-points`, which no release build may enable.
 //!
-//! `JACKFIELD_CRASH=place:nth` kills the process when the place is reached for the nth time, counted from 1:
+//! `JACKFIELD_CRASH=place:nth` kills the process when the place is reached for the nth time, counted from 1;
+//! `place:nth:stop` stops it there (SIGSTOP), until a test lets it go on (SIGCONT):
 //!
 //! | place | when |
 //! |---|---|
@@ -27,17 +28,30 @@ pub(crate) fn point(place: &'static str) {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    static PLAN: LazyLock<Option<(String, u64)>> = LazyLock::new(|| {
+    static PLAN: LazyLock<Option<(String, u64, bool)>> = LazyLock::new(|| {
         let plan = std::env::var("JACKFIELD_CRASH").ok()?;
         let (place, nth) = plan.split_once(':')?;
-        Some((place.to_owned(), nth.parse().ok()?))
+        let (nth, stops) = match nth.split_once(':') {
+            Some((nth, how)) => (nth, how == "stop"),
+            None => (nth, false),
+        };
+        Some((place.to_owned(), nth.parse().ok()?, stops))
     });
     static REACHED: AtomicU64 = AtomicU64::new(0);
-    let Some((planned, nth)) = &*PLAN else {
+    let Some((planned, nth, stops)) = &*PLAN else {
         return;
     };
     if planned == place && REACHED.fetch_add(1, Ordering::Relaxed) + 1 == *nth {
         let this = rustix::process::getpid();
+        if *stops {
+            let before = std::time::Instant::now();
+            let _stopped = rustix::process::kill_process(this, rustix::process::Signal::STOP);
+            // The signal may reach this thread a little later than others: nothing may happen in it meanwhile.
+            while before.elapsed() < std::time::Duration::from_millis(500) {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            return;
+        }
         let _dead = rustix::process::kill_process(this, rustix::process::Signal::KILL);
         // Nothing may happen in this thread while the signal is being delivered.
         loop {

@@ -79,7 +79,8 @@ impl<'o> Driver<'o> {
         driven_guard: &DrivenGuard,
     ) -> Self {
         let shared = Arc::clone(shared);
-        let workers = Workers::new(Arc::clone(&shared), toolboxes, &turn);
+        let lease = ownership.deadline();
+        let workers = Workers::new(Arc::clone(&shared), toolboxes, &turn, lease);
         Self {
             alarm: Alarm::default(),
             inbox: None,

@@ -18,11 +18,13 @@ use jackfield_domain::tool_loop::Input;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::journal::LeaseDeadline;
 use tokio::sync::mpsc;
 
 use crate::crash;
 use crate::error::chain;
 use crate::events::{TaskEvent, TurnRef};
+use crate::ownership::LEASE_PASSED;
 use crate::state::EngineState;
 
 /// The model call in flight, if any, and its events that the driver has not taken. Dropping it aborts the call.
@@ -59,6 +61,7 @@ impl ModelCall {
         attempt: ModelAttempt,
         request: Box<ModelRequest>,
         trace: Option<Arc<TraceContext>>,
+        lease: LeaseDeadline,
     ) {
         let mut sink = Sink {
             attempt,
@@ -67,7 +70,7 @@ impl ModelCall {
         };
         let turn_ref = self.turn_ref.clone();
         let call = async move {
-            let call = call_model(&shared, &turn_ref, &mut sink, attempt, request);
+            let call = call_model(&shared, &turn_ref, &mut sink, attempt, request, &lease);
             // A panic in an adapter must not end the turn.
             let ended = AssertUnwindSafe(call).catch_unwind().await;
             ended.unwrap_or_else(|why| crashed(&turn_ref, attempt, &*why))
@@ -134,9 +137,16 @@ async fn call_model(
     sink: &mut Sink,
     attempt: ModelAttempt,
     request: Box<ModelRequest>,
+    lease: &LeaseDeadline,
 ) -> Input {
     crash::point("before-model");
     let replied = match shared.models.get(&request.model.provider) {
+        // The process may have slept since the driver looked.
+        Some(_) if lease.has_passed() => Err(ModelFailure::new(
+            ModelFailureKind::Interrupted,
+            Phase::BeforeSend,
+            LEASE_PASSED,
+        )),
         Some(model) => model.reply(&request, sink).await.map_err(|error| {
             let why = chain(&error);
             tracing::debug!(%session, %turn, error = %why, "a model call failed");

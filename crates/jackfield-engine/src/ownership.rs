@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Step, ToolLoop};
-use jackfield_ports::journal::{Epoch, Journal as _, JournalError, Lease, Loaded};
+use jackfield_ports::journal::{Epoch, Journal as _, JournalError, Lease, LeaseDeadline, Loaded};
 use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxSet};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -78,6 +78,11 @@ impl SessionOwnership {
     /// Whether another process may own the session by now.
     pub(crate) fn has_passed(&self) -> bool {
         self.lease.deadline.has_passed()
+    }
+
+    /// Until when no other process can own the session.
+    pub(crate) fn deadline(&self) -> LeaseDeadline {
+        self.lease.deadline.clone()
     }
 
     /// Releases the session. A failed release is retried in the background.
@@ -165,3 +170,6 @@ impl Drop for OwnershipRequest {
         }
     }
 }
+
+/// Why nothing is done any more: what is done from now on might be done twice.
+pub(crate) const LEASE_PASSED: &str = "another process may own the session by now";

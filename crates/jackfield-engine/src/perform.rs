@@ -15,6 +15,7 @@ use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::tool_loop::{Action, Input, ToolLoop};
 use jackfield_domain::trace::TurnSpan;
+use jackfield_ports::journal::LeaseDeadline;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents};
 use jackfield_ports::toolbox_source::ToolboxSet;
 use tokio::sync::mpsc;
@@ -28,6 +29,7 @@ use crate::error::chain;
 use crate::events::{TaskEvent, ToolEventSender, TurnRef, send};
 use crate::late::LateOutcomeSender;
 use crate::model_call::ModelCall;
+use crate::ownership::LEASE_PASSED;
 use crate::pending_approvals::PendingApprovals;
 use crate::shutdown::stop;
 use crate::state::EngineState;
@@ -41,6 +43,8 @@ pub(crate) struct Workers {
     crashes: VecDeque<TaskEvent>,
     events: mpsc::Receiver<TaskEvent>,
     late: LateOutcomeSender,
+    /// That of the ownership of the session.
+    pub(crate) lease: LeaseDeadline,
     turn_ref: TurnRef,
     running: HashMap<Id, (ToolAttempt, AbortHandle)>,
     sender: mpsc::Sender<TaskEvent>,
@@ -57,6 +61,7 @@ impl Workers {
         shared: Arc<EngineState>,
         toolboxes: Arc<ToolboxSet>,
         turn: &ToolLoop,
+        lease: LeaseDeadline,
     ) -> Self {
         let (sender, events) = mpsc::channel(QUEUE);
         let turn_ref = TurnRef {
@@ -70,6 +75,7 @@ impl Workers {
             crashes: VecDeque::new(),
             events,
             late: LateOutcomeSender::new(&shared, turn.session()),
+            lease,
             turn_ref,
             running: HashMap::new(),
             sender,
@@ -83,7 +89,8 @@ impl Workers {
 
     /// Workers for the same turn, without any tasks.
     pub(crate) fn renewed(&self, turn: &ToolLoop) -> Self {
-        Self::new(Arc::clone(&self.shared), Arc::clone(&self.toolboxes), turn)
+        let (shared, toolboxes) = (Arc::clone(&self.shared), Arc::clone(&self.toolboxes));
+        Self::new(shared, toolboxes, turn, self.lease.clone())
     }
 
     /// Aborts all tasks, and waits briefly for them to end.
@@ -198,7 +205,9 @@ impl Workers {
                     TurnSpan::Model(attempt)
                 };
                 let trace = self.traces.context(&span);
-                self.model_call.begin(shared, attempt, request, trace);
+                let lease = self.lease.clone();
+                self.model_call
+                    .begin(shared, attempt, request, trace, lease);
                 crash::point("between-actions");
                 return;
             }
@@ -212,6 +221,7 @@ impl Workers {
                 let trace = self.traces.context(&TurnSpan::Tool(&attempt));
                 let (entry, late) = (self.entry(&tool), self.late.clone());
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
+                let lease = self.lease.clone();
                 let task = self.tasks.spawn(async move {
                     let mut events = ToolEventSender {
                         attempt: attempt.clone(),
@@ -220,6 +230,11 @@ impl Workers {
                         trace,
                     };
                     let ended = match toolboxes::find_or_fail(&toolboxes, &tool.toolbox) {
+                        // The call goes on where it runs.
+                        Ok(_) if lease.has_passed() => {
+                            let kind = ToolFailureKind::Crashed;
+                            Err(ToolFailure::unknown(kind, LEASE_PASSED).into())
+                        }
                         Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
                         // The call was handed over before, so a missing toolbox does not prove that it had no
                         // effect.
@@ -237,6 +252,7 @@ impl Workers {
                 let trace = self.traces.context(&TurnSpan::Tool(&run.attempt));
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
+                let lease = self.lease.clone();
                 let task = self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
                     let mut events = ToolEventSender {
@@ -245,8 +261,15 @@ impl Workers {
                         sender: sender.clone(),
                         trace,
                     };
-                    let ended =
-                        run_tool(&shared, &toolboxes, tool.as_ref(), &run, &mut events).await;
+                    let running = run_tool(
+                        &shared,
+                        &toolboxes,
+                        tool.as_ref(),
+                        &run,
+                        &lease,
+                        &mut events,
+                    );
+                    let ended = running.await;
                     send(&sender, ended_input(&turn_ref, attempt, ended)).await;
                 });
                 (task_attempt, task)
@@ -308,6 +331,7 @@ async fn run_tool(
     toolboxes: &ToolboxSet,
     tool: Option<&CatalogEntry>,
     run: &ToolRun,
+    lease: &LeaseDeadline,
     events: &mut dyn ToolEvents,
 ) -> Result<ToolEnd, ToolError> {
     let deadline = Instant::now() + run.time_limit.min(A_DAY);
@@ -321,6 +345,10 @@ async fn run_tool(
             .await?;
     }
     crash::point("before-tool");
+    // The process may have slept since the driver looked.
+    if lease.has_passed() {
+        return Err(ToolFailure::not_sent(ToolFailureKind::Cancelled, LEASE_PASSED).into());
+    }
     let ended = toolbox.call(run, events).await;
     crash::point("after-tool");
     // The check must not exceed the call's deadline, or an outcome that arrives just in time would be lost.
@@ -381,7 +409,15 @@ pub(crate) async fn call_direct(
             progress,
             trace,
         };
-        let running = run_tool(&shared, &toolboxes, Some(&tool), &run, &mut events);
+        let no_lease = LeaseDeadline::never();
+        let running = run_tool(
+            &shared,
+            &toolboxes,
+            Some(&tool),
+            &run,
+            &no_lease,
+            &mut events,
+        );
         let ended = tokio::time::timeout(time_limit, running).await;
         (ended, events.original)
     });

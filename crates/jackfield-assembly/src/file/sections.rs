@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::limits::{Limits, OnLimit};
@@ -24,7 +25,7 @@ use crate::form::{self, ValueForm};
 use crate::journal::{JournalConfig, JournalKind};
 use crate::place::{ConfigProblem, ValueSource};
 use crate::prices::{self, Prices};
-use crate::values::{at_least_one, filled, money, one_of, size, texts};
+use crate::values::{at_least_one, duration, filled, money, one_of, size, texts};
 
 /// Reads `[budget]`.
 pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
@@ -149,11 +150,15 @@ fn database(journal: &mut JournalConfig, section: &mut Section<'_>) {
         password_env: form::filled("PGPASSWORD"), "The environment variable with the password of the database";
         schema: form::filled("jackfield"), "The schema that has the tables; default: `jackfield`";
         listen_url: form::filled("postgres://jackfield@db.example.com/jackfield"), "The address for notifications between processes, past a pooler in transaction mode; default: none, and processes look every 250 ms";
+        lease: form::of(ValueForm::Duration("10s"), parse_lease), "How long a process counts as alive after the database last heard of it; default: 10s";
         connections: form::positive(), "How many connections a process has to the database at most; default: 10";
     }
     let database = &mut journal.database;
     if let Some((name, _)) = password_env {
         database.password_env = Some(name);
+    }
+    if let Some((lease, _)) = lease {
+        database.lease = Some(lease);
     }
     if let Some((name, _)) = schema {
         database.schema = Some(name);
@@ -180,6 +185,15 @@ fn database(journal: &mut JournalConfig, section: &mut Section<'_>) {
         return;
     }
     journal.set_url(&url, place);
+}
+
+/// Parses a lease: it has to outlast a pause of the database or of the process.
+fn parse_lease(value: &DeValue<'_>) -> Result<Duration, String> {
+    let lease = duration(value)?;
+    if (SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
+        return Ok(lease);
+    }
+    Err("it has to be between 2s and 10m".to_owned())
 }
 
 fn password_in_file(place: ValueSource) -> ConfigProblem {
@@ -462,3 +476,8 @@ fn strict(value: &DeValue<'_>) -> Result<Option<NoteEffect>, String> {
     ];
     one_of(&effects)(value).map(Some)
 }
+
+/// Below it, a pause of the database or of the process would end leases.
+const SHORTEST_LEASE: Duration = Duration::from_secs(2);
+/// Above it, the turns of a lost process would wait too long.
+const LONGEST_LEASE: Duration = Duration::from_secs(600);

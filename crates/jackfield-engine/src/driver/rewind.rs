@@ -78,6 +78,7 @@ impl Driver<'_> {
             Err(JournalError::Owned { .. }) => return Err(EngineError::stale()),
             Err(error) => return Err(self.shared.write_error(error)),
         };
+        self.workers.lease = ownership.deadline();
         let loaded = journal.load(&session).await?;
         let position = usize::try_from(self.ledger.position).unwrap_or(usize::MAX);
         self.ledger = Ledger::new(&self.shared, &session, ownership, &loaded);
