@@ -32,6 +32,7 @@ mod parked;
 mod random;
 mod recovering;
 mod replicas;
+mod replicas_cut;
 mod replicas_killed;
 #[cfg(target_os = "linux")]
 mod replicas_paused;

@@ -88,7 +88,7 @@ impl<'w> Fleet<'w> {
 
 /// One gateway, with a folder of its own for its data.
 pub(crate) async fn start(world: &World, nth: usize, crash: Option<&str>) -> Gateway {
-    let gateway = Gateway::start_with(world, crash, &format!(".data-{nth}")).await;
+    let gateway = Gateway::start_with(world, crash, &format!(".data-{nth}"), None).await;
     gateway.unwrap_or_else(|life| panic!("it does not start: {life:?}"))
 }
 

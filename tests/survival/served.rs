@@ -23,17 +23,22 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Starts it, and waits until it listens; a life that was over before is the error.
     pub(crate) async fn start(world: &World, crash: Option<&str>) -> Result<Self, Life> {
-        Self::start_with(world, crash, ".data").await
+        Self::start_with(world, crash, ".data", None).await
     }
 
-    /// Does so with this folder for its data, as each of several machines has its own.
+    /// Does so with this folder for its data, as each of several machines has its own, and perhaps with another way to
+    /// the database than that of the configuration.
     pub(crate) async fn start_with(
         world: &World,
         crash: Option<&str>,
         data: &str,
+        database: Option<&str>,
     ) -> Result<Self, Life> {
         let mut program = world.about(&["serve", "--bind", "127.0.0.1:0"], crash);
         program.env("XDG_DATA_HOME", world.path(data));
+        if let Some(database) = database {
+            program.env("JACKFIELD_DB", database);
+        }
         let mut child = program.spawn().expect("the program starts");
         let err = child.stderr.take().expect("standard error is piped");
         let mut lines = BufReader::new(err).lines();

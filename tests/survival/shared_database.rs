@@ -14,9 +14,6 @@ static SERVER: LazyLock<PostgresServer> =
 pub(crate) struct SharedDatabase {
     listens: bool,
     schema: String,
-    /// The address for the gateways, which may lead through a proxy.
-    through: String,
-    /// The address for the judge.
     url: String,
 }
 
@@ -33,24 +30,34 @@ impl SharedDatabase {
         Self {
             listens: number.is_multiple_of(2),
             schema: format!("world_{number}"),
-            through: url.to_owned(),
             url: url.to_owned(),
         }
     }
 
     /// What the gateways are configured with.
     pub(crate) fn configuration(&self) -> String {
-        let Self {
-            through, schema, ..
-        } = self;
+        let Self { url, schema, .. } = self;
         let listen = if self.listens {
-            format!("journal.listen_url = \"{through}\"\n")
+            format!("journal.listen_url = \"{url}\"\n")
         } else {
             String::new()
         };
         format!(
-            "journal.url = \"{through}\"\njournal.schema = \"{schema}\"\njournal.lease = \"2s\"\n{listen}"
+            "journal.url = \"{url}\"\njournal.schema = \"{schema}\"\njournal.lease = \"2s\"\n{listen}"
         )
+    }
+
+    /// The socket of the server that no test harms.
+    pub(crate) fn socket() -> std::path::PathBuf {
+        SERVER.socket()
+    }
+
+    /// Without notifications, whose connection would go past a proxy.
+    pub(crate) fn unheard(self) -> Self {
+        Self {
+            listens: false,
+            ..self
+        }
     }
 
     /// The journal, as one more process has it.

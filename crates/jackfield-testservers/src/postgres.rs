@@ -59,11 +59,73 @@ impl PostgresServer {
         Ok(server)
     }
 
+    /// Starts a standby of it on a copy of its data, for which each of its commits then waits: what is committed is in
+    /// both.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub fn standby(&self) -> io::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("jackfield-pg-")
+            .tempdir_in("/tmp")?;
+        if let Some((user, group)) = self.user {
+            chown(folder.path(), Some(user), Some(group))?;
+        }
+        let mut standby = Self {
+            binaries: self.binaries.clone(),
+            folder,
+            running: None,
+            user: self.user,
+        };
+        let mut copy = self.command("pg_basebackup");
+        copy.arg("--host").arg(self.folder.path());
+        copy.args(["--username=postgres", "--checkpoint=fast", "--no-sync"])
+            .args(["--write-recovery-conf", "--pgdata"])
+            .arg(standby.data());
+        succeed(&mut copy)?;
+        standby.resume()?;
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")?;
+        self.sql("SELECT pg_reload_conf()")?;
+        let begun = Instant::now();
+        while self.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'")? != "1"
+        {
+            if begun.elapsed() > START_LIMIT {
+                return Err(io::Error::other("the standby does not follow"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(standby)
+    }
+
+    /// Makes a standby take writes. It waits for no standby of its own.
+    ///
+    /// # Errors
+    ///
+    /// What `psql` says.
+    pub fn promote(&self) -> io::Result<()> {
+        self.sql("SELECT pg_promote()")?;
+        self.sql("ALTER SYSTEM RESET synchronous_standby_names")?;
+        self.sql("SELECT pg_reload_conf()")?;
+        Ok(())
+    }
+
     /// The address of a database of it, for this role.
     #[must_use]
     pub fn url(&self, role: &str, database: &str) -> String {
         let host = self.folder.path().display().to_string().replace('/', "%2F");
         format!("postgres://{role}@{host}/{database}")
+    }
+
+    /// The address of a database of it or of another server, whichever takes writes.
+    #[must_use]
+    pub fn url_of_either(&self, other: &Self, database: &str) -> String {
+        let host = |one: &Self| one.folder.path().display().to_string().replace('/', "%2F");
+        format!(
+            "postgres://postgres@{},{}/{database}",
+            host(self),
+            host(other)
+        )
     }
 
     /// Its socket.
@@ -169,7 +231,7 @@ impl Drop for PostgresServer {
 }
 
 fn is_ready(line: &str) -> bool {
-    line.trim() == "ready"
+    matches!(line.trim(), "ready" | "standby")
 }
 
 /// The folder with the programs of the newest server that is installed.
@@ -255,6 +317,7 @@ const PLACES: &[(&str, &str)] = &[
     ("/usr/local/opt", "bin"),
 ];
 
-const ACCESS: &str = "local all locked scram-sha-256\nlocal all all trust\n";
+const ACCESS: &str =
+    "local all locked scram-sha-256\nlocal all all trust\nlocal replication all trust\n";
 const MISSING: &str = "PostgreSQL is not installed: install Debian's package `postgresql`, or `postgresql@17` of Homebrew";
 const START_LIMIT: Duration = Duration::from_secs(60);

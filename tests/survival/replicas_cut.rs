@@ -1,0 +1,216 @@
+//! The network between a gateway and its database is cut, the database is restarted in the middle of a turn, and it is
+//! lost for good and a standby takes its place.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_testservers::postgres::PostgresServer;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, UnixStream};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::client::{Client, Speaks};
+use crate::deaths::{TIME_LIMIT, When};
+use crate::judge::Judge;
+use crate::replicas::{Fleet, conclude};
+use crate::served::{Gateway, send};
+use crate::shared_database::SharedDatabase;
+use crate::table::Table;
+use crate::world::World;
+
+#[tokio::test]
+async fn a_gateway_that_is_cut_off_from_its_database_does_nothing_more() {
+    let mut table = Table::default();
+    for (speaks, cut) in Speaks::ALL
+        .into_iter()
+        .zip([Cut::Silent, Cut::Closed, Cut::Silent])
+    {
+        let world = World::replicated(SharedDatabase::new().unheard(), "").await;
+        world.bank_takes(Duration::from_millis(300));
+        let mut judge = Judge::of_all(&world, format!("{speaks:?}, {cut:?}"));
+        let proxy = Proxy::start(SharedDatabase::socket()).await;
+        let through = format!("postgres://postgres@127.0.0.1:{}/postgres", proxy.port);
+        let cut_off = Gateway::start_with(&world, None, ".data-cut", Some(&through)).await;
+        let cut_off = cut_off.expect("it listens");
+        let mut fleet = Fleet::start(&world, 1, None).await;
+        let mut client = Client::new(speaks);
+        let (address, request) = (cut_off.address(), client.request());
+        let waiting = tokio::spawn(async move { send(&address, &request).await });
+        acted(&world, 1).await;
+        proxy.set(cut);
+        // Its client loses patience, and comes to the other one.
+        let request = client.request();
+        let heard = client.heard(&send(&fleet.gateways[0].address(), &request).await);
+        judge.heard(&heard, None);
+        proxy.set(Cut::Never);
+        let late = timeout(TIME_LIMIT, waiting)
+            .await
+            .expect("it answers or ends");
+        drop(late.expect("no panic"));
+        conclude(&mut fleet, &mut judge, &mut client, heard).await;
+        // One for each round: the reply to the first was in the journal before the cut.
+        let asked = world.claude.requests().len();
+        if asked != 3 {
+            judge.acted_asleep(&format!("{asked} requests for three rounds"));
+        }
+        judge
+            .lives(
+                cut_off.end().await.killed(true),
+                When::AfterAcceptance(Duration::ZERO),
+            )
+            .await;
+        fleet.end(&mut judge).await;
+        table.add(judge.verdict().await);
+    }
+    table.promised("Replicas, one of which is cut off from the database");
+}
+
+#[tokio::test]
+async fn a_database_that_restarts_in_the_middle_of_turns_costs_nothing() {
+    let mut table = Table::default();
+    for speaks in Speaks::ALL {
+        let mut server = PostgresServer::start().expect("a server");
+        let shared = SharedDatabase::at(&server.url("postgres", "postgres"));
+        let world = Arc::new(World::replicated(shared, "").await);
+        let label = format!("{speaks:?}, the database restarts");
+        let restarted = through(&world, speaks, label, move || {
+            server.crash().expect("ended");
+            server.resume().expect("started");
+            server
+        });
+        table.add(restarted.await);
+    }
+    table.promised("Replicas, whose database restarts in the middle");
+}
+
+#[tokio::test]
+async fn a_standby_that_takes_the_place_of_the_database_costs_nothing() {
+    let mut table = Table::default();
+    for speaks in Speaks::ALL {
+        let mut primary = PostgresServer::start().expect("a server");
+        let standby = primary.standby().expect("a standby");
+        let shared = SharedDatabase::at(&primary.url_of_either(&standby, "postgres"));
+        let world = Arc::new(World::replicated(shared, "").await);
+        let label = format!("{speaks:?}, the standby takes over");
+        let failed_over = through(&world, speaks, label, move || {
+            primary.crash().expect("ended");
+            standby.promote().expect("promoted");
+            standby
+        });
+        table.add(failed_over.await);
+    }
+    table.promised("Replicas, whose database is lost and replaced by its standby");
+}
+
+/// A conversation in the middle of whose calls this befalls the database.
+async fn through<T: Send + 'static>(
+    world: &Arc<World>,
+    speaks: Speaks,
+    label: String,
+    befall: impl FnOnce() -> T + Send + 'static,
+) -> crate::judge::Survived {
+    world.bank_takes(Duration::from_millis(300));
+    let mut judge = Judge::of_all(world, label);
+    let mut fleet = Fleet::start(world, 2, None).await;
+    let mut client = Client::new(speaks);
+    let (address, request) = (fleet.gateways[1].address(), client.request());
+    let waiting = tokio::spawn(async move { send(&address, &request).await });
+    acted(world, 1).await;
+    // The server lives on with what is returned.
+    let server = tokio::task::spawn_blocking(befall).await.expect("befallen");
+    let mut heard = client.heard(&waiting.await.expect("an answer"));
+    judge.heard(&heard, None);
+    if !heard.whole {
+        // A stream may break; the answer is owed.
+        let before = heard;
+        heard = client.heard(&send(&fleet.gateways[0].address(), &client.request()).await);
+        judge.heard(&heard, Some(&before));
+    }
+    conclude(&mut fleet, &mut judge, &mut client, heard).await;
+    fleet.end(&mut judge).await;
+    let survived = judge.verdict().await;
+    drop(server);
+    survived
+}
+
+/// Waits until the bank has done so much.
+async fn acted(world: &World, effects: usize) {
+    let acting = async {
+        while world.effects().len() < effects {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(TIME_LIMIT, acting)
+        .await
+        .expect("the bank is asked");
+}
+
+/// What happens to the connections through a proxy.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Cut {
+    /// They end, and no other begins.
+    Closed,
+    Never,
+    /// Nothing comes through any more.
+    Silent,
+}
+
+/// A proxy before a server.
+struct Proxy {
+    cut: watch::Sender<Cut>,
+    port: u16,
+}
+
+impl Proxy {
+    async fn start(socket: PathBuf) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (cut, seen) = watch::channel(Cut::Never);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let (socket, seen) = (socket.clone(), seen.clone());
+                tokio::spawn(async move {
+                    let Ok(server) = UnixStream::connect(socket).await else {
+                        return;
+                    };
+                    let (from_client, to_client) = client.into_split();
+                    let (from_server, to_server) = server.into_split();
+                    tokio::select! {
+                        () = pass(from_client, to_server, seen.clone()) => {}
+                        () = pass(from_server, to_client, seen) => {}
+                    }
+                });
+            }
+        });
+        Self { cut, port }
+    }
+
+    fn set(&self, cut: Cut) {
+        self.cut.send_replace(cut);
+    }
+}
+
+/// Passes on in one direction until the connection ends or is closed.
+async fn pass(
+    mut from: impl tokio::io::AsyncRead + Unpin,
+    mut to: impl tokio::io::AsyncWrite + Unpin,
+    mut cut: watch::Receiver<Cut>,
+) {
+    let mut closed = cut.clone();
+    let passing = async {
+        let mut piece = vec![0; 65536];
+        while let Ok(length @ 1..) = from.read(&mut piece).await {
+            if cut.wait_for(|cut| *cut == Cut::Never).await.is_err()
+                || to.write_all(&piece[..length]).await.is_err()
+            {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = passing => {}
+        _ = closed.wait_for(|cut| *cut == Cut::Closed) => {}
+    }
+}
