@@ -27,6 +27,7 @@ mod auditing;
 mod bad_input;
 mod bad_server;
 mod breaking_off;
+mod budgets;
 mod chat;
 mod chat_approvals;
 mod chat_commands;

@@ -7,6 +7,7 @@
     reason = "a slice that cannot go on has to fail the test"
 )]
 
+mod budgets;
 mod commands;
 mod copying;
 mod replicas;

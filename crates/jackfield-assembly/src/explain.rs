@@ -179,6 +179,10 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("serve.limits.write_time", time(serve.write_time)),
         ("serve.log", json!(log)),
         ("serve.ask", json!(config.serve.ask)),
+        (
+            "serve.budget_warning",
+            json!(f64::from(config.serve.budget_warning) / 100.0),
+        ),
         ("serve.log_content", json!(config.serve.log_content)),
         ("serve.metrics", json!(config.serve.metrics)),
         ("serve.passthrough", json!("auto")),

@@ -41,6 +41,8 @@ pub struct ServeConfig {
     pub limits: ServeLimits,
     /// The format of the log.
     pub log: LogFormat,
+    /// The share of a budget, in percent, from which on its clients are warned; 0 is never.
+    pub budget_warning: u32,
     /// Whether `/mcp` has a tool `ask`, which runs a whole turn.
     pub ask: bool,
     /// Whether bodies are logged, too.
@@ -200,6 +202,7 @@ impl Default for ServeConfig {
             approvals: ApprovalsMode::default(),
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
             bind_place: None,
+            budget_warning: 80,
             disconnect: DisconnectSetting::default(),
             endpoints: endpoints::DEFAULT.map(Arc::from).to_vec(),
             extensions: false,

@@ -118,6 +118,7 @@ impl Exit {
     const fn of_failure(failure: &ModelFailure) -> Self {
         match failure.kind {
             ModelFailureKind::Unauthenticated => Self::Configuration,
+            ModelFailureKind::BudgetExhausted | ModelFailureKind::BudgetUnavailable => Self::Limit,
             ModelFailureKind::ContentFilter
             | ModelFailureKind::ContextTooLong { .. }
             | ModelFailureKind::Forbidden

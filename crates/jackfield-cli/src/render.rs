@@ -4,6 +4,7 @@ pub mod answers;
 pub mod approvals;
 pub mod audit;
 mod blocks;
+pub mod budgets;
 mod changes;
 pub mod chat;
 mod config;

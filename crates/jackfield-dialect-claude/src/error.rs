@@ -43,14 +43,17 @@ pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorB
         | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => (400, "invalid_request_error"),
         ModelFailureKind::Forbidden => (403, "permission_error"),
-        ModelFailureKind::Interrupted
+        ModelFailureKind::BudgetUnavailable
+        | ModelFailureKind::Interrupted
         | ModelFailureKind::ProtocolViolation
         | ModelFailureKind::ServerError
         | ModelFailureKind::Transport
         | ModelFailureKind::UnusableReply => (500, "api_error"),
         ModelFailureKind::ModelNotFound => (404, "not_found_error"),
         ModelFailureKind::Overloaded => (529, "overloaded_error"),
-        ModelFailureKind::RateLimited => (429, "rate_limit_error"),
+        ModelFailureKind::BudgetExhausted | ModelFailureKind::RateLimited => {
+            (429, "rate_limit_error")
+        }
         ModelFailureKind::TooLarge => (413, "invalid_request_error"),
         ModelFailureKind::Timeout => (504, "timeout_error"),
         ModelFailureKind::Unauthenticated => (401, "authentication_error"),

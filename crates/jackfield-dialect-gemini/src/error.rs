@@ -78,8 +78,10 @@ pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
         | ModelFailureKind::Transport
         | ModelFailureKind::UnusableReply => (500, "INTERNAL"),
         ModelFailureKind::ModelNotFound => (404, "NOT_FOUND"),
-        ModelFailureKind::Overloaded => (503, "UNAVAILABLE"),
-        ModelFailureKind::RateLimited => (429, "RESOURCE_EXHAUSTED"),
+        ModelFailureKind::BudgetUnavailable | ModelFailureKind::Overloaded => (503, "UNAVAILABLE"),
+        ModelFailureKind::BudgetExhausted | ModelFailureKind::RateLimited => {
+            (429, "RESOURCE_EXHAUSTED")
+        }
         ModelFailureKind::Timeout => (504, "DEADLINE_EXCEEDED"),
         ModelFailureKind::Unauthenticated => (401, "UNAUTHENTICATED"),
     };
@@ -161,7 +163,9 @@ fn way_out(kind: ModelFailureKind, detail: &ErrorDetail) -> Option<&'static str>
         ModelFailureKind::ToolsUnsupported => {
             "Choose a model that calls functions, or send no tools."
         }
-        ModelFailureKind::ContentFilter
+        ModelFailureKind::BudgetExhausted
+        | ModelFailureKind::BudgetUnavailable
+        | ModelFailureKind::ContentFilter
         | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::Forbidden
         | ModelFailureKind::Interrupted

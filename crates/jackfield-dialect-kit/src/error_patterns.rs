@@ -59,7 +59,9 @@ pub fn too_long(message: &str) -> Option<TokenCounts> {
 #[must_use]
 pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
     match known {
-        ModelFailureKind::ContentFilter
+        ModelFailureKind::BudgetExhausted
+        | ModelFailureKind::BudgetUnavailable
+        | ModelFailureKind::ContentFilter
         | ModelFailureKind::Forbidden
         | ModelFailureKind::RateLimited
         | ModelFailureKind::Unauthenticated

@@ -229,6 +229,8 @@ impl ServeErrorKind {
             Self::Invalid => "invalid_request",
             Self::LimitReached => "limit_reached",
             Self::Model(failure) => match failure.kind {
+                ModelFailureKind::BudgetExhausted => "budget_exhausted",
+                ModelFailureKind::BudgetUnavailable => "budget_unavailable",
                 ModelFailureKind::ContentFilter => "content_filter",
                 ModelFailureKind::ContextTooLong { .. } => "context_too_long",
                 ModelFailureKind::Forbidden => "provider_refuses_access",
@@ -277,7 +279,11 @@ impl ServeErrorKind {
             | Self::TooMany { .. }
             | Self::TooSlow
             | Self::Unavailable => true,
-            Self::Model(failure) => failure.advice != RetryAdvice::Never,
+            // The end of a day or a month is not worth a wait.
+            Self::Model(failure) => {
+                failure.advice != RetryAdvice::Never
+                    && failure.kind != ModelFailureKind::BudgetExhausted
+            }
             Self::Cancelled
             | Self::ClientExpired
             | Self::Conflict

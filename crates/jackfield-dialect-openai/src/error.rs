@@ -44,6 +44,7 @@ pub fn from_detail(detail: &ErrorDetail, phase: Phase) -> ModelFailure {
 #[must_use]
 pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
     let (status, kind, code) = match failure.kind {
+        ModelFailureKind::BudgetExhausted => (429, INSUFFICIENT, Some(INSUFFICIENT)),
         ModelFailureKind::ContentFilter => (400, "invalid_request_error", Some("content_filter")),
         ModelFailureKind::ContextTooLong { .. } => (
             400,
@@ -54,7 +55,8 @@ pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
         | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => (400, "invalid_request_error", None),
         ModelFailureKind::Forbidden => (403, "permission_error", Some("permission_denied")),
-        ModelFailureKind::Interrupted
+        ModelFailureKind::BudgetUnavailable
+        | ModelFailureKind::Interrupted
         | ModelFailureKind::ProtocolViolation
         | ModelFailureKind::ServerError
         | ModelFailureKind::Transport
@@ -74,6 +76,9 @@ pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
     };
     (status, ErrorBody { error })
 }
+
+/// The type and the code of an account without money (OpenAI, error codes, 2026-11-25).
+pub(crate) const INSUFFICIENT: &str = "insufficient_quota";
 
 fn to_failure<'h>(
     kind: ModelFailureKind,

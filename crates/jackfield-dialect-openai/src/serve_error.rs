@@ -6,7 +6,7 @@
 use jackfield_dialect_kit::serve::{ErrorResponse, ServeError, ServeErrorKind};
 use jackfield_domain::failure::ModelFailureKind;
 
-use crate::error::{ErrorBody, ErrorDetail};
+use crate::error::{ErrorBody, ErrorDetail, INSUFFICIENT};
 
 /// The response to a request that gets no reply.
 pub(crate) fn to_response(error: &ServeError, request_id: &str) -> ErrorResponse {
@@ -74,6 +74,8 @@ fn classify(error: &ServeError) -> (u16, &'static str, &'static str) {
 /// A failure of the provider. The client cannot fix our key or the connection, so such failures are server errors.
 const fn model(kind: ModelFailureKind, own: &'static str) -> (u16, &'static str, &'static str) {
     match kind {
+        ModelFailureKind::BudgetExhausted => (429, INSUFFICIENT, INSUFFICIENT),
+        ModelFailureKind::BudgetUnavailable => (503, SERVER, own),
         ModelFailureKind::ContentFilter => (400, REQUEST, "content_filter"),
         ModelFailureKind::ContextTooLong { .. } => (400, REQUEST, "context_length_exceeded"),
         ModelFailureKind::Forbidden

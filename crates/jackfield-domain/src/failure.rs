@@ -21,6 +21,10 @@ pub struct ModelFailure {
 /// The kind of a model call's failure.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ModelFailureKind {
+    /// A budget of a key, a user or a team is used up, so the call was not made. It is no fault of the provider.
+    BudgetExhausted,
+    /// The budgets cannot be read or written, so the call was not made.
+    BudgetUnavailable,
     /// The provider's content filter refused the request, or the reply.
     ContentFilter,
     /// The request is longer than the model's context.
@@ -100,7 +104,9 @@ impl ModelFailureKind {
             | Self::Timeout
             | Self::Transport
             | Self::UnusableReply => RetryAdvice::Backoff,
-            Self::ContentFilter
+            Self::BudgetExhausted
+            | Self::BudgetUnavailable
+            | Self::ContentFilter
             | Self::ContextTooLong { .. }
             | Self::Forbidden
             | Self::InvalidRequest
@@ -137,6 +143,15 @@ impl ModelFailure {
         )
     }
 
+    /// Whether a budget, or the journal that keeps it, did not let the call be made.
+    #[must_use]
+    pub const fn is_of_budget(&self) -> bool {
+        matches!(
+            self.kind,
+            ModelFailureKind::BudgetExhausted | ModelFailureKind::BudgetUnavailable
+        )
+    }
+
     /// Whether the provider may have worked on the call, and may charge for it. A rejected call costs nothing.
     #[must_use]
     pub const fn may_have_used(&self) -> bool {
@@ -149,7 +164,9 @@ impl ModelFailure {
                 | ModelFailureKind::Transport
                 | ModelFailureKind::UnusableReply => true,
                 // The request was rejected, or something other than the provider answered.
-                ModelFailureKind::ContentFilter
+                ModelFailureKind::BudgetExhausted
+                | ModelFailureKind::BudgetUnavailable
+                | ModelFailureKind::ContentFilter
                 | ModelFailureKind::ContextTooLong { .. }
                 | ModelFailureKind::Forbidden
                 | ModelFailureKind::InvalidRequest

@@ -2,35 +2,61 @@
 //!
 //! [`MeterOperation::apply`] is all that decides: a store reads meters, applies an operation, and writes them back.
 
+mod budget;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use self::budget::{
+    Amount, BudgetPeriod, BudgetState, BudgetUnit, MeterReservation, PeriodTotal,
+};
+use crate::price::Money;
 use crate::time::WallTime;
 
 /// What a key, a user or a team may use; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Quota {
+    /// What its model calls may cost per day, in US dollars.
+    pub cost_per_day: Option<Money>,
+    /// What its model calls may cost per month, in US dollars.
+    pub cost_per_month: Option<Money>,
     /// The number of requests at once; at least 1.
     pub parallel: Option<u32>,
     /// The number of requests per minute, which may also come all at once; at least 1.
     pub requests_per_minute: Option<u32>,
+    /// How many tokens its model calls may use per day, input and output.
+    pub tokens_per_day: Option<u64>,
+    /// How many tokens its model calls may use per month, input and output.
+    pub tokens_per_month: Option<u64>,
 }
 
 impl Quota {
     /// Whether it limits nothing.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.parallel.is_none() && self.requests_per_minute.is_none()
+    pub fn is_empty(&self) -> bool {
+        !self.limits_requests() && !self.has_budget()
+    }
+
+    /// Whether it limits requests.
+    #[must_use]
+    pub const fn limits_requests(&self) -> bool {
+        self.parallel.is_some() || self.requests_per_minute.is_some()
     }
 }
 
 /// What was taken from the quota of a key, a user or a team.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Meter {
+    /// What was spent in the newest day; `None` before there is one.
+    pub day: Option<PeriodTotal>,
     /// The requests that are being answered.
     pub holds: Vec<MeterHold>,
+    /// What was spent in the newest month; `None` before there is one.
+    pub month: Option<PeriodTotal>,
     /// The theoretical arrival time of the next request (GCRA), in microseconds since 1970-01-01 UTC.
     pub next_request: i64,
+    /// What model calls in flight have reserved of its budgets.
+    pub reservations: Vec<MeterReservation>,
 }
 
 /// A request that is being answered.
@@ -56,9 +82,23 @@ pub enum MeterOperation {
         /// When the request is over by itself, unless it is renewed.
         until: WallTime,
     },
-    /// Ends a request.
+    /// Sets the totals of a meter, unless they are not those any more that were seen.
+    Correct {
+        /// The name of the meter.
+        meter: Arc<str>,
+        /// The totals of the newest day and month, as they were seen.
+        seen: [Option<PeriodTotal>; 2],
+        /// The totals as they should be.
+        totals: [Option<PeriodTotal>; 2],
+    },
+    /// Reads meters.
+    Look {
+        /// Their names.
+        meters: Vec<Arc<str>>,
+    },
+    /// Ends a request, or a model call that used nothing.
     Release {
-        /// The id of the request.
+        /// The id of the request or the call.
         id: Arc<str>,
         /// The names of its meters.
         meters: Vec<Arc<str>>,
@@ -72,6 +112,26 @@ pub enum MeterOperation {
         /// When it is over by itself.
         until: WallTime,
     },
+    /// Reserves what a model call may use of the budgets of all of these meters, or of none.
+    Reserve {
+        /// What the call may use.
+        amount: Amount,
+        /// When it begins.
+        at: WallTime,
+        /// The id of the call, which is that of its spending record.
+        id: Arc<str>,
+        /// The names of the meters, each once, with their quotas.
+        quotas: Vec<(Arc<str>, Quota)>,
+    },
+    /// Adds what a model call used; its reservations end. See [`settling`](Self::settling).
+    Settle {
+        /// When the call began.
+        at: WallTime,
+        /// The id of the call.
+        id: Arc<str>,
+        /// The names of the meters, each once, with the amounts.
+        settled: Vec<(Arc<str>, Amount)>,
+    },
 }
 
 /// The result of an operation.
@@ -80,8 +140,12 @@ pub enum MeterOutcome {
     /// It is done; after [`MeterOperation::Admit`], with what is left of the rates, in the order of the quotas that have
     /// one.
     Done(Vec<RateLeft>),
+    /// The call does not fit this budget. No meter was changed.
+    Exhausted(Box<BudgetState>),
     /// The request does not fit. No meter was changed.
     Refused(QuotaRefusal),
+    /// The meters, after [`MeterOperation::Look`]; after [`MeterOperation::Correct`], the meter as it was before.
+    Seen(Vec<Meter>),
 }
 
 /// What is left of a rate of requests.
@@ -118,11 +182,21 @@ pub enum QuotaLimit {
 impl MeterOperation {
     /// The names of the meters, in the order in which [`apply`](Self::apply) takes them.
     pub fn meters(&self) -> impl Iterator<Item = &Arc<str>> {
-        let (quotas, meters) = match self {
-            Self::Admit { quotas, .. } => (&quotas[..], &[][..]),
-            Self::Release { meters, .. } | Self::Renew { meters, .. } => (&[][..], &meters[..]),
+        let none = (&[][..], &[][..], &[][..]);
+        let (quotas, settled, meters) = match self {
+            Self::Admit { quotas, .. } | Self::Reserve { quotas, .. } => {
+                (&quotas[..], none.1, none.2)
+            }
+            Self::Correct { meter, .. } => (none.0, none.1, std::slice::from_ref(meter)),
+            Self::Look { meters } | Self::Release { meters, .. } | Self::Renew { meters, .. } => {
+                (none.0, none.1, &meters[..])
+            }
+            Self::Settle { settled, .. } => (none.0, &settled[..], none.2),
         };
-        quotas.iter().map(|(name, _)| name).chain(meters)
+        let quotas = quotas.iter().map(|(name, _)| name);
+        quotas
+            .chain(settled.iter().map(|(name, _)| name))
+            .chain(meters)
     }
 
     /// Performs the operation on its meters, in their order. A meter that is missing is the default.
@@ -133,21 +207,48 @@ impl MeterOperation {
                 now,
                 quotas,
                 until,
-            } => admit(meters, id, *now, quotas, *until),
+            } => return admit(meters, id, *now, quotas, *until),
+            Self::Correct { seen, totals, .. } => {
+                let before = meters.to_vec();
+                for meter in meters
+                    .iter_mut()
+                    .filter(|meter| [meter.day, meter.month] == *seen)
+                {
+                    [meter.day, meter.month] = *totals;
+                }
+                return MeterOutcome::Seen(before);
+            }
+            Self::Look { .. } => return MeterOutcome::Seen(meters.to_vec()),
             Self::Release { id, .. } => {
                 for meter in meters {
                     meter.holds.retain(|hold| hold.id != *id);
+                    meter.reservations.retain(|call| call.id != *id);
                 }
-                MeterOutcome::Done(Vec::new())
             }
             Self::Renew { id, until, .. } => {
                 let holds = meters.iter_mut().flat_map(|meter| &mut meter.holds);
                 for hold in holds.filter(|hold| hold.id == *id) {
                     hold.until = *until;
                 }
-                MeterOutcome::Done(Vec::new())
+            }
+            Self::Reserve {
+                amount,
+                at,
+                id,
+                quotas,
+            } => {
+                if let Err(full) = budget::reserve(meters, id, *at, *amount, quotas) {
+                    return MeterOutcome::Exhausted(Box::new(full));
+                }
+            }
+            Self::Settle { at, id, settled } => {
+                for (meter, (_, amount)) in meters.iter_mut().zip(settled) {
+                    meter.reservations.retain(|call| call.id != *id);
+                    meter.spend(*at, *amount);
+                }
             }
         }
+        MeterOutcome::Done(Vec::new())
     }
 }
 
@@ -212,6 +313,7 @@ fn admit(
         taken.push(Meter {
             holds,
             next_request: next,
+            ..meter.clone()
         });
     }
     for (meter, taken) in meters.iter_mut().zip(taken) {

@@ -31,6 +31,8 @@ pub struct Setup {
     pub allowance: Allowance,
     /// The name of the assistant that the client asked for, if it asked for one.
     pub assistant: Option<Arc<str>>,
+    /// The names of the meters whose budgets its model calls count for; empty without budgets.
+    pub budgets: Vec<Arc<str>>,
     /// The client of the turn, if it keeps the conversation itself or may reconnect for the answer.
     pub caller: Option<Arc<Caller>>,
     /// Whether the client can replace text that it has already shown.

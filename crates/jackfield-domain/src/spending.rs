@@ -15,7 +15,7 @@ use crate::price::Price;
 use crate::request::ModelRef;
 use crate::setup::Setup;
 use crate::spending_record::SpendingRecord;
-use crate::target::AttemptTargets;
+use crate::target::{AttemptTargets, Reservation};
 use crate::time::WallTime;
 use crate::tool::ToolOrigin;
 use crate::usage::Usage;
@@ -140,34 +140,87 @@ pub fn records_of_turn(turn: &TurnId, steps: &[Envelope]) -> Vec<SpendingRecord>
     let (Some(setup), Some(spent)) = (setup, spent) else {
         return Vec::new();
     };
-    let caller = setup.caller.as_deref();
-    let endpoint = caller.map_or_else(|| "turn".into(), |caller| Arc::clone(&caller.dialect));
-    let principal = caller.map_or_else(|| "".into(), |caller| Arc::clone(&caller.principal));
     let attempts = spent.attempts;
     let records = spent.replies.into_iter().map(|reply| {
         let ended = attempts.iter().find(|ended| ended.attempt == reply.attempt);
         let started = ended.and_then(|ended| ended.started);
-        let at = started.unwrap_or(reply.at);
-        let (round, attempt) = (reply.attempt.round, reply.attempt.attempt);
-        SpendingRecord {
-            at,
-            endpoint: Arc::clone(&endpoint),
+        let call = EndedCall {
+            at: started.unwrap_or(reply.at),
+            attempt: reply.attempt,
+            ended: reply.at,
             first_token: ended.and_then(|ended| ended.first_token),
-            id: format!("{turn}.{round}.{attempt}").into(),
             model: reply.model,
             price: reply.price,
-            principal: Arc::clone(&principal),
-            request_id: None,
-            route: setup.route.clone(),
-            settled: Vec::new(),
-            status: None,
-            took: reply.at.since(at),
-            trace: setup.trace.clone(),
             usage: reply.usage,
-        }
+        };
+        record_of_call(turn, setup, call)
     });
     records.collect()
 }
+
+/// A model call of a turn that has ended, with what it used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedCall {
+    /// When it began.
+    pub at: WallTime,
+    /// The attempt.
+    pub attempt: ModelAttempt,
+    /// When it ended.
+    pub ended: WallTime,
+    /// The time to the first piece of the reply, if it is known.
+    pub first_token: Option<Duration>,
+    /// The model that was called.
+    pub model: ModelRef,
+    /// The price of that model when the turn began, if known.
+    pub price: Option<Price>,
+    /// The usage.
+    pub usage: Usage,
+}
+
+/// The id of a model call of a turn, which is that of its spending record.
+#[must_use]
+pub fn call_id(turn: &TurnId, attempt: ModelAttempt) -> Arc<str> {
+    let ModelAttempt { round, attempt } = attempt;
+    format!("{turn}.{round}.{attempt}").into()
+}
+
+/// The spending record of a model call of a turn with this setup; it settles the budgets of the turn.
+#[must_use]
+pub fn record_of_call(turn: &TurnId, setup: &Setup, call: EndedCall) -> SpendingRecord {
+    let caller = setup.caller.as_deref();
+    SpendingRecord {
+        at: call.at,
+        endpoint: caller.map_or_else(|| "turn".into(), |caller| Arc::clone(&caller.dialect)),
+        first_token: call.first_token,
+        id: call_id(turn, call.attempt),
+        model: call.model,
+        principal: caller.map_or_else(|| "".into(), |caller| Arc::clone(&caller.principal)),
+        repeats_facts: false,
+        request_id: None,
+        route: setup.route.clone(),
+        settled: settled(&setup.budgets, call.price.as_ref(), &call.usage),
+        price: call.price,
+        status: None,
+        took: call.ended.since(call.at),
+        trace: setup.trace.clone(),
+        usage: call.usage,
+    }
+}
+
+/// What a usage at a price is of each of these budgets. A price in another currency than US dollars is not known there.
+#[must_use]
+pub fn settled(budgets: &[Arc<str>], price: Option<&Price>, usage: &Usage) -> Vec<Reservation> {
+    let price = price.filter(|price| &*price.currency == BUDGET_CURRENCY);
+    let settled = budgets.iter().map(|budget| Reservation {
+        budget: Arc::clone(budget),
+        cost: price.map(|price| price.cost(usage)),
+        tokens: Some(usage.total()),
+    });
+    settled.collect()
+}
+
+/// The currency of all budgets across turns.
+pub const BUDGET_CURRENCY: &str = "USD";
 
 /// The state of the fold.
 #[derive(Default)]

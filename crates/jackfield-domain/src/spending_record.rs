@@ -13,6 +13,8 @@ use crate::usage::Usage;
 /// The usage of a model call that belongs to no session of the journal: a request that was passed through, a summary
 /// that was asked for by hand, or a call of an ephemeral turn. It stands beside the sessions: reports add it to the
 /// usage of turns.
+///
+/// A call of a turn that counts for budgets has a record, too, with `repeats_facts`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpendingRecord {
     /// When the request began.
@@ -29,11 +31,14 @@ pub struct SpendingRecord {
     pub price: Option<Price>,
     /// The client's principal.
     pub principal: Arc<str>,
+    /// Whether the facts of a session have the same usage. The record is for budgets alone, and outlives the session;
+    /// reports leave it out.
+    pub repeats_facts: bool,
     /// The provider's id of the request, if it sent one.
     pub request_id: Option<Arc<str>>,
     /// The route that chose the model, if there was one.
     pub route: Option<Arc<str>>,
-    /// What the request used of each budget across turns; empty while there are none.
+    /// What the request used of each budget: the meters of its key, its user and its team, those that have budgets.
     pub settled: Vec<Reservation>,
     /// The status of the provider's reply; `None` if there was no reply.
     pub status: Option<u32>,

@@ -28,10 +28,41 @@ impl WallTime {
         )
     }
 
-    /// The instant in RFC 3339 format, in UTC, with milliseconds.
+    /// The number of its day in UTC, since 1970-01-01.
+    #[must_use]
+    pub const fn utc_day(self) -> i64 {
+        self.0.div_euclid(DAY)
+    }
+
+    /// The number of its month in UTC, since January 1970.
     ///
-    /// The date is computed as in Howard Hinnant's `civil_from_days`: years begin in March, so that the leap
-    /// day is the last day of a year.
+    /// ```
+    /// use jackfield_domain::time::WallTime;
+    ///
+    /// let leap = WallTime::from_millis(1_709_210_096_007);
+    /// assert_eq!(leap.utc_month(), 54 * 12 + 1);
+    /// assert_eq!(WallTime::at_utc_month(54 * 12 + 2).to_rfc3339(), "2024-03-01T00:00:00.000Z");
+    /// ```
+    #[must_use]
+    pub const fn utc_month(self) -> i64 {
+        let (year, month, _) = date(self.utc_day());
+        (year - 1970) * 12 + month - 1
+    }
+
+    /// The beginning of the day with this number.
+    #[must_use]
+    pub const fn at_utc_day(day: i64) -> Self {
+        Self(day.saturating_mul(DAY))
+    }
+
+    /// The beginning of the month with this number.
+    #[must_use]
+    pub const fn at_utc_month(month: i64) -> Self {
+        let (year, month) = (1970 + month.div_euclid(12), month.rem_euclid(12) + 1);
+        Self::at_utc_day(days(year, month, 1))
+    }
+
+    /// The instant in RFC 3339 format, in UTC, with milliseconds.
     ///
     /// ```
     /// use jackfield_domain::time::WallTime;
@@ -42,14 +73,7 @@ impl WallTime {
     #[must_use]
     pub fn to_rfc3339(self) -> String {
         let (days, of_day) = (self.0.div_euclid(DAY), self.0.rem_euclid(DAY));
-        let from_march = days + 719_468;
-        let (era, of_era) = (from_march.div_euclid(ERA), from_march.rem_euclid(ERA));
-        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let month = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * month + 2) / 5 + 1;
-        let month = if month < 10 { month + 3 } else { month - 9 };
-        let year = era * 400 + year_of_era + i64::from(month <= 2);
+        let (year, month, day) = date(days);
         let (hour, minute) = (of_day / 3_600_000, of_day / 60_000 % 60);
         let (second, milli) = (of_day / 1_000 % 60, of_day % 1_000);
         format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
@@ -78,12 +102,8 @@ impl WallTime {
         if !is_valid {
             return None;
         }
-        let year = if month > 2 { year } else { year - 1 };
-        let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-        let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-        let days = era * ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
         let of_day = (hour * 3_600 + minute * 60 + second) * 1_000;
-        Some(Self(days * DAY + of_day))
+        Some(Self(days(year, month, day) * DAY + of_day))
     }
 
     /// The duration since `earlier`; zero if `earlier` is not before this.
@@ -121,6 +141,29 @@ impl MonoTime {
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
+}
+
+/// Year, month and day of the day with this number since 1970-01-01.
+///
+/// As in Howard Hinnant's `civil_from_days`: years begin in March, so that the leap day is the last day of a year.
+const fn date(days: i64) -> (i64, i64, i64) {
+    let from_march = days.saturating_add(719_468);
+    let (era, of_era) = (from_march.div_euclid(ERA), from_march.rem_euclid(ERA));
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year_of_era + if month <= 2 { 1 } else { 0 };
+    (year, month, day)
+}
+
+/// The number of a day since 1970-01-01.
+const fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month > 2 { year } else { year - 1 };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 /// Three numbers with these numbers of digits.

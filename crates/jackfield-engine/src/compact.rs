@@ -18,12 +18,14 @@ use jackfield_domain::price::Cost;
 use jackfield_domain::reply::Reply;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::session::Session;
+use jackfield_domain::spending;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::tool::Catalog;
 use jackfield_domain::usage::Usage;
 use jackfield_ports::delta_sink::DeltaSink;
 use tokio::sync::Notify;
 
+use crate::budgets::BudgetedCall;
 use crate::error::EngineError;
 use crate::options::TurnOptions;
 use crate::state::Engine;
@@ -101,29 +103,39 @@ impl Engine {
         let attempt = ModelAttempt::compaction(0);
         let turn = TurnId::derive(&to, 0);
         let now = self.shared.clock.now();
+        let id: Arc<str> = format!("compact-{to}").into();
+        let price = options.prices.get(&options.model).cloned();
+        if !options.budgets.is_empty() {
+            let budgets = &options.budgets;
+            let call = BudgetedCall::of(Arc::clone(&id), budgets, &request, price.as_ref());
+            let reserved = self.reserve_budgets(&call).await;
+            reserved.map_err(|failure| EngineError::NotCompacted { failure })?;
+        }
         let written = self.summarize(&request, &options, (turn, attempt)).await;
         let usage = match &written {
             Ok(reply) => reply.end.usage,
             Err((usage, _)) => *usage,
         };
-        let price = options.prices.get(&options.model).cloned();
         if let Some(usage) = usage {
             self.record_spending(SpendingRecord {
                 at: now.wall,
                 endpoint: ENDPOINT.into(),
                 first_token: None,
-                id: format!("compact-{to}").into(),
+                id,
                 model: options.model.clone(),
                 price: price.clone(),
                 principal,
                 request_id: None,
                 route: None,
-                settled: Vec::new(),
+                repeats_facts: false,
+                settled: spending::settled(&options.budgets, price.as_ref(), &usage),
                 status: None,
                 took: self.shared.clock.now().mono.since(now.mono),
                 trace: None,
                 usage,
             });
+        } else if !options.budgets.is_empty() {
+            self.release_budgets(&id, &options.budgets).await;
         }
         let reply = written.map_err(|(_, failure)| EngineError::NotCompacted { failure })?;
         let summary = summary_of(&reply).ok_or_else(|| {

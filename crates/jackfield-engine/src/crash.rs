@@ -11,6 +11,9 @@
 //! | `between-actions` | one of its actions was started, others perhaps not |
 //! | `before-tell` | all of it was performed, no observer was notified |
 //! | `after-tell` | all observers were notified |
+//! | `before-settle` | the usage of a model call is known, its budgets are not settled |
+//! | `after-settle` | they are, its end is not in the journal |
+//! | `reserved` | a model call has reserved its budgets, and has not been sent |
 //! | `before-model` | a model call was started and has not been sent |
 //! | `delta` | a piece of a reply has arrived |
 //! | `after-model` | a reply has ended, the loop has not seen it |

@@ -30,11 +30,14 @@ use crate::perform::Workers;
 use crate::report::TurnReport;
 use crate::state::EngineState;
 use crate::target_watch::TargetWatch;
+use crate::turn_budgets::TurnBudgets;
 use crate::turn_observer::{EndedTurn, ObservedSteps};
 
 /// Drives one turn to its end.
 pub(crate) struct Driver<'o> {
     alarm: Alarm,
+    /// The budgets that its model calls count for, if there are any.
+    budgets: Option<TurnBudgets>,
     inbox: Option<Inbox>,
     ledger: Ledger,
     /// The log of the turn so far, for its report.
@@ -83,6 +86,7 @@ impl<'o> Driver<'o> {
         let workers = Workers::new(Arc::clone(&shared), toolboxes, &turn, lease);
         Self {
             alarm: Alarm::default(),
+            budgets: TurnBudgets::of(&shared, &turn),
             inbox: None,
             ledger: Ledger::new(&shared, turn.session(), ownership, loaded),
             log: None,
@@ -104,6 +108,9 @@ impl<'o> Driver<'o> {
     pub(crate) fn report_earlier_steps(&mut self, steps: &[Envelope]) {
         for step in steps {
             self.observed_steps.push(step);
+            if let Some(budgets) = &mut self.budgets {
+                budgets.track(step);
+            }
             for fact in &step.facts {
                 TurnLog::track(&mut self.log, fact, step.now);
             }
@@ -204,6 +211,9 @@ impl<'o> Driver<'o> {
     /// Commits a batch, then performs its actions, then notifies observers.
     async fn commit_batch(&mut self, mut batch: StepBatch) -> Result<(), EngineError> {
         while !batch.steps.is_empty() {
+            if let Some(budgets) = &mut self.budgets {
+                budgets.settle(&self.shared, &self.turn, &batch.steps).await;
+            }
             let committing = self.ledger.commit(&mut batch.steps);
             batch = match self.workers.run_alongside(committing).await {
                 CommitOutcome::Committed => break,

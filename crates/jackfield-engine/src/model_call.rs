@@ -21,6 +21,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::LeaseDeadline;
 use tokio::sync::mpsc;
 
+use crate::budgets::{self, BudgetedCall};
 use crate::crash;
 use crate::error::chain;
 use crate::events::{TaskEvent, TurnRef};
@@ -60,6 +61,7 @@ impl ModelCall {
         shared: Arc<EngineState>,
         attempt: ModelAttempt,
         request: Box<ModelRequest>,
+        budgeted: Option<BudgetedCall>,
         trace: Option<Arc<TraceContext>>,
         lease: LeaseDeadline,
     ) {
@@ -70,7 +72,9 @@ impl ModelCall {
         };
         let turn_ref = self.turn_ref.clone();
         let call = async move {
-            let call = call_model(&shared, &turn_ref, &mut sink, attempt, request, &lease);
+            let call = call_model(
+                &shared, &turn_ref, &mut sink, attempt, request, budgeted, &lease,
+            );
             // A panic in an adapter must not end the turn.
             let ended = AssertUnwindSafe(call).catch_unwind().await;
             ended.unwrap_or_else(|why| crashed(&turn_ref, attempt, &*why))
@@ -137,8 +141,15 @@ async fn call_model(
     sink: &mut Sink,
     attempt: ModelAttempt,
     request: Box<ModelRequest>,
+    budgeted: Option<BudgetedCall>,
     lease: &LeaseDeadline,
 ) -> Input {
+    if let Some(call) = &budgeted {
+        if let Err(failure) = budgets::reserve(shared, call).await {
+            return Input::ReplyFailed { attempt, failure };
+        }
+        crash::point("reserved");
+    }
     crash::point("before-model");
     let replied = match shared.models.get(&request.model.provider) {
         // The process may have slept since the driver looked.

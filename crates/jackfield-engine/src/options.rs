@@ -24,6 +24,8 @@ pub struct TurnOptions {
     pub allowance: Allowance,
     /// The name of the assistant that the options are of, if they are of one; it is recorded.
     pub assistant: Option<Arc<str>>,
+    /// The names of the meters whose budgets its model calls count for; empty without budgets.
+    pub budgets: Vec<Arc<str>>,
     /// The client of the turn, if the session has to be found again for it.
     pub caller: Option<Arc<Caller>>,
     /// Whether the client can replace text that it has already shown.
@@ -85,6 +87,7 @@ impl TurnOptions {
         Self {
             allowance: Allowance::default(),
             assistant: None,
+            budgets: Vec::new(),
             caller: None,
             can_supersede: false,
             choice: ToolChoice::Auto,

@@ -10,6 +10,7 @@ use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::{Attempt, ToolRun};
+use jackfield_domain::setup::Setup;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
@@ -34,6 +35,7 @@ use crate::pending_approvals::PendingApprovals;
 use crate::shutdown::stop;
 use crate::state::EngineState;
 use crate::toolboxes;
+use crate::turn_budgets;
 
 /// The model call and the tasks of one turn. Dropping it aborts all of them.
 pub(crate) struct Workers {
@@ -41,6 +43,7 @@ pub(crate) struct Workers {
     model_call: ModelCall,
     catalog: Arc<Catalog>,
     crashes: VecDeque<TaskEvent>,
+    setup: Arc<Setup>,
     events: mpsc::Receiver<TaskEvent>,
     late: LateOutcomeSender,
     /// That of the ownership of the session.
@@ -73,6 +76,7 @@ impl Workers {
             model_call: ModelCall::new(&turn_ref),
             catalog: Arc::clone(&turn.turn().setup().catalog),
             crashes: VecDeque::new(),
+            setup: Arc::clone(turn.turn().setup()),
             events,
             late: LateOutcomeSender::new(&shared, turn.session()),
             lease,
@@ -205,9 +209,11 @@ impl Workers {
                     TurnSpan::Model(attempt)
                 };
                 let trace = self.traces.context(&span);
+                let budgeted =
+                    turn_budgets::call(&self.turn_ref.turn, &self.setup, attempt, &request);
                 let lease = self.lease.clone();
                 self.model_call
-                    .begin(shared, attempt, request, trace, lease);
+                    .begin(shared, attempt, request, budgeted, trace, lease);
                 crash::point("between-actions");
                 return;
             }

@@ -20,7 +20,8 @@ use crate::state::Engine;
 /// cannot be read are always kept.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Retention {
-    /// Sessions without a change for longer than this are deleted, and older spending records.
+    /// Sessions without a change for longer than this are deleted, and older spending records, but for those of this
+    /// month.
     pub older_than: Option<Duration>,
     /// The oldest sessions are deleted until the rest takes at most this many bytes.
     pub max_bytes: Option<u64>,
@@ -207,6 +208,8 @@ impl Engine {
         if let (Some(age), Some(log), false) = (retention.older_than, self.spending(), dry_run) {
             let age = i64::try_from(age.max(retention.min_age).as_millis()).unwrap_or(i64::MAX);
             let before = WallTime::from_millis(now.as_millis().saturating_sub(age));
+            // Budgets are sums over the records of this month.
+            let before = before.min(WallTime::at_utc_month(now.utc_month()));
             let deleted = log.delete_before(before, SPENDING_RECORDS).await?;
             pruned.spending_records = deleted;
             pruned.has_more |= deleted == SPENDING_RECORDS;

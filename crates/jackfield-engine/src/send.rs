@@ -429,6 +429,7 @@ fn setup(options: TurnOptions, offered: ToolOffer, targets: Option<TurnTargets>)
         affinity,
         allowance: options.allowance,
         assistant: options.assistant,
+        budgets: options.budgets,
         caller: options.caller,
         can_supersede: options.can_supersede,
         catalog: Arc::new(offered.catalog),

@@ -9,6 +9,7 @@ use jackfield_ports::journal::spending::{SpendingLog, SpendingQuery};
 
 use tokio::runtime::Handle;
 
+use crate::budgets;
 use crate::error::{EngineError, chain};
 use crate::state::Engine;
 
@@ -27,6 +28,9 @@ impl Engine {
         };
         let engine = self.clone();
         let record = async move {
+            if !record.settled.is_empty() {
+                return budgets::settle(&engine.shared, &record).await;
+            }
             let Some(log) = engine.spending() else { return };
             if let Err(error) = log.record(&record).await {
                 let error = chain(&error);
@@ -44,7 +48,9 @@ impl Engine {
     pub(crate) async fn record_ephemeral_turn(&self, session: &SessionId, turn: &TurnId) {
         match self.load(session).await {
             Ok(loaded) => {
-                for record in spending::records_of_turn(turn, &loaded.steps) {
+                // The driver has recorded the calls that count for budgets.
+                let records = spending::records_of_turn(turn, &loaded.steps);
+                for record in records.into_iter().filter(|one| one.settled.is_empty()) {
                     self.record_spending(record);
                 }
             }
@@ -55,8 +61,9 @@ impl Engine {
         }
     }
 
-    /// Passes each stored spending record of a time and later to `read`, the oldest first. Returns how many records
-    /// cannot be read: a newer version wrote them, or they are damaged.
+    /// Passes each stored spending record of a time and later to `read`, the oldest first, but for those that repeat
+    /// what facts of sessions say. Returns how many records cannot be read: a newer version wrote them, or they are
+    /// damaged.
     ///
     /// # Errors
     ///
@@ -77,7 +84,10 @@ impl Engine {
         let mut unreadable = 0;
         loop {
             let page = log.records(&query).await?;
-            page.records.iter().for_each(&mut read);
+            let records = page.records.iter();
+            records
+                .filter(|record| !record.repeats_facts)
+                .for_each(&mut read);
             unreadable += page.unreadable.len() as u64;
             query.after = page.next;
             if query.after.is_none() {

@@ -203,6 +203,8 @@ pub const fn target_reason(reason: TargetReason) -> &'static str {
 #[must_use]
 pub const fn failure_kind(kind: ModelFailureKind) -> &'static str {
     match kind {
+        ModelFailureKind::BudgetExhausted => "budget_exhausted",
+        ModelFailureKind::BudgetUnavailable => "budget_unavailable",
         ModelFailureKind::ContentFilter => "content_filter",
         ModelFailureKind::ContextTooLong { .. } => "context_too_long",
         ModelFailureKind::Forbidden => "forbidden",

@@ -4,17 +4,22 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use jackfield_domain::quota::{MeterOperation, MeterOutcome, QuotaLimit, QuotaRefusal, RateLeft};
-use jackfield_engine::{Clock as _, SystemClock};
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::quota::{
+    BudgetState, MeterOperation, MeterOutcome, Quota, QuotaLimit, QuotaRefusal, RateLeft,
+};
+use jackfield_engine::{Clock as _, SystemClock, exhausted};
 
 use crate::api_keys::Principal;
 use crate::gateway::Gateway;
-use crate::request_slot::{HOLD, QuotaHold, RequestSlot};
+use crate::request_slot::{Admission, HOLD, QuotaHold, RequestSlot};
 use crate::{failures, ids};
 
-/// A refused request, with what is left of the rate that it does not fit.
+/// A refused request, with what is left of the rate or the budget that it does not fit.
 #[derive(Clone, Debug)]
 pub struct AdmissionRefusal {
+    /// The budget, if that is the reason.
+    pub budget: Option<Box<BudgetState>>,
     /// The client's error.
     pub error: ServeError,
     /// The rate, if that is the reason.
@@ -23,7 +28,11 @@ pub struct AdmissionRefusal {
 
 impl From<ServeError> for AdmissionRefusal {
     fn from(error: ServeError) -> Self {
-        Self { error, rate: None }
+        Self {
+            budget: None,
+            error,
+            rate: None,
+        }
     }
 }
 
@@ -33,11 +42,11 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// [`ServeErrorKind::TooMany`] where it does not fit, and [`ServeErrorKind::Unavailable`] if the client has a quota
-    /// and the journal cannot be read or written.
+    /// [`ServeErrorKind::TooMany`] where it does not fit, the failure `BudgetExhausted` where a budget is used up, and
+    /// [`ServeErrorKind::Unavailable`] if the client has a quota and the journal cannot be read or written.
     pub async fn admit(&self, client: &Principal) -> Result<RequestSlot, AdmissionRefusal> {
         let mut slot = self.acquire_slot()?;
-        (slot.hold, slot.rate) = self.admit_to_quotas(client).await?;
+        slot.admission = self.admit_to_quotas(client).await?;
         Ok(slot)
     }
 
@@ -47,13 +56,18 @@ impl Gateway {
     /// # Errors
     ///
     /// As for [`admit`](Self::admit).
-    pub async fn admit_to_quotas(
-        &self,
-        client: &Principal,
-    ) -> Result<(Option<QuotaHold>, Option<RateLeft>), AdmissionRefusal> {
-        if client.quotas.is_empty() {
-            return Ok((None, None));
+    pub async fn admit_to_quotas(&self, client: &Principal) -> Result<Admission, AdmissionRefusal> {
+        let budget = self.check_budgets(client).await?;
+        let quotas = client.quotas.iter();
+        let quotas = quotas.filter(|(_, quota)| quota.limits_requests());
+        let quotas: Vec<(Arc<str>, Quota)> = quotas.cloned().collect();
+        if quotas.is_empty() {
+            return Ok(Admission {
+                budget,
+                ..Admission::default()
+            });
         }
+        let is_held = quotas.iter().any(|(_, quota)| quota.parallel.is_some());
         let now = SystemClock::default().now().wall;
         let id: Arc<str> = ids::random().into();
         // It ends by itself if this future is dropped after the journal was written.
@@ -61,28 +75,70 @@ impl Gateway {
         let operation = MeterOperation::Admit {
             id,
             now,
-            quotas: client.quotas.clone(),
+            quotas,
             until: now.after(HOLD),
         };
         let performed = self.engine().perform_on_meters(&operation).await;
         match performed.map_err(|error| failures::meters_unavailable(&error))? {
             MeterOutcome::Done(rates) => {
                 let rate = rates.into_iter().min_by_key(|rate| rate.left);
-                let is_held = client
-                    .quotas
-                    .iter()
-                    .any(|(_, quota)| quota.parallel.is_some());
-                if is_held {
-                    return Ok((Some(hold.renewing()), rate));
-                }
-                hold.forget();
-                Ok((None, rate))
+                let hold = if is_held {
+                    Some(hold.renewing())
+                } else {
+                    hold.forget();
+                    None
+                };
+                Ok(Admission { budget, hold, rate })
             }
             MeterOutcome::Refused(refusal) => {
                 hold.forget();
                 Err(refused(refusal))
             }
+            MeterOutcome::Exhausted(_) | MeterOutcome::Seen(_) => {
+                hold.forget();
+                Ok(Admission::default())
+            }
         }
+    }
+
+    /// Refuses a request whose first model call would not fit the budgets of the client. Returns the budget of which the
+    /// largest share is spent. The calls themselves reserve what they may use.
+    async fn check_budgets(
+        &self,
+        client: &Principal,
+    ) -> Result<Option<Box<BudgetState>>, AdmissionRefusal> {
+        let quotas = client.budget_quotas();
+        if quotas.is_empty() {
+            return Ok(None);
+        }
+        let states = self.engine().budget_states(&quotas).await;
+        let states = states.map_err(|error| failures::meters_unavailable(&error))?;
+        let now = SystemClock::default().now().wall;
+        let full = states.iter().filter(|state| state.is_full());
+        if let Some(full) = full.max_by_key(|state| state.retry_after(now)) {
+            let failure = exhausted(full, now);
+            return Err(AdmissionRefusal {
+                budget: Some(Box::new(full.clone())),
+                error: failures::from_turn_end(&TurnEnd::Failed(failure)),
+                rate: None,
+            });
+        }
+        let most = states.into_iter().max_by_key(BudgetState::percent);
+        if let Some(most) = &most
+            && self.is_budget_warned_of(most)
+            && self.shared.budget_warnings.is_first(most)
+        {
+            let (percent, budget) = (most.percent(), most);
+            tracing::warn!(percent, "{budget}, is {percent} % spent");
+        }
+        Ok(most.map(Box::new))
+    }
+
+    /// Whether so much of a budget is spent that its client is warned.
+    #[must_use]
+    pub fn is_budget_warned_of(&self, budget: &BudgetState) -> bool {
+        let warning = self.config().budget_warning;
+        warning.is_some_and(|percent| budget.percent() >= percent)
     }
 }
 
@@ -107,6 +163,7 @@ fn refused(refusal: QuotaRefusal) -> AdmissionRefusal {
         retry_after: u64::try_from(seconds).unwrap_or(u64::MAX),
     };
     AdmissionRefusal {
+        budget: None,
         error: ServeError::new(kind, message),
         rate,
     }

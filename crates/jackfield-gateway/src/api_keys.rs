@@ -52,6 +52,23 @@ impl Principal {
         })
     }
 
+    /// Its quotas that have budgets.
+    #[must_use]
+    pub fn budget_quotas(&self) -> Vec<(Arc<str>, Quota)> {
+        let quotas = self.quotas.iter();
+        quotas
+            .filter(|(_, quota)| quota.has_budget())
+            .cloned()
+            .collect()
+    }
+
+    /// The names of the meters whose budgets its model calls count for.
+    #[must_use]
+    pub fn budgets(&self) -> Vec<Arc<str>> {
+        let quotas = self.budget_quotas().into_iter();
+        quotas.map(|(name, _)| name).collect()
+    }
+
     /// The principal of a request made for an end user. The token's own principal and each end user have separate
     /// conversations. Token names contain no `/`, so the two cannot collide.
     #[must_use]

@@ -26,6 +26,8 @@ pub struct GatewayConfig {
     pub assistants: BTreeMap<Arc<str>, AssistantConfig>,
     /// The clients.
     pub api_keys: ApiKeys,
+    /// The share of a budget, in percent, from which on its clients are warned; `None` for no warnings.
+    pub budget_warning: Option<u32>,
     /// The options of turns, with the default model.
     pub default_options: TurnOptions,
     /// The effect of a client disconnect on a turn that is not in the background.
@@ -81,6 +83,7 @@ impl GatewayConfig {
                 AssistantConfig::new(DEFAULT_ASSISTANT, default_options.clone()),
             )]),
             api_keys: ApiKeys::open(default_options.server_tools.clone()),
+            budget_warning: Some(80),
             disconnect: Disconnect::Finish,
             extensions: false,
             has_tools: false,

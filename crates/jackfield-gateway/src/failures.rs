@@ -153,7 +153,9 @@ fn provider_message(failure: &ModelFailure) -> String {
         ModelFailureKind::Unauthenticated => format!(
             "the gateway's own key for the provider is missing or not accepted, for every client: {message}"
         ),
-        ModelFailureKind::ContentFilter
+        ModelFailureKind::BudgetExhausted
+        | ModelFailureKind::BudgetUnavailable
+        | ModelFailureKind::ContentFilter
         | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::Interrupted
         | ModelFailureKind::InvalidRequest

@@ -15,6 +15,7 @@ use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
 
 use crate::api_keys::Principal;
 use crate::browser_logins::{BrowserLogin, BrowserLogins};
+use crate::budget_warnings::BudgetWarnings;
 use crate::catalog::{ListingCache, ModelCatalog};
 use crate::config::{GatewayConfig, ToolSetEntry};
 use crate::key_locks::KeyLocks;
@@ -32,6 +33,7 @@ pub struct Gateway {
 
 pub(crate) struct GatewayState {
     browser_logins: BrowserLogins,
+    pub(crate) budget_warnings: BudgetWarnings,
     pub(crate) config: GatewayConfig,
     engine: Engine,
     /// Whether the directory has a key: it never has none again.
@@ -65,6 +67,7 @@ impl Gateway {
         Self {
             shared: Arc::new(GatewayState {
                 browser_logins: BrowserLogins::default(),
+                budget_warnings: BudgetWarnings::default(),
                 config,
                 matcher: RequestMatcher::new(engine.clone()),
                 engine,

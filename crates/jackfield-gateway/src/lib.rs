@@ -24,6 +24,7 @@
 mod admission;
 mod api_keys;
 mod browser_logins;
+mod budget_warnings;
 mod catalog;
 mod clients;
 mod config;
@@ -70,6 +71,6 @@ pub use self::passthrough::{
     PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest, is_multipart,
 };
 pub use self::previous::not_found;
-pub use self::request_slot::{QuotaHold, RequestSlot};
+pub use self::request_slot::{Admission, QuotaHold, RequestSlot};
 pub use self::stored_response::StoredResponse;
 pub use self::trace::trace_context;

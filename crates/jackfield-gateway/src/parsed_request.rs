@@ -126,6 +126,7 @@ impl ParsedRequest {
             check_choice(&incoming)?;
         }
         let mut options = options(gateway, &requested, &incoming, used, strict, is_durable);
+        options.budgets = client.budgets();
         options.trace = header("traceparent")
             .and_then(|parent| TraceContext::parse(&parent, header("tracestate").as_deref()))
             .map(Arc::new);

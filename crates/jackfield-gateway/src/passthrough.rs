@@ -9,6 +9,7 @@ mod decision;
 mod endpoint;
 mod json;
 mod language;
+mod max_output;
 mod multipart;
 mod record;
 mod reply;
@@ -243,7 +244,9 @@ impl Gateway {
             idle,
             draft: model.map(|model| {
                 let principal = client.principal_for(body.end_user.as_deref());
-                SpendingDraft::new(self, principal, request, model, raw.body.len())
+                let mut draft = SpendingDraft::new(self, principal, request, model, raw.body.len());
+                draft.budgets = client.budgets();
+                draft
             }),
             request: raw,
             rules: ReplyRules {
@@ -261,10 +264,14 @@ impl Passthrough {
     ///
     /// # Errors
     ///
-    /// The provider cannot be reached, or refuses the gateway's own key.
+    /// The provider cannot be reached, or refuses the gateway's own key, or a budget of the client is used up.
     pub async fn send(mut self) -> Result<PassthroughReply, ServeError> {
         if let Some(routed) = self.routed.take() {
             return routed.send().await;
+        }
+        if let Some(draft) = &mut self.draft {
+            let reserved = draft.reserve(&self.request.body).await;
+            reserved.map_err(|failure| from_turn_end(&TurnEnd::Failed(failure)))?;
         }
         let idle = self.idle;
         let sent = timeout(idle, self.upstream.send(self.request)).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::quota::{MeterOperation, RateLeft};
+use jackfield_domain::quota::{BudgetState, MeterOperation, RateLeft};
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{Clock as _, Engine, SystemClock, chain};
 use tokio::runtime::Handle;
@@ -12,28 +12,42 @@ use tokio::task::AbortHandle;
 
 use crate::api_keys::Principal;
 
+/// What was taken from the quotas of a client, and what is left of them.
+#[derive(Debug, Default)]
+pub struct Admission {
+    /// The budget of which the largest share is spent, if the client has one.
+    pub budget: Option<Box<BudgetState>>,
+    /// The request at once, until it is dropped, if that is limited.
+    pub hold: Option<QuotaHold>,
+    /// The rate with the least left, if the client has one.
+    pub rate: Option<RateLeft>,
+}
+
 /// A request that is being answered, until this is dropped with the last byte of the answer.
 #[derive(Debug)]
 pub struct RequestSlot {
-    pub(crate) hold: Option<QuotaHold>,
+    pub(crate) admission: Admission,
     _permit: OwnedSemaphorePermit,
-    /// The rate with the least left, if the client has one.
-    pub(crate) rate: Option<RateLeft>,
 }
 
 impl RequestSlot {
-    pub(crate) const fn new(permit: OwnedSemaphorePermit) -> Self {
+    pub(crate) fn new(permit: OwnedSemaphorePermit) -> Self {
         Self {
-            hold: None,
+            admission: Admission::default(),
             _permit: permit,
-            rate: None,
         }
     }
 
     /// What is left of the client's requests per minute, if they are limited.
     #[must_use]
     pub const fn rate(&self) -> Option<&RateLeft> {
-        self.rate.as_ref()
+        self.admission.rate.as_ref()
+    }
+
+    /// The budget of the client of which the largest share is spent, if it has one.
+    #[must_use]
+    pub fn budget(&self) -> Option<&BudgetState> {
+        self.admission.budget.as_deref()
     }
 }
 

@@ -1,45 +1,73 @@
-//! What is left of a client's requests per minute, as headers of its language.
+//! What is left of a client's requests per minute and of its budgets, as headers.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::{Extensions, HeaderMap, HeaderValue};
 use jackfield_dialect_kit::serve::ServeError;
-use jackfield_domain::quota::RateLeft;
+use jackfield_domain::quota::{BudgetState, RateLeft};
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{Clock as _, SystemClock};
 use jackfield_gateway::{AdmissionRefusal, Gateway, Principal, RequestSlot};
 
-/// The rate of a request, once it is known: a handler sets it, and the response gets its headers at the end.
+/// What is left of the quotas of a request's client, once it is known: a handler sets it, and the response gets its
+/// headers at the end.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KnownRate(Arc<OnceLock<RateLeft>>);
+pub(crate) struct KnownRate(Arc<OnceLock<Left>>);
+
+/// What is left.
+#[derive(Debug, Default)]
+struct Left {
+    budget: Option<BudgetState>,
+    is_warned: bool,
+    rate: Option<RateLeft>,
+}
 
 impl KnownRate {
-    /// Adds the headers, in the form of Anthropic or of OpenAI.
+    /// Adds the headers: of the rate in the form of Anthropic or of OpenAI, and of the budget in our own.
     pub(crate) fn insert(&self, headers: &mut HeaderMap, is_claude: bool) {
-        let Some(rate) = self.0.get() else {
+        let Some(left) = self.0.get() else {
             return;
         };
-        let reset = if is_claude {
-            let now: WallTime = SystemClock::default().now().wall;
-            now.after(rate.reset).to_rfc3339()
-        } else {
-            // OpenAI writes `1s` and `6m0s`, documentation of 2026-11-25.
-            seconds(rate.reset)
-        };
-        let values = [rate.limit.to_string(), rate.left.to_string(), reset];
-        let names = if is_claude { CLAUDE } else { OPENAI };
-        for (name, value) in names.into_iter().zip(values) {
+        let mut set = |name, value: String| {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 headers.insert(name, value);
+            }
+        };
+        if let Some(rate) = &left.rate {
+            let reset = if is_claude {
+                let now: WallTime = SystemClock::default().now().wall;
+                now.after(rate.reset).to_rfc3339()
+            } else {
+                // OpenAI writes `1s` and `6m0s`, documentation of 2026-11-25.
+                seconds(rate.reset)
+            };
+            let values = [rate.limit.to_string(), rate.left.to_string(), reset];
+            let names = if is_claude { CLAUDE } else { OPENAI };
+            for (name, value) in names.into_iter().zip(values) {
+                set(name, value);
+            }
+        }
+        if let Some(budget) = &left.budget {
+            let period = budget.period.as_str();
+            let limit = format!("{} per {period}", budget.shown(budget.limit));
+            set("x-jackfield-budget", budget.meter.to_string());
+            set("x-jackfield-budget-limit", limit);
+            set("x-jackfield-budget-remaining", budget.shown(budget.left()));
+            set("x-jackfield-budget-reset", budget.ends.to_rfc3339());
+            if left.is_warned {
+                let warning = format!("{} % are spent", budget.percent());
+                set("x-jackfield-budget-warning", warning);
             }
         }
     }
 
-    fn set(&self, rate: Option<&RateLeft>) {
-        if let Some(rate) = rate {
-            let _first = self.0.set(rate.clone());
-        }
+    fn set(&self, gateway: &Gateway, rate: Option<&RateLeft>, budget: Option<&BudgetState>) {
+        let _first = self.0.set(Left {
+            budget: budget.cloned(),
+            is_warned: budget.is_some_and(|budget| gateway.is_budget_warned_of(budget)),
+            rate: rate.cloned(),
+        });
     }
 }
 
@@ -56,11 +84,15 @@ pub(crate) async fn admit(
     let known = extensions.get::<KnownRate>().cloned().unwrap_or_default();
     match gateway.admit(client).await {
         Ok(slot) => {
-            known.set(slot.rate());
+            known.set(gateway, slot.rate(), slot.budget());
             Ok(slot)
         }
-        Err(AdmissionRefusal { error, rate }) => {
-            known.set(rate.as_ref());
+        Err(AdmissionRefusal {
+            budget,
+            error,
+            rate,
+        }) => {
+            known.set(gateway, rate.as_ref(), budget.as_deref());
             Err(error)
         }
     }

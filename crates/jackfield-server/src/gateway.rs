@@ -70,6 +70,7 @@ pub(crate) fn gateway(
         aliases: config.aliases.clone(),
         assistants,
         api_keys: api_keys(serve, environment)?,
+        budget_warning: Some(serve.budget_warning).filter(|percent| *percent > 0),
         disconnect: match serve.disconnect {
             DisconnectSetting::Cancel => Disconnect::Cancel(Duration::ZERO),
             DisconnectSetting::Finish => Disconnect::Finish,

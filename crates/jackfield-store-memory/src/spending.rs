@@ -15,11 +15,13 @@ pub(crate) struct SpendingRows {
 }
 
 impl SpendingRows {
-    /// Stores a record under its place, unless there is one of the same id.
-    pub(crate) fn insert(&mut self, place: SpendingPlace, record: Vec<u8>) {
-        if self.ids.insert(Arc::clone(&place.1)) {
+    /// Stores a record under its place, unless there is one of the same id; returns whether it is new.
+    pub(crate) fn insert(&mut self, place: SpendingPlace, record: Vec<u8>) -> bool {
+        let is_new = self.ids.insert(Arc::clone(&place.1));
+        if is_new {
             self.by_place.insert(place, record.into());
         }
+        is_new
     }
 
     /// Deletes the oldest rows of earlier times; returns their number.

@@ -27,6 +27,7 @@ mod holds;
 mod import;
 mod journal;
 mod listing;
+mod meters;
 mod notifier;
 mod options;
 mod pool;

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::quota::MeterOperation;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::spending::{SpendingPage, SpendingQuery};
 use jackfield_record::{DecodeError, VOCABULARY};
 use tokio_postgres::Row;
 
+use crate::commit::BEGIN;
 use crate::error::Fault;
+use crate::meters;
 use crate::pool::{Connection, column, values};
 use crate::requests::utf8;
 
-/// Stores a record, unless there is one of the same id.
+/// Stores a record and adds what it settled to its meters, unless there is one of the same id.
 pub(crate) async fn insert(
     connection: &mut Connection,
     record: &SpendingRecord,
@@ -22,8 +25,15 @@ pub(crate) async fn insert(
         record.id.as_bytes() => BYTEA, record.at.as_millis() => INT8, i64::from(VOCABULARY) => INT8,
         encoded => BYTEA,
     ];
-    connection.execute(INSERT, values).await?;
-    Ok(())
+    let Some(settling) = MeterOperation::settling(record) else {
+        connection.execute(INSERT, values).await?;
+        return Ok(());
+    };
+    let inserted = connection.begin(BEGIN, INSERT, values).await?;
+    if !inserted.is_empty() {
+        meters::perform_within(connection, &settling).await?;
+    }
+    connection.commit().await
 }
 
 /// The page that a query asks for.
@@ -106,7 +116,7 @@ impl SpendingRow {
 }
 
 const INSERT: &str = "INSERT INTO jackfield.spending (id, at, vocabulary, record)
-     VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+     VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING id";
 pub(crate) const PAGE: &str = "SELECT id, at, vocabulary, record FROM jackfield.spending
      WHERE at >= $1 AND ($2::bigint IS NULL OR (at, id) > ($2, $3)) ORDER BY at, id LIMIT $4";
 const DELETE: &str = "DELETE FROM jackfield.spending WHERE id IN

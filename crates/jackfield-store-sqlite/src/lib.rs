@@ -34,6 +34,7 @@ mod jobs;
 mod journal;
 mod listing;
 mod marks;
+mod meters;
 mod opened;
 mod options;
 mod owned;

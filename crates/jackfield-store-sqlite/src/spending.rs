@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::quota::MeterOperation;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::spending::{SpendingPage, SpendingQuery};
 use jackfield_record::{DecodeError, EncodeError, VOCABULARY};
 use rusqlite::{Connection, Row, params};
+
+use crate::meters;
 
 /// A record to store, encoded by its requester.
 pub(crate) struct SpendingJob {
@@ -14,6 +17,8 @@ pub(crate) struct SpendingJob {
     id: Arc<str>,
     /// In its stored form.
     record: Vec<u8>,
+    /// What it adds to the meters of budgets.
+    settling: Option<MeterOperation>,
 }
 
 impl SpendingJob {
@@ -22,17 +27,28 @@ impl SpendingJob {
             at: record.at,
             id: Arc::clone(&record.id),
             record: jackfield_record::encode_spending(record)?,
+            settling: MeterOperation::settling(record),
         })
     }
 
-    /// Stores the record, unless there is one of the same id.
+    /// Stores the record and adds what it settled to its meters, unless there is one of the same id.
     pub(crate) fn insert(&self, connection: &Connection) -> rusqlite::Result<()> {
         let mut insert = connection.prepare_cached(
             "INSERT INTO spending (id, at, vocabulary, record) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT DO NOTHING",
         )?;
-        let Self { at, id, record } = self;
-        insert.execute(params![id, at.as_millis(), VOCABULARY, record])?;
+        let Self {
+            at,
+            id,
+            record,
+            settling,
+        } = self;
+        let inserted = insert.execute(params![id, at.as_millis(), VOCABULARY, record])?;
+        if let Some(settling) = settling
+            && inserted > 0
+        {
+            meters::perform(connection, settling)?;
+        }
         Ok(())
     }
 }

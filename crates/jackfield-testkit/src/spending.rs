@@ -24,6 +24,7 @@ pub fn record(id: &str, at: WallTime) -> SpendingRecord {
         principal: "ann".into(),
         request_id: None,
         route: None,
+        repeats_facts: false,
         settled: Vec::new(),
         status: Some(200),
         took: Duration::from_nanos(1_234_567_891),

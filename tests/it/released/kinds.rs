@@ -60,12 +60,13 @@ macro_rules! kinds {
 }
 
 /// Fields that may be missing, and the record beside the sessions; each has to be there once.
-const FIELDS: [&str; 35] = [
+const FIELDS: [&str; 36] = [
     "field.affinity",
     "field.annotation",
     "field.approval",
     "field.assistant",
     "field.at_once",
+    "field.budgets",
     "field.cache_point",
     "field.cached",
     "field.caller",
@@ -170,6 +171,8 @@ kinds! {
         Self::Lost => "lost",
     }
     "model_failure" ModelFailureKind {
+        Self::BudgetExhausted => "budget_exhausted",
+        Self::BudgetUnavailable => "budget_unavailable",
         Self::ContextTooLong { .. } => "context_too_long",
         Self::Forbidden => "forbidden",
         Self::Interrupted => "interrupted",

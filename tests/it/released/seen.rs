@@ -254,6 +254,7 @@ impl Seen {
     fn setup(&mut self, setup: &Setup) {
         let Setup {
             allowance: _,
+            budgets,
             caller,
             can_supersede: _,
             catalog,
@@ -276,6 +277,7 @@ impl Seen {
             window,
         } = setup;
         self.field("field.assistant", assistant.is_some());
+        self.field("field.budgets", !budgets.is_empty());
         self.field("field.affinity", affinity.is_some());
         self.field("field.fallbacks", !fallbacks.is_empty());
         self.field("field.first_byte", first_byte.is_some());

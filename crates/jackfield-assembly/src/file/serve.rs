@@ -20,7 +20,7 @@ use crate::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, SOURCES, ServeConfig,
     ServeLimits, TlsConfig, TokenConfig, TokenSource,
 };
-use crate::values::{at_least_one, duration, filled, listen_address, one_of, text, texts};
+use crate::values::{at_least_one, between, duration, filled, listen_address, one_of, text, texts};
 
 /// Reads `[serve]`.
 pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Trust) {
@@ -52,6 +52,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     form::keys! { section over serve;
         access_log: form::flag(), "Whether each request is a line of the log";
         approvals: form::one_of(&approvals), "What becomes of a call that needs a word";
+        budget_warning: form::of(ValueForm::Number(0.0, 1.0), percent), "The share of a budget from which on its clients are warned; 0 is never";
         disconnect: form::one_of(&disconnect), "What becomes of a turn whose client goes away";
         endpoints: form::of(ValueForm::Texts("/v1/images/*"), endpoints::for_all), "The endpoints, beside those for messages, that go to the provider of the model that a request names";
         extensions: form::flag(), "Whether Chat Completions says what its vendor has no field for";
@@ -74,6 +75,13 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     tls(serve, section.section("tls"));
     tokens(serve, section.section("tokens"));
     section.finish();
+}
+
+/// A share in percent, rounded up.
+fn percent(value: &DeValue<'_>) -> Result<u32, String> {
+    let share = between(0.0, 1.0)(value)?;
+    let percent = (0..=100).find(|percent| f64::from(*percent) / 100.0 >= share);
+    Ok(percent.unwrap_or(100))
 }
 
 /// Reads `[serve.limits]`.

@@ -1,6 +1,7 @@
 //! The arguments of `jackfield keys`.
 
 use clap::Subcommand;
+use jackfield_domain::price::Money;
 
 use super::Source;
 
@@ -88,6 +89,23 @@ pub struct QuotaArgs {
     /// At most this many requests at once.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub parallel: Option<u32>,
+    /// At most this cost of model calls per day (UTC), in US dollars, such as 2.50.
+    #[arg(long, value_name = "USD", value_parser = money)]
+    pub cost_per_day: Option<Money>,
+    /// At most this cost of model calls per calendar month (UTC), in US dollars.
+    #[arg(long, value_name = "USD", value_parser = money)]
+    pub cost_per_month: Option<Money>,
+    /// At most this many tokens of model calls per day (UTC), input and output.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub tokens_per_day: Option<u64>,
+    /// At most this many tokens of model calls per calendar month (UTC).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub tokens_per_month: Option<u64>,
+}
+
+/// An amount of US dollars.
+fn money(text: &str) -> Result<Money, String> {
+    Money::parse(text.trim()).map_err(|error| error.to_string())
 }
 
 /// `jackfield keys create`
@@ -145,6 +163,7 @@ Examples:
   jackfield keys create ann --label laptop --expires 90d
   jackfield keys create ann --model 'openai/*' --model fast --no-tools
   jackfield keys create ci --requests-per-minute 60 --parallel 4
+  jackfield keys create ben --cost-per-day 2.50 --cost-per-month 40
   KEY=$(jackfield keys create ci --label build)
 
 The key alone is on standard output. Only its digest is stored: nothing can show it again.
@@ -153,10 +172,11 @@ Once a journal has a key, a gateway with that journal refuses requests without o
 const LIMIT_EXAMPLES: &str = "\
 Examples:
   jackfield keys limit k3f9a2b8c1d04 --requests-per-minute 60 --parallel 4
+  jackfield keys limit k3f9a2b8c1d04 --cost-per-day 2.50 --tokens-per-month 20000000
   jackfield keys limit k3f9a2b8c1d04
 
-All gateways with this journal share the limit. A request has to fit the limits of its key, of the
-key's user and of the user's team.";
+All gateways with this journal share the limits. A request has to fit the limits of its key, of the
+key's user and of the user's team. What is not given is not limited any more.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:

@@ -26,6 +26,12 @@ pub struct UsageArgs {
     /// List the prices that hold, each with its date and its source.
     #[arg(long, conflicts_with_all = ["session", "by", "since"])]
     pub prices: bool,
+    /// Compare the counters of the budgets with the spending records.
+    #[arg(long, conflicts_with_all = ["session", "by", "since", "prices"])]
+    pub verify: bool,
+    /// With --verify: set counters that differ to the sums of the records.
+    #[arg(long, requires = "verify")]
+    pub repair: bool,
     /// Where the configuration is.
     #[command(flatten)]
     pub source: Source,
@@ -78,5 +84,9 @@ Examples:
   jackfield usage --by reply last
   jackfield usage --by tool --since 2026-11-01 --json | jq '.lines[] | select(.errors > 0)'
   jackfield usage --prices
+  jackfield usage --verify
+
+The budgets of keys, users and teams are counted in the journal; --verify compares that with the
+spending records, and exits with 13 where it differs.
 
 What is marked with ~ is an estimate, or has one in it: the provider did not count all of it.";

@@ -152,7 +152,7 @@ Examples:
 const LIMIT_EXAMPLES: &str = "\
 Examples:
   jackfield users limit ann --requests-per-minute 60 --parallel 4
-  jackfield teams limit research --requests-per-minute 600
+  jackfield teams limit research --requests-per-minute 600 --cost-per-month 500
   jackfield users limit ann";
 
 const LOG_EXAMPLES: &str = "\

@@ -289,8 +289,12 @@ pub(crate) async fn limit_key(
 /// The quota of arguments; `None` without any.
 fn quota_of(arguments: QuotaArgs) -> Option<Quota> {
     let quota = Quota {
+        cost_per_day: arguments.cost_per_day,
+        cost_per_month: arguments.cost_per_month,
         parallel: arguments.parallel,
         requests_per_minute: arguments.requests_per_minute,
+        tokens_per_day: arguments.tokens_per_day,
+        tokens_per_month: arguments.tokens_per_month,
     };
     Some(quota).filter(|quota| !quota.is_empty())
 }

@@ -1,9 +1,10 @@
 //! `jackfield usage`: usage and cost by day, model, provider, reply, session, tool, turn or user.
 
-use jackfield_assembly::Registry;
+use jackfield_assembly::{Flags, Registry};
 use jackfield_domain::spending;
 use jackfield_domain::spending::report::SpendingReport;
 use jackfield_domain::time::WallTime;
+use jackfield_engine::BudgetCheck;
 
 use crate::args::UsageArgs;
 use crate::commands::sessions::every::AllSessions;
@@ -11,7 +12,7 @@ use crate::commands::sessions::find;
 use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
-use crate::render::{self, usage as show, words};
+use crate::render::{self, budgets, usage as show, words};
 use crate::since;
 
 /// Prints the usage.
@@ -27,6 +28,9 @@ pub async fn run(usage: UsageArgs, registry: &Registry) -> Result<Exit, CommandE
         let shown = show::prices(out, &config.prices(), usage.json);
         return printed::finish(shown, Exit::Answered);
     }
+    if usage.verify {
+        return verify(&usage, &flags, registry).await;
+    }
     let from = usage.since.as_deref().map(since::since).transpose()?;
     let journal =
         session_journal::open(&flags, session_journal::JournalAccess::Read, registry).await?;
@@ -34,6 +38,27 @@ pub async fn run(usage: UsageArgs, registry: &Registry) -> Result<Exit, CommandE
     journal.close().await;
     let shown = show::report(out, &gathered?, usage.json);
     printed::finish(shown, Exit::Answered)
+}
+
+/// Compares the counters of budgets with the spending records, and prints the result.
+async fn verify(
+    usage: &UsageArgs,
+    flags: &Flags,
+    registry: &Registry,
+) -> Result<Exit, CommandError> {
+    let journal =
+        session_journal::open(flags, session_journal::JournalAccess::Write, registry).await?;
+    let checked = journal.engine.check_budgets(usage.repair).await;
+    journal.close().await;
+    let report = checked?;
+    let differs = |check: &BudgetCheck| !check.is_equal() && !check.is_corrected;
+    let exit = if report.unreadable > 0 || report.checks.iter().any(differs) {
+        Exit::Damaged
+    } else {
+        Exit::Answered
+    };
+    let shown = budgets::checks(&mut anstream::stdout(), &report, usage.json);
+    printed::finish(shown, exit)
 }
 
 async fn gather(

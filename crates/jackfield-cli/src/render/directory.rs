@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use jackfield_domain::directory::{ClientKey, DirectoryChange, DirectoryEntry, EntryName};
-use jackfield_domain::quota::Quota;
+use jackfield_domain::price::Money;
+use jackfield_domain::quota::{BudgetUnit, Quota};
 use jackfield_domain::time::WallTime;
 use serde_json::{Value, json};
 
@@ -175,7 +176,14 @@ pub fn limits(quota: Option<&Quota>) -> String {
     let rate = quota.requests_per_minute;
     let rate = rate.map(|limit| format!("{limit} requests per minute"));
     let parallel = quota.parallel.map(|limit| format!("{limit} at once"));
-    let limits = [rate, parallel].into_iter().flatten();
+    let budgets = quota.budgets().map(|(period, unit, limit)| {
+        let period = period.as_str();
+        match unit {
+            BudgetUnit::Cost => format!("{} USD per {period}", Money::from_picos(limit)),
+            BudgetUnit::Tokens => format!("{limit} tokens per {period}"),
+        }
+    });
+    let limits = [rate, parallel].into_iter().flatten().chain(budgets);
     limits.collect::<Vec<_>>().join(", ")
 }
 
@@ -191,6 +199,10 @@ fn quota_json(quota: Option<&Quota>) -> Value {
         json!({
             "requests_per_minute": quota.requests_per_minute,
             "parallel": quota.parallel,
+            "cost_per_day": quota.cost_per_day.map(|cost| cost.to_string()),
+            "cost_per_month": quota.cost_per_month.map(|cost| cost.to_string()),
+            "tokens_per_day": quota.tokens_per_day,
+            "tokens_per_month": quota.tokens_per_month,
         })
     })
 }

@@ -253,6 +253,12 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
         {
             without_tools(provider)
         }
+        ModelFailureKind::BudgetExhausted => {
+            "an administrator can raise the budget with `jackfield keys|users|teams limit`".to_owned()
+        }
+        ModelFailureKind::BudgetUnavailable => {
+            "ask again in a while: the journal, which keeps the budgets, cannot be read or written".to_owned()
+        }
         ModelFailureKind::ContentFilter => {
             "say it in other words, or take another model with --model: the provider's filter refused this".to_owned()
         }

@@ -57,6 +57,7 @@ impl Scene {
             system: Arc::default(),
             tools_after_first_round: true,
             whole: None,
+            budgets: Vec::new(),
             assistant: None,
             compaction: None,
             affinity: None,

@@ -74,7 +74,10 @@ const fn of_model(kind: ModelFailureKind) -> (u16, &'static str) {
         | ModelFailureKind::UnusableReply => (502, "api_error"),
         ModelFailureKind::ModelNotFound => (404, "not_found_error"),
         ModelFailureKind::Overloaded => (529, "overloaded_error"),
-        ModelFailureKind::RateLimited => (429, "rate_limit_error"),
+        ModelFailureKind::BudgetExhausted | ModelFailureKind::RateLimited => {
+            (429, "rate_limit_error")
+        }
+        ModelFailureKind::BudgetUnavailable => (503, "api_error"),
         ModelFailureKind::ServerError => (500, "api_error"),
         ModelFailureKind::TooLarge => (413, "invalid_request_error"),
         ModelFailureKind::Timeout => (504, "timeout_error"),

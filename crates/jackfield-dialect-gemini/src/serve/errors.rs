@@ -78,8 +78,10 @@ const fn of_model(kind: ModelFailureKind) -> (u16, &'static str) {
         | ModelFailureKind::Unauthenticated
         | ModelFailureKind::UnusableReply => (502, "UNAVAILABLE"),
         ModelFailureKind::ModelNotFound => (404, "NOT_FOUND"),
-        ModelFailureKind::Overloaded => (503, "UNAVAILABLE"),
-        ModelFailureKind::RateLimited => (429, "RESOURCE_EXHAUSTED"),
+        ModelFailureKind::BudgetUnavailable | ModelFailureKind::Overloaded => (503, "UNAVAILABLE"),
+        ModelFailureKind::BudgetExhausted | ModelFailureKind::RateLimited => {
+            (429, "RESOURCE_EXHAUSTED")
+        }
         ModelFailureKind::ServerError => (500, "INTERNAL"),
         ModelFailureKind::TooLarge => (413, "INVALID_ARGUMENT"),
         ModelFailureKind::Timeout => (504, "DEADLINE_EXCEEDED"),

@@ -198,6 +198,7 @@ fn setup() -> Setup {
     Setup {
         affinity: None,
         allowance: Allowance::default(),
+        budgets: Vec::new(),
         assistant: None,
         caller: None,
         can_supersede: false,

@@ -13,6 +13,8 @@ impl ServeErrorKind {
                 limit: Some(10),
                 requested: Some(20),
             },
+            ModelFailureKind::BudgetExhausted,
+            ModelFailureKind::BudgetUnavailable,
             ModelFailureKind::Forbidden,
             ModelFailureKind::Interrupted,
             ModelFailureKind::InvalidRequest,

@@ -41,7 +41,10 @@ impl Fault {
             ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated => {
                 Self::Down(FaultScope::Account)
             }
-            ModelFailureKind::InvalidRequest | ModelFailureKind::TooLarge => Self::Client,
+            ModelFailureKind::BudgetExhausted
+            | ModelFailureKind::BudgetUnavailable
+            | ModelFailureKind::InvalidRequest
+            | ModelFailureKind::TooLarge => Self::Client,
             ModelFailureKind::Interrupted
             | ModelFailureKind::Overloaded
             | ModelFailureKind::ProtocolViolation

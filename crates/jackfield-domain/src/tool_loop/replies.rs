@@ -236,6 +236,10 @@ impl Decider<'_> {
         if visible && !setup.can_supersede {
             return AfterFailure::End;
         }
+        // No target and no pause of seconds changes a budget.
+        if failure.is_of_budget() {
+            return AfterFailure::End;
+        }
         if setup.route.is_some() {
             return self.after_route_failure(attempt, failure, may_have_used);
         }
@@ -331,7 +335,9 @@ pub(super) enum AfterFailure {
 const fn fallback_reason(kind: ModelFailureKind) -> Option<TargetReason> {
     match kind {
         ModelFailureKind::ContextTooLong { .. } => Some(TargetReason::ContextTooLong),
-        ModelFailureKind::ContentFilter
+        ModelFailureKind::BudgetExhausted
+        | ModelFailureKind::BudgetUnavailable
+        | ModelFailureKind::ContentFilter
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::TooLarge => None,
         ModelFailureKind::Forbidden

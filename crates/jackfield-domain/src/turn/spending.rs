@@ -22,6 +22,12 @@ impl Turn {
         self.setup.bill(&self.targets, &self.usage_by_call)
     }
 
+    /// The index of the target that a model call was sent to.
+    #[must_use]
+    pub fn target_of(&self, attempt: ModelAttempt) -> u32 {
+        self.targets.get(attempt)
+    }
+
     /// Adds the usage of a model call once. A count replaces an estimate, never the reverse.
     pub(super) fn record_usage(&mut self, attempt: ModelAttempt, usage: Usage) {
         let used = self.usage_by_call.entry(attempt).or_insert(usage);

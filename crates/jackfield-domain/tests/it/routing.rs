@@ -15,7 +15,9 @@ use jackfield_domain::target::BreakerSnapshot;
 use jackfield_domain::time::{MonoTime, WallTime};
 use proptest::prelude::*;
 
-const KINDS: [ModelFailureKind; 17] = [
+const KINDS: [ModelFailureKind; 19] = [
+    ModelFailureKind::BudgetExhausted,
+    ModelFailureKind::BudgetUnavailable,
     ModelFailureKind::ContentFilter,
     ModelFailureKind::ContextTooLong {
         limit: None,
@@ -70,6 +72,8 @@ fn faults_are_by_disposition() {
     assert_eq!(
         faults,
         [
+            Fault::Client,
+            Fault::Client,
             Fault::ContentFilter,
             Fault::ContextTooLong,
             Fault::Down(FaultScope::Account),

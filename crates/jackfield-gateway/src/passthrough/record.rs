@@ -5,13 +5,16 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, StatusCode};
 use jackfield_domain::estimate;
+use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::spending;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
-use jackfield_engine::Engine;
+use jackfield_engine::{BudgetedCall, Engine};
 
 use super::ReceivedRequest;
+use super::max_output::max_output;
 use crate::gateway::Gateway;
 use crate::ids;
 use crate::trace::trace_context;
@@ -19,7 +22,11 @@ use crate::trace::trace_context;
 /// A spending record in the making. It is stored when it is dropped.
 pub(super) struct SpendingDraft {
     began: Instant,
+    /// The names of the meters whose budgets it counts for.
+    pub(super) budgets: Vec<Arc<str>>,
     engine: Engine,
+    /// Whether a budget is used up, so that nothing was sent.
+    is_refused: bool,
     record: SpendingRecord,
     reply_bytes: usize,
     request_bytes: usize,
@@ -39,7 +46,9 @@ impl SpendingDraft {
         let price = gateway.config().default_options.prices.get(&model).cloned();
         Self {
             began: Instant::now(),
+            budgets: Vec::new(),
             engine: gateway.engine().clone(),
+            is_refused: false,
             record: SpendingRecord {
                 at: WallTime::from_millis(0).after(now.unwrap_or_default()),
                 endpoint: endpoint(&request.path),
@@ -50,6 +59,7 @@ impl SpendingDraft {
                 principal,
                 request_id: None,
                 route: None,
+                repeats_facts: false,
                 settled: Vec::new(),
                 status: None,
                 took: std::time::Duration::ZERO,
@@ -65,6 +75,34 @@ impl SpendingDraft {
     /// The request is one of this route.
     pub(super) fn route(&mut self, name: &Arc<str>) {
         self.record.route = Some(Arc::clone(name));
+    }
+
+    /// Reserves what the request may use of its budgets.
+    pub(super) async fn reserve(&mut self, body: &[u8]) -> Result<(), ModelFailure> {
+        if self.budgets.is_empty() {
+            return Ok(());
+        }
+        let call = BudgetedCall {
+            budgets: self.budgets.clone(),
+            id: Arc::clone(&self.record.id),
+            input: estimate::tokens(self.request_bytes),
+            model: self.record.model.clone(),
+            output: if self.is_generated() {
+                max_output(body)
+            } else {
+                Some(0)
+            },
+            price: self.record.price.clone(),
+        };
+        let reserved = self.engine.reserve_budgets(&call).await;
+        self.is_refused = reserved.is_err();
+        reserved
+    }
+
+    /// Whether the endpoint generates a reply; others report what they cost.
+    fn is_generated(&self) -> bool {
+        let endpoint = &*self.record.endpoint;
+        GENERATING.contains(&endpoint) || GEMINIS.iter().any(|method| endpoint.ends_with(method))
     }
 
     /// The provider has replied with this head.
@@ -85,19 +123,22 @@ impl SpendingDraft {
 
 impl Drop for SpendingDraft {
     fn drop(&mut self) {
+        if self.is_refused {
+            return;
+        }
         let is_success = self
             .record
             .status
             .is_some_and(|status| (200..300).contains(&status));
-        // A refused request costs nothing, and other endpoints report what they cost.
-        let endpoint = &*self.record.endpoint;
-        let is_generated = GENERATING.contains(&endpoint)
-            || GEMINIS.iter().any(|method| endpoint.ends_with(method));
-        let estimate = (is_success && is_generated).then(|| {
+        // A refused request costs nothing.
+        let estimate = (is_success && self.is_generated()).then(|| {
             let (input, output) = (self.request_bytes, self.reply_bytes);
             Usage::estimate(estimate::tokens(input), estimate::tokens(output))
         });
         self.record.usage = self.usage.or(estimate).unwrap_or_default();
+        let record = &self.record;
+        self.record.settled =
+            spending::settled(&self.budgets, record.price.as_ref(), &record.usage);
         self.record.took = self.began.elapsed();
         self.engine.record_spending(self.record.clone());
     }

@@ -147,6 +147,9 @@ impl RoutedRequest {
                 upstream,
                 ..
             } = prepared;
+            if let Some(draft) = &mut draft {
+                draft.reserve(&request.body).await.map_err(Failed::from)?;
+            }
             let reply = upstream.send(request).await;
             let reply = reply.map_err(|error| Failed::from(error.failure))?;
             if let Some(draft) = &mut draft {

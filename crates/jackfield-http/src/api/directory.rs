@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use jackfield_domain::directory::{DirectoryEntry, EntryKind, EntryName};
+use jackfield_domain::price::Money;
 use jackfield_domain::quota::Quota;
 use jackfield_engine::{ChangeQuery, ClientDirectory, DirectoryError, UserUpdate};
 use jackfield_gateway::{Gateway, Principal, failures};
@@ -270,11 +271,23 @@ pub(super) fn quota(given: Option<QuotaForm>) -> Result<Option<Quota>, ProblemDe
     let Some(given) = given else {
         return Ok(None);
     };
+    let money = |given: Option<String>, place| {
+        let parsed = given.map(|text| Money::parse(&text));
+        parsed
+            .transpose()
+            .map_err(|error| ProblemDetails::field(place, error.to_string()))
+    };
     let quota = Quota {
+        cost_per_day: money(given.cost_per_day, "/quota/cost_per_day")?,
+        cost_per_month: money(given.cost_per_month, "/quota/cost_per_month")?,
         parallel: given.parallel,
         requests_per_minute: given.requests_per_minute,
+        tokens_per_day: given.tokens_per_day,
+        tokens_per_month: given.tokens_per_month,
     };
-    if quota.parallel == Some(0) || quota.requests_per_minute == Some(0) {
+    let requests = [quota.parallel, quota.requests_per_minute];
+    let tokens = [quota.tokens_per_day, quota.tokens_per_month];
+    if requests.contains(&Some(0)) || tokens.contains(&Some(0)) {
         let why = "a limit is at least 1; `disabled` refuses a user";
         return Err(ProblemDetails::field("/quota", why));
     }

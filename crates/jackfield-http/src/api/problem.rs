@@ -9,9 +9,11 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::ModelFailureKind;
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
 use jackfield_engine::{EngineError, JournalError};
-use jackfield_gateway::failures::log;
+use jackfield_gateway::failures::{self, log};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::openapi::{Content, Ref, RefOr, Response as Described, ResponseBuilder};
@@ -291,6 +293,9 @@ impl From<ServeError> for ProblemDetails {
             | ServeErrorKind::Strict
             | ServeErrorKind::ThreadUnsupported
             | ServeErrorKind::Unsupported => ProblemKind::Invalid,
+            ServeErrorKind::Model(failure) if failure.kind == ModelFailureKind::BudgetExhausted => {
+                ProblemKind::TooMany
+            }
             ServeErrorKind::Exhausted { .. }
             | ServeErrorKind::Model(_)
             | ServeErrorKind::Unavailable => ProblemKind::Unavailable,
@@ -366,6 +371,9 @@ impl From<EngineError> for ProblemDetails {
             EngineError::NoSuchPlace { .. } => Self::field("/turn", detail),
             EngineError::NotCommitted { .. } | EngineError::OwnershipLost { .. } => {
                 Self::unavailable(&error)
+            }
+            EngineError::NotCompacted { failure } if failure.is_of_budget() => {
+                failures::from_turn_end(&TurnEnd::Failed(failure)).into()
             }
             EngineError::NotCompacted { .. } => Self::new(ProblemKind::Unavailable, detail),
             EngineError::NothingToCompact { .. } => Self::new(ProblemKind::Conflict, detail),

@@ -258,10 +258,11 @@ pub(crate) async fn compact(
         },
         None => gateway.default_model(),
     };
-    let options = gateway.options_for(&requested).ok_or_else(|| {
+    let mut options = gateway.options_for(&requested).ok_or_else(|| {
         let detail = format!("there is no provider `{}`", requested.model.provider);
         ProblemDetails::new(ProblemKind::Unavailable, detail)
     })?;
+    options.budgets = own.client.budgets();
     let session = owner::new_session(&own.client)?;
     let request = CompactSession {
         from: own.session,

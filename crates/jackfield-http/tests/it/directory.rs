@@ -585,7 +585,10 @@ async fn the_requests_of_a_key_a_user_and_a_team_are_limited() {
     let team = root(Method::PATCH, "/api/v1/teams/both", limit(3)).await;
     assert_eq!(
         team["quota"],
-        json!({ "requests_per_minute": 3, "parallel": null })
+        json!({
+            "requests_per_minute": 3, "parallel": null, "cost_per_day": null,
+            "cost_per_month": null, "tokens_per_day": null, "tokens_per_month": null,
+        })
     );
     root(Method::PATCH, "/api/v1/users/ann", limit(2)).await;
     let ask = async |secret: &str| {

@@ -8,6 +8,7 @@
 
 mod api_bytes;
 mod bodies;
+mod budgets;
 mod connections;
 mod directory;
 mod gemini;

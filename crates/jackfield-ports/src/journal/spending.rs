@@ -16,6 +16,9 @@ use super::JournalError;
 /// - `record` MUST store a record once: a record whose id is stored already changes nothing and is no error, whatever
 ///   else is in it. A record that `record` returned `Ok` for MUST be as durable as a committed append. After an error
 ///   it may be stored or not; the caller may repeat the request.
+/// - A journal with [`Meters`](super::meters::Meters) MUST perform
+///   [`MeterOperation::settling`](jackfield_domain::quota::MeterOperation::settling) of a record in the transaction that
+///   stores it, and only if the record is new.
 /// - `records` MUST return what was recorded, equal, through the stored form, ordered by time and then by id as bytes.
 /// - A record is in `records` from the moment that `record` returned `Ok`. Pages that continue each other MUST have
 ///   every record that was stored before the first of them exactly once, whatever is recorded meanwhile.

@@ -6,7 +6,8 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
 };
-use jackfield_domain::quota::{Meter, MeterHold, Quota};
+use jackfield_domain::price::Money;
+use jackfield_domain::quota::{Amount, Meter, MeterHold, MeterReservation, PeriodTotal, Quota};
 use jackfield_domain::time::WallTime;
 
 use super::stored::{Invalid, Stored};
@@ -58,9 +59,31 @@ stored_struct! { ClientKey as ClientKeyForm {
 
 stored_struct! { KeySecret as KeySecretForm { digest: Digest; maybe until: WallTime } }
 
-stored_struct! { Quota as QuotaForm {; maybe parallel: u32, requests_per_minute: u32 } }
+stored_struct! { Quota as QuotaForm {
+    ; maybe
+        cost_per_day: Money,
+        cost_per_month: Money,
+        parallel: u32,
+        requests_per_minute: u32,
+        tokens_per_day: u64,
+        tokens_per_month: u64
+} }
 
-stored_struct! { Meter as MeterForm { next_request: i64; many holds: MeterHold } }
+stored_struct! { Meter as MeterForm {
+    next_request: i64;
+    maybe day: PeriodTotal, month: PeriodTotal;
+    many holds: MeterHold, reservations: MeterReservation
+} }
+
+stored_struct! { PeriodTotal as PeriodTotalForm { period: i64, spent: Amount } }
+
+stored_struct! { MeterReservation as MeterReservationForm {
+    amount: Amount,
+    at: WallTime,
+    id: Arc<str>
+} }
+
+stored_struct! { Amount as AmountForm { cost: Money, tokens: u64 } }
 
 stored_struct! { MeterHold as MeterHoldForm { id: Arc<str>, until: WallTime } }
 

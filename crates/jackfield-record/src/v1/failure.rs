@@ -14,6 +14,8 @@ stored_struct! { ModelFailure as ModelFailureForm {
 } }
 
 stored_enum! { ModelFailureKind as ModelFailureKindForm {
+    BudgetExhausted,
+    BudgetUnavailable,
     ContentFilter,
     ContextTooLong { ; maybe limit: u64, requested: u64 },
     Forbidden,

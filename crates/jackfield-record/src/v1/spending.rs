@@ -26,5 +26,6 @@ stored_struct! { SpendingRecord as SpendingRecordForm {
         route: Arc<str>,
         status: u32,
         trace: Arc<TraceContext>;
-    many settled: Reservation
+    many settled: Reservation;
+    flag repeats_facts
 } }

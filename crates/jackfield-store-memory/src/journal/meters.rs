@@ -16,6 +16,15 @@ pub(super) type MeterTable = Arc<Mutex<HashMap<Arc<str>, Vec<u8>>>>;
 #[async_trait]
 impl Meters for MemoryJournal {
     async fn perform(&self, operation: &MeterOperation) -> Result<MeterOutcome, JournalError> {
+        self.perform_on_meters(operation)
+    }
+}
+
+impl MemoryJournal {
+    pub(super) fn perform_on_meters(
+        &self,
+        operation: &MeterOperation,
+    ) -> Result<MeterOutcome, JournalError> {
         let mut table = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
         let stored = operation.meters().map(|name| match table.get(name) {
             Some(record) => jackfield_record::decode_meter(record).map_err(unreachable),
@@ -31,7 +40,7 @@ impl Meters for MemoryJournal {
     }
 }
 
-fn unreachable(error: impl std::error::Error + Send + Sync + 'static) -> JournalError {
+pub(super) fn unreachable(error: impl std::error::Error + Send + Sync + 'static) -> JournalError {
     JournalError::Unreachable {
         source: error.into(),
     }

@@ -3,23 +3,27 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jackfield_domain::quota::MeterOperation;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 
 use super::MemoryJournal;
+use super::meters::unreachable;
 
 #[async_trait]
 impl SpendingLog for MemoryJournal {
     async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
         let place = (record.at, Arc::clone(&record.id));
-        let record = jackfield_record::encode_spending(record).map_err(|error| {
-            JournalError::Unreachable {
-                source: error.into(),
-            }
-        })?;
-        self.spending_rows().insert(place, record);
+        let encoded = jackfield_record::encode_spending(record).map_err(unreachable)?;
+        // The lock of the records is held until the meters are changed, too.
+        let mut rows = self.spending_rows();
+        if rows.insert(place, encoded)
+            && let Some(settling) = MeterOperation::settling(record)
+        {
+            self.perform_on_meters(&settling)?;
+        }
         Ok(())
     }
 

@@ -7,7 +7,8 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
 };
-use jackfield_domain::quota::{MeterOperation, Quota};
+use jackfield_domain::price::Money;
+use jackfield_domain::quota::{Amount, MeterOperation, Quota};
 use jackfield_domain::time::WallTime;
 use proptest::collection::vec;
 use proptest::option;
@@ -25,12 +26,22 @@ pub fn entry_name() -> impl Strategy<Value = EntryName> + Clone {
 
 /// A quota.
 pub fn quota() -> impl Strategy<Value = Quota> + Clone {
-    (option::of(1..9_u32), option::of(1..100_u32)).prop_map(|(parallel, requests_per_minute)| {
-        Quota {
-            parallel,
-            requests_per_minute,
-        }
-    })
+    let budget = || option::weighted(0.3, 1..1_000_u64);
+    (
+        (option::of(1..9_u32), option::of(1..100_u32)),
+        (budget(), budget(), budget(), budget()),
+    )
+        .prop_map(|((parallel, requests_per_minute), budgets)| {
+            let (cost_per_day, cost_per_month, tokens_per_day, tokens_per_month) = budgets;
+            Quota {
+                cost_per_day: cost_per_day.map(Money::from_picos),
+                cost_per_month: cost_per_month.map(Money::from_picos),
+                parallel,
+                requests_per_minute,
+                tokens_per_day,
+                tokens_per_month,
+            }
+        })
 }
 
 /// A user.
@@ -121,16 +132,52 @@ pub fn meter_operation(seconds: i64) -> impl Strategy<Value = MeterOperation> + 
         let names = names.into_iter().map(Arc::from);
         names.zip(quotas).collect::<Vec<_>>()
     });
+    let amounts = vec((0..200_u64, 0..200_u64), 4);
+    let settled = (names(), amounts).prop_map(|(names, amounts)| {
+        let names = names.into_iter().map(Arc::from);
+        let amounts = amounts
+            .into_iter()
+            .map(|(cost, tokens)| amount(cost, tokens));
+        names.zip(amounts).collect::<Vec<_>>()
+    });
     let meters = || names().prop_map(|names| names.into_iter().map(Arc::from).collect());
     prop_oneof![
-        4 => (id.clone(), quotas).prop_map(move |(id, quotas)| MeterOperation::Admit {
+        4 => (id.clone(), quotas.clone()).prop_map(move |(id, quotas)| MeterOperation::Admit {
             id,
             now,
             quotas,
             until,
         }),
+        3 => (id.clone(), quotas.clone(), (0..300_u64, 0..300_u64)).prop_map(
+            move |(id, quotas, (cost, tokens))| MeterOperation::Reserve {
+                amount: amount(cost, tokens),
+                at: now,
+                id,
+                quotas,
+            }
+        ),
+        2 => (id.clone(), settled, 0..90_i64).prop_map(move |(id, settled, days)| {
+            MeterOperation::Settle {
+                at: WallTime::from_millis(now.as_millis() - days * 86_400_000),
+                id,
+                settled,
+            }
+        }),
+        1 => meters().prop_map(|meters| MeterOperation::Look { meters }),
+        1 => select(&["key:a", "key:b"][..]).prop_map(|name| MeterOperation::Correct {
+            meter: name.into(),
+            seen: [None, None],
+            totals: [None, None],
+        }),
         1 => (id.clone(), meters()).prop_map(|(id, meters)| MeterOperation::Release { id, meters }),
         1 => (id, meters()).prop_map(move |(id, meters)| MeterOperation::Renew { id, meters, until }),
     ]
     .boxed()
+}
+
+fn amount(cost: u64, tokens: u64) -> Amount {
+    Amount {
+        cost: Money::from_picos(cost),
+        tokens,
+    }
 }

@@ -15,6 +15,8 @@ use super::text::text;
 pub fn model_failure_kind() -> impl Strategy<Value = ModelFailureKind> + Clone {
     let plain = select(
         &[
+            ModelFailureKind::BudgetExhausted,
+            ModelFailureKind::BudgetUnavailable,
             ModelFailureKind::ContentFilter,
             ModelFailureKind::Forbidden,
             ModelFailureKind::Interrupted,

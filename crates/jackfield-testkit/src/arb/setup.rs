@@ -180,6 +180,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         option::weighted(0.2, (text(), option::of(0..3_u32), option::of(duration()))),
         option::weighted(0.2, trace_context()),
         option::weighted(0.3, (1..=100_u32, option::of(1..1_000_000_u64))),
+        prop_oneof![3 => Just(Vec::new()), 1 => vec(text(), 1..3)],
     );
     let looked_up = (looked_up, later);
     (
@@ -195,7 +196,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         .prop_map(
             |(allowance, flags, (choice, catalog), limits, model, settings, looked_up, system)| {
                 let ((price, strict, caller), later) = looked_up;
-                let (assistant, fallbacks, route, trace, compaction) = later;
+                let (assistant, fallbacks, route, trace, compaction, budgets) = later;
                 let (route, affinity, first_byte) = match route {
                     Some((name, affinity, first_byte)) => (Some(name), affinity, first_byte),
                     None => (None, None, None),
@@ -205,6 +206,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     affinity,
                     allowance,
                     assistant,
+                    budgets,
                     caller: caller.map(Arc::new),
                     can_supersede: flags.0,
                     catalog: Arc::new(catalog),

@@ -87,10 +87,11 @@ pub fn spending_record() -> impl Strategy<Value = SpendingRecord> + Clone {
         texts,
         times,
         used,
-        option::of(100..600_u32),
+        (option::of(100..600_u32), any::<bool>()),
         option::of(trace_context()),
     )
         .prop_map(|(texts, times, used, status, trace)| {
+            let (status, repeats_facts) = status;
             let (endpoint, id, principal, request_id, route) = texts;
             let (at, first_token, took) = times;
             let (model, price, usage, settled) = used;
@@ -102,6 +103,7 @@ pub fn spending_record() -> impl Strategy<Value = SpendingRecord> + Clone {
                 model,
                 price,
                 principal,
+                repeats_facts,
                 request_id,
                 route,
                 settled,

@@ -12,7 +12,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::quota::{Meter, MeterOperation, MeterOutcome, Quota, RateLeft};
+use jackfield_domain::quota::{
+    Amount, Meter, MeterOperation, MeterOutcome, PeriodTotal, Quota, RateLeft,
+};
+use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::target::Reservation;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal;
 use jackfield_ports::journal::meters::Meters;
@@ -22,7 +26,7 @@ use tokio::task::JoinSet;
 
 use super::clause;
 use super::journal::{JournalHarness, START};
-use crate::arb;
+use crate::{arb, spending};
 
 /// Checks one clause; this is what the tests of [`meters_contract!`](crate::meters_contract) call.
 ///
@@ -38,7 +42,11 @@ pub fn check<H: JournalHarness>(clause: &str, exceptions: &[(&str, &str)]) {
 }
 
 /// The clauses that have no exceptions: without them each replica lets its own share through.
-pub const VITAL: &[&str] = &["of_operations_at_once_each_sees_the_one_before_it"];
+pub const VITAL: &[&str] = &[
+    "of_operations_at_once_each_sees_the_one_before_it",
+    "replicas_reserve_no_more_than_a_budget",
+    "a_record_is_settled_once",
+];
 
 /// The only list of the clauses: passes them to a macro, after the arguments for that macro.
 #[doc(hidden)]
@@ -59,6 +67,18 @@ macro_rules! meters_clauses {
             /// The next process finds every meter.
             /// After a restart a spent quota is full again.
             a_restart_keeps_meters
+            /// Of reservations at once, from every process, no more are admitted than the budget has room for.
+            /// A key of 10 dollars spends 217 on several replicas (litellm#26672), as each counts by itself (litellm#30661).
+            replicas_reserve_no_more_than_a_budget
+            /// A record adds what it settled to its meters once, whichever process records it again, and ends its reservation.
+            /// A repeated count is two or six times the bill (litellm#36926, #28283), and a lost one leaks a reservation (litellm#27639).
+            a_record_is_settled_once
+            /// The totals of a meter are the sums of the records of the newest day and month, in whatever order they come.
+            /// What was spent before a period began is still counted in it (litellm#27735).
+            totals_are_the_sums_of_records
+            /// A correction sets totals only if they are still those that were seen.
+            /// A counter that is seeded again while calls end is several times the bill (litellm#28247).
+            a_correction_loses_no_record
         }
     };
 }
@@ -97,8 +117,8 @@ async fn operations_have_the_outcomes_of_the_domain<H: JournalHarness>() {
     let journal = harness.journal();
     let mut runner = TestRunner::deterministic();
     let mut model: BTreeMap<Arc<str>, Meter> = BTreeMap::new();
-    let (mut admitted, mut refused) = (0, 0);
-    for nth in 0..300 {
+    let (mut admitted, mut refused, mut reserved, mut exhausted) = (0, 0, 0, 0);
+    for nth in 0..900 {
         let operation = arb::meter_operation(nth).new_tree(&mut runner);
         let operation = operation.expect("an operation").current();
         let of = |name: &Arc<str>| model.get(name).cloned().unwrap_or_default();
@@ -113,10 +133,13 @@ async fn operations_have_the_outcomes_of_the_domain<H: JournalHarness>() {
         match (&operation, outcome) {
             (MeterOperation::Admit { .. }, MeterOutcome::Done(_)) => admitted += 1,
             (_, MeterOutcome::Refused(_)) => refused += 1,
-            (MeterOperation::Release { .. } | MeterOperation::Renew { .. }, _) => {}
+            (MeterOperation::Reserve { .. }, MeterOutcome::Done(_)) => reserved += 1,
+            (_, MeterOutcome::Exhausted(_)) => exhausted += 1,
+            (_, MeterOutcome::Done(_) | MeterOutcome::Seen(_)) => {}
         }
     }
     assert!(admitted > 20 && refused > 20, "{admitted} {refused}");
+    assert!(reserved > 20 && exhausted > 20, "{reserved} {exhausted}");
 }
 
 async fn of_operations_at_once_each_sees_the_one_before_it<H: JournalHarness>() {
@@ -178,6 +201,182 @@ async fn a_restart_keeps_meters<H: JournalHarness>() {
     assert_eq!(perform_on(&reopened, &release).await, done(&[]));
     let three = perform_on(&reopened, &admit("3", &[("key:a", both)])).await;
     assert_eq!(three, done(&[(1, 3, 40)]));
+}
+
+async fn replicas_reserve_no_more_than_a_budget<H: JournalHarness>() {
+    let harness = H::fresh().await;
+    let journal = harness.journal();
+    let another = harness.another_process().await;
+    let another = another.unwrap_or_else(|| Arc::clone(&journal));
+    let quota = tokens_per_day(50);
+    let mut tasks = JoinSet::new();
+    for nth in 0..16 {
+        let journal = Arc::clone(if nth % 2 == 0 { &journal } else { &another });
+        let mut names = ["key:a", "team:t"];
+        if nth % 3 == 0 {
+            names.reverse();
+        }
+        let operation = reserve(&nth.to_string(), 10, &names.map(|name| (name, quota)));
+        tasks.spawn(async move { perform_on(&journal, &operation).await });
+    }
+    let outcomes = tasks.join_all().await.into_iter();
+    let done = outcomes.filter(|outcome| *outcome == MeterOutcome::Done(Vec::new()));
+    // Each is admitted while less than 50 is reserved.
+    assert_eq!(done.count(), 5);
+    let after = perform_on(&another, &reserve("17", 1, &[("team:t", quota)])).await;
+    let MeterOutcome::Exhausted(state) = after else {
+        panic!("{after:?}");
+    };
+    assert_eq!((state.spent, state.reserved, state.limit), (0, 50, 50));
+}
+
+async fn a_record_is_settled_once<H: JournalHarness>() {
+    let harness = H::fresh().await;
+    let journal = harness.journal();
+    let Some(log) = journal.spending() else {
+        return;
+    };
+    let quota = tokens_per_day(100);
+    let both = [("key:a", quota), ("team:t", quota)];
+    let reserved = perform_on(&journal, &reserve("call", 60, &both)).await;
+    assert_eq!(reserved, MeterOutcome::Done(Vec::new()));
+    let first = record("call", START, &[("key:a", 30), ("team:t", 30)]);
+    log.record(&first).await.expect("recorded");
+    // Again, with another amount, by another process, and after a restart.
+    let more = record("call", START, &[("key:a", 50), ("team:t", 50)]);
+    log.record(&more).await.expect("recorded");
+    if let Some(another) = harness.another_process().await {
+        let another = another.spending().expect("the same log");
+        another.record(&first).await.expect("recorded");
+    }
+    let reopened = harness.reopened().await;
+    let log = reopened.spending().expect("the same log");
+    log.record(&first).await.expect("recorded");
+    for meter in look(&reopened, &["key:a", "team:t"]).await {
+        assert_eq!(meter.reservations, []);
+        let spent = meter.day.map(|day| day.spent.tokens);
+        assert_eq!(
+            (spent, meter.month.map(|month| month.spent.tokens)),
+            (Some(30), Some(30))
+        );
+    }
+}
+
+async fn totals_are_the_sums_of_records<H: JournalHarness>() {
+    let harness = H::fresh().await;
+    let journal = harness.journal();
+    let Some(log) = journal.spending() else {
+        return;
+    };
+    let day = 86_400_000;
+    // Days of two months, not in their order.
+    for (nth, (days, tokens)) in [(0, 1), (40, 2), (41, 4), (1, 8), (40, 16), (41, 32)]
+        .into_iter()
+        .enumerate()
+    {
+        let at = WallTime::from_millis(START.as_millis() + days * day);
+        let spent = record(&nth.to_string(), at, &[("user:u", tokens)]);
+        log.record(&spent).await.expect("recorded");
+    }
+    let newest = WallTime::from_millis(START.as_millis() + 41 * day);
+    let [meter] = &look(&journal, &["user:u"]).await[..] else {
+        panic!("one meter");
+    };
+    let month_has_40 =
+        WallTime::from_millis(START.as_millis() + 40 * day).utc_month() == newest.utc_month();
+    let total = |period, tokens| {
+        Some(PeriodTotal {
+            period,
+            spent: Amount {
+                tokens,
+                ..Amount::default()
+            },
+        })
+    };
+    assert_eq!(meter.day, total(newest.utc_day(), 36));
+    let of_month = if month_has_40 { 54 } else { 36 };
+    assert_eq!(meter.month, total(newest.utc_month(), of_month));
+    let tomorrow = newest.after(Duration::from_millis(86_400_000));
+    let left = meter.budgets(&"user:u".into(), &tokens_per_day(50), tomorrow, "");
+    assert_eq!(left.first().map(|state| state.spent), Some(0));
+}
+
+async fn a_correction_loses_no_record<H: JournalHarness>() {
+    let harness = H::fresh().await;
+    let journal = harness.journal();
+    let Some(log) = journal.spending() else {
+        return;
+    };
+    let first = record("1", START, &[("key:a", 5)]);
+    log.record(&first).await.expect("recorded");
+    let [seen] = &look(&journal, &["key:a"]).await[..] else {
+        panic!("one meter");
+    };
+    let correction = MeterOperation::Correct {
+        meter: "key:a".into(),
+        seen: [seen.day, seen.month],
+        totals: [None, None],
+    };
+    let second = record("2", START, &[("key:a", 7)]);
+    log.record(&second).await.expect("recorded");
+    perform_on(&journal, &correction).await;
+    let [meter] = &look(&journal, &["key:a"]).await[..] else {
+        panic!("one meter");
+    };
+    assert_eq!(meter.day.map(|day| day.spent.tokens), Some(12));
+    let correction = MeterOperation::Correct {
+        meter: "key:a".into(),
+        seen: [meter.day, meter.month],
+        totals: [None, meter.month],
+    };
+    let before = perform_on(&journal, &correction).await;
+    assert_eq!(before, MeterOutcome::Seen(vec![meter.clone()]));
+    let [meter] = &look(&journal, &["key:a"]).await[..] else {
+        panic!("one meter");
+    };
+    assert_eq!((meter.day, meter.month.is_some()), (None, true));
+}
+
+async fn look(journal: &Arc<dyn Journal>, names: &[&str]) -> Vec<Meter> {
+    let meters = names.iter().map(|name| Arc::from(*name)).collect();
+    let outcome = perform_on(journal, &MeterOperation::Look { meters }).await;
+    let MeterOutcome::Seen(meters) = outcome else {
+        panic!("{outcome:?}");
+    };
+    meters
+}
+
+/// A record that settled these tokens.
+fn record(id: &str, at: WallTime, settled: &[(&str, u64)]) -> SpendingRecord {
+    let settled = settled.iter().map(|(budget, tokens)| Reservation {
+        budget: (*budget).into(),
+        cost: None,
+        tokens: Some(*tokens),
+    });
+    SpendingRecord {
+        settled: settled.collect(),
+        ..spending::record(id, at)
+    }
+}
+
+fn reserve(id: &str, tokens: u64, quotas: &[(&str, Quota)]) -> MeterOperation {
+    let quotas = quotas.iter().map(|(name, quota)| ((*name).into(), *quota));
+    MeterOperation::Reserve {
+        amount: Amount {
+            tokens,
+            ..Amount::default()
+        },
+        at: START,
+        id: id.into(),
+        quotas: quotas.collect(),
+    }
+}
+
+fn tokens_per_day(tokens: u64) -> Quota {
+    Quota {
+        tokens_per_day: Some(tokens),
+        ..Quota::default()
+    }
 }
 
 async fn perform_on(journal: &Arc<dyn Journal>, operation: &MeterOperation) -> MeterOutcome {

@@ -13,19 +13,21 @@ use jackfield_domain::directory::{
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::quota::{Meter, MeterOperation, MeterOutcome};
+use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Lease, Loaded,
 };
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::contract::directory::{CLAUSES, check};
-use jackfield_testkit::contract::journal::JournalHarness;
+use jackfield_testkit::contract::journal::{JournalHarness, START};
 use jackfield_testkit::contract::meters;
 
 use crate::mutants::{Mutant, check_clauses, check_mutants};
@@ -55,6 +57,12 @@ enum Mistake {
     OverlooksTheFirstKey,
     /// The first meter of a refused request is charged.
     ChargesTheRefused,
+    /// A correction sets totals whatever they are by now.
+    CorrectsInAnyCase,
+    /// A record that is repeated is settled again.
+    SettlesRepetitions,
+    /// What was spent counts for the time at which it arrives.
+    SettlesAtArrival,
     /// An operation works on what it read before others were done.
     ReadsMetersTooEarly,
     /// Requests per minute are not limited.
@@ -91,6 +99,10 @@ impl Mistaken {
     }
 
     fn directory(&self) -> &dyn Directory {
+        &self.inner
+    }
+
+    fn log(&self) -> &dyn SpendingLog {
         &self.inner
     }
 
@@ -309,6 +321,35 @@ impl Journal for Mistaken {
     fn meters(&self) -> Option<&dyn Meters> {
         Some(self)
     }
+
+    fn spending(&self) -> Option<&dyn SpendingLog> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl SpendingLog for Mistaken {
+    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
+        let mut record = record.clone();
+        if self.has(Mistake::SettlesAtArrival) {
+            record.at = START;
+        }
+        if self.has(Mistake::SettlesRepetitions)
+            && let Some(settling) = MeterOperation::settling(&record)
+        {
+            self.inner.perform(&settling).await?;
+            record.settled.clear();
+        }
+        self.log().record(&record).await
+    }
+
+    async fn records(&self, query: &SpendingQuery) -> Result<SpendingPage, JournalError> {
+        self.log().records(query).await
+    }
+
+    async fn delete_before(&self, before: WallTime, limit: usize) -> Result<usize, JournalError> {
+        self.log().delete_before(before, limit).await
+    }
 }
 
 #[async_trait]
@@ -320,6 +361,18 @@ impl Meters for Mistaken {
         {
             for (_, quota) in quotas {
                 quota.requests_per_minute = None;
+            }
+        }
+        if let MeterOperation::Correct { meter, seen, .. } = &mut operation
+            && self.has(Mistake::CorrectsInAnyCase)
+        {
+            let meters = vec![Arc::clone(meter)];
+            if let MeterOutcome::Seen(meters) =
+                self.inner.perform(&MeterOperation::Look { meters }).await?
+            {
+                *seen = meters
+                    .first()
+                    .map_or([None, None], |one| [one.day, one.month]);
             }
         }
         if self.has(Mistake::ReadsMetersTooEarly) {
@@ -401,6 +454,13 @@ const METER_MUTANTS: &[(Mistake, &str)] = &[
         "a_refused_request_takes_nothing",
     ),
     (Mistake::ForgetsAtTheEnd, "a_restart_keeps_meters"),
+    (
+        Mistake::ReadsMetersTooEarly,
+        "replicas_reserve_no_more_than_a_budget",
+    ),
+    (Mistake::SettlesRepetitions, "a_record_is_settled_once"),
+    (Mistake::SettlesAtArrival, "totals_are_the_sums_of_records"),
+    (Mistake::CorrectsInAnyCase, "a_correction_loses_no_record"),
 ];
 
 const MUTANTS: &[(Mistake, &str)] = &[

@@ -2,6 +2,7 @@
 
 mod arb;
 mod arrays;
+mod budgets;
 mod chat_model_contract;
 mod context_source_contract;
 mod directory_contract;

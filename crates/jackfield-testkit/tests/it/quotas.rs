@@ -49,6 +49,7 @@ proptest! {
                     prop_assert_eq!(left.len(), 1);
                     prop_assert!(left[0].left < limit);
                 }
+                other @ (MeterOutcome::Exhausted(_) | MeterOutcome::Seen(_)) => panic!("{other:?}"),
                 MeterOutcome::Refused(refusal) => {
                     // It may come after the time that the refusal names, and not before.
                     let wait = i64::try_from(refusal.retry_after.as_micros()).expect("a time");
@@ -131,6 +132,7 @@ fn a_repeated_request_takes_nothing_more() {
     let quota = Quota {
         parallel: Some(1),
         requests_per_minute: Some(6),
+        ..Quota::default()
     };
     let mut meter = [Meter::default()];
     let first = admit(1, 0, quota).apply(&mut meter);
@@ -149,6 +151,7 @@ fn of_several_meters_all_are_changed_or_none() {
     let of = |parallel, requests_per_minute| Quota {
         parallel,
         requests_per_minute,
+        ..Quota::default()
     };
     let quotas: Vec<(Arc<str>, Quota)> = vec![
         ("key:a".into(), of(Some(9), Some(9))),
@@ -200,6 +203,7 @@ fn a_wrong_clock_does_not_last() {
     let quota = Quota {
         parallel: Some(1),
         requests_per_minute: Some(2),
+        ..Quota::default()
     };
     let mut meter = [Meter::default()];
     let day = 86_400_000;

@@ -147,7 +147,9 @@ const fn page(failure: &ModelFailure) -> TroubleshootingSection {
         ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated => {
             TroubleshootingSection::Keys
         }
-        ModelFailureKind::ContentFilter
+        ModelFailureKind::BudgetExhausted
+        | ModelFailureKind::BudgetUnavailable
+        | ModelFailureKind::ContentFilter
         | ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::Interrupted
         | ModelFailureKind::InvalidRequest

@@ -95,8 +95,9 @@ pub(crate) fn error_to_wire(failure: &ModelFailure) -> wire::ResponseError {
         | ModelFailureKind::TooLarge
         | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => "invalid_prompt",
-        ModelFailureKind::RateLimited => "rate_limit_exceeded",
-        ModelFailureKind::Forbidden
+        ModelFailureKind::BudgetExhausted | ModelFailureKind::RateLimited => "rate_limit_exceeded",
+        ModelFailureKind::BudgetUnavailable
+        | ModelFailureKind::Forbidden
         | ModelFailureKind::Interrupted
         | ModelFailureKind::Overloaded
         | ModelFailureKind::ProtocolViolation

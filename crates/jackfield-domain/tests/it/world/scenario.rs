@@ -43,6 +43,7 @@ pub(crate) const PRINCIPAL: &str = "somebody";
 /// A setup for worlds.
 pub(crate) fn setup(limits: Limits) -> Setup {
     Setup {
+        budgets: Vec::new(),
         allowance: Allowance::default(),
         caller: None,
         can_supersede: false,

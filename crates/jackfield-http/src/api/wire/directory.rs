@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 /// What a key, a user or a team may use. What is missing has no limit.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
-#[schema(as = Quota, example = json!({ "requests_per_minute": 60, "parallel": 4 }))]
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[schema(as = Quota, example = json!({ "requests_per_minute": 60, "parallel": 4, "cost_per_day": "2.50" }))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuotaForm {
     /// The number of requests per minute, which may also come all at once.
@@ -20,6 +20,16 @@ pub(crate) struct QuotaForm {
     /// The number of requests at once.
     #[schema(minimum = 1)]
     pub(crate) parallel: Option<u32>,
+    /// What its model calls may cost per day (UTC), in US dollars.
+    pub(crate) cost_per_day: Option<String>,
+    /// What its model calls may cost per calendar month (UTC), in US dollars.
+    pub(crate) cost_per_month: Option<String>,
+    /// How many tokens its model calls may use per day (UTC), input and output.
+    #[schema(minimum = 1)]
+    pub(crate) tokens_per_day: Option<u64>,
+    /// How many tokens its model calls may use per calendar month (UTC).
+    #[schema(minimum = 1)]
+    pub(crate) tokens_per_month: Option<u64>,
 }
 
 impl From<Quota> for QuotaForm {
@@ -27,6 +37,10 @@ impl From<Quota> for QuotaForm {
         Self {
             requests_per_minute: quota.requests_per_minute,
             parallel: quota.parallel,
+            cost_per_day: quota.cost_per_day.map(|cost| cost.to_string()),
+            cost_per_month: quota.cost_per_month.map(|cost| cost.to_string()),
+            tokens_per_day: quota.tokens_per_day,
+            tokens_per_month: quota.tokens_per_month,
         }
     }
 }

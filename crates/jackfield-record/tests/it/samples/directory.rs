@@ -4,6 +4,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
 };
+use jackfield_domain::price::Money;
 use jackfield_domain::quota::Quota;
 use jackfield_domain::time::WallTime;
 
@@ -11,8 +12,12 @@ use jackfield_domain::time::WallTime;
 pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 3] {
     let at = WallTime::from_millis(1_790_000_000_123);
     let quota = Quota {
+        cost_per_day: Some(Money::from_picos(2_500_000_000_000)),
+        cost_per_month: Some(Money::from_picos(40_000_000_000_001)),
         parallel: Some(4),
         requests_per_minute: Some(60),
+        tokens_per_day: Some(1_000_000),
+        tokens_per_month: Some(20_000_000),
     };
     let key = ClientKey {
         expires: Some(at),

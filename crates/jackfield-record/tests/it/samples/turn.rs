@@ -155,6 +155,7 @@ pub(crate) fn turn_opened() -> Envelope {
         system: Arc::new(system()),
         tools_after_first_round: false,
         whole: None,
+        budgets: Vec::new(),
         assistant: None,
         compaction: None,
         affinity: None,

@@ -314,6 +314,7 @@ pub(crate) fn spending() -> SpendingRecord {
         model: model(),
         price: None,
         principal: "ci/мария".into(),
+        repeats_facts: false,
         request_id: Some("req_011CSHoEeqs5C35K2UUqR7Fy".into()),
         route: Some("fast".into()),
         settled: reservations(),

@@ -8,12 +8,14 @@ use jackfield_dialect_openai::error::classify;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use serde_json::Value;
 
-const KINDS: [ModelFailureKind; 16] = [
+const KINDS: [ModelFailureKind; 18] = [
     ModelFailureKind::ContentFilter,
     ModelFailureKind::ContextTooLong {
         limit: None,
         requested: None,
     },
+    ModelFailureKind::BudgetExhausted,
+    ModelFailureKind::BudgetUnavailable,
     ModelFailureKind::Forbidden,
     ModelFailureKind::Interrupted,
     ModelFailureKind::InvalidRequest,

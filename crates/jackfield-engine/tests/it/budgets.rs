@@ -1,0 +1,383 @@
+//! Budgets across turns: every model call is reserved and settled, and what the meters count is what the records say,
+//! wherever a process is lost.
+
+use std::sync::Arc;
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::EntryName;
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::price::{Money, Price, PriceList};
+use jackfield_domain::quota::{Amount, Meter, MeterOperation, MeterOutcome, Quota};
+use jackfield_domain::request::{ModelRef, ToolRun};
+use jackfield_domain::usage::Usage;
+use jackfield_engine::{BudgetedCall, Engine, KeyOptions, TurnOptions, TurnReport, UserUpdate};
+use jackfield_ports::journal::Journal;
+use jackfield_ports::journal::spending::SpendingQuery;
+use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{
+    AppendFault, FaultyJournal, Gate, JournalRequest, ScriptedModel, ScriptedReply,
+};
+
+use crate::fixture::{Log, OneTool, message, options, session};
+use crate::resuming::{over, resume};
+
+/// Each reply uses 1000 tokens in and 100 out: 0.002 USD.
+const ROUND: u64 = 1100;
+
+fn used() -> Usage {
+    Usage {
+        input: 1000,
+        output: 100,
+        ..Usage::default()
+    }
+}
+
+fn answer() -> ScriptedReply {
+    ScriptedReply::text("done").with_usage(used())
+}
+
+fn call() -> ScriptedReply {
+    ScriptedReply::calls([("box__act", r#"{"n":1}"#)]).with_usage(used())
+}
+
+fn prices() -> Arc<PriceList> {
+    let money = |micros: u64| Money::from_picos(micros * 1_000_000);
+    let price = Price {
+        cache_read: money(1),
+        cache_write: money(1),
+        currency: "USD".into(),
+        date: "2026-11-01".into(),
+        input: money(1),
+        output: money(10),
+        source: "a test".into(),
+    };
+    let mut prices = PriceList::default();
+    prices.set("provider", "model", price);
+    Arc::new(prices)
+}
+
+/// An engine with a model of these replies and one tool.
+fn engine(
+    journal: Arc<dyn Journal>,
+    replies: impl IntoIterator<Item = ScriptedReply>,
+) -> (ScriptedModel, Engine) {
+    let (model, log) = (ScriptedModel::new(), Log::default());
+    for reply in replies {
+        model.push_reply(reply);
+    }
+    let tool = OneTool::new(&log, |_: ToolRun| async { ToolResult::text("did it") });
+    let engine = Engine::builder(journal)
+        .model("provider", model.port())
+        .toolbox(Arc::new(tool))
+        .build();
+    (model, engine)
+}
+
+fn name(text: &str) -> EntryName {
+    EntryName::parse(text).expect("a name")
+}
+
+/// Adds Ann of the team `t`, both with this quota, and a key of hers; the options of a turn of that key.
+async fn ann(engine: &Engine, quota: Quota) -> TurnOptions {
+    let by = Arc::from("a test");
+    let directory = engine.directory().expect("a directory");
+    directory.add_team(&by, name("t")).await.expect("a team");
+    directory
+        .limit_team(&by, &name("t"), Some(quota))
+        .await
+        .expect("limited");
+    directory
+        .add_user(&by, name("ann"), Some(name("t")))
+        .await
+        .expect("a user");
+    let update = UserUpdate {
+        quota: Some(Some(quota)),
+        ..UserUpdate::default()
+    };
+    directory
+        .update_user(&by, &name("ann"), &update)
+        .await
+        .expect("limited");
+    let made = directory
+        .create_key(&by, &name("ann"), KeyOptions::default())
+        .await;
+    let (_, secret) = made.expect("a key");
+    let accepted = directory
+        .accept(&Digest::of(secret.reveal().as_bytes()))
+        .await;
+    let quotas = accepted.expect("accepted").quotas;
+    TurnOptions {
+        budgets: quotas.into_iter().map(|(name, _)| name).collect(),
+        prices: prices(),
+        ..options()
+    }
+}
+
+fn tokens(most: u64) -> Quota {
+    Quota {
+        tokens_per_day: Some(most),
+        ..Quota::default()
+    }
+}
+
+async fn meter(engine: &Engine, name: &str) -> Meter {
+    let meters = vec![name.into()];
+    let seen = engine
+        .perform_on_meters(&MeterOperation::Look { meters })
+        .await;
+    match seen.expect("meters") {
+        MeterOutcome::Seen(mut meters) => meters.pop().expect("a meter"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Checks that both meters have counted so many rounds, that the records say the same, and that nothing is reserved.
+async fn assert_counted(engine: &Engine, rounds: u64) {
+    let expected = Amount {
+        cost: Money::from_picos(rounds * 2_000_000_000),
+        tokens: rounds * ROUND,
+    };
+    for name in ["user:ann", "team:t"] {
+        let meter = meter(engine, name).await;
+        assert_eq!(
+            meter.day.map_or_else(Amount::default, |day| day.spent),
+            expected,
+            "{name}"
+        );
+        assert_eq!(meter.reservations, [], "{name}");
+    }
+    assert_equal(engine).await;
+}
+
+async fn assert_equal(engine: &Engine) {
+    let report = engine.check_budgets(false).await.expect("checked");
+    for check in &report.checks {
+        assert!(check.is_equal(), "{check:?}");
+    }
+}
+
+fn failure(report: &TurnReport) -> &ModelFailure {
+    match &report.end {
+        TurnEnd::Failed(failure) => failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn each_round_is_counted_once_and_reports_have_it_once() {
+    let journal = Arc::new(MemoryJournal::new());
+    let (_, engine) = engine(journal, [call(), answer()]);
+    let options = ann(&engine, tokens(1_000_000)).await;
+    let sent = engine.send(message(options), &mut ()).await.expect("sent");
+    assert!(matches!(sent.end, TurnEnd::Answered(_)));
+    assert_counted(&engine, 2).await;
+    // The facts of the session have the same usage.
+    let mut read = 0;
+    engine
+        .read_spending(None, |_| read += 1)
+        .await
+        .expect("read");
+    assert_eq!(read, 0);
+    let query = SpendingQuery {
+        limit: 9,
+        ..SpendingQuery::default()
+    };
+    let page = engine
+        .spending()
+        .expect("a log")
+        .records(&query)
+        .await
+        .expect("a page");
+    assert_eq!(page.records.len(), 2);
+    assert!(page.records.iter().all(|record| record.repeats_facts));
+    // What was spent stays spent when the session is deleted.
+    engine.delete(&session()).await.expect("deleted");
+    assert_counted(&engine, 2).await;
+}
+
+#[tokio::test]
+async fn a_turn_that_runs_out_in_the_middle_ends_there() {
+    let (model, engine) = engine(Arc::new(MemoryJournal::new()), [call(), answer()]);
+    let options = ann(&engine, tokens(ROUND)).await;
+    let sent = engine.send(message(options), &mut ()).await.expect("sent");
+    let failure = failure(&sent);
+    assert_eq!(failure.kind, ModelFailureKind::BudgetExhausted);
+    assert_eq!(failure.phase, Phase::BeforeSend);
+    assert!(
+        matches!(failure.advice, RetryAdvice::After(_)),
+        "{failure:?}"
+    );
+    assert_eq!(model.requests().len(), 1);
+    assert_counted(&engine, 1).await;
+}
+
+#[tokio::test]
+async fn a_budget_that_is_used_up_leads_to_no_other_target_and_no_other_attempt() {
+    let (model, engine) = engine(Arc::new(MemoryJournal::new()), [answer()]);
+    let mut options = ann(&engine, tokens(0)).await;
+    options.fallbacks = vec![ModelRef {
+        model: "another".into(),
+        provider: "provider".into(),
+    }];
+    let sent = engine.send(message(options), &mut ()).await.expect("sent");
+    assert_eq!(failure(&sent).kind, ModelFailureKind::BudgetExhausted);
+    assert_eq!(model.requests().len(), 0);
+}
+
+/// litellm#26672: where the lookup fails, the gateway lets every request through.
+#[tokio::test]
+async fn where_budgets_cannot_be_asked_no_call_is_made() {
+    for request in [JournalRequest::Meters, JournalRequest::Directory] {
+        let faulty = FaultyJournal::new(Arc::new(MemoryJournal::new()));
+        let (model, engine) = engine(Arc::new(faulty.clone()), [answer()]);
+        let options = ann(&engine, tokens(1_000_000)).await;
+        faulty.fail_next(request, 1);
+        let sent = engine.send(message(options), &mut ()).await.expect("sent");
+        assert_eq!(failure(&sent).kind, ModelFailureKind::BudgetUnavailable);
+        assert_eq!(model.requests().len(), 0);
+        assert_counted(&engine, 0).await;
+    }
+}
+
+/// litellm#27639: reservations leak when a request dies. Here a process is lost while the model speaks, and the next one
+/// settles the call with what it may have used.
+#[tokio::test]
+async fn a_call_that_was_lost_with_its_process_is_settled_at_recovery() {
+    let journal = Arc::new(MemoryJournal::new());
+    let gate = Gate::new();
+    let held = ScriptedReply::text("never").held_at(&gate);
+    let (_, first) = engine(Arc::clone(&journal) as _, [held]);
+    let options = ann(&first, tokens(1_000_000)).await;
+    let mut nobody = ();
+    tokio::select! {
+        sent = first.send(message(options), &mut nobody) => panic!("it ended: {sent:?}"),
+        () = gate.reached() => {}
+    }
+    let reserved = meter(&first, "user:ann").await;
+    assert_eq!((reserved.reservations.len(), reserved.day), (1, None));
+    let (_, second) = engine(Arc::clone(&journal) as _, [answer()]);
+    let report = over(second.resume(resume(), &mut ()).await);
+    assert!(matches!(report.end, TurnEnd::Answered(_)));
+    let after = meter(&second, "user:ann").await;
+    assert_eq!(after.reservations, []);
+    // The lost call is an estimate, and the other one was counted.
+    let spent = after.day.expect("a total").spent.tokens;
+    assert!(spent > ROUND && spent < 2 * ROUND, "{spent}");
+    assert_equal(&second).await;
+}
+
+/// litellm#28247 and #36926: a call that is counted again by the process that takes over is twice the bill.
+#[tokio::test]
+async fn a_call_that_was_settled_before_its_end_was_committed_counts_once() {
+    let journal = Arc::new(MemoryJournal::new());
+    let faulty = FaultyJournal::new(Arc::clone(&journal) as _);
+    let (_, first) = engine(Arc::new(faulty.clone()), [answer()]);
+    let options = ann(&first, tokens(1_000_000)).await;
+    // The turn is opened; the end of the call is lost, as another process owns the session by then.
+    faulty
+        .push_successes(1)
+        .push_fault(AppendFault::ChangeHands);
+    let lost = first.send(message(options), &mut ()).await;
+    lost.expect_err("it is another's");
+    assert_eq!(
+        meter(&first, "user:ann")
+            .await
+            .day
+            .map(|day| day.spent.tokens),
+        Some(ROUND)
+    );
+    let (_, second) = engine(Arc::clone(&journal) as _, [answer()]);
+    let report = over(second.resume(resume(), &mut ()).await);
+    assert!(matches!(report.end, TurnEnd::Answered(_)));
+    assert_counted(&second, 2).await;
+}
+
+/// litellm#28283 and #30460: counters that are several times the bill, and no way to see it.
+#[tokio::test]
+async fn counters_that_differ_are_found_and_set_to_the_records() {
+    let (_, engine) = engine(Arc::new(MemoryJournal::new()), [answer()]);
+    let options = ann(&engine, tokens(1_000_000)).await;
+    engine.send(message(options), &mut ()).await.expect("sent");
+    let wrong = meter(&engine, "team:t").await;
+    let mut totals = [wrong.day, wrong.month];
+    for total in totals.iter_mut().flatten() {
+        total.spent.tokens *= 6;
+    }
+    let spoil = MeterOperation::Correct {
+        meter: "team:t".into(),
+        seen: [wrong.day, wrong.month],
+        totals,
+    };
+    engine.perform_on_meters(&spoil).await.expect("spoiled");
+    let differing = async |repairs| {
+        let report = engine.check_budgets(repairs).await.expect("checked");
+        let differing = report.checks.into_iter().filter(|check| !check.is_equal());
+        differing
+            .map(|check| (check.meter, check.is_corrected))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(differing(false).await, [("team:t".into(), false)]);
+    assert_eq!(differing(true).await, [("team:t".into(), true)]);
+    assert_eq!(differing(false).await, []);
+    assert_counted(&engine, 1).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_settled_at_once_is_settled_a_moment_later() {
+    let faulty = FaultyJournal::new(Arc::new(MemoryJournal::new()));
+    let (_, engine) = engine(Arc::new(faulty.clone()), [answer()]);
+    let options = ann(&engine, tokens(1_000_000)).await;
+    faulty.fail_next(JournalRequest::RecordSpending, 3);
+    engine.send(message(options), &mut ()).await.expect("sent");
+    assert_counted(&engine, 1).await;
+}
+
+#[tokio::test]
+async fn a_call_outside_of_turns_is_reserved_and_released() {
+    let (_, engine) = engine(Arc::new(MemoryJournal::new()), []);
+    let options = ann(&engine, tokens(1000)).await;
+    let mut call = BudgetedCall {
+        budgets: options.budgets.clone(),
+        id: "a".into(),
+        input: 10,
+        model: options.model.clone(),
+        output: None,
+        price: None,
+    };
+    engine.reserve_budgets(&call).await.expect("reserved");
+    let reserved = meter(&engine, "user:ann").await.reservations;
+    assert_eq!(
+        reserved.iter().map(|one| one.amount.tokens).sum::<u64>(),
+        32_010
+    );
+    call.id = "b".into();
+    let refused = engine.reserve_budgets(&call).await.expect_err("it is full");
+    assert_eq!(refused.kind, ModelFailureKind::BudgetExhausted);
+    assert!(
+        refused
+            .message
+            .contains("calls that run have reserved 32010 tokens"),
+        "{refused:?}"
+    );
+    engine.release_budgets(&"a".into(), &options.budgets).await;
+    engine.reserve_budgets(&call).await.expect("reserved");
+    engine.release_budgets(&call.id, &options.budgets).await;
+    assert_counted(&engine, 0).await;
+}
+
+/// An unknown price is not zero: a budget of money cannot cover such a call, and one of tokens can.
+#[tokio::test]
+async fn a_budget_of_money_covers_no_call_without_a_price() {
+    let (model, engine) = engine(Arc::new(MemoryJournal::new()), [answer()]);
+    let quota = Quota {
+        cost_per_month: Some(Money::from_picos(u64::MAX)),
+        ..Quota::default()
+    };
+    let mut options = ann(&engine, quota).await;
+    options.prices = Arc::default();
+    let sent = engine.send(message(options), &mut ()).await.expect("sent");
+    assert_eq!(failure(&sent).kind, ModelFailureKind::Unsupported);
+    assert_eq!(model.requests().len(), 0);
+}

@@ -1,0 +1,168 @@
+//! Budgets of keys, users and teams, with real processes: what is left, what is refused, and what a kill leaves.
+
+use jackfield_domain::usage::Usage;
+use jackfield_testkit::server::{Response, TestServer};
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::ScriptTurn;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Gateway, Kept, Ran};
+
+async fn done(files: &Kept, arguments: &[&str]) -> Ran {
+    let ran = files.run(arguments).run().await;
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+    ran
+}
+
+/// A key of Ann, with these limits; its id and its secret.
+async fn key(files: &Kept, limits: &[&str]) -> (String, String) {
+    done(files, &["users", "add", "ann"]).await;
+    let create = [&["keys", "create", "ann", "--json"], limits].concat();
+    let made = done(files, &create).await;
+    let key: Value = serde_json::from_str(&made.out).expect("JSON");
+    let text = |field: &str| key[field].as_str().expect("text").to_owned();
+    (text("id"), text("secret"))
+}
+
+/// What `usage --verify` says of the only budget, which has to be equal.
+async fn verified(files: &Kept) -> Value {
+    let ran = done(files, &["usage", "--verify", "--json"]).await;
+    let report: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let [check] = report["budgets"].as_array().expect("a list").as_slice() else {
+        panic!("{report:#}");
+    };
+    assert_eq!(check["equal"], true, "{check:#}");
+    check.clone()
+}
+
+#[tokio::test]
+async fn requests_that_are_passed_through_count_and_are_refused_by_the_budget() {
+    let (files, openai) = (Kept::new(), TestServer::start().await);
+    let (id, secret) = key(&files, &["--tokens-per-day", "12"]).await;
+    let config = format!(
+        "[serve]\nbudget_warning = 0.5\n\n[providers.openai]\nbase_url = \"{}/v1\"\n",
+        openai.base_url()
+    );
+    let gateway = files.gateway().configured(config);
+    let gateway = gateway.env("OPENAI_API_KEY", "sk-of-openai-0123").start();
+    let gateway = Gateway::listening(gateway).await;
+    let ask = async || {
+        let body = json!({ "model": "openai/gpt", "max_tokens": 1,
+            "messages": [{ "role": "user", "content": "hi" }] });
+        let asking = gateway.post("/v1/chat/completions", &body);
+        asking.header("x-api-key", &secret).answered().await
+    };
+    // What the request before used is counted when its reply has ended, a moment later.
+    let next = async || {
+        loop {
+            let answer = ask().await;
+            if answer.status == 200 || !answer.body.contains("come again in a moment") {
+                return answer;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let reply = r#"{"model":"gpt","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}"#;
+    openai.answer(Response::json(200, reply));
+    openai.answer(Response::json(200, reply));
+    let first = next().await;
+    first.is(200);
+    assert_eq!(first.header("x-jackfield-path"), "passthrough");
+    let left = |answer: &Answer| {
+        ["", "-limit", "-remaining"].map(|part| {
+            let name = format!("x-jackfield-budget{part}");
+            answer.header(&name).to_owned()
+        })
+    };
+    let name = format!("key:{id}");
+    assert_eq!(left(&first), [&name, "12 tokens per day", "12 tokens"]);
+    assert!(!first.headers.contains_key("x-jackfield-budget-warning"));
+    // Ten of twelve are spent: the next call still begins.
+    let second = next().await;
+    second.is(200);
+    assert_eq!(left(&second), [&name, "12 tokens per day", "2 tokens"]);
+    assert_eq!(
+        second.header("x-jackfield-budget-warning"),
+        "83 % are spent"
+    );
+    let refused = next().await;
+    assert_eq!(refused.is(429)["error"]["code"], "insufficient_quota");
+    assert_eq!(left(&refused), [&name, "12 tokens per day", "0 tokens"]);
+    assert!(refused.headers.contains_key("retry-after"), "{refused:?}");
+    assert_eq!(openai.requests().len(), 2);
+    let check = verified(&files).await;
+    assert_eq!(check["counted"]["day"]["tokens"], 20);
+    // A raise by the command line holds while the gateway runs.
+    let limit = ["keys", "limit", &id, "--tokens-per-day", "30"];
+    let raised = done(&files, &limit).await;
+    assert!(raised.err.contains("30 tokens per day"), "{}", raised.err);
+    openai.answer(Response::json(200, reply));
+    next().await.is(200);
+    let ended = gateway.running;
+    ended.terminate();
+    let ended = ended.end().await;
+    assert_eq!(
+        ended.err.matches("is 83 % spent").count(),
+        1,
+        "{}",
+        ended.err
+    );
+    let listed = done(&files, &["keys", "list"]).await;
+    assert!(listed.out.contains("30 tokens per day"), "{}", listed.out);
+    assert_eq!(verified(&files).await["counted"]["month"]["tokens"], 30);
+}
+
+/// The gateway dies between the reservation of a call and its settlement; the next one recovers the turn.
+#[tokio::test]
+async fn what_a_killed_gateway_reserved_is_settled_by_the_next_one() {
+    let used = Usage {
+        input: 1000,
+        output: 100,
+        ..Usage::default()
+    };
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text("The first try is never told to its end.").stall_after(700),
+        ScriptTurn::text("The second one is.").using(used),
+    ])
+    .await;
+    let files = Kept::new();
+    let limits = ["--tokens-per-month", "1000000", "--cost-per-day", "10"];
+    let (_, secret) = key(&files, &limits).await;
+    let serve = || files.gateway().at(&claude.base_url()).start();
+    let first = Gateway::listening(serve()).await;
+    let asked = json!({
+        "model": "claude-sonnet-5", "input": "hi", "background": true, "stream": true,
+    });
+    let asking = first.post("/v1/responses", &asked);
+    let mut sent = asking.header("x-api-key", &secret).sent().await;
+    sent.until("first").await;
+    let id = sent.so_far();
+    let id = id.split("\"resp_").nth(1).expect("an id");
+    let id = format!("resp_{}", id.split('"').next().expect("an end"));
+    first.running.kill();
+    first.running.end().await;
+    // The call has reserved what it may use, and is in no record.
+    let check = verified(&files).await;
+    assert_eq!(check["reservations"], 1);
+    assert_eq!(check["counted"]["day"], Value::Null);
+
+    let second = Gateway::listening(serve()).await;
+    let path = format!("/v1/responses/{id}?stream=true");
+    let whole = second.get(&path).header("x-api-key", &secret);
+    let whole = whole.answered().await;
+    assert!(whole.body.contains("The second one is."), "{whole:?}");
+    second.end().await;
+    let check = verified(&files).await;
+    assert_eq!(check["reservations"], 0, "{check:#}");
+    let tokens = check["counted"]["day"]["tokens"]
+        .as_u64()
+        .expect("a number");
+    // The lost call is an estimate.
+    assert!(tokens > 1100 && tokens < 2200, "{tokens}");
+    // Reports have the calls of the session once.
+    let usage = done(&files, &["usage", "--json"]).await;
+    let usage: Value = serde_json::from_str(&usage.out).expect("JSON");
+    let total = &usage["total"];
+    let number = |key: &str| total[key].as_u64().expect("a number");
+    assert_eq!(number("input_tokens") + number("output_tokens"), tokens);
+}
