@@ -168,3 +168,67 @@ async fn the_ledger_is_the_usage_report_also_after_a_kill() {
     assert_eq!(Ok(cost), amount.parse(), "{usage:#}");
     second.end().await;
 }
+
+/// The tokens and the cost of all ledgers that are shown.
+fn shown(pages: &[&Page]) -> (f64, f64) {
+    let sum = |name| pages.iter().map(|page| sum(page, &[name])).sum();
+    (
+        sum("jackfield_ledger_tokens_total"),
+        sum("jackfield_ledger_cost_total"),
+    )
+}
+
+/// The tokens and the cost that the usage report of the journal has.
+async fn reported(gateway: &Gateway) -> (f64, f64) {
+    let usage = gateway.get("/api/v1/usage").answered().await.is(200);
+    let total = &usage["total"];
+    let tokens = |field: &str| total["usage"][field].as_f64().expect("a number");
+    let cost = total["cost"][0]["amount"].as_str().expect("a cost");
+    let tokens = tokens("input_tokens") + tokens("output_tokens");
+    (tokens, cost.parse().expect("a number"))
+}
+
+/// Of two gateways with one journal one shows the ledger: what both wrote, and what a command beside them wrote. When it
+/// is killed, the other one goes on with its turn, and shows the ledger.
+#[tokio::test]
+async fn the_sum_over_gateways_is_the_usage_report_also_after_a_kill() {
+    let gate = Gate::new();
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text("One."),
+        ScriptTurn::text("Two."),
+        ScriptTurn::text("Three."),
+        ScriptTurn::text("Four.").pause_after(0, &gate),
+        ScriptTurn::text("Four again."),
+    ])
+    .await;
+    let files = Kept::new();
+    let price = "[prices.\"claude/claude-opus-5-5\"]\ninput = 1.25\noutput = 10\n";
+    let config = format!("{ON}{price}");
+    let start = || files.gateway().at_with(&claude.base_url(), &config).start();
+    let first = Gateway::listening(start()).await;
+    until(&first, |page| shown(&[page]).0 == 0.0).await;
+    turn(&first, "wait").await;
+    let own = until(&first, |page| shown(&[page]).0 > 0.0).await;
+    let second = Gateway::listening(start()).await;
+    turn(&second, "wait").await;
+    let both = until(&first, |page| shown(&[page]).0 > shown(&[&own]).0).await;
+    let ask = files.run(&["ask", "Well?"]);
+    let ask = ask.at_with(&claude.base_url(), price).run().await;
+    assert_eq!(ask.code, Some(0), "{}", ask.err);
+    let all = until(&first, |page| shown(&[page]).0 > shown(&[&both]).0).await;
+    let other = page(&second).await;
+    assert_eq!(shown(&[&all, &other]), reported(&first).await);
+    assert_eq!(shown(&[&other]), (0.0, 0.0));
+    turn(&first, "background").await;
+    gate.reached().await;
+    first.running.kill();
+    first.running.end().await;
+    gate.open();
+    let alone = until(&second, |page| {
+        sum(page, &["jackfield_resumed_turns_total"]) > 0.0 && shown(&[page]).0 > shown(&[&all]).0
+    })
+    .await;
+    assert_eq!(shown(&[&alone]), reported(&second).await);
+    second.end().await;
+    kept(&claude);
+}

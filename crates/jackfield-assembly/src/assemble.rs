@@ -195,6 +195,8 @@ impl Registry {
         let (joined, taken) = self.join(config, builder);
         builder = joined;
         problems.extend(taken);
+        let observers = self.mcp_observers.clone().unwrap_or_default();
+        builder = builder.mcp_observers(observers.clone());
         let common = CommonSettings {
             cache: config.cache.clone(),
             data: config.data.clone(),
@@ -205,6 +207,7 @@ impl Registry {
             list_lifetime: config.list_lifetime,
             start_wait: config.start_wait,
             transport: transport.clone(),
+            observers,
             pin_notice: Arc::default(),
         };
         let servers = ServerSet::new(config.servers.values(), common);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jackfield_domain::ids::ToolboxId;
 use jackfield_engine::{EngineBuilder, ToolboxStatus};
+use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::ToolboxSource;
 
@@ -25,6 +26,7 @@ pub struct Registry {
     pub(crate) redact_details: bool,
     pub(crate) guarded: bool,
     pub(crate) journals: BTreeMap<Arc<str>, Arc<dyn JournalFactory>>,
+    pub(crate) mcp_observers: Option<McpObservers>,
     pub(crate) providers: BTreeMap<Arc<str>, Arc<dyn ProviderFactory>>,
     pub(crate) sources: Vec<Arc<dyn ToolboxSource>>,
     pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
@@ -38,6 +40,7 @@ impl Registry {
             redact_details: false,
             guarded: false,
             journals: BTreeMap::new(),
+            mcp_observers: None,
             providers: BTreeMap::new(),
             sources: Vec::new(),
             toolboxes: Vec::new(),
@@ -57,6 +60,13 @@ impl Registry {
     #[must_use]
     pub const fn guarded(mut self) -> Self {
         self.guarded = true;
+        self
+    }
+
+    /// Sets the observers of requests to MCP servers, and of those of MCP clients.
+    #[must_use]
+    pub fn mcp_observers(mut self, observers: McpObservers) -> Self {
+        self.mcp_observers = Some(observers);
         self
     }
 

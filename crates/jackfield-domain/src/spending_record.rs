@@ -44,7 +44,7 @@ pub struct SpendingRecord {
     pub status: Option<u32>,
     /// The time from the request to the end of the reply.
     pub took: Duration,
-    /// The client's trace context.
+    /// The trace context of the request: the client's, or that of the gateway's own span for it.
     pub trace: Option<Arc<TraceContext>>,
     /// The usage; an estimate where the provider reported none.
     pub usage: Usage,

@@ -92,29 +92,40 @@ impl TurnTrace {
     /// The context that the call of this span passes on.
     #[must_use]
     pub fn context(&self, span: &TurnSpan<'_>) -> TraceContext {
-        let mut parent = "00-".to_owned();
-        push_hex(&self.id(), &mut parent);
-        parent.push('-');
-        push_hex(&self.span_id(span), &mut parent);
-        parent.push_str("-01");
-        TraceContext {
-            parent: parent.into(),
-            state: self.state().map(Into::into),
-        }
+        let state = self.state().map(Into::into);
+        TraceContext::new(self.id(), self.span_id(span), state)
     }
 
     /// Bytes that follow from the turn and a name.
     fn bytes<const N: usize>(&self, name: &str) -> [u8; N] {
-        let digest = Digest::of_parts([self.turn.as_str(), name]);
-        let mut bytes = [0; N];
-        for (byte, of) in bytes.iter_mut().zip(digest.as_bytes()) {
-            *byte = *of;
-        }
-        bytes
+        digest_bytes([self.turn.as_str(), name])
     }
 }
 
 impl TraceContext {
+    /// The context of a span that is recorded.
+    #[must_use]
+    pub fn new(trace: [u8; 16], span: [u8; 8], state: Option<Arc<str>>) -> Self {
+        let mut parent = "00-".to_owned();
+        push_hex(&trace, &mut parent);
+        parent.push('-');
+        push_hex(&span, &mut parent);
+        parent.push_str("-01");
+        Self {
+            parent: parent.into(),
+            state,
+        }
+    }
+
+    /// The context of a call within the span of this one, which is recorded: its id follows from the span and a name.
+    /// `None` if this is not recorded.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Option<Self> {
+        let parent = TraceParent::parse(&self.parent).filter(|parent| parent.is_sampled)?;
+        let span = digest_bytes([&*self.parent, name]);
+        Some(Self::new(parent.trace, span, self.state.clone()))
+    }
+
     /// The context of these headers; `None` if `traceparent` does not have the form of one. A `tracestate` that is too
     /// long is left out.
     #[must_use]
@@ -147,6 +158,16 @@ impl TraceParent {
             trace,
         })
     }
+}
+
+/// The first bytes of a digest.
+fn digest_bytes<const N: usize>(parts: [&str; 2]) -> [u8; N] {
+    let digest = Digest::of_parts(parts);
+    let mut bytes = [0; N];
+    for (byte, of) in bytes.iter_mut().zip(digest.as_bytes()) {
+        *byte = *of;
+    }
+    bytes
 }
 
 fn push_hex(bytes: &[u8], text: &mut String) {
@@ -210,6 +231,19 @@ mod tests {
         ] {
             assert!(TraceContext::parse(parent, None).is_none(), "{parent}");
         }
+    }
+
+    #[test]
+    fn a_call_within_a_span_is_a_span_of_the_same_trace() {
+        let context = TraceContext::parse(PARENT, Some("a=b")).unwrap();
+        let [one, two] = ["one", "two"].map(|name| context.child(name).unwrap());
+        assert_eq!(one, context.child("one").unwrap());
+        assert_ne!(one.parent, two.parent);
+        assert_eq!(one.parent[..36], PARENT[..36]);
+        assert_ne!(one.parent[36..], PARENT[36..]);
+        assert_eq!(one.state, context.state);
+        let unsampled = TraceContext::parse(&PARENT.replace("-01", "-00"), None);
+        assert_eq!(unsampled.unwrap().child("one"), None);
     }
 
     #[test]

@@ -80,6 +80,12 @@ impl Engine {
 }
 
 impl Engine {
+    /// Whether the journal keeps meters.
+    #[must_use]
+    pub fn keeps_meters(&self) -> bool {
+        self.shared.journal.meters().is_some()
+    }
+
     /// Performs an operation on the meters of the durable journal.
     ///
     /// # Errors

@@ -188,6 +188,7 @@ impl<'o> Driver<'o> {
         }
         let session = self.turn.session().clone();
         let turn = EndedTurn {
+            requests: self.workers.observed.take(),
             durability: self.shared.journal.durability(&session),
             session,
             steps: self.observed_steps.take(),

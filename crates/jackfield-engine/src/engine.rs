@@ -14,6 +14,7 @@ use jackfield_domain::tool::{CatalogEntry, ToolHints, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::journal::{DeliveryOutcome, Journal};
+use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::{
     FixedToolboxes, RegisteredToolbox, ToolboxSet, ToolboxSource, ToolboxStatus,
@@ -50,6 +51,7 @@ pub struct EngineBuilder {
     sources: Vec<Arc<dyn ToolboxSource>>,
     toolboxes: Vec<RegisteredToolbox>,
     turn_observers: Vec<Arc<dyn TurnObserver>>,
+    mcp_observers: McpObservers,
 }
 
 /// The approver that decides before a person does.
@@ -137,6 +139,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets the observers of requests that MCP clients make, for the servers that serve this engine's tools.
+    pub fn mcp_observers(mut self, observers: McpObservers) -> Self {
+        self.mcp_observers = observers;
+        self
+    }
+
     /// Builds the engine.
     #[must_use]
     pub fn build(self) -> Engine {
@@ -149,6 +157,7 @@ impl EngineBuilder {
             sources,
             toolboxes,
             turn_observers,
+            mcp_observers,
         } = self;
         let fixed: Arc<dyn ToolboxSource> = Arc::new(FixedToolboxes::new(toolboxes));
         let sources: Arc<Vec<_>> = Arc::new([fixed].into_iter().chain(sources).collect());
@@ -186,6 +195,7 @@ impl EngineBuilder {
                 feeds: Arc::default(),
                 toolbox_sources: sources,
                 turn_observers: Arc::new(turn_observers),
+                mcp_observers,
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::default(),
                 write_health: Arc::default(),
@@ -206,6 +216,7 @@ impl Engine {
             sources: Vec::new(),
             toolboxes: Vec::new(),
             turn_observers: Vec::new(),
+            mcp_observers: McpObservers::default(),
         }
     }
 
@@ -237,11 +248,18 @@ impl Engine {
                 feeds: Arc::default(),
                 toolbox_sources: Arc::clone(&shared.toolbox_sources),
                 turn_observers: Arc::clone(&shared.turn_observers),
+                mcp_observers: shared.mcp_observers.clone(),
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::clone(&shared.validators),
                 write_health: Arc::default(),
             }),
         }
+    }
+
+    /// The observers of requests that MCP clients make.
+    #[must_use]
+    pub fn mcp_observers(&self) -> &McpObservers {
+        &self.shared.mcp_observers
     }
 
     /// Puts an answer or a cancel into a session's inbox. The session's driver consumes it.

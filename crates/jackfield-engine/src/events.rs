@@ -7,9 +7,11 @@ use jackfield_domain::ids::{SessionId, ToolAttempt, TurnId, WaitId};
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
+use jackfield_ports::mcp_observer::McpRequest;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEvents};
 use tokio::sync::mpsc;
 
+use crate::call_traces::ObservedCalls;
 use crate::crash;
 use crate::feeds::RunningCall;
 use crate::late::LateOutcomeSender;
@@ -93,6 +95,7 @@ impl ToolNotice {
 pub(crate) struct ToolEventSender {
     pub(crate) attempt: ToolAttempt,
     pub(crate) late: LateOutcomeSender,
+    pub(crate) observed: ObservedCalls,
     pub(crate) sender: mpsc::Sender<TaskEvent>,
     pub(crate) trace: Option<Arc<TraceContext>>,
 }
@@ -116,6 +119,10 @@ impl ToolEvents for ToolEventSender {
 
     fn trace(&self) -> Option<&TraceContext> {
         self.trace.as_deref()
+    }
+
+    fn on_request(&mut self, request: &McpRequest) {
+        self.observed.push(&self.attempt, request);
     }
 
     async fn on_progress(&mut self, done: f64, total: Option<f64>, message: Option<String>) {

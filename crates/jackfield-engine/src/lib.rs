@@ -83,6 +83,9 @@ pub use jackfield_ports::journal::marks::{FoundTurn, Mark};
 pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow};
 pub use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 pub use jackfield_ports::journal::{DeliveryOutcome, Hold, JournalError, Loaded};
+pub use jackfield_ports::mcp_observer::{
+    McpObserver, McpObservers, McpRequest, McpSession, McpSide, McpSpan, McpTransport,
+};
 pub use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxStatus};
 
 pub use self::approver::{ApprovalRequest, Approver, Decision};
@@ -121,6 +124,6 @@ pub use self::route_request::{RouteCall, RouteRequest};
 pub use self::route_table::{RouteStatus, TargetStatus};
 pub use self::state::Engine;
 pub use self::subscribers::DeliveryState;
-pub use self::turn_observer::{EndedTurn, TurnObserver};
+pub use self::turn_observer::{EndedTurn, PassedRequest, TurnObserver};
 pub use self::validate::AnswerFit;
 pub use self::watch::Watcher;

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
-use crate::call_traces::CallTraces;
+use crate::call_traces::{CallTraces, ObservedCalls};
 use crate::crash;
 use crate::direct::{DirectCall, DirectOutcome, ProgressSink};
 use crate::error::chain;
@@ -48,6 +48,8 @@ pub(crate) struct Workers {
     late: LateOutcomeSender,
     /// That of the ownership of the session.
     pub(crate) lease: LeaseDeadline,
+    /// What its tool calls asked MCP servers.
+    pub(crate) observed: ObservedCalls,
     turn_ref: TurnRef,
     running: HashMap<Id, (ToolAttempt, AbortHandle)>,
     sender: mpsc::Sender<TaskEvent>,
@@ -80,6 +82,7 @@ impl Workers {
             events,
             late: LateOutcomeSender::new(&shared, turn.session()),
             lease,
+            observed: ObservedCalls::new(&shared),
             turn_ref,
             running: HashMap::new(),
             sender,
@@ -94,7 +97,10 @@ impl Workers {
     /// Workers for the same turn, without any tasks.
     pub(crate) fn renewed(&self, turn: &ToolLoop) -> Self {
         let (shared, toolboxes) = (Arc::clone(&self.shared), Arc::clone(&self.toolboxes));
-        Self::new(shared, toolboxes, turn, self.lease.clone())
+        Self {
+            observed: self.observed.clone(),
+            ..Self::new(shared, toolboxes, turn, self.lease.clone())
+        }
     }
 
     /// Aborts all tasks, and waits briefly for them to end.
@@ -226,12 +232,14 @@ impl Workers {
                 let task_attempt = attempt.clone();
                 let trace = self.traces.context(&TurnSpan::Tool(&attempt));
                 let (entry, late) = (self.entry(&tool), self.late.clone());
+                let observed = self.observed.clone();
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let lease = self.lease.clone();
                 let task = self.tasks.spawn(async move {
                     let mut events = ToolEventSender {
                         attempt: attempt.clone(),
                         late,
+                        observed,
                         sender: sender.clone(),
                         trace,
                     };
@@ -257,6 +265,7 @@ impl Workers {
                 let task_attempt = run.attempt.clone();
                 let trace = self.traces.context(&TurnSpan::Tool(&run.attempt));
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
+                let observed = self.observed.clone();
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let lease = self.lease.clone();
                 let task = self.tasks.spawn(async move {
@@ -264,6 +273,7 @@ impl Workers {
                     let mut events = ToolEventSender {
                         attempt: attempt.clone(),
                         late,
+                        observed,
                         sender: sender.clone(),
                         trace,
                     };

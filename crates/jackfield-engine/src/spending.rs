@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use crate::budgets;
 use crate::error::{EngineError, chain};
 use crate::state::Engine;
+use crate::turn_observer::PassedRequest;
 
 impl Engine {
     /// The journal's log of spending records; `None` if the journal stores none.
@@ -42,6 +43,19 @@ impl Engine {
             }
         };
         self.shared.shutdown.receipts.spawn_on(record, &runtime);
+    }
+
+    /// Whether an observer exports traces, so that what a request calls belongs to a span of its own.
+    #[must_use]
+    pub fn exports_traces(&self) -> bool {
+        self.shared.exports_traces()
+    }
+
+    /// Reports a request that was passed through to the observers.
+    pub fn request_passed(&self, request: &PassedRequest) {
+        for observer in self.shared.turn_observers.iter() {
+            observer.request_passed(request);
+        }
     }
 
     /// Stores what an ephemeral turn used that has ended, since its session will be deleted.

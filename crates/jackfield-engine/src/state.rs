@@ -9,6 +9,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_ports::journal::JournalError;
+use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_ports::toolbox_source::{ToolboxSet, ToolboxSource};
 
 use crate::approver::Approver;
@@ -66,6 +67,7 @@ pub(crate) struct EngineState {
     pub(crate) feeds: Arc<Feeds>,
     pub(crate) toolbox_sources: Arc<Vec<Arc<dyn ToolboxSource>>>,
     pub(crate) turn_observers: Arc<Vec<Arc<dyn TurnObserver>>>,
+    pub(crate) mcp_observers: McpObservers,
     /// Finished turns of ephemeral sessions whose answers are undelivered.
     pub(crate) undelivered: UndeliveredAnswers,
     pub(crate) validators: Arc<Validators>,
@@ -76,6 +78,11 @@ impl EngineState {
     /// The toolboxes of a client's principal, from all sources.
     pub(crate) async fn toolboxes_of(&self, client: Option<&Caller>) -> Arc<ToolboxSet> {
         toolboxes::of_client(&self.toolbox_sources, client).await
+    }
+
+    /// Whether an observer exports traces.
+    pub(crate) fn exports_traces(&self) -> bool {
+        self.turn_observers.iter().any(|one| one.exports_traces())
     }
 
     /// Converts a write error, and records a journal failure in the write health.

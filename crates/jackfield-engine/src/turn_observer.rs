@@ -1,8 +1,14 @@
 //! Sees what the turns of an engine did and used, for figures about all of them.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use jackfield_domain::fact::{Envelope, Fact};
-use jackfield_domain::ids::SessionId;
+use jackfield_domain::ids::{SessionId, ToolAttempt};
 use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::trace::TraceContext;
+use jackfield_ports::mcp_observer::McpRequest;
 
 use crate::options::Durability;
 
@@ -20,17 +26,47 @@ pub trait TurnObserver: Send + Sync {
 
     /// A spending record was stored.
     fn record_stored(&self, record: &SpendingRecord);
+
+    /// A request that was passed through has ended. This is reported only if an observer exports traces.
+    fn request_passed(&self, request: &PassedRequest) {
+        let _untraced = request;
+    }
 }
 
 /// A turn that has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndedTurn {
+    /// The requests to MCP servers that its tool calls made in this process, in the order of their ends. They are no
+    /// facts, and are gathered only if an observer exports traces.
+    pub requests: Vec<(ToolAttempt, McpRequest)>,
     /// Where its session is. What an ephemeral turn used is stored as spending records, too.
     pub durability: Durability,
     /// Its session.
     pub session: SessionId,
     /// Its steps, from its opening on, those of earlier processes included.
     pub steps: Vec<Envelope>,
+}
+
+/// A request that was passed through to a provider, as a span. Its calls of providers are spending records, whose trace
+/// context is that of this span.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassedRequest {
+    /// When it arrived.
+    pub at: WallTime,
+    /// The context of its span.
+    pub context: TraceContext,
+    /// The beginning of its path, such as `/v1/chat/completions`.
+    pub endpoint: Arc<str>,
+    /// Why it failed, in a word; `None` if it did not.
+    pub error: Option<Arc<str>>,
+    /// Its method.
+    pub method: Arc<str>,
+    /// The client's trace context, if it sent one.
+    pub parent: Option<Arc<TraceContext>>,
+    /// The status of its reply; `None` if it got none from a provider.
+    pub status: Option<u16>,
+    /// The time from its arrival to the end of its reply.
+    pub took: Duration,
 }
 
 /// The steps of a turn in progress; nothing is kept if there is no observer.

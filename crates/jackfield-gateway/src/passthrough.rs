@@ -7,6 +7,7 @@
 mod beginning;
 mod decision;
 mod endpoint;
+mod headers;
 mod json;
 mod language;
 mod max_output;
@@ -14,6 +15,7 @@ mod multipart;
 mod record;
 mod reply;
 mod request;
+mod request_span;
 mod routed;
 
 use std::fmt;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use http::header::{CONTENT_LENGTH, HeaderName};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::fact::TurnEnd;
@@ -37,16 +39,19 @@ use tokio::time::timeout;
 pub use self::endpoint::is_multipart;
 
 use self::decision::{PathInput, RequestPath};
+use self::headers::{body_form, headers_for_upstream};
 use self::language::Language;
 use self::record::SpendingDraft;
-use self::reply::{BodyForm, ReplyFilter, ReplyRules};
+use self::reply::{ReplyFilter, ReplyRules};
 use self::request::{RequestBody, UpstreamBody};
+use self::request_span::RequestSpan;
 use self::routed::RoutedRequest;
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
 use crate::failures::from_turn_end;
 use crate::gateway::Gateway;
 use crate::tools;
+use crate::trace::trace_context;
 
 /// A request as it arrived, with its body decompressed.
 #[derive(Clone, Debug)]
@@ -73,6 +78,7 @@ pub struct Passthrough {
     idle: Duration,
     request: RawRequest,
     rules: ReplyRules,
+    span: Option<RequestSpan>,
     upstream: Arc<dyn Upstream>,
 }
 
@@ -106,6 +112,7 @@ pub struct PassthroughBody {
     is_ended: bool,
     /// `None` for a body that has arrived.
     raw: Option<Box<dyn RawBody>>,
+    span: Option<RequestSpan>,
 }
 
 impl fmt::Debug for PassthroughBody {
@@ -190,6 +197,9 @@ impl Gateway {
         let (RequestPath::Passthrough, Some(upstream)) = (path, upstream) else {
             return Ok(None);
         };
+        let mut request = request.clone();
+        let span = RequestSpan::begin(self.engine(), &mut request);
+        let request = &request;
         if let Some(route) = route {
             let routed = self.routed(client, request, &body, language, &route.name)?;
             let mut passthrough = self.prepare(
@@ -201,20 +211,16 @@ impl Gateway {
                 upstream,
             );
             passthrough.routed = Some(Box::new(routed));
+            passthrough.span = span;
             return Ok(Some(passthrough));
         }
         let adds_usage = body.needs_usage(&request.path, language);
         let end_user = end_user(&body, language);
         let mut body = body.for_upstream(&request.body, &model.model, adds_usage);
         body.end_user = end_user;
-        Ok(Some(self.prepare(
-            client,
-            request,
-            body,
-            Some(model),
-            language,
-            upstream,
-        )))
+        let mut passthrough = self.prepare(client, request, body, Some(model), language, upstream);
+        passthrough.span = span;
+        Ok(Some(passthrough))
     }
 
     fn prepare(
@@ -226,7 +232,7 @@ impl Gateway {
         language: Language,
         upstream: &PassthroughUpstream,
     ) -> Passthrough {
-        let raw = RawRequest {
+        let mut raw = RawRequest {
             body: body.body,
             headers: headers_for_upstream(&request.headers),
             method: request.method.clone(),
@@ -239,21 +245,26 @@ impl Gateway {
         } else {
             self.config().limits.whole_reply
         };
+        let draft = model.map(|model| {
+            let principal = client.principal_for(body.end_user.as_deref());
+            let mut draft = SpendingDraft::new(self, principal, request, model, raw.body.len());
+            draft.budgets = client.budgets();
+            draft
+        });
+        if let Some(context) = draft.as_ref().and_then(SpendingDraft::call_context) {
+            request_span::set_context(&mut raw.headers, &context);
+        }
         Passthrough {
             routed: None,
             idle,
-            draft: model.map(|model| {
-                let principal = client.principal_for(body.end_user.as_deref());
-                let mut draft = SpendingDraft::new(self, principal, request, model, raw.body.len());
-                draft.budgets = client.budgets();
-                draft
-            }),
+            draft,
             request: raw,
             rules: ReplyRules {
                 language,
                 rename: body.change,
                 removes_usage: body.removes_usage,
             },
+            span: None,
             upstream: Arc::clone(&upstream.upstream),
         }
     }
@@ -266,6 +277,21 @@ impl Passthrough {
     ///
     /// The provider cannot be reached, or refuses the gateway's own key, or a budget of the client is used up.
     pub async fn send(mut self) -> Result<PassthroughReply, ServeError> {
+        let mut span = self.span.take();
+        let mut sent = self.send_on().await;
+        if let Some(span) = &mut span {
+            match &sent {
+                Ok(reply) => span.replied(reply.status),
+                Err(error) => span.failed(error),
+            }
+        }
+        if let Ok(reply) = &mut sent {
+            reply.body.span = span;
+        }
+        sent
+    }
+
+    async fn send_on(mut self) -> Result<PassthroughReply, ServeError> {
         if let Some(routed) = self.routed.take() {
             return routed.send().await;
         }
@@ -322,6 +348,7 @@ impl PassthroughReply {
                 idle,
                 is_ended: false,
                 raw: Some(reply.body),
+                span: None,
             },
             headers,
             status: reply.status,
@@ -340,7 +367,13 @@ impl PassthroughBody {
             return Ok(Some(first));
         }
         let piece = self.next_piece().await;
-        piece.map_err(|failure| from_turn_end(&TurnEnd::Failed(failure)))
+        piece.map_err(|failure| {
+            let error = from_turn_end(&TurnEnd::Failed(failure));
+            if let Some(span) = &mut self.span {
+                span.failed(&error);
+            }
+            error
+        })
     }
 
     /// Waits for the first piece, which [`next`](Self::next) returns then.
@@ -422,48 +455,6 @@ fn has_configured_options(options: &TurnOptions) -> bool {
         || options.settings != Settings::default()
         || options.allowance.tokens.is_some()
         || options.allowance.cost.is_some()
-}
-
-/// The client's headers for the provider, without those that are the gateway's own.
-fn headers_for_upstream(headers: &HeaderMap) -> HeaderMap {
-    let is_own = |name: &HeaderName| {
-        let name = name.as_str();
-        name.starts_with("x-jackfield-") || name == "x-session-id"
-    };
-    let mut sent = headers.clone();
-    let own: Vec<HeaderName> = headers
-        .keys()
-        .filter(|name| is_own(name))
-        .cloned()
-        .collect();
-    for name in own {
-        sent.remove(name);
-    }
-    // The body was decompressed.
-    sent.remove(CONTENT_ENCODING);
-    // Usage and model are read in the reply.
-    sent.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    sent
-}
-
-/// The form of a reply with these headers.
-fn body_form(headers: &HeaderMap) -> BodyForm {
-    let is_encoded = headers
-        .get(CONTENT_ENCODING)
-        .is_some_and(|encoding| encoding != "identity");
-    let media_type = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let media_type = media_type.and_then(|value| value.split(';').next());
-    match media_type
-        .map(|value| value.trim().to_ascii_lowercase())
-        .as_deref()
-    {
-        _ if is_encoded => BodyForm::Opaque,
-        Some("application/json") => BodyForm::Json,
-        Some("text/event-stream") => BodyForm::Events,
-        Some(_) | None => BodyForm::Opaque,
-    }
 }
 
 /// The failure of a provider that is silent for too long.

@@ -41,6 +41,7 @@ mod definition;
 mod handler;
 mod life;
 mod lines;
+mod observed;
 mod offer;
 mod outcome;
 mod own_tool;

@@ -28,6 +28,7 @@ use self::sessions::{ClientSession, Sessions};
 use crate::client_message::ClientMessage;
 use crate::handler::RequestHandler;
 use crate::life::ConnectionLife;
+use crate::observed::ObservedRequest;
 use crate::request_headers::{self as headers, Accepts};
 use crate::server::ToolServer;
 use crate::writer::{LossLog, MessageKind, QUEUE, QueuedMessage};
@@ -192,11 +193,14 @@ impl HttpService {
         let Asked {
             accepts,
             id,
-            request,
+            headers,
+            mut request,
             ..
         } = asked;
+        let observers = handler.engine.mcp_observers();
+        let observed = ObservedRequest::begin(observers, &id, &mut request, headers, None);
         let request = JsonRpcMessage::request(request, id.clone());
-        let transport = SingleRequest::new(request, messages, life.clone(), None);
+        let transport = SingleRequest::new(request, messages, life.clone(), None, observed);
         run(handler, transport, None);
         let stream = MessageStream::new(queue, Some(life));
         stream
@@ -208,7 +212,7 @@ impl HttpService {
     async fn initialize(
         &self,
         server: &ToolServer,
-        asked: Asked<'_>,
+        mut asked: Asked<'_>,
         mut params: InitializeRequestParams,
     ) -> HttpReply {
         let life = ConnectionLife::new();
@@ -220,7 +224,10 @@ impl HttpService {
             Err(error) => return HttpReply::error(200, Some(&asked.id), &error),
         }
         let most_calls = server.settings.most_calls;
-        let session = match self.sessions.begin(asked.client, params, most_calls) {
+        let observers = handler.engine.mcp_observers().clone();
+        let revision = params.protocol_version.clone();
+        let (sessions, client) = (&self.sessions, asked.client);
+        let session = match sessions.begin(client, params, most_calls, observers.clone()) {
             Ok(session) => session,
             Err(error) => {
                 tracing::error!(%error, "the operating system has no random numbers");
@@ -228,8 +235,12 @@ impl HttpService {
                 return HttpReply::error(500, Some(&asked.id), &error);
             }
         };
+        let of_session = Some((&*session, revision.as_str()));
+        let (id, headers) = (&asked.id, asked.headers);
+        let observed =
+            ObservedRequest::begin(&observers, id, &mut asked.request, headers, of_session);
         let request = JsonRpcMessage::request(asked.request, asked.id.clone());
-        let transport = SingleRequest::new(request, messages, life.clone(), None);
+        let transport = SingleRequest::new(request, messages, life.clone(), None, observed);
         run(handler, transport, None);
         let stream = MessageStream::new(queue, Some(life));
         let after = server.settings.stream_after;
@@ -238,12 +249,12 @@ impl HttpService {
     }
 
     /// A request of a session.
-    async fn legacy(&self, server: &ToolServer, asked: Asked<'_>) -> HttpReply {
-        let Some(id) = headers::session(asked.headers) else {
+    async fn legacy(&self, server: &ToolServer, mut asked: Asked<'_>) -> HttpReply {
+        let Some(session_id) = headers::session(asked.headers) else {
             let code = ErrorCode::INVALID_REQUEST;
             return HttpReply::refused(400, Some(&asked.id), code, NO_SESSION);
         };
-        let Some(session) = self.sessions.find(asked.client, id) else {
+        let Some(session) = self.sessions.find(asked.client, session_id) else {
             return no_session(Some(&asked.id));
         };
         if let Some(version) = headers::version(asked.headers)
@@ -266,8 +277,13 @@ impl HttpService {
         let (messages, queue) = mpsc::channel(QUEUE);
         let mut handler = server.handler(LossLog::new(&messages), life.clone());
         handler.turns = Arc::clone(&session.turns);
+        let of_session = Some((session_id, session.peer.protocol_version.as_str()));
+        let (id, headers) = (&asked.id, asked.headers);
+        let observers = handler.engine.mcp_observers();
+        let observed =
+            ObservedRequest::begin(observers, id, &mut asked.request, headers, of_session);
         let request = JsonRpcMessage::request(asked.request, asked.id.clone());
-        let transport = SingleRequest::new(request, messages, life, Some(open));
+        let transport = SingleRequest::new(request, messages, life, Some(open), observed);
         let peer = Some(session.peer.clone());
         run(handler, transport, peer);
         let stream = MessageStream::new(queue, None);

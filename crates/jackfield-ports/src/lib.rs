@@ -6,6 +6,7 @@ pub mod chat_model;
 pub mod context_source;
 pub mod delta_sink;
 pub mod journal;
+pub mod mcp_observer;
 pub mod toolbox;
 pub mod toolbox_source;
 pub mod upstream;

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::chat_model::BoxError;
 use crate::context_source::ContextSource;
+use crate::mcp_observer::McpRequest;
 
 /// A source of tools, such as the built-in tools or an MCP server.
 ///
@@ -140,6 +141,11 @@ pub trait ToolEvents: Send {
     /// The trace context for the tool's server, if there is one.
     fn trace(&self) -> Option<&TraceContext> {
         None
+    }
+
+    /// A request to an MCP server, which the call consists of, has ended. It must not block.
+    fn on_request(&mut self, request: &McpRequest) {
+        let _unobserved = request;
     }
 
     /// The progress of the call: the amount done, the total if known, and a message.

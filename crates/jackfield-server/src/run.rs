@@ -11,8 +11,8 @@ use jackfield_assembly::{
     ServerFiles, ServerSet, ServerToolbox, restored_help,
 };
 use jackfield_engine::{
-    Clock as _, DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner,
-    Retention, SystemClock, TurnObserver, chain,
+    DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, McpObserver, Pruner,
+    Retention, TurnObserver, chain,
 };
 use jackfield_gateway::{Gateway, GatewayMetrics};
 use jackfield_http::Certificate;
@@ -89,6 +89,7 @@ pub struct RunningGateway {
     journal: OpenJournal,
     keeper: Keeper,
     listener: TcpListener,
+    metrics: Option<Arc<Metrics>>,
     pruner: Option<Pruner>,
     server_files: Option<ServerFiles>,
     servers: ServerSet,
@@ -110,15 +111,35 @@ impl RunningGateway {
     ) -> Result<Self, RunError> {
         let bind = config.serve.bind;
         raise_open_files();
-        let prepared = registry
-            .clone()
-            .redact_host_details()
-            .prepare(&config, environment)?;
-        let tls = config.serve.tls.clone();
-        let certificate = tls.map(CertificateFiles::open).transpose()?;
         let collector = config.otlp_collector(environment)?;
         let exporters = collector.map(Exporters::to).transpose();
         let mut exporters = exporters.map_err(RunError::Collector)?;
+        let otlp = &config.serve.otlp;
+        let has_metrics = config.serve.metrics || (exporters.is_some() && otlp.metrics);
+        let metrics = has_metrics.then(|| {
+            let version = env!("CARGO_PKG_VERSION");
+            Arc::new(Metrics::new(version))
+        });
+        let traces = exporters.as_mut().filter(|_| otlp.traces);
+        let traces = traces.map(|exporters| Arc::new(exporters.send_traces()));
+        let of_metrics = metrics
+            .clone()
+            .map(|metrics| metrics as Arc<dyn McpObserver>);
+        let of_traces = traces.clone().map(|traces| traces as Arc<dyn McpObserver>);
+        let mut prepared = registry
+            .clone()
+            .redact_host_details()
+            .mcp_observers(of_metrics.into_iter().chain(of_traces).collect())
+            .prepare(&config, environment)?;
+        let of_metrics = metrics
+            .clone()
+            .map(|metrics| metrics as Arc<dyn TurnObserver>);
+        let of_traces = traces.map(|traces| traces as Arc<dyn TurnObserver>);
+        for observer in of_metrics.into_iter().chain(of_traces) {
+            prepared = prepared.turn_observer(observer);
+        }
+        let tls = config.serve.tls.clone();
+        let certificate = tls.map(CertificateFiles::open).transpose()?;
         let cannot = |source| RunError::CannotListen {
             address: bind,
             source,
@@ -154,23 +175,8 @@ impl RunningGateway {
             }
             tracing::warn!(why, help = unkept.help, "nothing is kept");
         }
-        let otlp = &config.serve.otlp;
-        let has_metrics = config.serve.metrics || (exporters.is_some() && otlp.metrics);
-        let metrics = has_metrics.then(|| {
-            let version = env!("CARGO_PKG_VERSION");
-            Arc::new(Metrics::new(version, SystemClock::default().now().wall))
-        });
-        let mut prepared = match &metrics {
-            Some(metrics) => prepared.turn_observer(Arc::clone(metrics) as Arc<dyn TurnObserver>),
-            None => prepared,
-        };
-        if let Some(exporters) = &mut exporters {
-            if otlp.logs {
-                exporters.send_log();
-            }
-            if otlp.traces {
-                prepared = prepared.turn_observer(Arc::new(exporters.send_traces()));
-            }
+        if let Some(exporters) = exporters.as_mut().filter(|_| config.serve.otlp.logs) {
+            exporters.send_log();
         }
         let assembled = prepared.with_journal(Arc::clone(&journal.journal));
         for (provider, missing) in &assembled.missing_keys {
@@ -192,12 +198,12 @@ impl RunningGateway {
             .map(|metrics| metrics as Arc<dyn GatewayMetrics>);
         let gateway = gateway(assembled, &config, environment, shown)?;
         let mut tasks = JoinSet::new();
-        if let Some(metrics) = metrics {
+        if let Some(metrics) = metrics.clone() {
             let engine = gateway.engine().clone();
             if let Some(exporters) = exporters.as_mut().filter(|_| config.serve.otlp.metrics) {
                 exporters.send_metrics(Arc::clone(&metrics), engine.clone());
             }
-            tasks.spawn(async move { metrics.count_journal(&engine).await });
+            tasks.spawn(async move { metrics.follow_journal(&engine).await });
         }
         let pruner =
             (!retention.keeps_everything()).then(|| gateway.engine().spawn_pruner(retention));
@@ -211,6 +217,7 @@ impl RunningGateway {
             journal,
             keeper,
             listener,
+            metrics,
             pruner,
             server_files: None,
             servers,
@@ -257,6 +264,7 @@ impl RunningGateway {
             journal,
             keeper,
             listener,
+            metrics,
             pruner,
             server_files,
             servers,
@@ -279,6 +287,10 @@ impl RunningGateway {
             tokio::time::timeout(SHUTDOWN_TIME_LIMIT, gateway.engine().flush_receipts()).await;
         if let Some(exporters) = exporters {
             let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, exporters.end()).await;
+        }
+        if let Some(metrics) = metrics {
+            let leaving = metrics.leave_journal(gateway.engine());
+            let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, leaving).await;
         }
         stop(servers.all()).await;
         let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, journal.close()).await;

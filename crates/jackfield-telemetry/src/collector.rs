@@ -16,7 +16,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use tokio::sync::mpsc;
 
 use crate::names::span as names;
-use crate::spans::attribute;
+use crate::span_parts::attribute;
 
 /// Where data goes, and whose it is.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::collector::{Batches, Collector, Signal};
-use crate::spans::attribute;
+use crate::span_parts::attribute;
 
 /// A layer of a subscriber that passes what is logged to an exporter, once there is one. Until then, it does nothing.
 /// Clones are the same one.

@@ -1,11 +1,15 @@
 //! The metrics of a gateway.
 
 use std::fmt;
+use std::time::Duration;
 
 use jackfield_domain::routing::BreakerState;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
-use jackfield_engine::{Durability, EndedTurn, Engine, TurnObserver, chain};
+use jackfield_engine::{
+    Clock as _, Durability, EndedTurn, Engine, EngineError, McpObserver, McpRequest, McpSession,
+    SystemClock, TurnObserver, chain,
+};
 use jackfield_gateway::{EndedRequest, GatewayMetrics};
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::family::Family;
@@ -15,6 +19,7 @@ use prometheus_client::registry::Registry;
 
 use crate::labels::Labels;
 use crate::ledger::Ledger;
+use crate::mcp_figures::McpFigures;
 use crate::names;
 use crate::requests::RequestFigures;
 use crate::turns::TurnFigures;
@@ -24,6 +29,7 @@ use crate::turns::TurnFigures;
 pub struct Metrics {
     breakers: Family<Labels, Gauge>,
     ledger: Ledger,
+    mcp: McpFigures,
     open_turns: Gauge,
     registry: Registry,
     requests: RequestFigures,
@@ -31,9 +37,9 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Metrics of a process that starts now; `version` is that of the program.
+    /// No metrics yet; `version` is that of the program.
     #[must_use]
-    pub fn new(version: &str, now: WallTime) -> Self {
+    pub fn new(version: &str) -> Self {
         let mut registry = Registry::default();
         let build = Info::new([("version", version.to_owned())]);
         registry.register(names::BUILD, "The program", build);
@@ -43,11 +49,12 @@ impl Metrics {
         let breakers = Family::default();
         let help = "Whether requests keep off the target of a route: 1 if so, 0 if not";
         registry.register(names::TARGET_OPEN, help, breakers.clone());
-        let ledger = Ledger::new(now);
+        let ledger = Ledger::new();
         registry.register_collector(Box::new(ledger.clone()));
         Self {
             breakers,
             ledger,
+            mcp: McpFigures::register(&mut registry),
             open_turns,
             requests: RequestFigures::register(&mut registry),
             turns: TurnFigures::register(&mut registry),
@@ -55,15 +62,37 @@ impl Metrics {
         }
     }
 
-    /// Reads the whole journal, and adds what it has as used to the figures of the ledger. These are shown from then on.
-    /// They are those of `jackfield usage`, without turns in progress, and without what other processes write later.
+    /// Shows the ledger, if no other process with the journal does, and keeps it up to date. It ends when it is dropped.
     ///
-    /// A journal that cannot be read is logged, and those figures stay hidden.
-    pub async fn count_journal(&self, engine: &Engine) {
-        if let Err(error) = self.ledger.add_journal(engine).await {
-            let error = chain(&error);
-            tracing::warn!(%error, "the journal cannot be read: metrics show no ledger");
+    /// The figures are those of `jackfield usage`, without turns in progress. Until the whole journal was read, and
+    /// while it cannot be read, they are not shown: the latter is logged.
+    pub async fn follow_journal(&self, engine: &Engine) {
+        let (clock, mut is_readable) = (SystemClock::default(), true);
+        loop {
+            let read = self.read_journal(engine, clock.now().wall).await;
+            if let Err(error) = &read
+                && is_readable
+            {
+                let error = chain(error);
+                tracing::warn!(%error, "the journal cannot be read: metrics show no ledger");
+            }
+            is_readable = read.is_ok();
+            tokio::time::sleep(JOURNAL_PAUSE).await;
         }
+    }
+
+    /// Adds what is new in the journal to the ledger, if it is for this process to show it at this time.
+    ///
+    /// # Errors
+    ///
+    /// The journal cannot be read.
+    pub async fn read_journal(&self, engine: &Engine, now: WallTime) -> Result<(), EngineError> {
+        self.ledger.read_journal(engine, now).await
+    }
+
+    /// Lets another process show the ledger.
+    pub async fn leave_journal(&self, engine: &Engine) {
+        self.ledger.leave(engine).await;
     }
 }
 
@@ -77,7 +106,18 @@ impl TurnObserver for Metrics {
     }
 
     fn record_stored(&self, record: &SpendingRecord) {
+        self.turns.record_passed(record);
         self.ledger.add_record(record);
+    }
+}
+
+impl McpObserver for Metrics {
+    fn request_ended(&self, request: &McpRequest) {
+        self.mcp.record(request);
+    }
+
+    fn session_ended(&self, session: &McpSession) {
+        self.mcp.record_session(session);
     }
 }
 
@@ -106,3 +146,6 @@ impl GatewayMetrics for Metrics {
         }
     }
 }
+
+/// The pause between two readings of the journal.
+const JOURNAL_PAUSE: Duration = Duration::from_secs(3);

@@ -11,7 +11,7 @@ use opentelemetry_proto::tonic::metrics::v1::{
 };
 
 use crate::names::OPENTELEMETRY;
-use crate::spans::attribute;
+use crate::span_parts::attribute;
 
 /// Labels with their values.
 type Labels = Vec<(String, String)>;

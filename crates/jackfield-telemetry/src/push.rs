@@ -12,7 +12,7 @@ use opentelemetry_proto::tonic::metrics::v1::{ResourceMetrics, ScopeMetrics};
 use crate::collector::{Collector, Signal};
 use crate::metrics::Metrics;
 use crate::page_metrics::{self, ReadingTimes};
-use crate::spans::nanos;
+use crate::span_parts::nanos;
 
 /// Sends the metrics of a gateway each minute until `stop`, and then once more. What a collector does not take is not
 /// repeated: the next figures include it.

@@ -6,17 +6,25 @@ use jackfield_domain::setup::Setup;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::timeline::{CallSpanEnd, ModelSpan, ModelSpanEnd, SpanKind, Timeline};
 use jackfield_domain::trace::{TurnSpan, TurnTrace};
+use jackfield_engine::EndedTurn;
 use jackfield_export::values;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, any_value};
+use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind as OtlpKind};
-use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
-use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 
+use crate::mcp_spans;
 use crate::names::span as names;
+use crate::span_parts::{attribute, fail, nanos, number, text};
 use crate::turns::{call_error, turn_end};
 
 /// The spans of a turn that has ended; none if the caller does not record its trace.
-pub(crate) fn of_turn(session: &SessionId, steps: &[Envelope]) -> Vec<Span> {
+pub(crate) fn of_turn(ended: &EndedTurn) -> Vec<Span> {
+    let EndedTurn {
+        requests,
+        session,
+        steps,
+        ..
+    } = ended;
     let Some(turn) = RootSpan::of(session, steps) else {
         return Vec::new();
     };
@@ -76,6 +84,11 @@ pub(crate) fn of_turn(session: &SessionId, steps: &[Envelope]) -> Vec<Span> {
                     text(names::TOOL_CALL, call.call.as_str()),
                     number(names::ATTEMPT, attempt),
                 ];
+                let attempt = call.attempt();
+                let mut requests = requests.iter().rev();
+                if let Some((_, request)) = requests.find(|(of, _)| *of == attempt) {
+                    made.attributes.extend(mcp_spans::attributes(request));
+                }
                 match &call.end {
                     Some(CallSpanEnd::Closed { end, is_error }) => {
                         fail(&mut made, call_error(*end, *is_error));
@@ -236,39 +249,5 @@ fn describe_model(made: &mut Span, model: &ModelSpan) {
                 .push(attribute(names::FINISH_REASONS, value));
         }
         None => {}
-    }
-}
-
-/// Marks a span as failed, unless the kind of failure is empty. Messages of failures may quote a conversation: they are
-/// left out.
-fn fail(span: &mut Span, kind: &str) {
-    if !kind.is_empty() {
-        span.attributes.push(text(names::ERROR, kind));
-        span.status = Some(Status {
-            code: StatusCode::Error.into(),
-            message: String::new(),
-        });
-    }
-}
-
-pub(crate) fn nanos(at: WallTime) -> u64 {
-    u64::try_from(at.as_millis())
-        .unwrap_or_default()
-        .saturating_mul(1_000_000)
-}
-
-fn text(key: &str, value: impl Into<String>) -> KeyValue {
-    attribute(key, any_value::Value::StringValue(value.into()))
-}
-
-fn number(key: &str, value: i64) -> KeyValue {
-    attribute(key, any_value::Value::IntValue(value))
-}
-
-pub(crate) fn attribute(key: &str, value: any_value::Value) -> KeyValue {
-    KeyValue {
-        key: key.to_owned(),
-        value: Some(AnyValue { value: Some(value) }),
-        ..KeyValue::default()
     }
 }

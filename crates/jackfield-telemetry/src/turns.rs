@@ -2,12 +2,14 @@
 
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, TurnEnd};
 use jackfield_domain::spending::{self, AttemptSpending, CallSpending, ReplySpending};
+use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::WaitKind;
 use jackfield_export::values;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::labels::{BoundedValues, Buckets, Counters, Histograms, ModelLabels};
-use crate::names;
+use crate::labels::{BoundedValues, Buckets, Counters, Histograms, Labels, ModelLabels, OTHER};
+use crate::{names, passed};
 
 #[derive(Debug)]
 pub(crate) struct TurnFigures {
@@ -99,6 +101,27 @@ impl TurnFigures {
         self.record_facts(steps);
     }
 
+    /// Counts the call of a request that was passed through. Calls of ephemeral turns are counted with their turn.
+    pub(crate) fn record_passed(&self, record: &SpendingRecord) {
+        if !passed::is_passed(record) {
+            return;
+        }
+        let mut labels = self.models.of(&record.model);
+        let operation = passed::operation(&record.endpoint).unwrap_or(OTHER);
+        labels.push((names::OPERATION, operation.to_owned()));
+        if let Some(first) = record.first_token {
+            let first_chunk = self.first_chunk.get_or_create(&labels);
+            first_chunk.observe(first.as_secs_f64());
+        }
+        // A refused request uses none, and many endpoints report none.
+        if record.usage != Usage::default() {
+            self.record_tokens(&labels, &record.usage);
+        }
+        labels.push((names::ERROR, passed::error_of(record)));
+        let duration = self.model_calls.get_or_create(&labels);
+        duration.observe(record.took.as_secs_f64());
+    }
+
     fn record_attempt(&self, attempt: &AttemptSpending) {
         let mut labels = self.models.of(&attempt.model);
         labels.push((names::OPERATION, "chat".to_owned()));
@@ -117,10 +140,14 @@ impl TurnFigures {
     }
 
     fn record_reply(&self, reply: &ReplySpending) {
-        let usage = reply.usage;
+        let mut labels = self.models.of(&reply.model);
+        labels.push((names::OPERATION, "chat".to_owned()));
+        self.record_tokens(&labels, &reply.usage);
+    }
+
+    fn record_tokens(&self, labels: &Labels, usage: &Usage) {
         for (kind, tokens) in [("input", usage.input), ("output", usage.output)] {
-            let mut labels = self.models.of(&reply.model);
-            labels.push((names::OPERATION, "chat".to_owned()));
+            let mut labels = labels.clone();
             labels.push((names::TOKEN_TYPE, kind.to_owned()));
             let histogram = self.tokens.get_or_create(&labels);
             histogram.observe(as_f64(tokens));

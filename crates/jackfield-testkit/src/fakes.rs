@@ -21,6 +21,7 @@
 
 mod call;
 mod journal;
+mod mcp_observer;
 mod model;
 mod refusal;
 mod reply;
@@ -29,6 +30,7 @@ mod toolbox;
 
 pub use self::call::ScriptedCall;
 pub use self::journal::{AppendFault, FaultyJournal, JournalRequest};
+pub use self::mcp_observer::RecordingMcpObserver;
 pub use self::model::ScriptedModel;
 pub use self::reply::ScriptedReply;
 pub use self::toolbox::{CalledWhat, Ending, ObservedCall, ScriptedToolbox};

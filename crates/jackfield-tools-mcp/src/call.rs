@@ -110,7 +110,40 @@ impl ServerCall {
         max_bytes: usize,
         events: &mut dyn ToolEvents,
     ) -> Result<CallReply, ToolError> {
-        let answer = wait(&mut request, limits, events).await;
+        let ended = match wait(&mut request, limits, events).await {
+            Ok(Waited::Question(question)) => {
+                return Ok(CallReply::Held(Box::new(HeldCall { question, request })));
+            }
+            Ok(Waited::Answer(answer)) => Ok(answer),
+            Err(reason) => Err(reason),
+        };
+        let is_late = matches!(ended, Err(NoReply::Silent | NoReply::TooLong));
+        let original = events.original();
+        let reply = self.read_end(ended, &request, connection, limits, max_bytes, original);
+        let reply = reply.await;
+        if let Some(observed) = &mut request.observed {
+            if is_late {
+                observed.fail("timeout");
+            }
+            match &reply {
+                Ok(CallReply::Finished(result)) if result.is_error => observed.fail("tool_error"),
+                Ok(_) | Err(_) => {}
+            }
+            events.on_request(observed.request());
+        }
+        reply
+    }
+
+    /// Reads the answer to a request, or the reason why there is none.
+    async fn read_end(
+        &self,
+        ended: Result<RpcAnswer, NoReply>,
+        request: &PendingRequest,
+        connection: &ServerConnection,
+        limits: CallLimits,
+        max_bytes: usize,
+        original: Option<&mut Vec<Value>>,
+    ) -> Result<CallReply, ToolError> {
         let failed = |kind, message: String| {
             let failure = if request.withdraw() {
                 ToolFailure::not_sent(kind, message)
@@ -119,11 +152,8 @@ impl ServerCall {
             };
             ToolError::from(failure)
         };
-        match answer {
-            Ok(answer) => self.read_answer(&answer, max_bytes, events.original()),
-            Err(NoReply::Question(question)) => {
-                Ok(CallReply::Held(Box::new(HeldCall { question, request })))
-            }
+        match ended {
+            Ok(answer) => self.read_answer(&answer, max_bytes, original),
             Err(NoReply::Silent) => Err(failed(
                 ToolFailureKind::Timeout,
                 format!(
@@ -244,9 +274,14 @@ impl ServerCall {
     }
 }
 
+/// What ended the wait for an answer.
+enum Waited {
+    Answer(RpcAnswer),
+    Question(ServerQuestion),
+}
+
 /// Why there is no answer.
 enum NoReply {
-    Question(ServerQuestion),
     Request(RequestError),
     Silent,
     TooLong,
@@ -257,15 +292,17 @@ async fn wait(
     request: &mut PendingRequest,
     limits: CallLimits,
     events: &mut dyn ToolEvents,
-) -> Result<RpcAnswer, NoReply> {
+) -> Result<Waited, NoReply> {
     let mut silent = after(limits.max_silence);
     let mut last_progress = f64::NEG_INFINITY;
     loop {
         let progress = tokio::select! {
             news = request.next_event() => match news {
-                RequestEvent::Answer(answer) => return answer.map_err(NoReply::Request),
+                RequestEvent::Answer(answer) => {
+                    return answer.map(Waited::Answer).map_err(NoReply::Request);
+                }
                 RequestEvent::Progress(progress) => progress,
-                RequestEvent::Question(question) => return Err(NoReply::Question(question)),
+                RequestEvent::Question(question) => return Ok(Waited::Question(question)),
             },
             () = sleep_until(silent.min(limits.deadline)) => {
                 return Err(if silent < limits.deadline { NoReply::Silent } else { NoReply::TooLong });

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{ToolCallId, ToolboxId};
+use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_provider_kit::transport::Transport;
 use rmcp::model::{ClientRequest, RequestMetaObject, ServerPeerInfo};
 use rmcp::service::{RunningService, ServiceError, serve_directly};
 use rmcp::{Peer, RoleClient};
 use tokio::sync::{RwLock, mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::abandoned::{AbandonedRequests, LateReply};
 use crate::answer::{RequestError, RpcAnswer};
@@ -29,6 +30,7 @@ use crate::link::{Link, OF_A_PROCESS, OF_AN_ENDPOINT};
 use crate::listing::Listing;
 use crate::log::Log;
 use crate::mark::RequestsInFlight;
+use crate::observed::ObservedServer;
 use crate::process::{EXIT_WAIT, ServerProcess};
 use crate::request::PendingRequest;
 use crate::roots::Root;
@@ -58,6 +60,7 @@ pub(crate) struct ServerConnection {
     pub(crate) listing: RwLock<Option<Arc<Listing>>>,
     /// How many times the list of tools was requested.
     listing_count: AtomicU64,
+    observed: ObservedServer,
     /// Replies to questions of the server, as JSON.
     replies: mpsc::Sender<Vec<u8>>,
     /// The folders that the server is told to work in.
@@ -85,6 +88,8 @@ pub(crate) struct RunningServer {
     process: Option<ServerProcess>,
     listener: Option<JoinHandle<()>>,
     service: RunningService<RoleClient, RootsHandler>,
+    /// When the handshake was completed.
+    since: Instant,
 }
 
 impl RunningServer {
@@ -95,12 +100,14 @@ impl RunningServer {
         log: &Arc<Log>,
         known_era: Option<Era>,
         reach: &HttpReach,
+        observers: &McpObservers,
     ) -> Result<Self, ServerFault> {
         let met = timeout(settings.start_limit, async {
-            match Self::attempt(config, settings, log, known_era, reach).await {
+            match Self::attempt(config, settings, log, known_era, reach, observers).await {
                 // Some old servers exit at the first method that they do not know.
                 Err(HandshakeError::EndedAtProbe) => {
-                    Self::attempt(config, settings, log, Some(Era::Handshake), reach).await
+                    let era = Some(Era::Handshake);
+                    Self::attempt(config, settings, log, era, reach, observers).await
                 }
                 other => other,
             }
@@ -131,6 +138,7 @@ impl RunningServer {
         log: &Arc<Log>,
         known_era: Option<Era>,
         reach: &HttpReach,
+        observers: &McpObservers,
     ) -> Result<Self, HandshakeError> {
         let (changes, ended) = (watch::Sender::new(0), watch::Sender::new(false));
         let (changed, has_ended) = (changes.subscribe(), ended.subscribe());
@@ -166,6 +174,8 @@ impl RunningServer {
             subscribed: listening.clone(),
             log: Arc::clone(log),
         };
+        let mut observed = ObservedServer::new(observers, config);
+        let mut beginning = observed.begin(INITIALIZE);
         let met = match negotiate(
             &mut *link,
             &notices,
@@ -177,12 +187,19 @@ impl RunningServer {
         {
             Ok(met) => met,
             Err(missed) => {
+                if let Some(beginning) = &mut beginning {
+                    beginning.fail("handshake");
+                }
                 return Err(match process {
                     Some(process) => process.explain(missed, link, config, log).await,
                     None => missed,
                 });
             }
         };
+        observed.settle(met.peer.protocol_version.as_str(), link.session());
+        if let Some(beginning) = beginning {
+            beginning.settle(met.era, &observed);
+        }
         let abandoned = Arc::new(AbandonedRequests::default());
         let (replies, replied) = mpsc::channel(REPLIES);
         let transport = LinkTransport {
@@ -208,6 +225,7 @@ impl RunningServer {
             is_endpoint: config.http.is_some(),
             listing: RwLock::new(None),
             listing_count: AtomicU64::new(0),
+            observed,
             replies,
             roots: config.roots.clone(),
             session_lost,
@@ -223,6 +241,7 @@ impl RunningServer {
             process,
             listener,
             service,
+            since: Instant::now(),
         })
     }
 
@@ -258,10 +277,14 @@ impl RunningServer {
             process,
             listener,
             mut service,
+            since,
         } = self;
         if let Some(listener) = listener {
             listener.abort();
         }
+        let is_over = !connection.is_open();
+        let error = is_over.then_some("ended");
+        connection.observed.session_ended(since.elapsed(), error);
         connection.set_exit_reason("it was stopped");
         let cancellations = connection.abandoned.cancellations();
         cancellations.close();
@@ -381,7 +404,8 @@ impl ServerConnection {
         meta: Option<RequestMetaObject>,
         late_reply: Option<LateReply>,
     ) -> Result<PendingRequest, RequestError> {
-        PendingRequest::send(&self.peer, &self.abandoned, request, meta, late_reply).await
+        let (peer, abandoned) = (&self.peer, &self.abandoned);
+        PendingRequest::send(peer, abandoned, request, meta, late_reply, &self.observed).await
     }
 
     /// Replies to a question of the server; `false` if the connection is gone.
@@ -396,10 +420,12 @@ impl ServerConnection {
         limit: Duration,
     ) -> Result<RpcAnswer, RequestError> {
         let mut request = self.send(request.into(), None, None).await?;
-        match timeout(limit, request.answer()).await {
-            Ok(answer) => answer,
-            Err(_) => Err(RequestError::Late),
+        let answer = timeout(limit, request.answer()).await;
+        let answer = answer.unwrap_or(Err(RequestError::Late));
+        if let Some(observed) = &mut request.observed {
+            observed.end(&answer);
         }
+        answer
     }
 
     /// How the process ended; waits for a moment if that is not yet known.
@@ -470,6 +496,8 @@ async fn listen(
     }
 }
 
+/// The method of a handshake that has not found the era of the server.
+const INITIALIZE: &str = "initialize";
 /// The time limit for sending the last cancellations, and for closing the connection.
 const CLOSING: Duration = Duration::from_millis(500);
 /// The pause before a subscription that the server has ended is requested again.

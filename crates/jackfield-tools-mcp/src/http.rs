@@ -159,6 +159,10 @@ impl Link for HttpLink {
         self.exchange.session.settle(era, version);
     }
 
+    fn session(&self) -> Option<String> {
+        self.exchange.session.id()
+    }
+
     fn send(&mut self, message: Outgoing) -> Written {
         self.reap();
         let (sent, mark) = SentMessage::read(message);

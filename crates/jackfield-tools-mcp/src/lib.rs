@@ -43,6 +43,7 @@
 //! | `gate` | review of its tool definitions by the embedding program |
 //! | `call`, `run`, `jobs`, `held` | a call: time limits, progress, tasks and questions |
 //! | `container` | failures outside of the server, where it runs in a container |
+//! | `observed` | reports of requests and sessions for observers |
 //! | `supervisor`, `toolbox`, `state` | restarts, the toolbox port, and the server's state |
 
 mod abandoned;
@@ -71,6 +72,7 @@ mod mapping;
 mod mark;
 mod message;
 mod mirrored;
+mod observed;
 mod patterns;
 mod pipes;
 mod process;

@@ -21,6 +21,11 @@ pub(crate) trait Link: Send + Sync {
     /// The handshake has found the era and the revision of the server.
     fn settle(&mut self, _era: Era, _peer: &ServerPeerInfo) {}
 
+    /// The id of the session that the handshake began, if the link has sessions with ids.
+    fn session(&self) -> Option<String> {
+        None
+    }
+
     /// Queues a message at once, and must be called within a runtime. The future completes when the message was
     /// written, and need not be polled.
     fn send(&mut self, message: Outgoing) -> Written;

@@ -14,6 +14,7 @@ use crate::abandoned::{AbandonedRequests, LateReply};
 use crate::answer::{RequestError, RpcAnswer, into_answer};
 use crate::mark::{RequestMark, RequestNews, RequestProgress};
 use crate::message::ServerQuestion;
+use crate::observed::{ObservedRequest, ObservedServer};
 
 /// A request in flight. Dropping it cancels it at the server, if it was sent.
 pub(crate) struct PendingRequest {
@@ -24,6 +25,8 @@ pub(crate) struct PendingRequest {
     open: Option<(Peer<RoleClient>, RequestId)>,
     mark: RequestMark,
     news: RequestNews,
+    /// What observers are told when this is dropped.
+    pub(crate) observed: Option<ObservedRequest>,
 }
 
 /// The answer as `rmcp` passes it on.
@@ -45,13 +48,22 @@ impl PendingRequest {
         mut request: ClientRequest,
         meta: Option<RequestMetaObject>,
         late_reply: Option<LateReply>,
+        server: &ObservedServer,
     ) -> Result<Self, RequestError> {
+        let mut observed = server.begin_request(&request);
         let (mark, news) = RequestMark::new();
         request.extensions_mut().insert(mark.clone());
         let mut options = PeerRequestOptions::no_options();
         options.meta = meta;
         let sent = peer.send_request_with_option(request, options).await;
-        let handle = sent.map_err(|_| RequestError::Closed)?;
+        let sent = sent.map_err(|_| RequestError::Closed);
+        if let Some(observed) = &mut observed {
+            match &sent {
+                Ok(handle) => observed.sent(&handle.id),
+                Err(_) => observed.end(&sent),
+            }
+        }
+        let handle = sent?;
         Ok(Self {
             abandoned: Arc::clone(abandoned),
             late_reply,
@@ -59,6 +71,7 @@ impl PendingRequest {
             mark,
             open: Some((handle.peer, handle.id)),
             news,
+            observed,
         })
     }
 
@@ -86,7 +99,11 @@ impl PendingRequest {
         answer: Result<Result<ServerResult, ServiceError>, oneshot::error::RecvError>,
     ) -> Result<RpcAnswer, RequestError> {
         self.open = None;
-        into_answer(answer.unwrap_or(Err(ServiceError::TransportClosed)))
+        let answer = into_answer(answer.unwrap_or(Err(ServiceError::TransportClosed)));
+        if let Some(observed) = &mut self.observed {
+            observed.end(&answer);
+        }
+        answer
     }
 
     /// Withdraws the request if no byte of it was written; `true` proves that none will be.

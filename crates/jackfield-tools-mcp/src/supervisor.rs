@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jackfield_ports::mcp_observer::McpObservers;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
@@ -20,6 +21,7 @@ pub(crate) struct ServerHandle {
     pub(crate) config: ServerConfig,
     pub(crate) era: Mutex<Option<Era>>,
     pub(crate) log: Arc<Log>,
+    pub(crate) observers: McpObservers,
     pub(crate) settings: ClientSettings,
     pub(crate) state: watch::Sender<ServerState>,
     pub(crate) reach: HttpReach,
@@ -149,8 +151,9 @@ impl Supervisor {
         let shared = Arc::clone(&self.shared);
         let known_era = *shared.era.lock().unwrap_or_else(PoisonError::into_inner);
         let (config, settings) = (&shared.config, &shared.settings);
+        let (reach, observers) = (&shared.reach, &shared.observers);
         let starting =
-            RunningServer::start(config, settings, &shared.log, known_era, &shared.reach);
+            RunningServer::start(config, settings, &shared.log, known_era, reach, observers);
         tokio::pin!(starting);
         loop {
             tokio::select! {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_domain::tool::ToolSpec;
+use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_provider_kit::guarded::GuardedSettings;
@@ -52,6 +53,8 @@ pub(crate) struct CommonSettings {
     pub(crate) environment: Environment,
     /// Whether they run under a guard process.
     pub(crate) guarded: bool,
+    /// The observers of requests to them.
+    pub(crate) observers: McpObservers,
     /// Whether errors that remote clients see omit details of this machine.
     pub(crate) redact_details: bool,
     /// How long a list of tools is used at least.
@@ -131,6 +134,7 @@ impl ServerToolbox {
                     let memory = cache.map(|cache| ToolListFile::new(cache, config));
                     let pins = Pins::new(data, config, &common.pin_notice);
                     let mcp = McpToolbox::new(server, settings(config, common));
+                    let mcp = mcp.observed_by(common.observers.clone());
                     let mut mcp = mcp.over(common.transport.clone());
                     if let Some(sign_in) = &sign_in {
                         mcp = mcp.authorized(sign_in.authorization());

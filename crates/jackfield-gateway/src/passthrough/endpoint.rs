@@ -14,6 +14,7 @@ use jackfield_ports::upstream::endpoint_covers;
 use super::language::Language;
 use super::reply::ModelNames;
 use super::request::{RequestBody, UpstreamBody};
+use super::request_span::RequestSpan;
 use super::{Passthrough, ReceivedRequest, multipart};
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
@@ -41,6 +42,18 @@ impl Gateway {
     ///
     /// The endpoint is not open to the client, the body names no model, or pass-through is disabled.
     pub fn passthrough_only(
+        &self,
+        client: &Principal,
+        request: &ReceivedRequest,
+    ) -> Result<Passthrough, ServeError> {
+        let mut request = request.clone();
+        let span = RequestSpan::begin(self.engine(), &mut request);
+        let mut passthrough = self.endpoint_passthrough(client, &request)?;
+        passthrough.span = span;
+        Ok(passthrough)
+    }
+
+    fn endpoint_passthrough(
         &self,
         client: &Principal,
         request: &ReceivedRequest,

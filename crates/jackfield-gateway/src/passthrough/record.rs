@@ -10,6 +10,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{BudgetedCall, Engine};
 
@@ -70,6 +71,13 @@ impl SpendingDraft {
             request_bytes,
             usage: None,
         }
+    }
+
+    /// The trace context of the call, if its request has a span of its own.
+    pub(super) fn call_context(&self) -> Option<TraceContext> {
+        let context = self.record.trace.as_ref();
+        let context = context.filter(|_| self.engine.exports_traces())?;
+        context.child(&self.record.id)
     }
 
     /// The request is one of this route.
@@ -145,7 +153,7 @@ impl Drop for SpendingDraft {
 }
 
 /// The endpoint of a path, which is as long as a client likes.
-fn endpoint(path: &str) -> Arc<str> {
+pub(super) fn endpoint(path: &str) -> Arc<str> {
     let end = path.floor_char_boundary(MAX_ENDPOINT);
     path.get(..end).unwrap_or_default().into()
 }

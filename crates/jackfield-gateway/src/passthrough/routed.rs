@@ -269,6 +269,7 @@ impl PassthroughBody {
             idle: Duration::ZERO,
             is_ended: true,
             raw: None,
+            span: None,
         }
     }
 }

@@ -9,12 +9,14 @@ use tokio::sync::mpsc;
 
 use super::sessions::OpenRequest;
 use crate::life::{ConnectionLife, LifeGuard};
+use crate::observed::ObservedRequest;
 use crate::writer::{MessageKind, QueuedMessage};
 
 /// A connection with one request. It is over after the response.
 pub(super) struct SingleRequest {
     life: ConnectionLife,
     messages: mpsc::Sender<QueuedMessage>,
+    observed: Option<ObservedRequest>,
     request: Option<ClientJsonRpcMessage>,
     /// Its place in the session.
     _open: Option<OpenRequest>,
@@ -27,11 +29,13 @@ impl SingleRequest {
         messages: mpsc::Sender<QueuedMessage>,
         life: ConnectionLife,
         open: Option<OpenRequest>,
+        observed: Option<ObservedRequest>,
     ) -> Self {
         Self {
             _last_word: LifeGuard(life.clone()),
             life,
             messages,
+            observed,
             request: Some(request),
             _open: open,
         }
@@ -46,6 +50,9 @@ impl Transport<RoleServer> for SingleRequest {
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let kind = MessageKind::of(&message);
+        if let Some(observed) = &mut self.observed {
+            observed.sent(&message);
+        }
         let bytes = serde_json::to_vec(&message).map_err(io::Error::from);
         let (life, messages) = (self.life.clone(), self.messages.clone());
         async move {

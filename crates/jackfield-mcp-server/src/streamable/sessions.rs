@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
+use jackfield_engine::{McpObservers, McpSession, McpSide, McpTransport};
 use rmcp::model::{InitializeRequestParams, RequestId};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -18,9 +19,11 @@ pub(super) struct Sessions(Mutex<HashMap<String, Arc<ClientSession>>>);
 /// A session.
 #[derive(Debug)]
 pub(super) struct ClientSession {
+    began: Instant,
     client: String,
     /// Ends with the session.
     pub(super) life: ConnectionLife,
+    observers: McpObservers,
     open: Mutex<OpenRequests>,
     /// The client's own words at the beginning, with the negotiated revision.
     pub(super) peer: InitializeRequestParams,
@@ -59,13 +62,16 @@ impl Sessions {
         client: &str,
         peer: InitializeRequestParams,
         most_calls: usize,
+        observers: McpObservers,
     ) -> Result<String, getrandom::Error> {
         let mut random = [0; 32];
         getrandom::fill(&mut random)?;
         let id = Digest::from_bytes(random).to_hex();
         let session = Arc::new(ClientSession {
+            began: Instant::now(),
             client: client.to_owned(),
             life: ConnectionLife::new(),
+            observers,
             open: Mutex::new(OpenRequests {
                 by_id: HashMap::new(),
                 last_used: Instant::now(),
@@ -177,6 +183,24 @@ impl ClientSession {
 
     fn lock(&self) -> MutexGuard<'_, OpenRequests> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The session is over, and nothing uses it any more.
+impl Drop for ClientSession {
+    fn drop(&mut self) {
+        if self.observers.is_empty() {
+            return;
+        }
+        let took = self.lock().last_used.duration_since(self.began);
+        self.observers.session_ended(&McpSession {
+            error: None,
+            revision: self.peer.protocol_version.as_str().into(),
+            server: None,
+            side: McpSide::Server,
+            took,
+            transport: McpTransport::Tcp,
+        });
     }
 }
 

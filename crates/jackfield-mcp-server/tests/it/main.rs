@@ -6,6 +6,7 @@ mod eras;
 mod harness;
 mod hostile;
 mod mapping;
+mod observing;
 mod offering;
 mod rmcp_client;
 mod selecting;

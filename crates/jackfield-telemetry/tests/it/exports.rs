@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use prost::Message as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use crate::metrics::{engine, journal, run_turn};
+use crate::metrics::{engine, journal, read, run_turn};
 use crate::traces::texts;
 
 async fn collector() -> (TestServer, Collector) {
@@ -87,11 +87,11 @@ async fn the_log_is_sent_with_its_fields_and_not_what_sending_it_logs() {
 #[tokio::test]
 async fn metrics_are_sent_under_their_own_names() {
     let (server, collector) = collector().await;
-    let metrics = Arc::new(Metrics::new("1.2.3", SystemClock::default().now().wall));
+    let metrics = Arc::new(Metrics::new("1.2.3"));
     let engine = engine(&journal(), &metrics, 2);
     run_turn(&engine, "one").await;
     run_turn(&engine, "two").await;
-    metrics.count_journal(&engine).await;
+    read(&metrics, &engine, SystemClock::default().now().wall).await;
     push_metrics(metrics, engine, collector, async {}).await;
     let request = server.request(0).await;
     assert_eq!(request.path, "/v1/metrics");

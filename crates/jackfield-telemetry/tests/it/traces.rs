@@ -9,14 +9,19 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Opening;
-use jackfield_domain::trace::TraceContext;
-use jackfield_engine::{Engine, ResumeSession, SendMessage, TurnObserver, TurnOptions};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::trace::{TraceContext, TraceParent};
+use jackfield_engine::{
+    Engine, McpObserver as _, McpRequest, McpSide, McpSpan, McpTransport, PassedRequest,
+    ResumeSession, SendMessage, TurnObserver, TurnOptions,
+};
 use jackfield_ports::journal::Journal;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_telemetry::{Collector, CollectorSettings, Traces};
 use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
 use jackfield_testkit::server::{Gate, RecordedRequest, RefusingPort, Response, TestServer};
+use jackfield_testkit::spending::record;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -28,7 +33,7 @@ const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 /// An exporter that runs, and what stops it.
 struct Exporting {
-    observer: Arc<dyn TurnObserver>,
+    traces: Arc<Traces>,
     running: JoinHandle<()>,
     stop: oneshot::Sender<()>,
 }
@@ -51,7 +56,7 @@ impl Exporting {
             let _dropped = stopped.await;
         }));
         Self {
-            observer: Arc::new(traces),
+            traces: Arc::new(traces),
             running,
             stop,
         }
@@ -65,7 +70,7 @@ impl Exporting {
     fn engine(&self, journal: &Arc<dyn Journal>, model: &ScriptedModel) -> Engine {
         Engine::builder(Arc::clone(journal))
             .model("provider", model.port())
-            .turn_observer(Arc::clone(&self.observer))
+            .turn_observer(Arc::clone(&self.traces) as Arc<dyn TurnObserver>)
             .build()
     }
 }
@@ -189,6 +194,114 @@ async fn a_turn_is_a_trace_below_the_span_of_its_caller() {
     );
 }
 
+/// A request that is passed through is a span of the gateway, and each call of a provider is one below that.
+#[tokio::test]
+async fn a_request_that_is_passed_through_is_two_spans() {
+    let collector = TestServer::start().await;
+    collector.answer(Response::text(200, ""));
+    let exporting = Exporting::to(&collector.base_url());
+    let context = |parent: &str| TraceContext::parse(parent, None).expect("a context");
+    let own = context(&PARENT.replace("00f067aa0ba902b7", "1111111111111111"));
+    let mut record = record("r", WallTime::from_millis(1_000));
+    record.endpoint = "/v1/messages".into();
+    record.trace = Some(Arc::new(own.clone()));
+    exporting.traces.record_stored(&record);
+    let request = PassedRequest {
+        at: WallTime::from_millis(999),
+        context: own.clone(),
+        endpoint: "/v1/messages".into(),
+        error: None,
+        method: "POST".into(),
+        parent: Some(Arc::new(context(PARENT))),
+        status: Some(200),
+        took: Duration::from_secs(4),
+    };
+    exporting.traces.request_passed(&request);
+    // Neither the record of an ephemeral turn nor one whose client does not record its trace has a span.
+    record.endpoint = "claude".into();
+    exporting.traces.record_stored(&record);
+    record.endpoint = "/v1/messages".into();
+    record.trace = Some(Arc::new(context(&PARENT.replace("-01", "-00"))));
+    exporting.traces.record_stored(&record);
+    exporting.end().await;
+    let spans = spans(&collector.request(0).await);
+    let [call, root] = &spans[..] else {
+        panic!("{spans:?}");
+    };
+    assert_eq!((&*root.name, root.kind), ("POST /v1/messages", 2));
+    assert_eq!(root.parent_span_id[..2], [0, 0xf0]);
+    assert_eq!((&*call.name, call.kind), ("chat opus", 3));
+    assert_eq!(call.parent_span_id, root.span_id);
+    assert_eq!(
+        (&call.trace_id, &root.span_id[..]),
+        (&root.trace_id, &[0x11; 8][..])
+    );
+    let child = own.child("r").expect("a recorded one");
+    let child = TraceParent::parse(&child.parent).expect("a context");
+    assert_eq!(call.span_id, child.span);
+    let attributes = texts(&call.attributes);
+    for (key, value) in [
+        ("gen_ai.operation.name", "chat"),
+        ("gen_ai.usage.input_tokens", "1000"),
+        ("gen_ai.usage.output_tokens", "20"),
+    ] {
+        assert_eq!(attributes[key], value, "{attributes:?}");
+    }
+}
+
+/// A request of an MCP client is a span of its own, below the client's.
+#[tokio::test]
+async fn a_request_of_an_mcp_client_is_a_span() {
+    let collector = TestServer::start().await;
+    collector.answer(Response::text(200, ""));
+    let exporting = Exporting::to(&collector.base_url());
+    let context = |parent: &str| TraceContext::parse(parent, None).expect("a context");
+    let own = PARENT.replace("00f067aa0ba902b7", "1111111111111111");
+    let mut request = McpRequest {
+        error: Some("tool_error".into()),
+        id: Some("7".into()),
+        revision: Some("2026-07-28".into()),
+        session: Some("s".into()),
+        span: Some(McpSpan {
+            context: context(&own),
+            link: Some(context(&PARENT.replace("4bf9", "aaaa"))),
+            parent: Some(context(PARENT)),
+        }),
+        took: Duration::from_millis(5),
+        tool: Some("look".into()),
+        ..McpRequest::new(McpSide::Server, McpTransport::Tcp, "tools/call")
+    };
+    exporting.traces.request_ended(&request);
+    request.span = None;
+    exporting.traces.request_ended(&request);
+    exporting.end().await;
+    let spans = spans(&collector.request(0).await);
+    let [span] = &spans[..] else {
+        panic!("{spans:?}");
+    };
+    assert_eq!((&*span.name, span.kind), ("tools/call look", 2));
+    assert_eq!(span.trace_id[..3], [0x4b, 0xf9, 0x2f]);
+    assert_eq!(span.span_id, [0x11; 8]);
+    assert_eq!(span.parent_span_id[..2], [0, 0xf0]);
+    assert_eq!(span.links[0].trace_id[..2], [0xaa, 0xaa]);
+    assert_eq!(
+        span.end_time_unix_nano - span.start_time_unix_nano,
+        5_000_000
+    );
+    let expected = [
+        ("error.type", "tool_error"),
+        ("gen_ai.operation.name", "execute_tool"),
+        ("gen_ai.tool.name", "look"),
+        ("jsonrpc.request.id", "7"),
+        ("mcp.method.name", "tools/call"),
+        ("mcp.protocol.version", "2026-07-28"),
+        ("mcp.session.id", "s"),
+        ("network.transport", "tcp"),
+    ];
+    let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(texts(&span.attributes), BTreeMap::from(expected));
+}
+
 #[tokio::test]
 async fn a_trace_that_its_caller_does_not_record_is_not_sent() {
     let collector = TestServer::start().await;
@@ -276,4 +389,23 @@ async fn a_collector_that_is_gone_or_refuses_stops_no_turn() {
         ended.await.expect("it ends soon");
     }
     assert_eq!(refusing.requests().len(), 1);
+}
+
+/// A collector that takes the connection and never answers holds no turn up.
+#[tokio::test]
+async fn a_collector_that_is_slow_stops_no_turn() {
+    let slow = TestServer::start_with(|_| Response::raw().stall()).await;
+    let exporting = Exporting::to(&slow.base_url());
+    let model = ScriptedModel::new();
+    let engine = exporting.engine(&journal(), &model);
+    for _ in 0..3 {
+        model.push_reply(ScriptedReply::text("done"));
+        let report = engine.send(message(None), &mut ()).await;
+        assert_eq!(report.expect("an answer").answer(), "done");
+    }
+    slow.request(0).await;
+    model.push_reply(ScriptedReply::text("done"));
+    let report = engine.send(message(None), &mut ()).await;
+    assert_eq!(report.expect("an answer").answer(), "done");
+    exporting.running.abort();
 }

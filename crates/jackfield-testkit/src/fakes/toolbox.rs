@@ -10,6 +10,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::json;
@@ -33,6 +34,8 @@ pub struct ScriptedToolbox {
 pub struct ObservedCall {
     /// Its end so far.
     pub ending: Ending,
+    /// The trace context that it got.
+    pub trace: Option<TraceContext>,
     /// The request: a run, or the resumption of a call by its handle.
     pub what: CalledWhat,
 }
@@ -189,7 +192,7 @@ impl Toolbox for FakeToolboxHandle {
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
         let call = self.next_call(run)?;
-        let entry = self.enter(CalledWhat::Run(Box::new(run.clone())));
+        let entry = self.enter(CalledWhat::Run(Box::new(run.clone())), events);
         self.play(call, entry, run.max_bytes, events).await
     }
 
@@ -199,10 +202,11 @@ impl Toolbox for FakeToolboxHandle {
         answer: Option<&ElicitationAnswer>,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let entry = self.enter(CalledWhat::Resume {
+        let resumed = CalledWhat::Resume {
             answer: answer.cloned(),
             handle: handle.clone(),
-        });
+        };
+        let entry = self.enter(resumed, events);
         let call = locked(&self.state).resumes.pop_front();
         let Some(call) = call else {
             self.rulebook
@@ -272,11 +276,12 @@ impl FakeToolboxHandle {
         }
     }
 
-    fn enter(&self, what: CalledWhat) -> FakeCallEntry<'_> {
+    fn enter(&self, what: CalledWhat, events: &dyn ToolEvents) -> FakeCallEntry<'_> {
         let mut state = locked(&self.state);
         let place = state.calls.len();
         state.calls.push(ObservedCall {
             ending: Ending::Running,
+            trace: events.trace().cloned(),
             what,
         });
         let running = state.calls.iter();

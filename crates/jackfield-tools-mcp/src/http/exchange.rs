@@ -67,6 +67,12 @@ impl HttpSession {
         }
     }
 
+    /// The id of the session, if there is one and it is text.
+    pub(super) fn id(&self) -> Option<String> {
+        let state = self.lock();
+        state.id.as_ref()?.to_str().ok().map(str::to_owned)
+    }
+
     pub(super) fn is_open(&self) -> bool {
         self.lock().id.is_some()
     }

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_provider_kit::transport::Transport;
 use tokio::sync::watch;
 
@@ -25,6 +26,7 @@ impl McpToolbox {
             config,
             era: Mutex::default(),
             log: Arc::new(log),
+            observers: McpObservers::default(),
             reach: HttpReach::default(),
             settings,
             state: watch::Sender::new(ServerState::Stopped),
@@ -48,6 +50,16 @@ impl McpToolbox {
         // Nothing shares the handle before the first request.
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.reach.transport = Some(transport);
+        }
+        self
+    }
+
+    /// Reports each request to the server, and each session with it, to these observers.
+    #[must_use]
+    pub fn observed_by(mut self, observers: McpObservers) -> Self {
+        // Nothing shares the handle before the first request.
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.observers = observers;
         }
         self
     }

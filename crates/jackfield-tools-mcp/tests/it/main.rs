@@ -15,6 +15,7 @@ mod jobs;
 mod lists;
 mod logged;
 mod mutations;
+mod observing;
 mod outcomes;
 mod processes;
 mod sign_in;
