@@ -10,12 +10,13 @@ use jackfield_domain::ids::{ToolCallId, ToolboxId};
 use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_provider_kit::transport::Transport;
 use rmcp::model::{ClientRequest, RequestMetaObject, ServerPeerInfo};
-use rmcp::service::{RunningService, ServiceError, serve_directly};
+use rmcp::service::{RunningService, serve_directly};
 use rmcp::{Peer, RoleClient};
 use tokio::sync::{RwLock, mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
+use self::announcements::{can_announce, listen};
 use crate::abandoned::{AbandonedRequests, LateReply};
 use crate::answer::{RequestError, RpcAnswer};
 use crate::auth::Authorization;
@@ -37,6 +38,7 @@ use crate::roots::Root;
 use crate::roots_handler::RootsHandler;
 use crate::transport::{LinkTransport, ServerNotices};
 
+mod announcements;
 mod tool_list;
 
 /// A running server, as used by the toolbox and its calls.
@@ -460,50 +462,10 @@ fn with_last_line(fault: ServerFault, log: &Log) -> ServerFault {
     }
 }
 
-/// Whether the server has declared that it announces list changes.
-fn can_announce(info: &ServerPeerInfo) -> bool {
-    let tools = info.capabilities.tools.as_ref();
-    tools.and_then(|tools| tools.list_changed) == Some(true)
-}
-
-/// Keeps a subscription to list changes open at a server of the newer era, until the server refuses it.
-async fn listen(
-    peer: Peer<RoleClient>,
-    listening: watch::Sender<bool>,
-    changes: watch::Sender<u64>,
-) {
-    use rmcp::model::{
-        SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams,
-    };
-    let mut pause = RESUBSCRIBE_PAUSE;
-    loop {
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
-        let params = SubscriptionsListenRequestParams::new(filter);
-        let request = SubscriptionsListenRequest::new(params);
-        let request = ClientRequest::SubscriptionsListenRequest(request);
-        // The response ends the subscription. Its events arrive as ordinary notifications.
-        let ended = peer.send_request(request).await;
-        if listening.send_replace(false) {
-            pause = RESUBSCRIBE_PAUSE;
-        }
-        // Changes are missed from here until the next subscription, so count one.
-        changes.send_modify(|times| *times += 1);
-        match ended {
-            Err(ServiceError::McpError(_) | ServiceError::TransportClosed) => return,
-            Ok(_) | Err(_) => sleep(pause).await,
-        }
-        pause = pause.saturating_mul(2).min(LONGEST_RESUBSCRIBE_PAUSE);
-    }
-}
-
 /// The method of a handshake that has not found the era of the server.
 const INITIALIZE: &str = "initialize";
 /// The time limit for sending the last cancellations, and for closing the connection.
 const CLOSING: Duration = Duration::from_millis(500);
-/// The pause before a subscription that the server has ended is requested again.
-const RESUBSCRIBE_PAUSE: Duration = Duration::from_secs(5);
-/// The longest such pause, at a server that acknowledges none.
-const LONGEST_RESUBSCRIBE_PAUSE: Duration = Duration::from_secs(300);
 /// The length of the queue of replies to a server's questions.
 const REPLIES: usize = 16;
 /// The most calls without a result that are remembered per process.
