@@ -56,7 +56,9 @@ impl LedgerRight {
         };
         match engine.perform_on_meters(&operation).await? {
             MeterOutcome::Done(_) => Ok(Some(until)),
-            MeterOutcome::Refused(_) => Ok(None),
+            MeterOutcome::Exhausted(_) | MeterOutcome::Refused(_) | MeterOutcome::Seen(_) => {
+                Ok(None)
+            }
         }
     }
 
