@@ -11,49 +11,78 @@ use tempfile::TempDir;
 use crate::harness::{Gateway, Kept, MAX_SHUTDOWN_TIME, is_alive, kept, scripted_claude_code};
 
 /// The name that clients have for the model.
-const MODEL: &str = "custom-claude-4-sonnet";
+pub(crate) const MODEL: &str = "custom-claude-4-sonnet";
 
 const CHAT: &str = "/v1/chat/completions";
 const MESSAGES: &str = "/v1/messages";
 const RESPONSES: &str = "/v1/responses";
 
 /// What the program keeps beyond one gateway.
-struct Program(TempDir);
+pub(crate) struct Program {
+    folder: TempDir,
+    mode: &'static str,
+}
 
 impl Program {
     fn new() -> Self {
-        Self(tempfile::tempdir().expect("a folder can be made"))
+        Self::in_mode("")
+    }
+
+    /// The program in this [mode](jackfield_testservers::claude_code).
+    pub(crate) fn in_mode(mode: &'static str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        Self { folder, mode }
     }
 
     /// The configuration of its provider.
-    fn configuration(&self, claude: &ScriptedClaude) -> String {
-        let folder = |name: &str| self.0.path().join(name).display().to_string();
+    fn configuration(&self, claude: &ScriptedClaude, own: &str) -> String {
+        let folder = |name: &str| self.folder.path().join(name).display().to_string();
         format!(
             "[aliases]\n{MODEL} = \"claude-code/sonnet\"\n[providers.claude-code]\ncommand = {command:?}\n\
              base_url = \"{url}\"\napi_key_env = \"ANTHROPIC_API_KEY\"\nfolder = {work:?}\n\
-             [providers.claude-code.env]\nCLAUDE_CONFIG_DIR = {config:?}\nSCRIPTED_CLAUDE_STARTS = {starts:?}\n",
+             {own}[providers.claude-code.env]\nCLAUDE_CONFIG_DIR = {config:?}\nSCRIPTED_CLAUDE_STARTS = {starts:?}\n\
+             SCRIPTED_CLAUDE = {mode:?}\nSCRIPTED_CLAUDE_RAN = {ran:?}\n",
             command = scripted_claude_code().display().to_string(),
             url = claude.base_url(),
             work = folder("work"),
             config = folder("config"),
             starts = folder("starts"),
+            mode = self.mode,
+            ran = folder("ran"),
         )
     }
 
     async fn gateway(&self, claude: &ScriptedClaude, sessions: &Kept, more: &str) -> Gateway {
-        let text = format!("{more}{}", self.configuration(claude));
+        self.gateway_with(claude, sessions, more, "").await
+    }
+
+    /// The same, with more about the program.
+    pub(crate) async fn gateway_with(
+        &self,
+        claude: &ScriptedClaude,
+        sessions: &Kept,
+        more: &str,
+        own: &str,
+    ) -> Gateway {
+        let text = format!("{more}{}", self.configuration(claude, own));
         Gateway::listening(sessions.gateway().configured(text).start()).await
     }
 
     /// The processes that were started.
-    fn starts(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.0.path().join("starts")).unwrap_or_default();
+    pub(crate) fn starts(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.folder.path().join("starts")).unwrap_or_default();
         let starts = text.lines().map(serde_json::from_str);
         starts.collect::<Result<_, _>>().expect("starts are JSON")
     }
 
+    /// The runs of tools of its own.
+    pub(crate) fn runs(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.folder.path().join("ran")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
     /// Waits until none of its processes is alive.
-    async fn all_ended(&self) {
+    pub(crate) async fn all_ended(&self) {
         let ended = async {
             let is_any_alive = || {
                 let starts = self.starts();

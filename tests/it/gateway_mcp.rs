@@ -234,3 +234,80 @@ async fn a_whole_turn_runs_as_a_tool() {
     let _read = claude.violations();
     gateway.end().await;
 }
+
+/// Calls the tool `approve` for an agent.
+async fn asked(gateway: &Gateway, tool: &str, input: Value) -> Value {
+    let call = json!({ "name": "approve", "arguments": {
+        "tool_name": tool, "input": input, "tool_use_id": "toolu_1",
+    } });
+    let called = legacy(gateway, "tools/call", call).await;
+    let text = called["result"]["content"][0]["text"].as_str();
+    let said: Value = serde_json::from_str(text.unwrap_or_default()).expect("JSON");
+    assert_eq!(called["result"]["structuredContent"], said, "{called}");
+    said
+}
+
+#[tokio::test]
+async fn questions_of_other_agents_are_answered_by_the_policy_or_by_a_person() {
+    let sessions = Kept::new();
+    let more = "[serve]\napprove = true\napprovals = \"wait\"\n[policy.tools]\n\
+                \"agents/Read\" = \"allow\"\n\"agents/Write\" = \"deny\"\n\"agents/*Bash\" = \"ask\"\n";
+    let serve = sessions.gateway().configured(more);
+    let gateway = Gateway::listening(serve.start()).await;
+    let listed = legacy(&gateway, "tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().expect("tools").iter();
+    let names: Vec<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(names.contains(&"approve"), "{names:?}");
+    let input = json!({ "path": "a" });
+    let said = asked(&gateway, "Read", input.clone()).await;
+    assert_eq!(said, json!({ "behavior": "allow", "updatedInput": input }));
+    let said = asked(&gateway, "Write", input).await;
+    assert_eq!(
+        (&said["behavior"], said["message"].is_string()),
+        (&json!("deny"), true)
+    );
+    for (arguments, expected) in [
+        (
+            vec!["allow"],
+            json!({ "behavior": "allow", "updatedInput": { "command": "rm" } }),
+        ),
+        (
+            vec!["allow", "--edit", "{\"command\": \"ls\"}"],
+            json!({ "behavior": "allow", "updatedInput": { "command": "ls" } }),
+        ),
+        (
+            vec!["deny", "--reason", "too bold"],
+            json!({ "behavior": "deny" }),
+        ),
+    ] {
+        let answer = async {
+            loop {
+                let listed = sessions.run(&["approvals", "list", "--json"]).run().await;
+                let listed: Vec<Value> = serde_json::from_str(&listed.out).expect("a list");
+                let Some(question) = listed.first() else {
+                    continue;
+                };
+                assert_eq!(question["arguments"], json!({ "command": "rm" }));
+                let id = question["id"].as_str().expect("an id").to_owned();
+                let mut command = vec!["approvals", arguments[0], &id];
+                command.extend(&arguments[1..]);
+                let ran = sessions.run(&command).run().await;
+                assert_eq!(ran.code, Some(0), "{ran:?}");
+                break;
+            }
+        };
+        let (mut said, ()) = tokio::join!(
+            asked(&gateway, "mcp__files__Bash", json!({ "command": "rm" })),
+            answer
+        );
+        if let Some(Value::String(message)) =
+            said.as_object_mut().and_then(|said| said.remove("message"))
+        {
+            assert!(message.contains("too bold"), "{message}");
+        }
+        assert_eq!(said, expected);
+    }
+    let audit = sessions.run(&["audit", "--json"]).run().await;
+    assert!(audit.out.contains("mcp__files__Bash"), "{}", audit.out);
+    gateway.end().await;
+}

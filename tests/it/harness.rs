@@ -17,6 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_testservers::built;
 use jackfield_testservers::scripted::ScriptedServer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -232,7 +233,7 @@ pub(crate) fn binary() -> PathBuf {
 
 /// The stand-in for the `claude` program.
 pub(crate) fn scripted_claude_code() -> PathBuf {
-    beside("scripted-claude-code", "jackfield-testservers")
+    beside("scripted-claude-code", SERVERS)
 }
 
 /// A binary beside the tests, of this package.
@@ -245,8 +246,15 @@ fn beside(name: &str, package: &str) -> PathBuf {
         "{} is not there: run `cargo build -p {package}` first",
         binary.display()
     );
+    assert!(
+        package != SERVERS || !built::is_stale(&binary),
+        "{} is older than its source: run `cargo build -p {package}` first",
+        binary.display()
+    );
     binary
 }
 
+/// The package of the scripted servers.
+pub(crate) const SERVERS: &str = "jackfield-testservers";
 const CONFIG: &str = ".config";
 const PROJECT: &str = "project";

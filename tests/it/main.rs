@@ -36,6 +36,7 @@ mod chat_leaving;
 mod chat_terminals;
 mod chat_web;
 mod claude_code;
+mod claude_code_permissions;
 mod coming_back;
 mod compacting;
 mod containers;

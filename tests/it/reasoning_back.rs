@@ -50,6 +50,7 @@ impl Bench {
                 model: model.into(),
                 provider: "openai".into(),
             },
+            rounds: None,
             settings: Arc::new(Settings {
                 thinking_shown: Some(true),
                 ..Settings::default()

@@ -263,3 +263,200 @@ async fn claude_code_behind_the_gateway_uses_its_own_tools_by_its_own_rules() {
     assert!(!work.join("made").exists());
     world.end(gateway).await;
 }
+
+/// A model that uses Claude Code's shell once, and answers whatever comes of it.
+fn uses_shell(command: &'static str) -> Script {
+    Script::by(move |asked| {
+        let messages = asked.body["messages"].as_array().into_iter().flatten();
+        let last = messages.last().map(Value::to_string).unwrap_or_default();
+        Some(if last.contains("tool_result") {
+            ScriptTurn::text("Done.")
+        } else {
+            let arguments = json!({ "command": command, "description": "Does it" });
+            ScriptTurn::call("Bash", &arguments)
+        })
+    })
+}
+
+impl World {
+    /// A gateway whose Claude Code may be asked about its shell, by the policy `ask`.
+    async fn asking(&self) -> Gateway {
+        let more = "[policy.tools]\n\"claude-code/Bash\" = \"ask\"\n";
+        self.gateway_with(more, "builtin_tools = [\"Bash\"]\n")
+            .await
+    }
+
+    /// Begins a turn of a new session in the background; returns the session's path.
+    async fn begin(&self, gateway: &Gateway) -> String {
+        let made = gateway.raw("POST", "/api/v1/sessions").answered().await;
+        let session = made.header("location").to_owned();
+        let body = json!({ "message": "Do it.", "mode": "background", "model": MODEL });
+        let begun = gateway.post(&format!("{session}/turns"), &body);
+        begun.answered().await.is(202);
+        session
+    }
+
+    /// The file that the shell makes.
+    fn lines(&self, name: &str) -> usize {
+        let file = self.folder.path().join("work").join(name);
+        std::fs::read_to_string(file).map_or(0, |text| text.lines().count())
+    }
+
+    /// Kills the process of Claude Code that works in the folder.
+    fn kill_claude_code(&self) {
+        let work = self.folder.path().join("work");
+        let processes = std::fs::read_dir("/proc").expect("a list of processes");
+        let own = processes.flatten().map(|process| process.path());
+        let own = own.filter(|process| {
+            let name = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
+            let folder = std::fs::read_link(process.join("cwd")).ok();
+            name.trim() == "claude" && folder.as_ref() == Some(&work)
+        });
+        let own: Vec<_> = own.collect();
+        let [process] = &own[..] else {
+            panic!("not one process: {own:?}");
+        };
+        let id = process.file_name().expect("an id");
+        let mut kill = std::process::Command::new("kill");
+        let killed = kill.arg("-KILL").arg(id).status();
+        assert!(killed.is_ok_and(|status| status.success()));
+    }
+}
+
+/// The only open question, when there is one that is not this.
+async fn question(gateway: &Gateway, other_than: &Value) -> Value {
+    let asked = async {
+        loop {
+            let listed = gateway.get("/api/v1/approvals").answered().await.is(200);
+            if let Some([question]) = listed["approvals"].as_array().map(Vec::as_slice)
+                && question["id"] != *other_than
+            {
+                return question.clone();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let asked = tokio::time::timeout(Duration::from_secs(60), asked).await;
+    asked.expect("a question")
+}
+
+async fn answer(gateway: &Gateway, question: &Value, verb: &str, body: Value) {
+    let id = question["id"].as_str().expect("an id");
+    let path = format!("/api/v1/approvals/{id}/{verb}");
+    gateway.post(&path, &body).answered().await.is(200);
+}
+
+async fn over(gateway: &Gateway, session: &str) {
+    let rest = gateway.get(&format!("{session}/events?until=rest"));
+    rest.answered().await;
+}
+
+#[tokio::test]
+async fn claude_code_behind_the_gateway_asks_before_it_uses_its_shell() {
+    for (verb, body, made, told) in [
+        ("allow", json!({}), "made", ""),
+        (
+            "allow",
+            json!({ "arguments": { "command": "echo x >> edited", "description": "Edited" } }),
+            "edited",
+            "",
+        ),
+        (
+            "deny",
+            json!({ "reason": "not on Fridays" }),
+            "",
+            "not on Fridays",
+        ),
+    ] {
+        let world = World::new(uses_shell("echo x >> made")).await;
+        let gateway = world.asking().await;
+        let session = world.begin(&gateway).await;
+        let asked = question(&gateway, &Value::Null).await;
+        assert_eq!(asked["arguments"]["command"], "echo x >> made", "{asked}");
+        assert_eq!((world.lines("made"), world.lines("edited")), (0, 0));
+        answer(&gateway, &asked, verb, body).await;
+        over(&gateway, &session).await;
+        for name in ["made", "edited"] {
+            assert_eq!(world.lines(name), usize::from(name == made), "{name}");
+        }
+        let request = world.last_request().to_string();
+        assert!(request.contains(told), "{request}");
+        let requests = world.upstream.requests().len();
+        assert_eq!(requests, 2);
+        world.end(gateway).await;
+    }
+}
+
+#[tokio::test]
+async fn claude_code_behind_the_gateway_is_asked_about_again_after_either_process_was_killed() {
+    for kills_gateway in [false, true] {
+        let world = World::new(Script::by(|asked| {
+            let messages = asked.body["messages"].as_array().into_iter().flatten();
+            let last = messages.last().map(Value::to_string).unwrap_or_default();
+            let is_told = last.contains("it is not known whether the tool ran");
+            Some(if last.contains("tool_result") && !is_told {
+                ScriptTurn::text("Done.")
+            } else {
+                let arguments = json!({ "command": "echo x >> made", "description": "Does it" });
+                ScriptTurn::call("Bash", &arguments)
+            })
+        }))
+        .await;
+        let mut gateway = world.asking().await;
+        let session = world.begin(&gateway).await;
+        let first = question(&gateway, &Value::Null).await;
+        if kills_gateway {
+            gateway.running.kill();
+            drop(gateway.running.end().await);
+            world.all_ended().await;
+            gateway = world.asking().await;
+            let again = question(&gateway, &Value::Null).await;
+            assert_eq!(again["id"], first["id"]);
+        } else {
+            world.kill_claude_code();
+            world.all_ended().await;
+        }
+        answer(&gateway, &first, "allow", json!({})).await;
+        let second = question(&gateway, &first["id"]).await;
+        assert_eq!(world.lines("made"), 0, "killed gateway: {kills_gateway}");
+        answer(&gateway, &second, "allow", json!({})).await;
+        over(&gateway, &session).await;
+        assert_eq!(world.lines("made"), 1, "killed gateway: {kills_gateway}");
+        world.end(gateway).await;
+    }
+}
+
+#[tokio::test]
+async fn claude_code_behind_the_gateway_runs_nothing_twice_if_it_is_killed_while_its_shell_works() {
+    for kills_gateway in [false, true] {
+        let world = World::new(uses_shell("echo x >> made; sleep 600")).await;
+        let mut gateway = world.asking().await;
+        let session = world.begin(&gateway).await;
+        let asked = question(&gateway, &Value::Null).await;
+        answer(&gateway, &asked, "allow", json!({})).await;
+        let works = async {
+            while world.lines("made") == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let works = tokio::time::timeout(Duration::from_secs(60), works).await;
+        assert!(works.is_ok(), "the shell works");
+        if kills_gateway {
+            gateway.running.kill();
+            drop(gateway.running.end().await);
+            // Its shell, too.
+            world.all_ended().await;
+            gateway = world.asking().await;
+        } else {
+            world.kill_claude_code();
+        }
+        over(&gateway, &session).await;
+        let request = world.last_request().to_string();
+        assert!(
+            request.contains("it is not known whether the tool ran"),
+            "killed gateway: {kills_gateway}: {request}"
+        );
+        assert_eq!(world.lines("made"), 1, "killed gateway: {kills_gateway}");
+        world.end(gateway).await;
+    }
+}

@@ -22,6 +22,7 @@ impl ProviderFactory for ClaudeCodeFactory {
             "env",
             "env_from",
             "folder",
+            "max_processes",
             "max_turns",
         ]
     }
@@ -80,10 +81,16 @@ fn configure(settings: ProviderSettings) -> Result<ClaudeCodeConfig, BoxError> {
                 let folder = folder.filter(|folder| folder.is_absolute());
                 config.folder = folder.ok_or("folder is an absolute path")?;
             }
+            "max_processes" => {
+                let processes = value.as_u64().and_then(|most| usize::try_from(most).ok());
+                let processes = processes.filter(|most| *most > 0);
+                config.max_processes =
+                    processes.ok_or("max_processes is a number of at least 1")?;
+            }
             "max_turns" => {
                 let turns = value.as_u64().and_then(|turns| u32::try_from(turns).ok());
                 let turns = turns.filter(|turns| *turns > 0);
-                config.max_turns = turns.ok_or("max_turns is a number of at least 1")?;
+                config.max_turns = Some(turns.ok_or("max_turns is a number of at least 1")?);
             }
             // The registry refuses unknown options before.
             _ => {}

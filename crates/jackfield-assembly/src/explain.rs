@@ -178,6 +178,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("serve.limits.whole_reply", time(serve.whole_reply)),
         ("serve.limits.write_time", time(serve.write_time)),
         ("serve.log", json!(log)),
+        ("serve.approve", json!(config.serve.approve)),
         ("serve.ask", json!(config.serve.ask)),
         (
             "serve.budget_warning",

@@ -41,6 +41,8 @@ pub struct ServeConfig {
     pub limits: ServeLimits,
     /// The format of the log.
     pub log: LogFormat,
+    /// Whether `/mcp` has a tool `approve`, which answers permission questions of other agents.
+    pub approve: bool,
     /// The share of a budget, in percent, from which on its clients are warned; 0 is never.
     pub budget_warning: u32,
     /// Whether `/mcp` has a tool `ask`, which runs a whole turn.
@@ -209,6 +211,7 @@ impl Default for ServeConfig {
             keep_alive: Duration::from_secs(10),
             limits: ServeLimits::default(),
             log: LogFormat::default(),
+            approve: false,
             ask: false,
             log_content: false,
             metrics: false,

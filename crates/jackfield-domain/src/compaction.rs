@@ -167,6 +167,7 @@ impl CompactionPlan {
             choice: ToolChoice::Auto,
             messages: Messages::from_iter([message]),
             model: model.clone(),
+            rounds: None,
             settings: Arc::new(Settings {
                 max_output_tokens: Some(max_output_tokens.clamp(1, MAX_OUTPUT)),
                 parallel_calls: None,

@@ -10,7 +10,7 @@ use crate::ids::{ForkPlace, ModelAttempt, SessionId, ToolAttempt, ToolCallId, Tu
 use crate::limits::LimitKind;
 use crate::message::Message;
 use crate::outcome::ToolResult;
-use crate::price::Cost;
+use crate::price::{self, Cost};
 use crate::reply::{FinishReason, Reply};
 use crate::request::ModelRef;
 use crate::restrictions::Restrictions;
@@ -285,7 +285,7 @@ impl Compaction {
                 .find(|target| target.model == *model)
                 .and_then(|target| target.price.as_ref())
         };
-        price.map(|price| price.bill(&usage))
+        price::cost_of(&usage, price)
     }
 }
 

@@ -34,6 +34,8 @@ pub struct ModelRequest {
     pub messages: Messages,
     /// The model.
     pub model: ModelRef,
+    /// The most rounds of the turn, for providers that make rounds of their own; `None` if it is no call of a turn.
+    pub rounds: Option<u32>,
     /// Settings.
     pub settings: Arc<Settings>,
     /// The least effect of a [`Note`](crate::note::Note) at which the request is refused as `Unsupported`

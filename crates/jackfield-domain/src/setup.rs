@@ -12,7 +12,7 @@ use crate::limits::{Allowance, Limits};
 use crate::message::Message;
 use crate::note::NoteEffect;
 use crate::outcome::ToolOutcome;
-use crate::price::{Cost, Price};
+use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
@@ -132,7 +132,7 @@ impl Setup {
     ) -> Option<Cost> {
         let mut cost: Option<Cost> = None;
         for (attempt, usage) in usage_by_attempt {
-            let bill = self.price_of(targets.get(*attempt))?.bill(usage);
+            let bill = price::cost_of(usage, self.price_of(targets.get(*attempt)))?;
             match &mut cost {
                 None => cost = Some(bill),
                 Some(cost) if cost.currency == bill.currency => {

@@ -138,6 +138,9 @@ pub enum UnknownPolicy {
 /// A tool of a catalog, with all decisions about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogEntry {
+    /// The provider that runs the tool itself, and asks whether it may. Such a tool is not offered to models, and its
+    /// outcome is the permission alone. `None` for all other tools.
+    pub asked_by: Option<Arc<str>>,
     /// The definition for models.
     pub definition: Arc<ToolDefinition>,
     /// The digest of the toolbox's whole definition; approvals and recovery are bound to it.
@@ -188,6 +191,11 @@ impl Catalog {
     /// All tools, by name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &CatalogEntry> {
         self.entries.values().map(|tool| &**tool)
+    }
+
+    /// The tools that models are offered, by name.
+    pub fn offered(&self) -> impl Iterator<Item = &CatalogEntry> {
+        self.iter().filter(|tool| tool.asked_by.is_none())
     }
 
     /// Whether it is empty.

@@ -480,7 +480,7 @@ impl Turn {
         let reply = Arc::clone(&batch.message);
         self.messages.push(reply);
         self.messages.push(Arc::new(outcomes));
-        if self.setup.catalog.is_empty() && self.tools().is_empty() {
+        if self.setup.catalog.offered().next().is_none() && self.tools().is_empty() {
             // A model made a call although it was sent no tools: from here on, the history needs a definition.
             self.tools = definitions(&self.setup, self.messages.iter()).into();
         }

@@ -2,12 +2,16 @@
 
 use std::ops::AddAssign;
 
+use crate::money::Money;
+
 /// The tokens of one or more replies.
 ///
 /// `input` and `output` are totals: cached input is part of `input`, reasoning is part of `output`, and
 /// estimated tokens are part of both; totals keep track of the estimated part.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Usage {
+    /// What the provider itself says that it costs, in US dollars; `None` if it does not say.
+    pub billed: Option<Money>,
     /// Input tokens that were read from a cache; part of `input`.
     pub cache_read: u64,
     /// Input tokens that were written to a cache; part of `input`.
@@ -70,6 +74,10 @@ impl Usage {
 
 impl AddAssign for Usage {
     fn add_assign(&mut self, more: Self) {
+        self.billed = match (self.billed, more.billed) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.cache_read, more.cache_read);
         add(&mut self.cache_write, more.cache_write);

@@ -10,6 +10,7 @@ use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::naming::{prefixed_tool_name, tool_name};
+use jackfield_domain::own_tool;
 use jackfield_domain::policy::{Policy, UnknownRule};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart};
 use jackfield_domain::tool::{
@@ -20,6 +21,7 @@ use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxProblem};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
+use crate::options::TurnOptions;
 use crate::validate::{self, schema::limit_violation};
 
 /// The tools that a turn offers to its model.
@@ -39,7 +41,9 @@ impl ToolOffer {
     /// Removes the server tools that policy denies, and the instructions of toolboxes that have no tool left.
     pub(crate) fn remove_denied(&mut self) {
         let is_denied = |tool: &CatalogEntry| {
-            tool.ran_by == RanBy::Engine && matches!(tool.permission, Permission::Deny(_))
+            tool.ran_by == RanBy::Engine
+                && tool.asked_by.is_none()
+                && matches!(tool.permission, Permission::Deny(_))
         };
         if !self.catalog.iter().any(is_denied) {
             return;
@@ -378,6 +382,7 @@ fn entry(
     };
     let when_unknown = UnknownRule::resolve(unknown.rules, &origin).unwrap_or(unknown.otherwise);
     CatalogEntry {
+        asked_by: None,
         definition: Arc::new(ToolDefinition {
             description: tool.description,
             extensions: Vec::new(),
@@ -398,6 +403,44 @@ fn entry(
     }
 }
 
+/// The entry of a tool that a provider runs itself; `None` if it has no name for rules.
+pub(crate) fn own_tool(
+    provider: &Arc<str>,
+    tool: ToolSpec,
+    options: &TurnOptions,
+) -> Option<CatalogEntry> {
+    let origin = own_tool::origin(provider, &tool.name)?;
+    let mut permission = options.policy.permission(&origin, tool.safety, false);
+    let is_remote = options.caller.is_some();
+    // The rule and where it is configured are no remote client's business.
+    if !options.askable.offers(&origin) || (is_remote && matches!(permission, Permission::Deny(_)))
+    {
+        permission = Permission::Deny(DENIED.into());
+    }
+    Some(CatalogEntry {
+        asked_by: Some(Arc::clone(provider)),
+        digest: tool.digest(),
+        definition: Arc::new(ToolDefinition {
+            description: tool.description,
+            extensions: Vec::new(),
+            input: tool.input,
+            name: own_tool::name(&origin),
+            output: None,
+            strict: None,
+        }),
+        icon: tool.icon,
+        origin,
+        permission,
+        ran_by: RanBy::Engine,
+        safety: tool.safety,
+        time_limit: tool.time_limit,
+        title: tool.title,
+        when_unknown: UnknownPolicy::Report,
+    })
+}
+
+/// Why a call is denied, for the model of a remote client.
+pub(crate) const DENIED: &str = "the policy does not allow it";
 /// The maximum length of a server's instructions in the prompt, in bytes.
 const INSTRUCTIONS: usize = 8 << 10;
 /// The time limit for checking all new schemas of one toolbox.

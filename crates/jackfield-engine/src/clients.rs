@@ -343,6 +343,7 @@ fn entry(toolbox: &ToolboxId, definition: &Arc<ToolDefinition>) -> CatalogEntry 
         title: None,
     };
     CatalogEntry {
+        asked_by: None,
         definition: Arc::clone(definition),
         digest: spec.digest(),
         icon: None,

@@ -13,7 +13,7 @@ use jackfield_ports::toolbox_source::{
     RegisteredToolbox, ToolboxProblem, ToolboxSet, WHOLE_SOURCE,
 };
 
-use crate::catalog::{self, ToolOffer, UnknownCallPolicy};
+use crate::catalog::{self, DENIED, ToolOffer, UnknownCallPolicy};
 use crate::error::ParkReason;
 use crate::state::EngineState;
 
@@ -44,7 +44,7 @@ pub(crate) async fn restrictions(
     }
     let tools = || {
         let tools = setup.catalog.iter();
-        tools.filter(|tool| tool.ran_by == RanBy::Engine)
+        tools.filter(|tool| tool.ran_by == RanBy::Engine && tool.asked_by.is_none())
     };
     let needed: BTreeSet<&ToolboxId> = tools().map(|tool| &tool.origin.toolbox).collect();
     let available: Vec<RegisteredToolbox> = toolboxes
@@ -93,13 +93,21 @@ pub(crate) async fn restrictions(
         .iter()
         .map(|tool| (&tool.origin, tool))
         .collect();
-    let tools = tools().filter_map(|tool| {
-        let why = match restriction(tool, current.get(&tool.origin).copied())? {
+    // The tools of a provider itself are as they were; only the policy may have changed.
+    let own = setup.catalog.iter().filter(|tool| tool.asked_by.is_some());
+    let own = own.filter_map(|tool| {
+        let now = policy.permission(&tool.origin, tool.safety, false);
+        Some((tool, restricted_by(&tool.permission, &now)?))
+    });
+    let others = tools()
+        .filter_map(|tool| Some((tool, restriction(tool, current.get(&tool.origin).copied())?)));
+    let tools = others.chain(own).map(|(tool, why)| {
+        let why = match why {
             // The rule and where it is configured are no remote client's business.
             Restriction::Denied(_) if setup.caller.is_some() => Restriction::Denied(DENIED.into()),
             why @ (Restriction::Changed | Restriction::Denied(_) | Restriction::Gone) => why,
         };
-        Some((tool.definition.name.clone(), why))
+        (tool.definition.name.clone(), why)
     });
     let tools: BTreeMap<ToolName, Restriction> = tools.collect();
     Ok(Restrictions { tools })
@@ -147,12 +155,14 @@ fn restriction(recorded: &CatalogEntry, current: Option<&CatalogEntry>) -> Optio
     if current.digest != recorded.digest {
         return Some(Restriction::Changed);
     }
-    match (&recorded.permission, &current.permission) {
+    restricted_by(&recorded.permission, &current.permission)
+}
+
+/// Why a tool may not start now, by its permissions of then and now, if it may not.
+fn restricted_by(recorded: &Permission, current: &Permission) -> Option<Restriction> {
+    match (recorded, current) {
         (Permission::Deny(_), _)
         | (_, Permission::Allow | Permission::Ask | Permission::Granted { .. }) => None,
         (_, Permission::Deny(why)) => Some(Restriction::Denied(Arc::clone(why))),
     }
 }
-
-/// Why a call is denied, for the model of a remote client.
-const DENIED: &str = "the policy does not allow it";

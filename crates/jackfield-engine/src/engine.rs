@@ -1,6 +1,6 @@
 //! The engine: models, toolboxes and a journal, and the turns that run on them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::routing::Route;
-use jackfield_domain::tool::{CatalogEntry, ToolHints, ToolOrigin};
+use jackfield_domain::tool::{Catalog, CatalogEntry, ToolHints, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::journal::{DeliveryOutcome, Journal};
@@ -220,13 +220,37 @@ impl Engine {
         }
     }
 
+    /// This engine, with one model more; a model of this name that it has stays. Call it before the first turn: turns in
+    /// flight stay with the engine as it was.
+    #[must_use]
+    pub fn with_model(&self, provider: &str, model: Arc<dyn ChatModel>) -> Self {
+        let shared = &self.shared;
+        let mut models = BTreeMap::clone(&shared.models);
+        models.entry(provider.into()).or_insert(model);
+        self.with_parts(
+            Arc::clone(&shared.journal),
+            Arc::new(models),
+            shared.ephemeral,
+        )
+    }
+
     /// This engine, with a journal for [ephemeral](Self::create_ephemeral) sessions, each of which is deleted when its
     /// turn is over and its answer was written, or after [`Ephemeral::retain_for`]. The journal must be in memory
     /// and used by this engine only. Call it before the first turn: turns in flight stay with the engine as it was.
     #[must_use]
     pub fn with_ephemeral_journal(&self, memory: Arc<dyn Journal>, ephemeral: Ephemeral) -> Self {
+        let durable = Arc::clone(self.shared.journal.durable());
+        let journal = Arc::new(Journals::new(durable, Some(memory)));
+        self.with_parts(journal, Arc::clone(&self.shared.models), ephemeral)
+    }
+
+    fn with_parts(
+        &self,
+        journal: Arc<Journals>,
+        models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
+        ephemeral: Ephemeral,
+    ) -> Self {
         let shared = &self.shared;
-        let durable = Arc::clone(shared.journal.durable());
         Self {
             shared: Arc::new(EngineState {
                 result_queues: Queues::default(),
@@ -234,12 +258,12 @@ impl Engine {
                 approver_tool: shared.approver_tool.clone(),
                 clock: Arc::clone(&shared.clock),
                 shutdown: Shutdown::default(),
-                journal: Arc::new(Journals::new(durable, Some(memory))),
+                journal,
                 late_limit: LateLimit::default(),
                 subscribers: Arc::default(),
                 checked_tools: Arc::clone(&shared.checked_tools),
                 listed_windows: Arc::clone(&shared.listed_windows),
-                models: Arc::clone(&shared.models),
+                models,
                 routes: Arc::clone(&shared.routes),
                 notices: SessionNotices::default(),
                 driven_sessions: Arc::default(),
@@ -355,6 +379,36 @@ impl Engine {
             clients::add_client_tools(&mut offered.catalog, &options.client_tools);
         }
         offered
+    }
+
+    /// Adds the tools that providers of the turn run themselves, and ask about.
+    pub(crate) fn add_own_tools(
+        &self,
+        options: &TurnOptions,
+        providers: &BTreeSet<Arc<str>>,
+        catalog: &mut Catalog,
+    ) {
+        let mut entries: Vec<CatalogEntry> = Vec::new();
+        for provider in providers {
+            let model = self.shared.models.get(provider);
+            let mut tools = model.map_or_else(Vec::new, |model| model.own_tools());
+            if *provider == options.model.provider {
+                tools.extend(options.own_tools.iter().cloned());
+            }
+            let own = tools.into_iter();
+            entries.extend(own.filter_map(|tool| catalog::own_tool(provider, tool, options)));
+        }
+        if !entries.is_empty() {
+            let others = catalog.iter().cloned();
+            *catalog = others.chain(entries).collect();
+        }
+    }
+
+    /// Whether this provider runs tools itself, and asks about them.
+    #[must_use]
+    pub fn has_own_tools(&self, provider: &str) -> bool {
+        let model = self.shared.models.get(provider);
+        model.is_some_and(|model| !model.own_tools().is_empty())
     }
 
     fn takes_tools(&self, options: &TurnOptions) -> bool {

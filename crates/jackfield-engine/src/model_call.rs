@@ -25,6 +25,7 @@ use crate::budgets::{self, BudgetedCall};
 use crate::crash;
 use crate::error::chain;
 use crate::events::{TaskEvent, TurnRef};
+use crate::options::Durability;
 use crate::ownership::LEASE_PASSED;
 use crate::state::EngineState;
 
@@ -65,8 +66,10 @@ impl ModelCall {
         trace: Option<Arc<TraceContext>>,
         lease: LeaseDeadline,
     ) {
+        let session = &self.turn_ref.session;
         let mut sink = Sink {
             attempt,
+            is_ephemeral: shared.journal.durability(session) == Durability::Ephemeral,
             pieces: self.piece_sender.clone(),
             trace,
         };
@@ -199,6 +202,7 @@ fn crashed(
 /// Forwards the pieces of a reply to the driver.
 struct Sink {
     attempt: ModelAttempt,
+    is_ephemeral: bool,
     pieces: mpsc::Sender<TaskEvent>,
     trace: Option<Arc<TraceContext>>,
 }
@@ -214,6 +218,10 @@ impl DeltaSink for Sink {
 
     async fn request_id(&mut self, id: &str) {
         self.send(TaskEvent::ProviderRequest(id.into())).await;
+    }
+
+    fn is_ephemeral(&self) -> bool {
+        self.is_ephemeral
     }
 
     fn trace(&self) -> Option<&TraceContext> {

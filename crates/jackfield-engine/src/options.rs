@@ -14,7 +14,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::SystemPrompt;
-use jackfield_domain::tool::{ToolChoice, ToolDefinition, ToolOrigin, UnknownPolicy};
+use jackfield_domain::tool::{ToolChoice, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy};
 use jackfield_domain::trace::TraceContext;
 
 /// The options of a turn: everything except its opening.
@@ -22,6 +22,8 @@ use jackfield_domain::trace::TraceContext;
 pub struct TurnOptions {
     /// The turn's budget.
     pub allowance: Allowance,
+    /// Of the tools that providers run themselves, those that may be asked about; all others are denied.
+    pub askable: ServerTools,
     /// The name of the assistant that the options are of, if they are of one; it is recorded.
     pub assistant: Option<Arc<str>>,
     /// The names of the meters whose budgets its model calls count for; empty without budgets.
@@ -46,6 +48,8 @@ pub struct TurnOptions {
     pub limits: Limits,
     /// The model that is called first; with a route, the one that its options are of.
     pub model: ModelRef,
+    /// Tools that the provider of the model runs itself, and asks about, beside those that it lists.
+    pub own_tools: Vec<ToolSpec>,
     /// The policy for tool calls.
     pub policy: Policy,
     /// The known prices of models.
@@ -86,6 +90,7 @@ impl TurnOptions {
     pub fn new(model: ModelRef) -> Self {
         Self {
             allowance: Allowance::default(),
+            askable: ServerTools::All,
             assistant: None,
             budgets: Vec::new(),
             caller: None,
@@ -97,6 +102,7 @@ impl TurnOptions {
             fallbacks: Vec::new(),
             limits: Limits::default(),
             model,
+            own_tools: Vec::new(),
             policy: Policy::default(),
             prices: Arc::default(),
             if_busy: SecondMessage::default(),

@@ -9,6 +9,7 @@ use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::own_tool;
 use jackfield_domain::request::{Attempt, ToolRun};
 use jackfield_domain::setup::Setup;
 use jackfield_domain::time::WallTime;
@@ -350,6 +351,10 @@ async fn run_tool(
     lease: &LeaseDeadline,
     events: &mut dyn ToolEvents,
 ) -> Result<ToolEnd, ToolError> {
+    if tool.is_some_and(|tool| tool.asked_by.is_some()) {
+        // The provider runs it, once it has this outcome.
+        return Ok(ToolEnd::Finished(own_tool::allowed(&run.input)));
+    }
     let deadline = Instant::now() + run.time_limit.min(A_DAY);
     let toolbox = toolboxes::find_or_fail(toolboxes, &run.tool.toolbox)?;
     if let Some(tool) = tool {

@@ -68,7 +68,7 @@ impl Engine {
             }
             Opening::ClientResults(_) => history.for_each(|message| needs.add(message)),
         }
-        needs.tools = !catalog.is_empty();
+        needs.tools = catalog.offered().next().is_some();
         let before = session.last_turn().map(|turn| turn.model().clone());
         let before = before.filter(|before| {
             let mut targets = route.targets.iter();
@@ -77,7 +77,7 @@ impl Engine {
         let routes = &self.shared.routes;
         let recent = match opening {
             Opening::Transcript(transcript) if route.sticky && before.is_none() => {
-                let tools = catalog.iter().map(|tool| &*tool.definition);
+                let tools = catalog.offered().map(|tool| &*tool.definition);
                 let preamble = estimate::preamble(&options.system, tools);
                 let caller = options.caller.as_ref();
                 let principal = caller.map_or("", |caller| &caller.principal);

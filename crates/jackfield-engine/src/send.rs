@@ -1,5 +1,6 @@
 //! Sends a message to a session, which may be busy.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,8 +92,10 @@ impl Engine {
         let own = std::iter::once(&options.model).chain(&options.fallbacks);
         let targets = route.iter().flat_map(|route| &route.targets);
         let targets = targets.map(|target| &target.model);
+        let mut providers = BTreeSet::new();
         for model in own.filter(|_| route.is_none()).chain(targets) {
             self.model(&model.provider)?;
+            providers.insert(Arc::clone(&model.provider));
             if options.allowance.cost.is_some() && options.prices.get(model).is_none() {
                 let model = model.clone();
                 return Err(EngineError::Unpriced { model });
@@ -106,6 +109,7 @@ impl Engine {
         let driven_guard = self.acquire_session(&session, &mut busy_policy).await?;
         let toolboxes = self.toolboxes(&options).await;
         let mut offered = self.offer(&options, &toolboxes).await;
+        self.add_own_tools(&options, &providers, &mut offered.catalog);
         let problems = std::mem::take(&mut offered.problems);
         let IdleSession {
             folded,

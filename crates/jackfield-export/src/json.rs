@@ -59,7 +59,7 @@ fn forked(forked: &ForkOrigin) -> Value {
 }
 
 fn turn(session: &SessionId, turn: &TurnLog) -> Value {
-    let tools = turn.setup.catalog.iter();
+    let tools = turn.setup.catalog.offered();
     let tools = tools.map(|tool| tool.definition.name.as_str());
     let waits = turn.open_waits().map(|open| {
         let call = json!({ "call": open.wait.call.as_str() });

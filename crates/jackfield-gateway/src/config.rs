@@ -40,6 +40,8 @@ pub struct GatewayConfig {
     pub keep_alive: Duration,
     /// The limits of clients.
     pub limits: GatewayLimits,
+    /// Whether `/mcp` has a tool `approve`, which answers permission questions of other agents.
+    pub approve: bool,
     /// Whether `/mcp` has a tool `ask`, which runs a whole turn.
     pub ask: bool,
     /// Whether bodies are logged, too.
@@ -89,6 +91,7 @@ impl GatewayConfig {
             has_tools: false,
             keep_alive: Duration::from_secs(10),
             limits: GatewayLimits::default(),
+            approve: false,
             ask: false,
             log_content: false,
             metrics: None,

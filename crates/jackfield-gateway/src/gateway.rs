@@ -13,6 +13,7 @@ use jackfield_engine::{Engine, Ephemeral, ServerTools, TurnOptions};
 use jackfield_ports::journal::Journal;
 use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
 
+use crate::agents::{AGENTS, AgentQuestions};
 use crate::api_keys::Principal;
 use crate::browser_logins::{BrowserLogin, BrowserLogins};
 use crate::budget_warnings::BudgetWarnings;
@@ -62,7 +63,9 @@ impl Gateway {
     /// journal, which is in memory and belongs to this gateway alone.
     #[must_use]
     pub fn new(engine: Engine, memory: Arc<dyn Journal>, config: GatewayConfig) -> Self {
-        let engine = engine.with_ephemeral_journal(memory, Ephemeral::default());
+        let engine = engine
+            .with_ephemeral_journal(memory, Ephemeral::default())
+            .with_model(AGENTS, Arc::new(AgentQuestions));
         let slots = Arc::new(Semaphore::new(config.limits.streams));
         Self {
             shared: Arc::new(GatewayState {

@@ -19,9 +19,11 @@
 //! | `previous`, `stored_response`, `item_references` | replies that are fetched later, by their ids |
 //! | `question_feed` | when the open questions have changed |
 //! | `passthrough` | requests that go to their provider byte for byte |
+//! | `agents` | permission questions of other agents, as turns |
 //! | `failures` | the client's error for each internal error |
 
 mod admission;
+mod agents;
 mod api_keys;
 mod browser_logins;
 mod budget_warnings;
@@ -51,6 +53,7 @@ mod trace;
 mod write_probe;
 
 pub use self::admission::AdmissionRefusal;
+pub use self::agents::{AGENTS, AgentQuestion};
 pub use self::api_keys::{ApiKeys, OpenEndpoint, Principal};
 pub use self::browser_logins::{BrowserLogin, LOGIN_LIFETIME};
 pub use self::catalog::ModelCatalog;

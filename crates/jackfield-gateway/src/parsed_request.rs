@@ -119,13 +119,16 @@ impl ParsedRequest {
             || begins_session
             || incoming.previous.is_some()
             || wants_storage
-            || is_kept;
+            || is_kept
+            // A question to a person does, too.
+            || gateway.engine().has_own_tools(&model.provider);
         // Without a list of tools, those of the session apply. They are looked up later.
         let has_all_tools = !offers_server_tools && (incoming.names_tools || !is_durable);
         if has_all_tools {
             check_choice(&incoming)?;
         }
         let mut options = options(gateway, &requested, &incoming, used, strict, is_durable);
+        options.askable = client.tools.clone();
         options.budgets = client.budgets();
         options.trace = header("traceparent")
             .and_then(|parent| TraceContext::parse(&parent, header("tracestate").as_deref()))

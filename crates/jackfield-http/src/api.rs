@@ -8,6 +8,7 @@
 mod answer;
 mod approval_events;
 mod approvals;
+mod approve_tool;
 mod approver;
 mod ask_tool;
 mod context;
@@ -37,6 +38,7 @@ use axum::routing::{get, patch, post};
 use http::{Method, Uri};
 use jackfield_dialect_kit::serve::ServeError;
 
+pub(crate) use self::approve_tool::ApproveTool;
 pub(crate) use self::ask_tool::AskTool;
 use self::problem::{ProblemDetails, ProblemKind};
 use jackfield_gateway::Gateway;

@@ -21,7 +21,7 @@ use jackfield_mcp_server::{
 };
 use tokio::time::timeout;
 
-use crate::api::AskTool;
+use crate::api::{ApproveTool, AskTool};
 use crate::auth::authenticate;
 use crate::refusal::{HttpRefusal, json, no_such_address};
 use crate::revocation::end_when_revoked;
@@ -80,7 +80,12 @@ fn tool_server(gateway: &Gateway, client: &Principal, set: Option<&[ToolSetEntry
     let ask = (set.is_none() && gateway.config().ask)
         .then(|| AskTool::new(gateway, client))
         .flatten();
-    let server = server.with_own(ask.map(|ask| Arc::new(ask) as Arc<dyn OwnTool>));
+    let approve = (set.is_none() && gateway.config().approve)
+        .then(|| ApproveTool::new(gateway, client))
+        .flatten();
+    let ask = ask.map(|ask| Arc::new(ask) as Arc<dyn OwnTool>);
+    let approve = approve.map(|approve| Arc::new(approve) as Arc<dyn OwnTool>);
+    let server = server.with_own(ask.into_iter().chain(approve));
     server.with(ServerSettings {
         max_message: gateway.config().limits.body,
         stream_after: gateway.config().keep_alive,

@@ -41,6 +41,7 @@ impl OwnToolEntry {
     ) -> Self {
         let digest = Digest::of_parts([name.as_str(), description]);
         Self(CatalogEntry {
+            asked_by: None,
             digest,
             icon: None,
             origin: ToolOrigin {

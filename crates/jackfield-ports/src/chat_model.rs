@@ -8,6 +8,7 @@ use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::ToolSpec;
 
 use crate::delta_sink::DeltaSink;
 
@@ -40,6 +41,14 @@ pub trait ChatModel: Send + Sync {
 
     /// The owner of the opaque state that this adapter reads and writes when it calls `model`.
     fn state_owner(&self, model: &str) -> StateOwner;
+
+    /// Its own tools that need a permission: it runs them itself, and asks by a [call] of the tool in a reply, whose
+    /// outcome is the permission. None by default.
+    ///
+    /// [call]: jackfield_domain::own_tool
+    fn own_tools(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
 
     /// The models that the server lists; free of charge. Dropping the future cancels it.
     ///

@@ -21,6 +21,11 @@ pub trait DeltaSink: Send {
         None
     }
 
+    /// Whether the session of the request is kept in memory alone, so that a provider has nothing to keep for it.
+    fn is_ephemeral(&self) -> bool {
+        false
+    }
+
     /// Receives the usage of the reply so far, if the provider reports it before the end; each report is the
     /// total. It counts if the reply is interrupted later.
     async fn count(&mut self, _usage: Usage) {}

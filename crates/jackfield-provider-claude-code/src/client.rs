@@ -1,6 +1,6 @@
 //! The chat model: finds or starts the process of a turn, and follows one round of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,19 +10,24 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::own_tool;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::usage::Usage;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::{chat_span, exchange};
-use serde_json::{Value, json};
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 use tracing::{Instrument as _, Span};
 
 use crate::config::ClaudeCodeConfig;
 use crate::failure;
 use crate::listing;
 use crate::messages::Messages;
+use crate::permission;
 use crate::plan::{Plan, unsent};
 use crate::program::Program;
 use crate::reply::{Live, ProgramRound, RoundEnd, Stop};
@@ -34,6 +39,8 @@ use crate::wording::Wording;
 /// Claude Code. Never retries; dropping a future ends its process.
 pub struct ClaudeCode {
     config: Arc<ClaudeCodeConfig>,
+    /// One for each process that there may be.
+    slots: Arc<Semaphore>,
     waiting: Waiting,
 }
 
@@ -41,8 +48,10 @@ impl ClaudeCode {
     /// Creates the model; starts nothing.
     #[must_use]
     pub fn new(config: ClaudeCodeConfig) -> Self {
+        let most = config.max_processes.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             config: Arc::new(config),
+            slots: Arc::new(Semaphore::new(most)),
             waiting: Waiting::default(),
         }
     }
@@ -53,41 +62,35 @@ impl ClaudeCode {
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
-        let plan = Plan::new(&self.config, request, &owner)?;
+        let plan = Plan::new(&self.config, request, &owner, !sink.is_ephemeral())?;
         strict::check(&plan.notes, request.strict)?;
         if let Some(point) = &plan.point {
-            if let Some((live, answers)) = self.waiting_process(point, &plan) {
-                let end = self
-                    .follow(live, answers, request, &plan, &owner, sink)
-                    .await;
+            if let Some(live) = self.waiting_process(point, &plan) {
+                let end = self.follow(live, request, &plan, &owner, sink).await;
                 // What waits for results has its session.
                 return end.map_err(|stop| match stop {
                     Stop::Failed(failure) => failure,
                     Stop::NoSession => unsent(ModelFailureKind::ServerError, "there is no session"),
                 });
             }
-            // Its file has to be complete.
-            self.waiting.ended(&point.session).await;
-            let live = self.start(&plan, Some(point), &plan.continuation())?;
-            let answers = HashMap::new();
-            match self
-                .follow(live, answers, request, &plan, &owner, sink)
-                .await
-            {
-                Err(Stop::NoSession) => {
-                    tracing::debug!("claude code does not have the session, which begins anew");
+            if plan.keeps {
+                // Its file has to be complete.
+                self.waiting.ended(&point.session).await;
+                let content = plan.continuation();
+                let live = self.start(&plan, Some(point), &content).await?;
+                match self.follow(live, request, &plan, &owner, sink).await {
+                    Err(Stop::NoSession) => {
+                        tracing::debug!("claude code does not have the session, which begins anew");
+                    }
+                    Err(Stop::Failed(failure)) => return Err(failure),
+                    Ok(end) => return Ok(end),
                 }
-                Err(Stop::Failed(failure)) => return Err(failure),
-                Ok(end) => return Ok(end),
             }
         }
         let note: Vec<Note> = plan.beginning_note().into_iter().collect();
         strict::check(&note, request.strict)?;
-        let live = self.start(&plan, None, &plan.beginning())?;
-        let answers = HashMap::new();
-        let end = self
-            .follow(live, answers, request, &plan, &owner, sink)
-            .await;
+        let live = self.start(&plan, None, &plan.beginning()).await?;
+        let end = self.follow(live, request, &plan, &owner, sink).await;
         let mut end = end.map_err(|stop| match stop {
             Stop::Failed(failure) => failure,
             Stop::NoSession => unsent(ModelFailureKind::ServerError, "a new session is missing"),
@@ -96,12 +99,8 @@ impl ClaudeCode {
         Ok(end)
     }
 
-    /// The process that waits for exactly what the request brings, and the results for its calls.
-    fn waiting_process(
-        &self,
-        point: &SessionPoint,
-        plan: &Plan,
-    ) -> Option<(Live, HashMap<String, Value>)> {
+    /// The process that waits for exactly what the request brings, with the results for its calls.
+    fn waiting_process(&self, point: &SessionPoint, plan: &Plan) -> Option<Live> {
         let mut process = self.waiting.take(&point.session)?;
         let answers = plan.results();
         let fits = answers.as_ref().is_some_and(|answers| {
@@ -110,31 +109,50 @@ impl ClaudeCode {
                 && process.calls.iter().all(|call| answers.contains_key(call))
         });
         if fits && !process.live.program.has_ended() {
-            return Some((process.live, answers?));
+            process.live.answers.extend(answers?);
+            return Some(process.live);
         }
         self.waiting.end(process.live.session, process.live.program);
         None
     }
 
+    /// Room for a process.
+    async fn slot(&self) -> Result<OwnedSemaphorePermit, ModelFailure> {
+        if let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
+            return Ok(slot);
+        }
+        self.waiting.end_longest();
+        let slot = Arc::clone(&self.slots).acquire_owned();
+        match timeout(self.config.process_wait, slot).await {
+            Ok(Ok(slot)) => Ok(slot),
+            // It is never closed.
+            Ok(Err(_)) | Err(_) => Err(failure::too_many(&self.config)),
+        }
+    }
+
     /// Starts a process with a first message.
-    fn start(
+    async fn start(
         &self,
         plan: &Plan,
         from: Option<&SessionPoint>,
         content: &[Value],
     ) -> Result<Live, ModelFailure> {
         let session = random_uuid()?;
-        let program = Program::start(&self.config, &plan.setup, &session, from);
+        let slot = self.slot().await?;
+        let program = Program::start(&self.config, &plan.setup, &session, from, Some(slot));
         let program =
             program.map_err(|fault| failure::not_started(&fault, &self.config.command))?;
         let setup = &plan.setup;
         program.send(&wire::initialize(&setup.system, setup.system_appended));
         program.send(&wire::user(content));
         Ok(Live {
+            answers: HashMap::new(),
+            asked: None,
             heard: false,
             line: None,
             open: Vec::new(),
             program,
+            questions: VecDeque::new(),
             reported: Usage::default(),
             wording: Wording::default(),
             session,
@@ -144,25 +162,24 @@ impl ClaudeCode {
     async fn follow(
         &self,
         mut live: Live,
-        answers: HashMap<String, Value>,
         request: &ModelRequest,
         plan: &Plan,
         owner: &StateOwner,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, Stop> {
         let round = ProgramRound {
-            answers,
             config: &self.config,
             live: &mut live,
             may_call: plan.may_call,
             messages: Messages::new(request, &plan.body, owner, plan.may_call),
+            outcomes: permission::outcomes(request),
             pushed: false,
             setup: &plan.setup,
             sink,
         };
-        let (mut end, calls, cost) = match round.follow().await {
-            Ok(RoundEnd::Calls(end, calls)) => (end, Some(calls), None),
-            Ok(RoundEnd::Finished(end, cost)) => (end, None, cost),
+        let (mut end, calls) = match round.follow().await {
+            Ok(RoundEnd::Calls(end, calls)) => (end, Some(calls)),
+            Ok(RoundEnd::Finished(end)) => (end, None),
             Err(stop) => {
                 self.waiting.end(live.session, live.program);
                 return Err(stop);
@@ -173,18 +190,13 @@ impl ClaudeCode {
         if let Some(line) = live.line.clone() {
             let session = live.session.clone();
             let reply = std::mem::take(&mut live.wording).digest();
-            let mut state = plan.state(owner, &SessionPoint { line, session }, reply);
-            if let Some(cost) = cost {
-                state.json["total_cost_usd"] = json!(cost);
-            }
-            end.opaque = vec![state];
+            end.opaque = vec![plan.state(owner, &SessionPoint { line, session }, reply)];
         }
         match calls {
             Some(calls) => {
                 let setup = plan.setup.digest;
                 let process = WaitingProcess { calls, live, setup };
-                let (limit, most) = (self.config.wait_limit, self.config.max_waiting);
-                self.waiting.keep(process, limit, most);
+                self.waiting.keep(process, self.config.wait_limit);
             }
             None => self.waiting.end(live.session, live.program),
         }
@@ -201,6 +213,7 @@ impl ChatModel for ClaudeCode {
         can.parallel_calls = true;
         can.reasoning = true;
         can.streaming = true;
+        can.structured_output = true;
         can.tools = true;
         can
     }
@@ -211,6 +224,11 @@ impl ChatModel for ClaudeCode {
             endpoint: DIALECT.into(),
             model: model.into(),
         }
+    }
+
+    fn own_tools(&self) -> Vec<ToolSpec> {
+        let names = self.config.builtin_tools.iter();
+        names.map(|name| own_tool::spec(name)).collect()
     }
 
     async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {

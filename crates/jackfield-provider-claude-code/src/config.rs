@@ -12,7 +12,7 @@ use jackfield_provider_kit::secret::Secret;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ClaudeCodeConfig {
-    /// Permission rules for its own tools, such as `Bash(git *)`; what they do not cover is denied.
+    /// Permission rules for its own tools, such as `Bash(git *)`; for what they do not cover, the loop is asked.
     pub allowed_tools: Vec<String>,
     /// Further arguments, before ours.
     pub arguments: Vec<String>,
@@ -32,10 +32,13 @@ pub struct ClaudeCodeConfig {
     pub guard: Option<GuardProgram>,
     /// The API key; without one, its own login counts.
     pub key: Option<Secret>,
-    /// The most rounds with tools that one process makes, its own tools included.
-    pub max_turns: u32,
-    /// The most processes that wait for results at a time; the longest waiting one ends first.
-    pub max_waiting: usize,
+    /// The most processes at a time. Where a further one is needed, the process that waits longest for results ends;
+    /// if none waits, a turn waits for [`process_wait`](Self::process_wait), and fails then.
+    pub max_processes: usize,
+    /// The most rounds with tools that one process makes, its own tools included; `None` are those of the turn.
+    pub max_turns: Option<u32>,
+    /// How long a turn waits for a process of another one to end.
+    pub process_wait: Duration,
     /// How long it may be silent while it works.
     pub silence: Duration,
     /// How long it may take until it answers the first message.
@@ -59,8 +62,9 @@ impl ClaudeCodeConfig {
             grace: Duration::from_secs(3),
             guard: None,
             key: None,
-            max_turns: 10,
-            max_waiting: 16,
+            max_processes: 16,
+            max_turns: None,
+            process_wait: Duration::from_secs(30),
             silence: Duration::from_mins(5),
             start_limit: Duration::from_secs(30),
             wait_limit: Duration::from_mins(10),
@@ -77,6 +81,7 @@ impl fmt::Debug for ClaudeCodeConfig {
             .field("command", &self.command)
             .field("environment", &names)
             .field("folder", &self.folder)
+            .field("max_processes", &self.max_processes)
             .field("max_turns", &self.max_turns)
             .finish_non_exhaustive()
     }

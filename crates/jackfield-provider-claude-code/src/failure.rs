@@ -5,6 +5,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvi
 use jackfield_guard::StartFault;
 use serde_json::json;
 
+use crate::config::ClaudeCodeConfig;
 use crate::wire::TurnResult;
 
 /// A program that cannot be started.
@@ -17,6 +18,17 @@ pub(crate) fn not_started(fault: &StartFault, command: &str) -> ModelFailure {
     let mut failure = ModelFailure::new(ModelFailureKind::Transport, Phase::BeforeSend, message);
     failure.advice = RetryAdvice::Never;
     failure
+}
+
+/// A process more than there may be.
+pub(crate) fn too_many(config: &ClaudeCodeConfig) -> ModelFailure {
+    let message = format!(
+        "{} processes of Claude Code work already, and none has ended within {} s: try again later, or raise \
+         `max_processes` of its provider",
+        config.max_processes,
+        config.process_wait.as_secs()
+    );
+    ModelFailure::new(ModelFailureKind::Overloaded, Phase::BeforeSend, message)
 }
 
 /// A program of a version that does not have what we need.
@@ -82,10 +94,15 @@ pub(crate) fn of_result(result: &TurnResult, error: Option<&str>, phase: Phase) 
     let words: String = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let words: String = words.chars().take(SHOWN).collect();
     if result.subtype == "error_max_turns" {
-        let message = "Claude Code made as many rounds as its provider's `max_turns` allows, without an answer";
+        let message = "Claude Code made as many rounds as `limits.rounds`, or `max_turns` of its provider, allows, without an \
+                       answer";
         let mut failure = ModelFailure::new(ModelFailureKind::UnusableReply, phase, message);
         failure.advice = RetryAdvice::Never;
         return failure;
+    }
+    if result.subtype == "error_max_structured_output_retries" {
+        let message = "Claude Code's model gave no answer that fits the schema";
+        return ModelFailure::new(ModelFailureKind::UnusableReply, phase, message);
     }
     let kind = match (error, result.api_error_status) {
         (_, Some(status)) => {

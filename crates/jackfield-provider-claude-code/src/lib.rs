@@ -10,6 +10,7 @@
 //! | `setup` | what a process is started with: arguments, environment, tools |
 //! | `program`, `stderr` | a running process: its start, lines and end |
 //! | `wire` | the lines of the protocol |
+//! | `permission` | its questions whether it may use a tool of its own |
 //! | `reply`, `messages`, `wording` | one round: lines become deltas, calls wait for results |
 //! | `listing` | its models, its version and its login |
 //! | `waiting` | the processes between two rounds |
@@ -22,6 +23,7 @@ mod config;
 mod failure;
 mod listing;
 mod messages;
+mod permission;
 mod plan;
 mod program;
 mod reply;

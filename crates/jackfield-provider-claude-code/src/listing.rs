@@ -23,7 +23,7 @@ pub(crate) async fn models(
     session: &str,
 ) -> Result<Vec<ListedModel>, ModelFailure> {
     let setup = ProgramSetup::for_questions(config);
-    let program = Program::start(config, &setup, session, None);
+    let program = Program::start(config, &setup, session, None, None);
     let mut program = program.map_err(|fault| failure::not_started(&fault, &config.command))?;
     program.send(&wire::initialize("", false));
     let answer = timeout(config.start_limit, answer(&mut program, config)).await;

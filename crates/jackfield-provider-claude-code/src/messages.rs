@@ -9,6 +9,7 @@ use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value, json};
 
@@ -26,6 +27,8 @@ pub(crate) struct Messages<'a> {
     known: HashSet<String>,
     /// The blocks of the message that are not shown.
     hidden: HashSet<u32>,
+    /// Whether the answer is JSON alone, which comes with the end: texts beside it are not shown.
+    is_structured: bool,
     owner: &'a StateOwner,
     request: &'a ModelRequest,
     /// Whether calls of our tools are part of the reply.
@@ -47,6 +50,10 @@ impl<'a> Messages<'a> {
             calls: Vec::new(),
             decoder: None,
             hidden: HashSet::new(),
+            is_structured: matches!(
+                request.settings.response_format,
+                ResponseFormat::JsonSchema { .. }
+            ),
             known: HashSet::new(),
             owner,
             request,
@@ -138,6 +145,21 @@ impl<'a> Messages<'a> {
         self.known.contains(id)
     }
 
+    /// Whether the answer is JSON alone, which the result has.
+    pub(crate) const fn is_structured(&self) -> bool {
+        self.is_structured
+    }
+
+    /// Whether a message has begun and not ended.
+    pub(crate) const fn is_reading(&self) -> bool {
+        self.decoder.is_some()
+    }
+
+    /// The provider that questions are about, and the owner of what it says.
+    pub(crate) fn asked_of(&self) -> (&'a str, &'a StateOwner) {
+        (&self.request.model.provider, self.owner)
+    }
+
     /// The usage so far; `None` if nothing was counted.
     pub(crate) fn usage(&self) -> Option<Usage> {
         let running = self.decoder.as_ref().and_then(|decoder| decoder.usage());
@@ -150,7 +172,12 @@ impl<'a> Messages<'a> {
         let Some(Value::Object(block)) = event.get_mut("content_block") else {
             return;
         };
-        if block.get("type").and_then(Value::as_str) != Some("tool_use") {
+        let place = index.and_then(|index| u32::try_from(index).ok());
+        let kind = block.get("type").and_then(Value::as_str);
+        if self.is_structured && kind == Some("text") {
+            self.hidden.extend(place);
+        }
+        if kind != Some("tool_use") {
             return;
         }
         let text = |key: &str| block.get(key).and_then(Value::as_str);
@@ -161,11 +188,12 @@ impl<'a> Messages<'a> {
         if let Some(ours) = name.strip_prefix(PREFIX).map(str::to_owned) {
             block.insert("name".to_owned(), ours.into());
             if !self.shows_calls {
-                self.hidden
-                    .extend(index.and_then(|index| u32::try_from(index).ok()));
+                self.hidden.extend(place);
             }
             self.known.insert(id.clone());
             self.calls.push(id);
+        } else if self.is_structured && name == ANSWER {
+            self.hidden.extend(place);
         } else {
             block.insert("type".to_owned(), "server_tool_use".into());
             self.builtin_calls.insert(id);
@@ -202,6 +230,8 @@ fn result_text(block: &Value) -> String {
     }
 }
 
+/// The tool by which Claude Code has its model answer with JSON.
+const ANSWER: &str = "StructuredOutput";
 /// The most bytes of a result of Claude Code's own tools that are kept.
 const MAX_RESULT: usize = 32 << 10;
 /// The index of the blocks of results, beyond those of any message.

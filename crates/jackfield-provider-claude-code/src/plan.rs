@@ -10,19 +10,22 @@ use jackfield_dialect_kit::settings;
 use jackfield_domain::block::Content;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::ids::ToolName;
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::message::{Message, Messages, Role};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::outcome::OutcomePart;
+use jackfield_domain::own_tool;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::{Effort, Settings};
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings};
 use jackfield_domain::tool::{ToolChoice, ToolDefinition};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_provider_kit::exchange;
 use serde_json::{Value, json};
 
 use crate::config::ClaudeCodeConfig;
+use crate::permission;
 use crate::setup::{ProgramSetup, SessionPoint};
 use crate::transcript;
 use crate::wording::Wording;
@@ -34,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) body: wire::Request,
     /// The digest of the conversation that the reply answers.
     pub(crate) conversation: Digest,
+    /// Whether the session is kept in a file, so that another process can go on with it.
+    pub(crate) keeps: bool,
     pub(crate) notes: Vec<Note>,
     /// Where the session of the conversation ends, if Claude Code has all of it but the last messages.
     pub(crate) point: Option<SessionPoint>,
@@ -41,12 +46,14 @@ pub(crate) struct Plan {
     /// Whether tools may be called.
     pub(crate) may_call: bool,
     messages: Vec<Value>,
+    /// The index of the first message after the reply that ends with the line of the session.
+    since: usize,
     /// The index of the first message after the last one of the model.
     tail: usize,
 }
 
 impl Plan {
-    /// The plan for a request.
+    /// The plan for a request. `keeps` is whether its session is kept in a file.
     ///
     /// # Errors
     ///
@@ -55,7 +62,12 @@ impl Plan {
         config: &ClaudeCodeConfig,
         request: &ModelRequest,
         owner: &StateOwner,
+        keeps: bool,
     ) -> Result<Self, ModelFailure> {
+        // Claude Code has its own tools already; a conversation may name them as tools that are gone.
+        let own: Vec<ToolName> = own_tools(config, &request.model.provider);
+        let tools = request.tools.iter();
+        let tools = tools.filter(|tool| !own.contains(&tool.name));
         let neutral = ModelRequest {
             messages: Messages::with_history(Arc::new(without_session(request, owner))),
             settings: Arc::new(Settings {
@@ -65,7 +77,7 @@ impl Plan {
             }),
             system: Arc::default(),
             // MCP has no place for strictness, so no schema has to be made for it.
-            tools: Arc::new(request.tools.iter().map(without_strictness).collect()),
+            tools: Arc::new(tools.map(without_strictness).collect()),
             ..request.clone()
         };
         let profile = Profile {
@@ -85,6 +97,7 @@ impl Plan {
                 about.cache_point_lost(format_args!("messages[{n}].blocks[{k}]"), block);
             }
         }
+        note_format(&request.settings, &mut about);
         match request.settings.effort {
             Some(Effort::None) => {
                 about.dropped(NoteEffect::Quality, "effort_level", "settings.effort");
@@ -119,27 +132,37 @@ impl Plan {
             .map(|message| serde_json::to_value(message).unwrap_or_default())
             .collect();
         messages.iter_mut().for_each(without_cache_points);
-        let is_models = |message: &Value| message.get("role") == Some(&json!("assistant"));
         let tail = messages
             .iter()
             .rposition(is_models)
             .map_or(0, |last| last + 1);
+        let point = session_point(request, owner);
+        let replies = point
+            .as_ref()
+            .map_or(1, |point| replies_at(request, owner, point));
+        let places = messages.iter().enumerate();
+        let mut places = places.filter(|(_, message)| is_models(message)).rev();
+        let since = places.nth(replies - 1).map_or(tail, |(place, _)| place + 1);
         Ok(Self {
-            setup: ProgramSetup::new(config, request, &body),
+            setup: ProgramSetup::new(config, request, &body, keeps),
             body,
             conversation: digest(request.messages.iter()),
+            keeps,
             notes,
-            point: session_point(request, owner),
+            point,
+            since,
             may_call: request.choice != ToolChoice::Forbidden,
             messages,
             tail,
         })
     }
 
-    /// The message that continues the session: all after the last reply.
+    /// The message that continues the session: all results and messages after its line.
     pub(crate) fn continuation(&self) -> Vec<Value> {
-        let tail = self.messages.get(self.tail..).unwrap_or_default();
-        let mut content: Vec<Value> = tail.iter().flat_map(blocks).collect();
+        let later = self.messages.get(self.since..).unwrap_or_default();
+        let later = later.iter().filter(|message| !is_models(message));
+        let content = later.flat_map(blocks).map(permission::resumed);
+        let mut content: Vec<Value> = content.collect();
         content.push(end_text(content.is_empty()));
         content
     }
@@ -218,6 +241,60 @@ fn session_point(request: &ModelRequest, owner: &StateOwner) -> Option<SessionPo
         line: text("line")?,
         session: text("session")?,
     })
+}
+
+/// What is lost of a response format: only its schema is sent, and always enforced.
+fn note_format(settings: &Settings, about: &mut Notes) {
+    const PATH: &str = "settings.response_format";
+    match &settings.response_format {
+        ResponseFormat::Text => {}
+        ResponseFormat::JsonObject => {
+            about.dropped(NoteEffect::Meaning, "json_object_not_supported", PATH);
+        }
+        ResponseFormat::JsonSchema {
+            description,
+            strict,
+            ..
+        } => {
+            for (field, lost, effect) in [
+                ("description", description.is_some(), NoteEffect::Quality),
+                ("name", true, NoteEffect::Cosmetic),
+                ("strict", strict.is_some(), NoteEffect::Cosmetic),
+            ] {
+                if lost {
+                    about.dropped(
+                        effect,
+                        "schema_alone_is_sent",
+                        format_args!("{PATH}.{field}"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// How many of the last replies end with this line: after the first one, Claude Code only asked for permissions.
+fn replies_at(request: &ModelRequest, owner: &StateOwner, point: &SessionPoint) -> usize {
+    let messages: Vec<&Arc<Message>> = request.messages.iter().collect();
+    let replies = messages.iter().rev();
+    let replies = replies.filter(|message| message.role == Role::Assistant);
+    let at_point = replies.take_while(|reply| {
+        let state = reply.opaque.iter().find(|state| is_session(state, owner));
+        let text = |key: &str| state.and_then(|state| state.json.get(key)?.as_str());
+        (text("session"), text("line")) == (Some(&*point.session), Some(&*point.line))
+    });
+    at_point.count().max(1)
+}
+
+/// The names of Claude Code's own tools in calls.
+fn own_tools(config: &ClaudeCodeConfig, provider: &str) -> Vec<ToolName> {
+    let origins = config.builtin_tools.iter();
+    let origins = origins.filter_map(|tool| own_tool::origin(provider, tool));
+    origins.map(|origin| own_tool::name(&origin)).collect()
+}
+
+fn is_models(message: &Value) -> bool {
+    message.get("role").and_then(Value::as_str) == Some("assistant")
 }
 
 fn without_strictness(tool: &Arc<ToolDefinition>) -> Arc<ToolDefinition> {
@@ -371,4 +448,4 @@ const MAX_DESCRIPTION: usize = 4096;
 /// The kind of the state that names the session.
 const SESSION: &str = "session";
 /// The settings that Claude Code takes.
-const TAKEN: &[&str] = &["effort", "max_output_tokens"];
+const TAKEN: &[&str] = &["effort", "max_output_tokens", "response_format"];

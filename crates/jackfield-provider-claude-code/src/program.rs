@@ -7,7 +7,7 @@ use jackfield_guard::{Child, ChildProgram, StartFault, Streams};
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -18,6 +18,8 @@ use crate::wire::Line;
 
 /// A running process. Dropping it ends the process without waiting.
 pub(crate) struct Program {
+    /// Its place among the processes that there may be, until it has ended.
+    _slot: Option<OwnedSemaphorePermit>,
     child: Child,
     /// Dropped to end the standard input.
     input: mpsc::UnboundedSender<Vec<u8>>,
@@ -44,6 +46,7 @@ impl Program {
         setup: &ProgramSetup,
         session: &str,
         from: Option<&SessionPoint>,
+        slot: Option<OwnedSemaphorePermit>,
     ) -> Result<Self, StartFault> {
         let unusable = |error: io::Error| StartFault {
             reason: format!(
@@ -71,6 +74,7 @@ impl Program {
         let (input, queue) = mpsc::unbounded_channel();
         tokio::spawn(write(stdin, queue));
         Ok(Self {
+            _slot: slot,
             child,
             input,
             lines: Lines {

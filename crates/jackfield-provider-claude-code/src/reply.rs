@@ -1,10 +1,12 @@
 //! One round with a process: its lines become the deltas of a reply, until it calls our tools or has an answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::price::Money;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::usage::Usage;
 use jackfield_ports::delta_sink::DeltaSink;
@@ -14,13 +16,18 @@ use tokio::time::timeout;
 use crate::config::ClaudeCodeConfig;
 use crate::failure;
 use crate::messages::{MessageEnd, Messages};
+use crate::permission::{NO_MORE, Question};
 use crate::program::{Broken, Program};
-use crate::setup::{PREFIX, ProgramSetup};
+use crate::setup::ProgramSetup;
 use crate::wire::{self, Line, TurnResult, TurnUsage};
 use crate::wording::Wording;
 
 /// A process, and what is known of its turn.
 pub(crate) struct Live {
+    /// The results of MCP for calls that it has not made yet, by the ids of the calls.
+    pub(crate) answers: HashMap<String, Value>,
+    /// The question that the last reply passed on.
+    pub(crate) asked: Option<Question>,
     /// Whether it has said anything.
     pub(crate) heard: bool,
     /// The id of the last line of its model.
@@ -28,6 +35,8 @@ pub(crate) struct Live {
     /// The calls that it waits for.
     pub(crate) open: Vec<OpenCall>,
     pub(crate) program: Program,
+    /// The questions that no reply has passed on yet.
+    pub(crate) questions: VecDeque<Question>,
     /// What the reply says.
     pub(crate) wording: Wording,
     /// The usage that was reported with earlier replies.
@@ -47,8 +56,8 @@ pub(crate) struct OpenCall {
 pub(crate) enum RoundEnd {
     /// With calls; the process waits for their results.
     Calls(ReplyEnd, Vec<String>),
-    /// With an answer; the process has nothing more to do. The second value is the total cost in US dollars.
-    Finished(ReplyEnd, Option<f64>),
+    /// With an answer; the process has nothing more to do.
+    Finished(ReplyEnd),
 }
 
 /// Why a round has no end.
@@ -61,12 +70,12 @@ pub(crate) enum Stop {
 
 /// One round.
 pub(crate) struct ProgramRound<'a> {
-    /// The results of MCP for the calls, by their ids.
-    pub(crate) answers: HashMap<String, Value>,
     pub(crate) config: &'a ClaudeCodeConfig,
     pub(crate) live: &'a mut Live,
     pub(crate) may_call: bool,
     pub(crate) messages: Messages<'a>,
+    /// The outcomes of calls that passed questions on, by their ids.
+    pub(crate) outcomes: HashMap<String, ToolResult>,
     pub(crate) pushed: bool,
     pub(crate) setup: &'a ProgramSetup,
     pub(crate) sink: &'a mut dyn DeltaSink,
@@ -78,10 +87,22 @@ impl ProgramRound<'_> {
         for open in std::mem::take(&mut self.live.open) {
             self.answer_call(open);
         }
+        if let Some(asked) = self.live.asked.take() {
+            let answer = asked.answer(&self.outcomes);
+            self.live
+                .program
+                .send(&wire::answer(&asked.control, &answer));
+        }
         let mut last: Option<ReplyEnd> = None;
         let mut error = None;
         let mut counted = 0;
         loop {
+            // A message comes to its end first, so that all of its calls are known.
+            if !self.messages.is_reading()
+                && let Some(question) = self.live.questions.pop_front()
+            {
+                return Ok(self.ask(question, last).await);
+            }
             let line = self.next_line().await.map_err(Stop::Failed)?;
             match line {
                 Line::Answer(Err(why)) => {
@@ -91,6 +112,9 @@ impl ProgramRound<'_> {
                 Line::Assistant { error: why, id } => {
                     error = why.or(error);
                     self.live.line = id.or_else(|| self.live.line.take());
+                }
+                Line::Cancelled(id) => {
+                    self.live.questions.retain(|other| other.control != id);
                 }
                 Line::Control { id, request } => self.control(id, request),
                 Line::Event(event) => {
@@ -108,13 +132,13 @@ impl ProgramRound<'_> {
                             && !calls.is_empty()
                             && end.finish == FinishReason::ToolCalls
                         {
-                            end.usage = self.messages.usage();
+                            end.usage = unbilled(self.messages.usage());
                             return Ok(RoundEnd::Calls(end, calls));
                         }
                         // Claude Code would call what is complete in a reply that was cut off, and wait.
                         if self.may_call && !calls.is_empty() {
                             end.usage = self.messages.usage();
-                            return Ok(RoundEnd::Finished(end, None));
+                            return Ok(RoundEnd::Finished(end));
                         }
                         last = Some(end);
                     }
@@ -184,6 +208,13 @@ impl ProgramRound<'_> {
             )));
         }
         let mut end = match last {
+            Some(mut end) if self.messages.is_structured() => {
+                let answer = result.structured_output.as_ref().map(Value::to_string);
+                let text = answer.or_else(|| result.result.clone()).unwrap_or_default();
+                self.push(whole_text(&text)).await;
+                end.finish = FinishReason::Stop;
+                end
+            }
             Some(end) => end,
             // Words that came without a stream.
             None => {
@@ -196,7 +227,24 @@ impl ProgramRound<'_> {
             Some(total) => rest(total, self.live.reported, self.messages.usage()),
             None => self.messages.usage(),
         };
-        Ok(RoundEnd::Finished(end, result.total_cost_usd))
+        if let Some(usage) = &mut end.usage {
+            usage.billed = result.total_cost_usd.and_then(money);
+        }
+        Ok(RoundEnd::Finished(end))
+    }
+
+    /// The end of a reply that passes a question on.
+    async fn ask(mut self, question: Question, last: Option<ReplyEnd>) -> RoundEnd {
+        let mut end = last.unwrap_or_else(|| ReplyEnd::new(FinishReason::ToolCalls));
+        end.finish = FinishReason::ToolCalls;
+        // Where no message came, the reply used nothing.
+        end.usage = unbilled(Some(self.messages.usage().unwrap_or_default()));
+        let (provider, owner) = self.messages.asked_of();
+        let deltas = question.deltas(provider, owner);
+        self.push(deltas).await;
+        let id = question.id();
+        self.live.asked = Some(question);
+        RoundEnd::Calls(end, vec![id])
     }
 
     async fn push(&mut self, deltas: Vec<Delta>) {
@@ -219,7 +267,15 @@ impl ProgramRound<'_> {
     fn control(&mut self, id: String, mut request: Map<String, Value>) {
         let subtype = wire::take_text(&mut request, "subtype").unwrap_or_default();
         let response = match &*subtype {
-            "can_use_tool" => permission(&request),
+            "can_use_tool" => {
+                match Question::read(id.clone(), request, self.config, self.may_call) {
+                    Ok(question) => {
+                        self.live.questions.push_back(question);
+                        return;
+                    }
+                    Err(answer) => answer,
+                }
+            }
             "mcp_message" => match request.remove("message") {
                 Some(Value::Object(message)) => match self.rpc(&id, message) {
                     Some(response) => json!({ "mcp_response": response }),
@@ -270,7 +326,7 @@ impl ProgramRound<'_> {
 
     /// Answers a call if its result is known, and keeps it open otherwise.
     fn answer_call(&mut self, open: OpenCall) {
-        let result = if let Some(result) = self.answers.remove(&open.call) {
+        let result = if let Some(result) = self.live.answers.remove(&open.call) {
             result
         } else if self.may_call && self.messages.has_call(&open.call) {
             self.live.open.push(open);
@@ -279,7 +335,7 @@ impl ProgramRound<'_> {
             let text = if self.may_call {
                 "This call is unknown."
             } else {
-                "No tool may be called any more. Answer with what is known."
+                NO_MORE
             };
             json!({ "content": [{ "type": "text", "text": text }], "isError": true })
         };
@@ -291,18 +347,15 @@ impl ProgramRound<'_> {
     }
 }
 
-/// The permission for a tool that no rule covers. Our own tools pass: our policy decides about them.
-fn permission(request: &Map<String, Value>) -> Value {
-    let tool = request.get("tool_name").and_then(Value::as_str);
-    let tool = tool.unwrap_or_default();
-    if tool.starts_with(PREFIX) {
-        return json!({ "behavior": "allow", "updatedInput": request.get("input") });
-    }
-    let message = format!(
-        "Nobody can be asked for a permission here. `{tool}` is denied, as no rule in `allowed_tools` of the \
-         gateway's provider covers it."
-    );
-    json!({ "behavior": "deny", "message": message })
+/// The usage of a reply that is not the last one of its process: what it cost comes with the last one.
+fn unbilled(usage: Option<Usage>) -> Option<Usage> {
+    let billed = Some(Money::ZERO);
+    usage.map(|usage| Usage { billed, ..usage })
+}
+
+/// An amount of US dollars.
+fn money(amount: f64) -> Option<Money> {
+    Money::parse(&format!("{amount:.12}")).ok()
 }
 
 fn whole_text(text: &str) -> Vec<Delta> {

@@ -3,7 +3,7 @@
 use jackfield_dialect_claude::wire;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::Effort;
+use jackfield_domain::settings::{Effort, ResponseFormat};
 use serde_json::{Value, json};
 
 use crate::config::ClaudeCodeConfig;
@@ -31,14 +31,19 @@ pub(crate) struct SessionPoint {
 }
 
 impl ProgramSetup {
-    /// The setup for this request, whose tools in the vendor's form are in `body`.
+    /// The setup for this request, whose tools in the vendor's form are in `body`. `keeps` is whether its session is
+    /// kept in a file.
     pub(crate) fn new(
         config: &ClaudeCodeConfig,
         request: &ModelRequest,
         body: &wire::Request,
+        keeps: bool,
     ) -> Self {
         let tools = tool_list(body.tools.as_deref().unwrap_or_default());
-        let arguments = arguments(config, request);
+        let mut arguments = arguments(config, request);
+        if !keeps {
+            arguments.push(FORGET.to_owned());
+        }
         let environment = environment(config, request.settings.max_output_tokens);
         let system = request.system.render();
         let system_appended = !config.builtin_tools.is_empty();
@@ -62,7 +67,7 @@ impl ProgramSetup {
     /// The setup of a process that is asked for what it knows, and answers no message.
     pub(crate) fn for_questions(config: &ClaudeCodeConfig) -> Self {
         let mut arguments = common_arguments(config);
-        arguments.push("--no-session-persistence".to_owned());
+        arguments.push(FORGET.to_owned());
         Self {
             arguments,
             digest: Digest::of(&[]),
@@ -110,14 +115,18 @@ fn common_arguments(config: &ClaudeCodeConfig) -> Vec<String> {
     let allowed = allowed.iter().chain(&config.allowed_tools);
     let allowed: Vec<&str> = allowed.map(String::as_str).collect();
     arguments.push(format!("--allowedTools={}", allowed.join(",")));
-    // One more answers, and one more is lost where the model calls a tool that it may not call any more.
-    let turns = config.max_turns.saturating_add(2);
-    arguments.push(format!("--max-turns={turns}"));
     arguments
 }
 
 fn arguments(config: &ClaudeCodeConfig, request: &ModelRequest) -> Vec<String> {
     let mut arguments = common_arguments(config);
+    if let ResponseFormat::JsonSchema { schema, .. } = &request.settings.response_format {
+        arguments.push(format!("--json-schema={schema}"));
+    }
+    let rounds = config.max_turns.or(request.rounds);
+    // One more answers, and one more is lost where the model calls a tool that it may not call any more.
+    let turns = rounds.unwrap_or(DEFAULT_ROUNDS).saturating_add(2);
+    arguments.push(format!("--max-turns={turns}"));
     arguments.push(format!("--model={}", request.model.model));
     let effort = request.settings.effort.and_then(|effort| match effort {
         Effort::None => None,
@@ -162,10 +171,15 @@ fn tool_list(tools: &[wire::Tool]) -> Value {
     Value::Array(listed.collect())
 }
 
+/// The most rounds of a process that belongs to no turn.
+const DEFAULT_ROUNDS: u32 = 10;
 /// The name of the server that has our tools.
 pub(crate) const SERVER: &str = "gateway";
 /// What Claude Code puts before the names of our tools.
 pub(crate) const PREFIX: &str = "mcp__gateway__";
+
+/// Keeps no file of the session.
+const FORGET: &str = "--no-session-persistence";
 
 /// The variables of every process.
 const FIXED: &[(&str, &str)] = &[

@@ -33,18 +33,13 @@ pub(crate) struct WaitingProcess {
 }
 
 impl Waiting {
-    /// Keeps a process for this time at most, among this many.
-    pub(crate) fn keep(&self, process: WaitingProcess, limit: Duration, most: usize) {
+    /// Keeps a process for this time at most.
+    pub(crate) fn keep(&self, process: WaitingProcess, limit: Duration) {
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
         state.waiting.push((number, process));
-        let surplus = state.waiting.len().saturating_sub(most);
-        let surplus: Vec<_> = state.waiting.drain(..surplus).collect();
         drop(state);
-        for (_, process) in surplus {
-            self.end(process.live.session, process.live.program);
-        }
         let waiting = Arc::downgrade(&self.0);
         tokio::spawn(async move {
             tokio::time::sleep(limit).await;
@@ -60,6 +55,17 @@ impl Waiting {
             .iter()
             .position(|(_, process)| process.live.session == session)?;
         Some(state.waiting.remove(found).1)
+    }
+
+    /// Ends the process that waits longest, if any waits.
+    pub(crate) fn end_longest(&self) {
+        let mut state = self.lock();
+        let longest = (!state.waiting.is_empty()).then(|| state.waiting.remove(0).1);
+        drop(state);
+        if let Some(process) = longest {
+            tracing::debug!("a waiting process of claude code makes room for another one");
+            self.end(process.live.session, process.live.program);
+        }
     }
 
     /// Lets a process end; [`ended`](Self::ended) waits for it.

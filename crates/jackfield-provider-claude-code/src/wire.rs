@@ -15,6 +15,8 @@ pub(crate) enum Line {
         /// The line's id in the session, if it belongs to the main conversation.
         id: Option<String>,
     },
+    /// The question with this id needs no answer any more.
+    Cancelled(String),
     /// A question that we have to answer.
     Control {
         id: String,
@@ -42,6 +44,8 @@ pub(crate) struct TurnResult {
     pub(crate) errors: Vec<String>,
     pub(crate) is_error: bool,
     pub(crate) result: Option<String>,
+    /// The answer in the form of the schema.
+    pub(crate) structured_output: Option<Value>,
     pub(crate) subtype: String,
     pub(crate) total_cost_usd: Option<f64>,
     pub(crate) usage: Option<TurnUsage>,
@@ -70,6 +74,10 @@ impl Line {
             "assistant" => Self::Assistant {
                 error: take_text(&mut fields, "error"),
                 id: take_text(&mut fields, "uuid").filter(|_| is_main),
+            },
+            "control_cancel_request" => match take_text(&mut fields, "request_id") {
+                Some(id) => Self::Cancelled(id),
+                None => Self::Other,
             },
             "control_request" => {
                 let request = take_object(&mut fields, "request").unwrap_or_default();

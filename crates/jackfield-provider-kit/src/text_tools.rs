@@ -14,6 +14,7 @@ use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
@@ -134,6 +135,10 @@ impl ChatModel for TextTools {
 
     fn state_owner(&self, model: &str) -> StateOwner {
         self.inner.state_owner(model)
+    }
+
+    fn own_tools(&self) -> Vec<ToolSpec> {
+        self.inner.own_tools()
     }
 
     async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {

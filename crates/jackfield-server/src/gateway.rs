@@ -79,6 +79,7 @@ pub(crate) fn gateway(
         has_tools,
         keep_alive: serve.keep_alive,
         limits: limits(&serve.limits),
+        approve: serve.approve,
         ask: serve.ask,
         log_content: serve.log_content,
         metrics,

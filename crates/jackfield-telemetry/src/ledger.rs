@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::SessionId;
-use jackfield_domain::price::{Cost, Money, Price};
+use jackfield_domain::price::{self, Cost, Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending::{self, ReplySpending};
 use jackfield_domain::spending_record::SpendingRecord;
@@ -171,10 +171,10 @@ impl LedgerState {
         let labels = self.labels.of(model);
         let sums = self.sums.entry(labels).or_default();
         sums.usage += *usage;
-        if let Some(price) = price {
-            let Cost {
-                amount, currency, ..
-            } = price.bill(usage);
+        if let Some(Cost {
+            amount, currency, ..
+        }) = price::cost_of(usage, price)
+        {
             *sums.costs.entry(currency).or_default() += amount;
         }
     }

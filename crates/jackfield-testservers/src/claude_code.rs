@@ -20,7 +20,9 @@
 //! | `forgets` | it keeps no sessions |
 //! | `logged-out` | it has no login |
 //! | `odd-question` | it asks something that no client knows, and goes on with the refusal |
-//! | `asks-permission` | it asks for the permission to use `Bash`, and tells what the answer was |
+//! | `asks-permission` | it asks for the permission to use a tool of its own; one that is allowed "runs": its arguments go into the file that `SCRIPTED_CLAUDE_RAN` names |
+//! | `asks-permission-and-dies` | the same, but it ends once a tool has run |
+//! | `stops-reading` | it reads nothing after its first message |
 
 mod api;
 mod arguments;
@@ -73,6 +75,11 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> 
     let system = channel.initialize(&mode)?;
     let tools = channel.handshake()?;
     let content = channel.user()?;
+    if mode == "stops-reading" {
+        loop {
+            std::thread::park();
+        }
+    }
     let turn = Turn {
         arguments,
         channel,

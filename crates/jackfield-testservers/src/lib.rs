@@ -10,6 +10,8 @@
 //! | [`ScriptedGemini`](gemini::ScriptedGemini) | Gemini | `scripted-gemini` |
 //! | [`ScriptedOpenAi`](openai::ScriptedOpenAi) | Chat Completions, Responses; with the manners of compatible servers | `scripted-openai` |
 //!
+//! [`built`] finds the programs beside a test.
+//!
 //! [`claude_code`] is no server, but a strict stand-in for the `claude` program, `scripted-claude-code`.
 //!
 //! [`postgres`] and [`pgbouncer`] are no scripted servers, but the real ones, started for tests.
@@ -18,6 +20,7 @@
 //! others are in [`ScriptedServer`](scripted::ScriptedServer), the same for every vendor. Their programs are the
 //! same servers as processes, with the script in a file ([`script::json`]).
 
+pub mod built;
 pub mod checks;
 pub mod claude;
 pub mod claude_code;

@@ -38,7 +38,7 @@ impl McpServer {
 
     /// How it is configured.
     pub(crate) fn entry(&self) -> Value {
-        let program = beside("scripted-mcp", "jackfield-testservers");
+        let program = beside("scripted-mcp", super::SERVERS);
         json!({ "command": program, "args": [self.folder.path().join("script")] })
     }
 

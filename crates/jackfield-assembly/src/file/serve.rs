@@ -58,6 +58,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         extensions: form::flag(), "Whether Chat Completions says what its vendor has no field for";
         keep_alive: keep_alive, "How long a stream says nothing at most";
         log: form::one_of(&logs), "The form of the log";
+        approve: form::flag(), "Whether MCP clients have a tool that answers permission questions of other agents";
         ask: form::flag(), "Whether MCP clients have a tool that runs a whole turn";
         log_content: form::flag(), "Whether what was said is logged, too";
         metrics: form::flag(), "Whether metrics for Prometheus are at /metrics";

@@ -3,7 +3,7 @@
 use crate::form::ValueForm::{self, Any, Text, Texts, ToolMode, ToolModes, Whole, Words};
 
 /// The options of all kinds, with forms and descriptions.
-pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 19] {
+pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 20] {
     [
         (
             "allowed_tools",
@@ -50,6 +50,11 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 19] {
             "key_header",
             Words(vec!["bearer", "x-api-key"]),
             "The header that the key is put into",
+        ),
+        (
+            "max_processes",
+            Whole(1),
+            "The most processes of Claude Code at a time",
         ),
         (
             "max_turns",

@@ -294,6 +294,9 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
             "wait {} and ask again, or take another model with --model",
             suggested_pause(failure).as_deref().unwrap_or("a little")
         ),
+        ModelFailureKind::ProtocolViolation if **provider == *PROGRAM => {
+            format!("look at `command` under [providers.{provider}]: another program may be there")
+        }
         ModelFailureKind::ProtocolViolation => {
             format!(
                 "look at `base_url` under [providers.{provider}]: something else than the provider may answer there"
@@ -319,9 +322,21 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
         {
             format!("start it with {start}, or check `base_url` under [providers.{provider}]")
         }
+        ModelFailureKind::Transport
+            if **provider == *PROGRAM && failure.advice == RetryAdvice::Never =>
+        {
+            format!(
+                "install the program, or set `command` under [providers.{provider}] to its path"
+            )
+        }
         ModelFailureKind::Transport => {
             format!(
                 "check the network, proxies, and `base_url` under [providers.{provider}]"
+            )
+        }
+        ModelFailureKind::Unauthenticated if **provider == *PROGRAM => {
+            format!(
+                "run `claude` and type `/login`, or name the variable of a key with `api_key_env` under [providers.{provider}]"
             )
         }
         ModelFailureKind::Unauthenticated => {
@@ -338,6 +353,8 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
     }
 }
 
+/// The provider that is a program of this machine.
+const PROGRAM: &str = "claude-code";
 /// The commands that start the model servers of this machine.
 const LOCAL: &[(&str, &str)] = &[
     ("llama-cpp", "`llama-server -m MODEL.gguf`"),

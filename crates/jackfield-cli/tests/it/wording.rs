@@ -5,7 +5,7 @@ use std::time::Duration;
 use jackfield_cli::render::words::{
     arguments, help, printable, progress, shortened, time, typed, whole_arguments,
 };
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 
@@ -81,6 +81,36 @@ fn a_model_server_of_this_machine_that_does_not_run_is_started() {
         let help = help(&unreachable, &model);
         assert!(help.starts_with(start), "{help}");
     }
+}
+
+#[test]
+fn the_help_for_claude_code_is_about_a_program() {
+    let failure = |kind| {
+        let mut failure = ModelFailure::new(kind, Phase::BeforeSend, "no");
+        failure.advice = RetryAdvice::Never;
+        failure
+    };
+    let model = ModelRef {
+        model: "sonnet".into(),
+        provider: "claude-code".into(),
+    };
+    for (kind, start) in [
+        (
+            ModelFailureKind::Transport,
+            "install the program, or set `command`",
+        ),
+        (
+            ModelFailureKind::Unauthenticated,
+            "run `claude` and type `/login`",
+        ),
+        (ModelFailureKind::ProtocolViolation, "look at `command`"),
+    ] {
+        let help = help(&failure(kind), &model);
+        assert!(help.starts_with(start), "{help}");
+    }
+    // Its own server may be out of reach.
+    let unreachable = ModelFailure::new(ModelFailureKind::Transport, Phase::MidReply, "refused");
+    assert!(help(&unreachable, &model).starts_with("check the network"));
 }
 
 #[test]

@@ -46,6 +46,7 @@ pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
                 model: "".into(),
                 provider: "".into(),
             },
+            rounds: None,
             settings: Arc::default(),
             strict: None,
             system: Arc::default(),

@@ -18,6 +18,7 @@ fn asked(settings: &Settings) -> ModelRequest {
             model: "something-new".into(),
             provider: "p".into(),
         },
+        rounds: None,
         settings: Arc::new(settings.clone()),
         strict: None,
         system: Arc::default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ids::SessionId;
-use crate::price::{Cost, Money, Price};
+use crate::price::{self, Cost, Money, Price};
 use crate::request::ModelRef;
 use crate::spending::{AttemptSpending, CallSpending, ReplySpending, TurnSpending};
 use crate::spending_record::SpendingRecord;
@@ -331,15 +331,15 @@ impl SpendingTotals {
     fn add(&mut self, usage: &Usage, price: Option<&Price>) {
         self.replies += 1;
         self.usage += *usage;
-        let Some(price) = price else {
-            self.unpriced = self.unpriced.saturating_add(usage.total());
-            return;
-        };
-        let Cost {
+        let Some(Cost {
             amount,
             currency,
             estimated,
-        } = price.bill(usage);
+        }) = price::cost_of(usage, price)
+        else {
+            self.unpriced = self.unpriced.saturating_add(usage.total());
+            return;
+        };
         let (all, guessed) = self.costs.entry(currency).or_default();
         *all += amount;
         *guessed += estimated;

@@ -7,19 +7,20 @@ use crate::failure::Disposition;
 use crate::ids::ToolName;
 use crate::limits::LimitKind;
 use crate::outcome::ToolResult;
-use crate::tool::Catalog;
+use crate::tool::{Catalog, CatalogEntry};
 
 pub(super) fn no_such_tool(name: &str, catalog: &Catalog) -> ToolResult {
     let mut text = format!("There is no tool named `{name}`. ");
-    if catalog.is_empty() {
+    let offered: Vec<&CatalogEntry> = catalog.offered().collect();
+    if offered.is_empty() {
         text.push_str("No tools are available; answer without them.");
     } else {
         text.push_str("The tools are: ");
-        for (n, tool) in catalog.iter().take(LISTED).enumerate() {
+        for (n, tool) in offered.iter().take(LISTED).enumerate() {
             text.push_str(if n > 0 { ", " } else { "" });
             text.push_str(tool.definition.name.as_str());
         }
-        let more = catalog.iter().len().saturating_sub(LISTED);
+        let more = offered.len().saturating_sub(LISTED);
         if more > 0 {
             // Writing to a string cannot fail.
             let _ignored = write!(text, " and {more} more");

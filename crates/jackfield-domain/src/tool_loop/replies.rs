@@ -356,9 +356,9 @@ const fn fallback_reason(kind: ModelFailureKind) -> Option<TargetReason> {
     }
 }
 
-/// A provider's count; zeros do not count.
+/// A provider's count; zeros do not count, unless the provider says what they cost.
 fn nonzero_usage(usage: Option<Usage>) -> Option<Usage> {
-    usage.filter(|usage| usage.total() > 0)
+    usage.filter(|usage| usage.total() > 0 || usage.billed.is_some())
 }
 
 /// The failure for a reply that violates the rules of deltas.

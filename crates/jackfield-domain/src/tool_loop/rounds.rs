@@ -111,7 +111,9 @@ impl Decider<'_> {
         let choice = match (tools, &setup.choice) {
             (ToolUse::FirstRoundOnly | ToolUse::LastRound(_), _) => ToolChoice::Forbidden,
             // The only tools are stubs, which must not be called.
-            (ToolUse::Allowed, _) if setup.catalog.is_empty() && !self.turn.tools().is_empty() => {
+            (ToolUse::Allowed, _)
+                if setup.catalog.offered().next().is_none() && !self.turn.tools().is_empty() =>
+            {
                 ToolChoice::Forbidden
             }
             (ToolUse::Allowed, choice) if attempt.round == 1 => choice.clone(),
@@ -129,6 +131,7 @@ impl Decider<'_> {
             choice,
             messages: self.turn.messages.clone().with_cache_point(),
             model: setup.model_of(target).unwrap_or(&setup.model).clone(),
+            rounds: Some(setup.limits.rounds),
             settings: Arc::clone(&setup.settings),
             strict: setup.strict,
             system: Arc::clone(&setup.system),

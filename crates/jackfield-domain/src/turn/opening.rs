@@ -53,13 +53,17 @@ pub(super) fn definitions<'a>(
 ) -> Vec<Arc<ToolDefinition>> {
     let mut definitions: Vec<Arc<ToolDefinition>> = setup
         .catalog
-        .iter()
+        .offered()
         .map(|tool| Arc::clone(&tool.definition))
         .collect();
     let mut missing_tools: BTreeSet<ToolName> = BTreeSet::new();
     let mut has_invalid_name = false;
+    let is_offered = |name: &str| {
+        let tool = setup.catalog.tool(name);
+        tool.is_some_and(|tool| tool.asked_by.is_none())
+    };
     for call in messages.flat_map(|message| message.calls()) {
-        if call.ran_by != RanBy::Provider && setup.catalog.tool(call.name.as_str()).is_none() {
+        if call.ran_by != RanBy::Provider && !is_offered(call.name.as_str()) {
             match ToolName::parse(call.name.as_str()) {
                 Ok(name) => _ = missing_tools.insert(name),
                 Err(_) => has_invalid_name = true,

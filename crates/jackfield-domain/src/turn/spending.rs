@@ -61,7 +61,8 @@ impl Turn {
             self.record_usage(attempt, usage);
         }
         if let Fact::ReplyReceived { reply, .. } = fact
-            && let Some(usage) = reply.end.usage
+            // A reply without a request to a model says nothing about the conversation.
+            && let Some(usage) = reply.end.usage.filter(|usage| usage.total() > 0)
         {
             self.last_usage = usage;
             // The reply itself becomes the next message, once its calls have outcomes.

@@ -162,5 +162,21 @@ pub(super) async fn wait_until_idle(
     }
 }
 
+/// Reads events until the turn is over.
+pub(super) async fn wait_until_over(
+    watcher: &mut Watcher,
+    events: &mut SessionEvents,
+    turn: &TurnId,
+) -> Result<(), ProblemDetails> {
+    loop {
+        let log = events.turn().filter(|log| log.turn == *turn);
+        if log.is_some_and(|log| log.end().is_some()) {
+            return Ok(());
+        }
+        let (_, event) = watcher.next().await?;
+        events.convert(event);
+    }
+}
+
 /// The poll interval while an approver may still decide before a person does.
 const MOMENT: Duration = Duration::from_millis(250);

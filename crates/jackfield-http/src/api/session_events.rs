@@ -186,7 +186,7 @@ impl SessionEvents {
             }),
             Fact::TurnOpened { setup, .. } => {
                 let turn = story::view(self.turn.as_ref()?, &self.session);
-                let tools = setup.catalog.iter();
+                let tools = setup.catalog.offered();
                 EventView::TurnStarted(TurnStarted {
                     turn: turn.id,
                     number: turn.number,

@@ -258,6 +258,7 @@ pub(super) async fn options(
         let detail = format!("there is no provider `{}`", requested.model.provider);
         ProblemDetails::new(ProblemKind::NoSuchModel, detail).with("pointer", "/model")
     })?;
+    options.askable = client.tools.clone();
     options.budgets = client.budgets();
     options.can_supersede = true;
     options.client_tools = request.take_tools()?;

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::price::Money;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool::ToolChoice;
 use jackfield_domain::usage::Usage;
 use jackfield_provider_claude_code::ClaudeCode;
-use jackfield_testservers::script::{ScriptPart, ScriptTurn};
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{Talk, World, text};
+use crate::harness::{Talk, World};
 
 pub(crate) fn two_calls() -> ScriptTurn {
     ScriptTurn::text("Let me see.")
@@ -64,8 +65,10 @@ async fn the_usage_of_all_replies_is_that_of_the_result() {
     };
     let mut two = one;
     two += one;
+    // The cost comes with the last reply.
+    two.billed = Money::parse("0.001").ok();
     assert_eq!(all, two);
-    assert_eq!(end.opaque[0].json["total_cost_usd"], json!(0.001));
+    assert_eq!(end.usage.unwrap().billed, two.billed);
 }
 
 #[tokio::test]
@@ -87,7 +90,7 @@ async fn a_process_that_waits_too_long_ends_and_the_next_round_resumes_it() {
 async fn the_longest_waiting_process_makes_room() {
     let world = World::new([two_calls(), two_calls(), ScriptTurn::text("Done.")]).await;
     let mut config = world.config("");
-    config.max_waiting = 1;
+    config.max_processes = 1;
     let model = ClaudeCode::new(config);
     let mut first = Talk::new("First!");
     first.go_on(&model).await;
@@ -128,27 +131,6 @@ async fn where_no_tool_may_be_called_a_call_is_refused_and_not_shown() {
     assert_eq!(talk.last().to_text(), "Let me see.\n\nDone.");
     let result = &world.server.requests()[1]["messages"][2]["content"][0];
     assert_eq!(result["is_error"], true);
-}
-
-#[tokio::test]
-async fn its_own_tools_are_shown_as_calls_of_the_provider_and_denied_without_a_rule() {
-    let call = ScriptPart::Call {
-        arguments: json!({ "command": "rm -r /" }).to_string(),
-        id: Some("toolu_own".to_owned()),
-        name: "Bash".to_owned(),
-    };
-    let world = World::new([ScriptTurn::reply([call]), ScriptTurn::text("Denied.")]).await;
-    let mut config = world.config("asks-permission");
-    config.builtin_tools = vec!["Bash".to_owned()];
-    let model = ClaudeCode::new(config);
-    let asked = Talk::new("Clean up!").ask(&model).await;
-    asked.end.unwrap();
-    assert_eq!(text(&asked.deltas), "Denied.");
-    let result = &world.server.requests()[1]["messages"][2]["content"][0];
-    assert_eq!(result["is_error"], true);
-    let told = format!("{:?}", asked.deltas);
-    assert!(told.contains("ran_by: Provider"), "{told}");
-    assert!(told.contains("`Bash` is denied"), "{told}");
 }
 
 /// A second process has resumed the session of the first one, with the results of both calls.

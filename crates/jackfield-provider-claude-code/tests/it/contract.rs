@@ -22,10 +22,11 @@ use jackfield_testkit::contract::chat_model::{
     ScriptedFailureKind, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
+use jackfield_testservers::built::program;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::{MODEL, event, program};
+use crate::harness::{MODEL, event};
 
 #[path = "../../../jackfield-provider-claude/tests/it/echo.rs"]
 mod echo;
@@ -85,6 +86,10 @@ impl ChatModel for Contracted {
             let whole = std::mem::replace(&mut state.json, short);
             self.states.lock().unwrap().insert(conversation, whole);
         }
+        // The figure is Claude Code's own, and the contract has none.
+        if let Some(usage) = &mut end.usage {
+            usage.billed = None;
+        }
         Ok(end)
     }
 }
@@ -120,6 +125,7 @@ impl ChatModelHarness for ClaudeCodeHarness {
         can.parallel_calls = true;
         can.reasoning = true;
         can.streaming = true;
+        can.structured_output = true;
         can.tools = true;
         can
     }
@@ -174,6 +180,16 @@ impl ChatModelHarness for ClaudeCodeHarness {
 
     fn echo(&self, request: &RecordedRequest) -> Echo {
         let mut body = request.json();
+        // Claude Code's form of a schema is a tool.
+        let mut tools = body["tools"].as_array().cloned().unwrap_or_default();
+        if let Some(place) = tools
+            .iter()
+            .position(|tool| tool["name"] == "StructuredOutput")
+        {
+            let schema = tools.remove(place)["input_schema"].take();
+            body["tools"] = Value::Array(tools);
+            body["output_config"]["format"] = json!({ "type": "json_schema", "schema": schema });
+        }
         for tool in body["tools"].as_array_mut().into_iter().flatten() {
             strip(tool);
         }

@@ -58,11 +58,22 @@ async fn a_program_in_a_bad_state_says_what_to_do() {
             before,
             "Claude Code was silent for 1 s, and was ended",
         ),
+        (
+            "stops-reading",
+            Kind::Timeout,
+            before,
+            "Claude Code was silent for 1 s, and was ended",
+        ),
     ] {
         let world = World::new([ScriptTurn::text("Hello."); 1]).await;
         let mut config = world.config(mode);
         if mode == "silent" {
             config.start_limit = Duration::from_millis(200);
+        }
+        if mode == "stops-reading" {
+            // It does not notice the end of its input.
+            config.silence = Duration::from_millis(200);
+            config.grace = Duration::from_millis(200);
         }
         let failure = ask(&world, config).await;
         assert_eq!(failure.kind, kind, "{mode}: {failure:?}");
@@ -93,6 +104,30 @@ async fn the_list_of_models_tells_of_a_program_in_a_bad_state_without_a_message(
         }
         let error = ClaudeCode::new(config).models().await.unwrap_err();
         assert_eq!(error.failure.kind, kind, "{mode}: {error}");
+    }
+    world.all_ended().await;
+}
+
+#[tokio::test]
+async fn one_process_more_than_there_may_be_is_waited_for_and_then_refused() {
+    let world = World::new([ScriptTurn::text("A long answer.").stall_after(2)]).await;
+    let mut config = world.config("");
+    config.max_processes = 1;
+    config.process_wait = Duration::ZERO;
+    let model = ClaudeCode::new(config);
+    let talk = Talk::new("Hello!");
+    let working = talk.ask(&model);
+    let refused = async {
+        world.server.server().request(0).await;
+        let failure = Talk::new("And me?").ask(&model).await.end.unwrap_err();
+        let message = "1 processes of Claude Code work already, and none has ended within 0 s: try again later, or \
+                       raise `max_processes` of its provider";
+        let expected = ModelFailure::new(Kind::Overloaded, Phase::BeforeSend, message);
+        assert_eq!(failure, expected);
+    };
+    tokio::select! {
+        asked = working => panic!("{asked:?}"),
+        () = refused => {}
     }
     world.all_ended().await;
 }
@@ -161,10 +196,9 @@ async fn a_turn_with_too_many_rounds_of_its_own_ends() {
     let call = || ScriptTurn::call("Read", &json!({}));
     let world = World::new([call(), call(), call()]).await;
     let mut config = world.config("");
-    config.max_turns = 1;
+    config.max_turns = Some(1);
     let failure = ask(&world, config).await;
-    let message =
-        "Claude Code made as many rounds as its provider's `max_turns` allows, without an answer";
+    let message = "Claude Code made as many rounds as `limits.rounds`, or `max_turns` of its provider, allows, without an answer";
     let mut expected = ModelFailure::new(Kind::UnusableReply, Phase::MidReply, message);
     expected.advice = RetryAdvice::Never;
     assert_eq!(failure, expected);

@@ -1,13 +1,13 @@
 //! A scripted Claude, the stand-in for the program in front of it, and a conversation.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use jackfield_domain::accumulator::ReplyAccumulator;
-use jackfield_domain::block::{Block, Content};
+use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolName, TurnId};
@@ -19,8 +19,10 @@ use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{Catalog, InputFormat, ToolChoice, ToolDefinition};
 use jackfield_ports::chat_model::ChatModel as _;
+use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_claude_code::{ClaudeCode, ClaudeCodeConfig};
 use jackfield_provider_kit::secret::Secret;
+use jackfield_testservers::built::program;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::Script;
 use serde_json::{Value, json};
@@ -56,6 +58,7 @@ impl World {
         config.environment = vec![
             ("CLAUDE_CONFIG_DIR".to_owned(), path("config")),
             ("SCRIPTED_CLAUDE".to_owned(), mode.to_owned()),
+            ("SCRIPTED_CLAUDE_RAN".to_owned(), path("ran")),
             ("SCRIPTED_CLAUDE_STARTS".to_owned(), path("starts")),
         ];
         config.grace = Duration::from_secs(5);
@@ -67,6 +70,15 @@ impl World {
         ClaudeCode::new(self.config(""))
     }
 
+    /// The runs of tools of its own.
+    pub(crate) fn runs(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.folder.path().join("ran"));
+        text.unwrap_or_default()
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// The processes that were started.
     pub(crate) fn starts(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.folder.path().join("starts"));
@@ -74,6 +86,12 @@ impl World {
         text.lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
+    }
+
+    /// How many sessions it has in files.
+    pub(crate) fn files(&self) -> usize {
+        let folder = self.folder.path().join("config/sessions");
+        std::fs::read_dir(folder).map_or(0, Iterator::count)
     }
 
     /// Whether any of the started processes is alive.
@@ -108,6 +126,8 @@ impl World {
 #[derive(Clone, Debug)]
 pub(crate) struct Talk {
     messages: Vec<Arc<Message>>,
+    /// Whether its session is kept in memory alone.
+    pub(crate) in_passing: bool,
     pub(crate) request: ModelRequest,
     round: u32,
 }
@@ -130,6 +150,7 @@ impl Talk {
             text: "Be brief.".into(),
         };
         Self {
+            in_passing: false,
             messages: vec![Arc::new(Message::user(text))],
             request: ModelRequest {
                 choice: ToolChoice::Auto,
@@ -138,6 +159,7 @@ impl Talk {
                     model: "sonnet".into(),
                     provider: "claude-code".into(),
                 },
+                rounds: None,
                 settings: Arc::new(Settings::default()),
                 strict: None,
                 system: Arc::new(SystemPrompt { parts: vec![part] }),
@@ -155,14 +177,18 @@ impl Talk {
 
     /// Asks for the next reply.
     pub(crate) async fn ask(&self, model: &ClaudeCode) -> Asked {
-        let mut deltas = Vec::new();
+        let mut sink = Sink {
+            deltas: Vec::new(),
+            is_ephemeral: self.in_passing,
+        };
         let request = ModelRequest {
             messages: Messages::with_history(Arc::new(self.messages.clone())),
             ..self.request.clone()
         };
-        let end = tokio::time::timeout(Duration::from_secs(20), model.reply(&request, &mut deltas));
+        let end = tokio::time::timeout(Duration::from_secs(20), model.reply(&request, &mut sink));
         let end = end.await.expect("a reply in time");
         let end = end.map_err(|error| error.failure);
+        let deltas = sink.deltas;
         Asked { deltas, end }
     }
 
@@ -188,7 +214,8 @@ impl Talk {
     /// Adds results for the calls of the last reply, in their order.
     pub(crate) fn results(&mut self, results: impl IntoIterator<Item = ToolResult>) {
         let last = self.messages.last().unwrap();
-        let blocks = last.calls().zip(results).map(|(call, result)| {
+        let calls = last.calls().filter(|call| call.ran_by != RanBy::Provider);
+        let blocks = calls.zip(results).map(|(call, result)| {
             Block::from(Content::ToolOutcome(Arc::new(ToolOutcome {
                 call: call.id.clone(),
                 result,
@@ -210,6 +237,23 @@ impl Talk {
     }
 }
 
+/// Collects deltas.
+struct Sink {
+    deltas: Vec<Delta>,
+    is_ephemeral: bool,
+}
+
+#[async_trait]
+impl DeltaSink for Sink {
+    async fn push(&mut self, delta: Delta) {
+        self.deltas.push(delta);
+    }
+
+    fn is_ephemeral(&self) -> bool {
+        self.is_ephemeral
+    }
+}
+
 /// The model of the contract.
 pub(crate) const MODEL: &str = "claude-opus-5-5";
 
@@ -226,60 +270,4 @@ pub(crate) fn text(deltas: &[Delta]) -> String {
         _ => None,
     });
     texts.collect()
-}
-
-/// A program of the scripted servers, beside the tests. What is not there, or older than its source, is built now.
-pub(crate) fn program(name: &str) -> PathBuf {
-    static BUILDING: Mutex<()> = Mutex::new(());
-    let this = std::env::current_exe().unwrap();
-    let folder = this.ancestors().nth(2).unwrap_or_else(|| Path::new("."));
-    let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let source = here.with_file_name("jackfield-testservers").join("src");
-    let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    let built = program.metadata().and_then(|file| file.modified()).ok();
-    if built.is_none_or(|built| built < newest(&source)) {
-        let target = folder.parent().unwrap_or(folder);
-        let mut build = Command::new(env!("CARGO"));
-        build
-            .args([
-                "build",
-                "--quiet",
-                "-p",
-                "jackfield-testservers",
-                "--bin",
-                name,
-            ])
-            .arg("--target-dir")
-            .arg(target)
-            .current_dir(here);
-        if folder.ends_with("release") {
-            build.arg("--release");
-        }
-        let done = build.status().is_ok_and(|status| status.success());
-        assert!(
-            done && program.is_file(),
-            "{} cannot be built",
-            program.display()
-        );
-        // What did not have to be built again is as good as new.
-        let file = std::fs::File::open(&program).unwrap();
-        file.set_modified(SystemTime::now()).unwrap();
-    }
-    drop(building);
-    program
-}
-
-fn newest(folder: &Path) -> SystemTime {
-    let mut newest = SystemTime::UNIX_EPOCH;
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let written = if path.is_dir() {
-            self::newest(&path)
-        } else {
-            entry.metadata().unwrap().modified().unwrap()
-        };
-        newest = newest.max(written);
-    }
-    newest
 }

@@ -11,5 +11,6 @@ mod calls;
 mod contract;
 mod failures;
 mod harness;
+mod permissions;
 mod resuming;
 mod turns;

@@ -3,7 +3,7 @@
 use jackfield_domain::message::Message;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::reply::FinishReason;
-use jackfield_domain::settings::{Effort, Settings};
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings};
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
@@ -123,6 +123,22 @@ async fn a_session_that_is_gone_begins_anew_with_the_conversation_as_text() {
 }
 
 #[tokio::test]
+async fn a_session_in_passing_leaves_no_file_and_a_later_turn_begins_anew() {
+    let world = World::new([ScriptTurn::text("One."), ScriptTurn::text("Two.")]).await;
+    let model = world.model();
+    let mut talk = Talk::new("First?");
+    talk.in_passing = true;
+    talk.go_on(&model).await;
+    talk.say(Message::user("Second?"));
+    let end = talk.go_on(&model).await;
+    let codes: Vec<&str> = end.notes.iter().map(|note| &*note.code).collect();
+    assert_eq!(codes, ["history_as_text"]);
+    assert_eq!(world.starts().len(), 2);
+    world.all_ended().await;
+    assert_eq!(world.files(), 0);
+}
+
+#[tokio::test]
 async fn settings_that_it_lacks_are_noted_and_those_it_has_are_taken() {
     let world = World::new([ScriptTurn::text("One.")]).await;
     let model = world.model();
@@ -135,6 +151,29 @@ async fn settings_that_it_lacks_are_noted_and_those_it_has_are_taken() {
     let end = talk.go_on(&model).await;
     let paths: Vec<&str> = end.notes.iter().map(|note| &*note.path).collect();
     assert_eq!(paths, ["settings.temperature"]);
+}
+
+#[tokio::test]
+async fn an_answer_with_a_schema_is_json_alone() {
+    let answer = ScriptTurn::text("Here it is.").and_call("StructuredOutput", &json!({ "n": 7 }));
+    let world = World::new([answer]).await;
+    let model = world.model();
+    let mut talk = Talk::new("Which number?");
+    talk.request.settings = std::sync::Arc::new(Settings {
+        response_format: ResponseFormat::JsonSchema {
+            description: None,
+            name: "number".into(),
+            schema: std::sync::Arc::new(json!({ "type": "object" })),
+            strict: None,
+        },
+        ..Settings::default()
+    });
+    let end = talk.go_on(&model).await;
+    assert_eq!(talk.last().to_text(), "{\"n\":7}");
+    assert_eq!(talk.last().blocks.len(), 1);
+    assert_eq!(end.finish, FinishReason::Stop);
+    // The next turn goes on with the session.
+    assert_eq!(end.opaque.len(), 1);
 }
 
 #[tokio::test]

@@ -192,6 +192,7 @@ pub(crate) fn request(model: &str) -> ModelRequest {
             model: model.into(),
             provider: "claude".into(),
         },
+        rounds: None,
         settings: Arc::new(Settings {
             max_output_tokens: Some(256),
             ..Settings::default()

@@ -296,6 +296,7 @@ fn request(model: &str) -> ModelRequest {
             model: model.into(),
             provider: "gemini".into(),
         },
+        rounds: None,
         settings: Arc::new(Settings::default()),
         strict: None,
         system: Arc::new(SystemPrompt::default()),

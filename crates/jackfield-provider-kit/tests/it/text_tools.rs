@@ -111,6 +111,7 @@ fn request() -> ModelRequest {
             model: "model-a".into(),
             provider: "p".into(),
         },
+        rounds: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::default(),

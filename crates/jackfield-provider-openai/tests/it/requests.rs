@@ -188,6 +188,7 @@ pub(crate) fn request(model: &str) -> ModelRequest {
             model: model.into(),
             provider: "openai".into(),
         },
+        rounds: None,
         settings: Arc::new(Settings {
             max_output_tokens: Some(256),
             ..Settings::default()

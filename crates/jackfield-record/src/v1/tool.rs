@@ -23,7 +23,7 @@ stored_struct! { CatalogEntry as CatalogEntryForm {
     ran_by: RanBy,
     safety: Safety,
     when_unknown: UnknownPolicy;
-    maybe icon: Arc<str>, time_limit: Duration, title: Arc<str>
+    maybe asked_by: Arc<str>, icon: Arc<str>, time_limit: Duration, title: Arc<str>
 } }
 
 stored_struct! { Grammar as GrammarForm { syntax: Arc<str>, definition: Arc<str> } }

@@ -168,6 +168,7 @@ pub fn model_request() -> impl Strategy<Value = ModelRequest> + Clone {
                 tools: Arc::new(with_stubs(tools, &messages)),
                 messages,
                 model,
+                rounds: None,
                 settings: Arc::new(settings),
                 strict: None,
                 system: Arc::new(system),

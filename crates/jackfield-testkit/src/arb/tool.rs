@@ -154,13 +154,15 @@ pub fn catalog_entry() -> impl Strategy<Value = CatalogEntry> + Clone {
             time_limit(),
             option::of(text()),
             when_unknown,
+            option::of(text()),
         ),
     )
         .prop_map(
             |(
                 (definition, digest, icon, origin, permission),
-                (ran_by, safety, time_limit, title, when_unknown),
+                (ran_by, safety, time_limit, title, when_unknown, asked_by),
             )| CatalogEntry {
+                asked_by,
                 definition: Arc::new(definition),
                 digest,
                 icon,

@@ -1,10 +1,14 @@
 //! The arguments: unknown ones are refused, as by the real program.
 
+use serde_json::Value;
+
 use super::Fault;
 
 /// The arguments that matter.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
+    /// Whether sessions are kept in files.
+    pub(super) keeps: bool,
     pub(super) builtin_tools: String,
     pub(super) effort: Option<String>,
     pub(super) max_turns: usize,
@@ -12,6 +16,8 @@ pub(super) struct Arguments {
     pub(super) resume: Option<String>,
     pub(super) resume_at: Option<String>,
     pub(super) session: String,
+    /// The schema of the answer.
+    pub(super) schema: Option<Value>,
 }
 
 impl Arguments {
@@ -19,8 +25,11 @@ impl Arguments {
         arguments: impl Iterator<Item = String>,
         is_older: bool,
     ) -> Result<Self, Fault> {
-        let mut read = Self::default();
-        let (mut forks, mut keeps) = (false, true);
+        let mut read = Self {
+            keeps: true,
+            ..Self::default()
+        };
+        let mut forks = false;
         let mut missing = vec![
             "--print",
             "--verbose",
@@ -42,10 +51,14 @@ impl Arguments {
             missing.retain(|wanted| *wanted != argument && *wanted != flag);
             match flag {
                 "--tools" => value.clone_into(&mut read.builtin_tools),
-                "--no-session-persistence" => keeps = false,
+                "--no-session-persistence" => read.keeps = false,
                 "--max-turns" => {
                     let turns = value.parse();
                     read.max_turns = turns.map_err(|_| "--max-turns is no number".to_owned())?;
+                }
+                "--json-schema" => {
+                    let schema = serde_json::from_str(value);
+                    read.schema = Some(schema.map_err(|_| "--json-schema is no JSON".to_owned())?);
                 }
                 "--effort" => read.effort = Some(value.to_owned()),
                 "--model" => value.clone_into(&mut read.model),
@@ -78,7 +91,10 @@ impl Arguments {
         if read.resume.is_some() != forks {
             return Err("Error: a session id with --resume needs --fork-session".to_owned());
         }
-        if (keeps && read.model.is_empty()) || read.max_turns == 0 {
+        if !read.keeps && read.resume.is_some() {
+            return Err("Error: what is resumed without being kept?".to_owned());
+        }
+        if read.keeps && (read.model.is_empty() || read.max_turns == 0) {
             return Err("Error: no model, or no number of turns".to_owned());
         }
         Ok(read)

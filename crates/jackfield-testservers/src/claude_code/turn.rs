@@ -1,5 +1,7 @@
 //! A turn: replies of the model and calls of tools, until there is an answer.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
@@ -76,6 +78,13 @@ impl Turn {
                 let end = json!({ "subtype": "success", "result": result });
                 return Ok(self.end(false, &end, &tokens));
             }
+            let answer = blocks.iter().find(|block| text(block, "name") == ANSWER);
+            if let (Some(answer), Some(_)) = (answer, &self.arguments.schema) {
+                let end = json!({
+                    "subtype": "success", "result": "", "structured_output": answer["input"],
+                });
+                return Ok(self.end(false, &end, &tokens));
+            }
             let mut results = Vec::new();
             for block in blocks
                 .iter()
@@ -100,7 +109,12 @@ impl Turn {
         tokens: &mut Tokens,
     ) -> Result<Result<(Vec<Value>, String), ExitCode>, Fault> {
         let messages: Vec<&Value> = entries.iter().map(|entry| &entry.message).collect();
-        let tools: Vec<Value> = self.tools.iter().map(api_tool).collect();
+        let mut tools: Vec<Value> = self.tools.iter().map(api_tool).collect();
+        if let Some(schema) = &self.arguments.schema {
+            tools.push(json!({
+                "name": ANSWER, "description": "Gives the answer.", "input_schema": schema,
+            }));
+        }
         let mut body = json!({
             "model": self.arguments.model, "max_tokens": max_tokens(), "stream": true,
             "messages": messages, "tools": tools,
@@ -235,17 +249,27 @@ impl Turn {
     fn call(&mut self, block: &Value) -> Result<Value, Fault> {
         let name = text(block, "name");
         let id = text(block, "id").to_owned();
-        if self.mode == "asks-permission" && !name.starts_with("mcp__") {
+        if self.mode.starts_with("asks-permission") && !name.starts_with("mcp__") {
             let question = json!({
                 "subtype": "can_use_tool", "tool_name": name, "input": block["input"],
                 "tool_use_id": id, "permission_suggestions": [],
             });
             let answer = self.channel.control(&question)?;
-            if text(&answer, "behavior") != "deny" || text(&answer, "message").is_empty() {
-                return Err(format!("`{name}` was not denied with a reason: {answer}"));
-            }
-            let content = text(&answer, "message");
-            return Ok(self.result(&id, &json!(content), true));
+            return match (text(&answer, "behavior"), answer.get("updatedInput")) {
+                ("allow", Some(input @ Value::Object(_))) => {
+                    note_run(name, input);
+                    if self.mode == "asks-permission-and-dies" {
+                        std::process::exit(3);
+                    }
+                    Ok(self.result(&id, &json!(format!("{name} ran with {input}")), false))
+                }
+                ("deny", _) if !text(&answer, "message").is_empty() => {
+                    Ok(self.result(&id, &json!(text(&answer, "message")), true))
+                }
+                _ => Err(format!(
+                    "`{name}` was neither allowed nor denied with a reason: {answer}"
+                )),
+            };
         }
         let Some(own) = name.strip_prefix("mcp__gateway__") else {
             let content =
@@ -330,11 +354,24 @@ impl Turn {
     }
 
     fn store(&self, entries: &[Entry]) {
-        if self.mode != "forgets" {
+        if self.mode != "forgets" && self.arguments.keeps {
             sessions::store(&self.arguments.session, entries);
         }
     }
 }
+
+/// Writes the run of a tool of its own into the file of this variable, for tests that count runs.
+fn note_run(name: &str, input: &Value) {
+    let Ok(path) = std::env::var("SCRIPTED_CLAUDE_RAN") else {
+        return;
+    };
+    if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) {
+        let _full = writeln!(file, "{name} {input}");
+    }
+}
+
+/// The tool for an answer with a schema.
+const ANSWER: &str = "StructuredOutput";
 
 fn max_tokens() -> u64 {
     let limit = std::env::var("CLAUDE_CODE_MAX_OUTPUT_TOKENS").ok();

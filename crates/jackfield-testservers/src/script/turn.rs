@@ -279,6 +279,7 @@ fn insert(mut response: Response, bytes: usize, step: &ResponseStep) -> Response
 
 /// The default usage of a reply.
 const USAGE: Usage = Usage {
+    billed: None,
     cache_read: 0,
     cache_write: 0,
     input: 100,

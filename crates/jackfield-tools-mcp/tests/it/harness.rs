@@ -313,6 +313,8 @@ pub(crate) fn program(name: &str) -> PathBuf {
     let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     let built = program.metadata().and_then(|file| file.modified()).ok();
     if built.is_none_or(|built| built < newest(&source)) {
+        // What is written during the build is not in it.
+        let began = SystemTime::now();
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet"]).args(wanted);
         let target = folder.parent().unwrap_or(folder);
@@ -325,7 +327,7 @@ pub(crate) fn program(name: &str) -> PathBuf {
         assert!(done && program.is_file(), "{shown} cannot be built");
         // What did not have to be built again is as good as new.
         let file = std::fs::File::open(&program).unwrap();
-        file.set_modified(SystemTime::now()).unwrap();
+        file.set_modified(began).unwrap();
     }
     drop(building);
     program

@@ -26,6 +26,7 @@ pub(crate) fn of(messages: Vec<Message>) -> ModelRequest {
             model: "m".into(),
             provider: "p".into(),
         },
+        rounds: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::default(),

@@ -37,6 +37,7 @@ fn of(messages: Vec<Message>) -> ModelRequest {
             model: "model-a".into(),
             provider: "openai".into(),
         },
+        rounds: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::new(SystemPrompt::default()),

@@ -23,6 +23,7 @@ use super::{Class, World, pick_from};
 
 /// What a provider counts before the end of a reply.
 pub(crate) const SO_FAR: Usage = Usage {
+    billed: None,
     cache_read: 10,
     cache_write: 0,
     estimated_input: 0,

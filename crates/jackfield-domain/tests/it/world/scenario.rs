@@ -87,6 +87,7 @@ fn entry(name: &str) -> CatalogEntry {
         strict: None,
     };
     CatalogEntry {
+        asked_by: None,
         definition: Arc::new(definition),
         digest: Digest::of(name.as_bytes()),
         icon: None,

@@ -63,6 +63,7 @@ fn settings() -> Settings {
 
 fn entry(name: &str, input: InputFormat, permission: Permission) -> CatalogEntry {
     CatalogEntry {
+        asked_by: None,
         definition: Arc::new(ToolDefinition {
             description: "Reads a file.".into(),
             extensions: Vec::new(),

@@ -245,6 +245,7 @@ pub(super) fn request_with(
             model: model.into(),
             provider: "contract".into(),
         },
+        rounds: None,
         settings: Arc::new(Settings {
             max_output_tokens: Some(256),
             ..Settings::default()

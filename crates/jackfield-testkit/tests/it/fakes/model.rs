@@ -32,6 +32,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
             model: "m".into(),
             provider: "p".into(),
         },
+        rounds: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::default(),
