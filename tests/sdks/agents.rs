@@ -17,7 +17,7 @@ use crate::gateway::{Gateway, TOKEN};
 use crate::recorder::Recorder;
 use crate::upstream::{Upstream, Wire};
 
-const WIRES: [Wire; 3] = [Wire::Claude, Wire::Chat, Wire::Responses];
+const WIRES: [Wire; 4] = [Wire::Claude, Wire::Chat, Wire::Responses, Wire::Gemini];
 
 /// A model that calls a tool once, and answers when it has the outcome.
 fn script(call: ScriptPart) -> Script {
@@ -35,7 +35,7 @@ fn script(call: ScriptPart) -> Script {
 /// A command whose output is not in its own text.
 pub(crate) const COMMAND: &str = "echo tool-$((40 + 2))-ran";
 const OUTCOME: &str = "tool-42-ran";
-const ANSWER: &str = "The tool has run.";
+pub(crate) const ANSWER: &str = "The tool has run.";
 
 /// Runs an agent in front of a vendor's language, and checks that its tool ran and that nothing was refused.
 ///
@@ -138,6 +138,21 @@ async fn check_run(
     upstream: &Upstream,
     agent: impl FnOnce(&str, &Path) -> Command,
 ) {
+    let what = run(what, address, agent).await;
+    assert!(what.contains(ANSWER), "{what}");
+    assert_eq!(upstream.violations(), [""; 0], "{what}");
+    let requests = upstream.requests();
+    // As many as without a gateway: one before the tool, one behind it.
+    assert_eq!(requests.len(), 2, "{what}");
+    assert!(requests[1].to_string().contains(OUTCOME), "{what}");
+}
+
+/// Runs an agent in front of the server at this address to its end; returns what it wrote.
+pub(crate) async fn run(
+    what: &str,
+    address: &str,
+    agent: impl FnOnce(&str, &Path) -> Command,
+) -> String {
     let home = TempDir::new().expect("a folder");
     let project = home.path().join("project");
     fs::create_dir(&project).expect("a folder");
@@ -154,12 +169,7 @@ async fn check_run(
     let err = String::from_utf8_lossy(&ran.stderr);
     let what = format!("{what}\n{out}\n{err}");
     assert!(ran.status.success(), "{what}");
-    assert!(out.contains(ANSWER), "{what}");
-    assert_eq!(upstream.violations(), [""; 0], "{what}");
-    let requests = upstream.requests();
-    // As many as without a gateway: one before the tool, one behind it.
-    assert_eq!(requests.len(), 2, "{what}");
-    assert!(requests[1].to_string().contains(OUTCOME), "{what}");
+    what
 }
 
 /// Where the agents are installed.
@@ -254,12 +264,19 @@ pub(crate) fn program_in(folder: &str, program: &str) -> PathBuf {
     programs.next().expect("its program")
 }
 
-/// Claude Code with one model in front of the server at this address.
+/// Claude Code that runs a command.
 fn claude_code(address: &str, home: &Path) -> Command {
+    let mut command = claude_code_with("Run the command.", address, home);
+    command.args(["--allowedTools", "Bash"]);
+    command
+}
+
+/// Claude Code with one model, and these words, in front of the server at this address.
+pub(crate) fn claude_code_with(words: &str, address: &str, home: &Path) -> Command {
     let mut command = Command::new(program_in("@anthropic-ai", "claude"));
     command
         .env_clear()
-        .args(["-p", "Run the command.", "--allowedTools", "Bash"])
+        .args(["-p", words])
         .args(["--setting-sources", "user"])
         .env("ANTHROPIC_API_KEY", "")
         .env("ANTHROPIC_AUTH_TOKEN", TOKEN)

@@ -19,6 +19,7 @@ mod breaking;
 mod cases;
 mod chat;
 mod claude_code;
+mod claude_code_front;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod cline;
 mod gateway;
