@@ -45,6 +45,11 @@ pub(crate) enum Verb {
         after_help = "The clauses are in crates/jackfield-testkit/src/contract, the adapters with mistakes in its tests.\n\nExamples:\n  cargo xtask contracts\n  cargo xtask contracts --mutants"
     )]
     Contracts(Contracts),
+    /// Build what a release gives people: an archive with the program, completions, manual pages and a list of its parts; its digest, and a script that installs it.
+    #[command(
+        after_help = "It is in target/archives. Installs cargo-cyclonedx below target/tools if it is missing, and tries the script out.\n\nExamples:\n  cargo xtask dist\n  cargo xtask dist --profile dev\n  cargo xtask dist --no-default-features"
+    )]
+    Dist(Dist),
     /// Check the properties of the loop in worlds of new seeds; CI always plays those of one seed.
     #[command(
         after_help = "Prints each seed, and stops at the first that violates a property.\n\nExamples:\n  cargo xtask explore --times 20\n  cargo xtask explore --seed 12345"
@@ -130,6 +135,39 @@ pub(crate) struct Contracts {
     /// Run every clause against an adapter with the mistake that it is there for; fail if one survives.
     #[arg(long)]
     pub(crate) mutants: bool,
+}
+
+/// How a release is built.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Dist {
+    /// Where the archives can be downloaded, for the script.
+    #[arg(long, default_value = "", value_name = "URL")]
+    pub(crate) address: String,
+    /// Features of jackfield-cli, such as serve.
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) features: Option<String>,
+    /// Without the gateway and PostgreSQL.
+    #[arg(long)]
+    pub(crate) no_default_features: bool,
+    /// The profile that it is built with.
+    #[arg(long, default_value = "dist", value_name = "NAME")]
+    pub(crate) profile: String,
+    /// Another target than that of this machine.
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+}
+
+impl Dist {
+    /// A build for this machine that only has to speak.
+    pub(crate) fn of_host() -> Self {
+        Self {
+            address: String::new(),
+            features: None,
+            no_default_features: false,
+            profile: "dev".to_owned(),
+            target: None,
+        }
+    }
 }
 
 /// Which worlds are explored.

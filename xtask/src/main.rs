@@ -14,6 +14,7 @@ mod check;
 mod ci;
 mod contracts;
 mod deny;
+mod dist;
 mod explore;
 mod fixture;
 mod mutants;
@@ -55,6 +56,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Ci => ci::run(&root),
         Verb::Conformance => slices::conformance::run(&root),
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
+        Verb::Dist(dist) => dist::run(&root, &dist),
         Verb::Explore(explore) => explore::run(&root, explore.seed, explore.times),
         Verb::Fixture => fixture::run(&root),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),

@@ -58,6 +58,14 @@ impl Tool {
     }
 }
 
+pub(crate) const CARGO_CYCLONEDX: Tool = Tool {
+    name: "cargo-cyclonedx",
+    features: None,
+    says: "cargo-cyclonedx-cyclonedx 0.5.9",
+    verb: Some("cyclonedx"),
+    version: "0.5.9",
+};
+
 pub(crate) const CARGO_DENY: Tool = Tool {
     name: "cargo-deny",
     // Without advisories' network.
@@ -79,7 +87,7 @@ pub(crate) const MDBOOK: Tool = Tool {
 mod tests {
     use std::ffi::OsString;
 
-    use super::{CARGO_DENY, MDBOOK};
+    use super::{CARGO_CYCLONEDX, CARGO_DENY, MDBOOK};
 
     #[test]
     fn another_program_is_not_taken_for_it() {
@@ -91,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_version_is_said_twice_alike() {
-        for tool in [CARGO_DENY, MDBOOK] {
+        for tool in [CARGO_CYCLONEDX, CARGO_DENY, MDBOOK] {
             assert!(tool.says.starts_with(tool.name), "{}", tool.name);
             assert!(tool.says.ends_with(tool.version), "{}", tool.name);
         }

@@ -1,0 +1,78 @@
+#!/bin/sh
+# Downloads a release of Jackfield, checks its SHA-256 digest, and installs the program.
+#
+#   sh install.sh
+#
+# JACKFIELD_ADDRESS  the folder of the release, such as https://example.com/releases/download/v0.2.0
+# JACKFIELD_BIN      where the program goes; by default ~/.local/bin
+# JACKFIELD_TARGET   another target than that of this machine
+#
+# `cargo xtask dist` fills in the version and the address.
+set -eu
+
+version=""
+address=""
+
+fail() {
+  echo "error: $1" >&2
+  exit 1
+}
+
+address="${JACKFIELD_ADDRESS:-$address}"
+bin="${JACKFIELD_BIN:-$HOME/.local/bin}"
+[ -n "$version" ] || fail "this copy of the script is of no release: take the one beside the archives"
+[ -n "$address" ] || fail "JACKFIELD_ADDRESS has to name the folder of the release"
+
+target="${JACKFIELD_TARGET:-}"
+if [ -z "$target" ]; then
+  case "$(uname -s)-$(uname -m)" in
+    Linux-x86_64) target="x86_64-unknown-linux-gnu" ;;
+    Linux-aarch64 | Linux-arm64) target="aarch64-unknown-linux-gnu" ;;
+    Darwin-x86_64) target="x86_64-apple-darwin" ;;
+    Darwin-arm64) target="aarch64-apple-darwin" ;;
+    *) fail "there is no archive for $(uname -s) on $(uname -m): build it with cargo" ;;
+  esac
+fi
+
+if command -v sha256sum >/dev/null; then
+  digest() { sha256sum "$1" | cut -d ' ' -f 1; }
+elif command -v shasum >/dev/null; then
+  digest() { shasum -a 256 "$1" | cut -d ' ' -f 1; }
+else
+  fail "neither sha256sum nor shasum is there to check the archive"
+fi
+command -v curl >/dev/null || fail "curl is missing"
+
+name="jackfield-$version-$target"
+folder="$(mktemp -d)"
+trap 'rm -rf "$folder"' EXIT
+for file in "$name.tar.gz" "$name.tar.gz.sha256"; do
+  curl --fail --location --silent --show-error --max-time 600 --output "$folder/$file" "$address/$file" ||
+    fail "$address/$file cannot be downloaded"
+done
+
+wanted="$(cut -d ' ' -f 1 "$folder/$name.tar.gz.sha256")"
+found="$(digest "$folder/$name.tar.gz")"
+[ "$wanted" = "$found" ] || fail "the archive has the digest $found, and $wanted was expected: nothing was installed"
+
+tar -xzf "$folder/$name.tar.gz" -C "$folder"
+mkdir -p "$bin"
+# Renamed in place, so that a program that runs is not written over.
+cp "$folder/$name/jackfield" "$bin/.jackfield.new"
+chmod 755 "$bin/.jackfield.new"
+mv "$bin/.jackfield.new" "$bin/jackfield"
+echo "installed: $bin/jackfield"
+
+share="${XDG_DATA_HOME:-$HOME/.local/share}"
+if [ -z "${JACKFIELD_BIN:-}" ]; then
+  mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/fish/vendor_completions.d" "$share/zsh/site-functions"
+  cp "$folder/$name"/man/*.1 "$share/man/man1/"
+  cp "$folder/$name/completions/jackfield.bash" "$share/bash-completion/completions/jackfield"
+  cp "$folder/$name/completions/jackfield.fish" "$share/fish/vendor_completions.d/jackfield.fish"
+  cp "$folder/$name/completions/_jackfield" "$share/zsh/site-functions/_jackfield"
+  echo "installed: manual pages and completions below $share"
+fi
+case ":$PATH:" in
+  *":$bin:"*) ;;
+  *) echo "add $bin to your PATH" ;;
+esac
