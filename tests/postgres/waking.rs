@@ -101,4 +101,37 @@ async fn an_answer_given_at_the_other_gateway_is_seen_at_the_first() {
     }
 }
 
+/// Two gateways look for the turn of a key before either has begun it.
+#[tokio::test]
+async fn one_request_with_a_key_at_both_gateways_at_once_begins_one_turn() {
+    let database = Database::new("keyed");
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
+    let (one, other) = two(&database, &claude, false).await;
+    for nth in 0..TIMES {
+        let content = format!("Hello number {nth}?");
+        let message = json!({ "role": "user", "content": content });
+        let body = json!({ "model": "claude-sonnet-5", "messages": [message] });
+        let ask = |gateway: &Gateway| {
+            let asking = gateway.post(CHAT, &body).header("x-session-id", "new");
+            asking
+                .header("idempotency-key", &format!("key-{nth}"))
+                .answered()
+        };
+        let (first, second) = tokio::join!(ask(&one), ask(&other));
+        assert_eq!(first.is(200)["id"], second.is(200)["id"]);
+    }
+    let sessions = one
+        .get("/api/v1/sessions?limit=100")
+        .answered()
+        .await
+        .is(200);
+    let sessions = sessions["sessions"].as_array().expect("a list");
+    assert_eq!(sessions.len(), TIMES, "{sessions:?}");
+    assert_eq!(claude.requests().len(), TIMES);
+    kept(&claude);
+    one.end().await;
+    other.end().await;
+}
+
+const TIMES: usize = 10;
 const CHAT: &str = "/v1/chat/completions";

@@ -49,11 +49,13 @@ async fn sleeps(place: &'static str, nth: u64, speaks: Speaks) -> Survived {
         // Its steps came together, and it has been at the place less often.
         return Survived::default();
     }
+    let fell_asleep = Instant::now();
     let mut fleet = Fleet::start(&world, 1, None).await;
     let heard =
         client.heard(&crate::served::send(&fleet.gateways[0].address(), &client.request()).await);
     judge.heard(&heard, None);
     assert!(heard.whole, "{place}:{nth}: {heard:?}");
+    tokio::time::sleep_until(fell_asleep + LEASE).await;
     let (done, asked) = (world.effects().len(), world.claude.requests().len());
     sleeper.signal("CONT");
     // Its first client gets what the journal has, or an error, or nothing.
@@ -101,7 +103,7 @@ const PLACES: &[(&str, &[u64])] = &[
     ("after-model", &[1]),
     ("after-tell", &[1, 3]),
     ("after-tool", &[1, 3]),
-    ("before-append", &[2, 3, 4]),
+    ("before-append", &[1, 1, 1, 2, 3]),
     ("before-model", &[1]),
     ("before-tell", &[2, 3]),
     ("before-tool", &[1, 3]),
@@ -119,5 +121,7 @@ const BESIDE_CALLS: &[&str] = &[
     "during-tool",
 ];
 
+/// The lease of all gateways, and some more.
+const LEASE: Duration = Duration::from_millis(2200);
 /// How long one that has woken is watched.
 const SETTLING: Duration = Duration::from_millis(1500);

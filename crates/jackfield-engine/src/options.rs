@@ -193,11 +193,14 @@ pub enum Disconnect {
 }
 
 /// What happens to a message to a session with a running turn. A turn that only waits for external answers is
-/// superseded in any case.
+/// superseded in any case but the second one.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum SecondMessage {
     /// The running turn is cancelled, and the message begins the next one.
     Cancel,
+    /// The message begins the first turn of its session or none: if there is a turn, whatever its state, or another
+    /// process is about to begin one, it is refused with [`EngineError::Busy`](crate::EngineError::Busy).
+    First,
     /// The message waits until the turn is over, behind earlier messages.
     Queue,
     /// The message is refused with [`EngineError::Busy`](crate::EngineError::Busy), which names the turn.

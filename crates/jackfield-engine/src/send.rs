@@ -201,7 +201,7 @@ impl Engine {
                     Some(queue.lock().await)
                 }
             },
-            SecondMessage::Cancel | SecondMessage::Refuse => None,
+            SecondMessage::Cancel | SecondMessage::First | SecondMessage::Refuse => None,
         };
         loop {
             let mut driven = match occupied.try_acquire(session) {
@@ -216,6 +216,7 @@ impl Engine {
             match (busy_policy.if_busy, turn) {
                 // A client may see the turn's end before the session is released.
                 _ if is_over => {}
+                (SecondMessage::First, _) => return Err(self.busy_error(session.clone()).await),
                 (manner, Some(turn)) if only_waits || manner == SecondMessage::Cancel => {
                     self.cancel_superseded(session, &turn).await?;
                 }
@@ -246,6 +247,11 @@ impl Engine {
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
+            if busy_policy.if_busy == SecondMessage::First && folded.turns() > 0 {
+                let mut ownership = ownership;
+                ownership.release().await;
+                return Err(self.busy_error(session.clone()).await);
+            }
             let Some(turn) = folded.open_turn() else {
                 return Ok(IdleSession {
                     folded,
@@ -301,6 +307,7 @@ impl Engine {
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
             match (busy_policy.if_busy, folded.open_turn()) {
+                (SecondMessage::First, _) => return Err(self.busy_error(session.clone()).await),
                 (manner, Some(turn)) if turn.only_waits() || manner == SecondMessage::Cancel => {
                     self.cancel_superseded(session, turn.id()).await?;
                 }

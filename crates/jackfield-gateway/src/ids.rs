@@ -60,6 +60,23 @@ pub fn named_session(principal: &str, name: &str, rewriting: u32) -> Result<Sess
     SessionId::parse(&format!("{digits}-{}", tag(&digits, principal)))
 }
 
+/// The id of a new session for a request with an idempotency key, and the session of the last turn with that key which
+/// does not count; the same in every process. It proves the owner as that of [`session_for`] does.
+///
+/// # Errors
+///
+/// None: letters, digits and `-` are a valid id.
+pub(crate) fn keyed_session(
+    principal: &str,
+    key: &str,
+    after: Option<&SessionId>,
+) -> Result<SessionId, InvalidId> {
+    let after = after.map_or("", SessionId::as_str);
+    let mut digits = Digest::of_parts(["keyed session", principal, key, after]).to_hex();
+    digits.truncate(24);
+    SessionId::parse(&format!("{digits}-{}", tag(&digits, principal)))
+}
+
 /// Whether a session id was made for this principal.
 pub fn is_issued_to(session: &SessionId, principal: &str) -> bool {
     let parts = session.as_str().rsplit_once('-');

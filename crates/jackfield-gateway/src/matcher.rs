@@ -46,7 +46,12 @@ pub struct RequestIdentity {
 #[derive(Debug)]
 pub enum RequestMatch {
     /// A new request. Keep the claim until the turn has begun or will not begin.
-    New(Claim),
+    New {
+        /// The session of an earlier turn with the idempotency key, which does not count: it has no reply.
+        after: Option<SessionId>,
+        /// The claim.
+        claim: Claim,
+    },
     /// The undelivered answer of an earlier request.
     Existing(Box<StartedTurn>),
 }
@@ -134,10 +139,13 @@ impl RequestMatcher {
                 return Ok(begun);
             }
         }
-        Ok(RequestMatch::New(Claim {
-            _body: Some(in_flight),
-            _key: None,
-        }))
+        Ok(RequestMatch::New {
+            after: None,
+            claim: Claim {
+                _body: Some(in_flight),
+                _key: None,
+            },
+        })
     }
 
     /// Among the turns with an equal body, the one whose answer needs delivery most; of several, the newest.
@@ -192,11 +200,13 @@ impl RequestMatcher {
         let found = self
             .engine
             .find(request.durability, &request.principal, &marks, 1);
+        let mut after = None;
         for found in found.await? {
             let Some(loaded) = load_if_readable(&self.engine, &found.session).await? else {
                 continue;
             };
             if is_withdrawn(&found.turn, &loaded) || ended_without_reply(&found.turn, &loaded) {
+                after = Some(found.session);
                 continue;
             }
             let is_elsewhere = request.session.as_ref();
@@ -207,10 +217,13 @@ impl RequestMatcher {
             }
             return self.reattach(&found.session, &found.turn, request).await;
         }
-        Ok(RequestMatch::New(Claim {
-            _body: None,
-            _key: Some(first),
-        }))
+        Ok(RequestMatch::New {
+            after,
+            claim: Claim {
+                _body: None,
+                _key: Some(first),
+            },
+        })
     }
 
     /// The last turn of the session that a request names, if a request with an equal body began it. Earlier

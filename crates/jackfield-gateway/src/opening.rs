@@ -2,6 +2,7 @@
 //! client results, or a new one. The engine and the domain search and decide; this module acts on the decision.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::DIALECT as RESPONSES;
@@ -17,7 +18,8 @@ use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_engine::{
-    ClientResultsOptions, Durability, Engine, SendMessage, ServerTools, StartedTurn, TurnOptions,
+    ClientResultsOptions, Durability, Engine, EngineError, SecondMessage, SendMessage, ServerTools,
+    StartedTurn, TurnOptions,
 };
 use serde_json::Value;
 
@@ -51,21 +53,36 @@ impl Gateway {
 async fn open(gateway: &Gateway, request: &ParsedRequest) -> Result<AnsweringTurn, ServeError> {
     let engine = gateway.engine();
     let identity = request_identity(request);
-    let matched = gateway.shared.matcher.find(&identity).await;
-    let started = match matched.map_err(|error| from_match_error(&error))? {
-        RequestMatch::New(claim) => {
-            let history_keys = HistoryKeys::from_history(&request.incoming.messages);
-            let place = locate_request(engine, request, &history_keys).await?;
-            let mut opener = TurnOpener {
-                request,
-                claim: Some(claim),
-                engine,
-                gateway,
-                view: history_keys.view(),
-            };
-            opener.open(place).await?
+    let began = Instant::now();
+    let started = loop {
+        let matched = gateway.shared.matcher.find(&identity).await;
+        let (after, claim) = match matched.map_err(|error| from_match_error(&error))? {
+            RequestMatch::New { after, claim } => (after, claim),
+            RequestMatch::Existing(started) => break *started,
+        };
+        let history_keys = HistoryKeys::from_history(&request.incoming.messages);
+        let place = locate_request(engine, request, &history_keys).await?;
+        let mut opener = TurnOpener {
+            request,
+            claim: Some(claim),
+            engine,
+            gateway,
+            keyed_session: None,
+            lost: false,
+            view: history_keys.view(),
+        };
+        if let Some(key) = &request.key {
+            let after = after.as_ref();
+            let session = ids::keyed_session(&request.principal, key, after);
+            opener.keyed_session = Some(session.map_err(|error| failures::internal(&error))?);
         }
-        RequestMatch::Existing(started) => *started,
+        match opener.open(place).await {
+            // The same request came to another process, which begins the turn.
+            Err(_) if opener.lost && began.elapsed() < KEY_LIMIT => {
+                tokio::time::sleep(KEY_POLL).await;
+            }
+            opened => break opened?,
+        }
     };
     Ok(AnsweringTurn {
         is_durable: engine.durability(&started.session) == Durability::Durable,
@@ -137,6 +154,11 @@ struct TurnOpener<'a> {
     claim: Option<Claim>,
     engine: &'a Engine,
     gateway: &'a Gateway,
+    /// The session that every process takes for a new session of this request, if it has an idempotency key: one of
+    /// them begins the turn.
+    keyed_session: Option<SessionId>,
+    /// Whether another process was first.
+    lost: bool,
     /// The key of the client's view of the history.
     view: Option<Digest>,
 }
@@ -206,9 +228,14 @@ impl TurnOpener<'_> {
             }
             Located::New => {
                 let opening = self.opening(&[], 0)?;
-                let session = new_session()?;
                 self.gateway.check_turn_limit()?;
-                if durability(self.request) == Durability::Ephemeral {
+                let is_durable = durability(self.request) == Durability::Durable;
+                let keyed = self.keyed_session.clone().filter(|_| is_durable);
+                let session = match keyed {
+                    Some(session) => session,
+                    None => new_session()?,
+                };
+                if !is_durable {
                     let created = self.engine.create_ephemeral(&session);
                     created.map_err(|error| from_engine_error(&error))?;
                 }
@@ -300,6 +327,10 @@ impl TurnOpener<'_> {
     ) -> Result<StartedTurn, ServeError> {
         self.gateway.check_turn_limit()?;
         let mut options = self.request.options.clone();
+        let is_keyed = self.keyed_session.as_ref() == Some(&session);
+        if is_keyed {
+            options.if_busy = SecondMessage::First;
+        }
         options.caller = Some(Arc::new(self.caller()));
         // A client that sends its whole history decides itself what is in it.
         if self.request.session.is_none() && self.request.incoming.previous.is_none() {
@@ -315,6 +346,7 @@ impl TurnOpener<'_> {
         };
         let claim = self.claim.take();
         let started = self.engine.begin_with_guard(message, claim).await;
+        self.lost = is_keyed && matches!(started, Err(EngineError::Busy { .. }));
         started.map_err(|error| from_engine_error(&error))
     }
 
@@ -432,3 +464,7 @@ fn results_error(refused: ResultsRefused) -> ServeError {
     };
     ServeError::new(kind, message)
 }
+
+/// How long a request waits for the turn of an equal one in another process: longer than its lease.
+const KEY_LIMIT: Duration = Duration::from_secs(15);
+const KEY_POLL: Duration = Duration::from_millis(50);

@@ -42,7 +42,7 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
         let (engine, model) = held_at(&gate);
         let matcher = RequestMatcher::new(engine.clone());
         let first = request("a", "hi", key, false);
-        let RequestMatch::New(claim) = matcher.find(&first).await.expect("readable") else {
+        let RequestMatch::New { claim, .. } = matcher.find(&first).await.expect("readable") else {
             panic!("nothing was begun");
         };
         let message = message("one", caller("a", "hi", key, &hi()), &hi());
@@ -69,7 +69,7 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
             assert_eq!(model.requests().len(), 1);
         } else {
             // An equal body alone is a new request.
-            assert!(matches!(again, RequestMatch::New(_)));
+            assert!(matches!(again, RequestMatch::New { .. }));
         }
     }
 }
@@ -78,7 +78,8 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
 async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it() {
     let scene = scene(answers(2));
     let ask = |is_repeat| asking(&scene.matcher, request("a", "hi", None, is_repeat));
-    let RequestMatch::New(first) = ask(false).await.await.expect("it ends").expect("readable")
+    let RequestMatch::New { claim: first, .. } =
+        ask(false).await.await.expect("it ends").expect("readable")
     else {
         panic!("nothing was begun");
     };
@@ -95,7 +96,7 @@ async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it(
     }
     // The first one begins nothing: of those that repeat it one does, and the other one finds that.
     drop(first);
-    let RequestMatch::New(claim) = repeat.await.expect("it ends").expect("readable") else {
+    let RequestMatch::New { claim, .. } = repeat.await.expect("it ends").expect("readable") else {
         panic!("nothing was begun");
     };
     assert!(!again.is_finished());
@@ -202,7 +203,7 @@ async fn what_was_written_while_somebody_looked_is_not_given_again() {
     }
     gate.open();
     let slow = slow.await.expect("it ends").expect("readable");
-    assert!(matches!(slow, RequestMatch::New(_)), "{slow:?}");
+    assert!(matches!(slow, RequestMatch::New { .. }), "{slow:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -221,7 +222,10 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     // While it is being written, when it was, and when this process has forgotten that it was: as often as
     // somebody says the same, what is another's is not read for it.
     let collected = collects().await.expect("unread").expect("readable");
-    assert!(matches!(collected, RequestMatch::New(_)), "{collected:?}");
+    assert!(
+        matches!(collected, RequestMatch::New { .. }),
+        "{collected:?}"
+    );
     drop(collected);
     begun.connection.mark_written();
     let written = || async {
@@ -230,7 +234,10 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     };
     while !written().await {
         let collected = collects().await.expect("unread").expect("readable");
-        assert!(matches!(collected, RequestMatch::New(_)), "{collected:?}");
+        assert!(
+            matches!(collected, RequestMatch::New { .. }),
+            "{collected:?}"
+        );
         drop(collected);
         tokio::task::yield_now().await;
     }
@@ -240,7 +247,10 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     }
     for _ in 0..3 {
         let collected = collects().await.expect("unread").expect("readable");
-        assert!(matches!(collected, RequestMatch::New(_)), "{collected:?}");
+        assert!(
+            matches!(collected, RequestMatch::New { .. }),
+            "{collected:?}"
+        );
     }
     assert!(!gate.is_reached());
     // Whoever says that it asks again is another matter.

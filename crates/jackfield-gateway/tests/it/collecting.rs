@@ -60,7 +60,7 @@ async fn after_a_crash_what_was_not_written_is_owed_and_what_was_is_not() {
         .expect("readable")
     {
         RequestMatch::Existing(begun) => assert_eq!(begun.session, named("two")),
-        RequestMatch::New(_) => panic!("it is owed"),
+        RequestMatch::New { .. } => panic!("it is owed"),
     }
     drop(two);
 }
@@ -117,7 +117,7 @@ async fn requests_with_one_key_at_once_begin_one_turn() {
         tasks.spawn(async move {
             let request = request("a", "hi", Some("k"), n > 0);
             match scene.matcher.find(&request).await.expect("readable") {
-                RequestMatch::New(claim) => {
+                RequestMatch::New { claim, .. } => {
                     let begun = scene.begin(&format!("s{n}"), "a", Some("k")).await;
                     drop(claim);
                     (true, begun)

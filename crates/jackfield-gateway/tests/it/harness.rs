@@ -126,7 +126,7 @@ impl Scene {
     /// What such a request collects: the turn's session, if anything is owed to it.
     pub(crate) async fn owed(&self, request: &RequestIdentity) -> Option<String> {
         match self.matcher.find(request).await.expect("readable") {
-            RequestMatch::New(_) => None,
+            RequestMatch::New { .. } => None,
             RequestMatch::Existing(begun) => Some(begun.session.to_string()),
         }
     }
