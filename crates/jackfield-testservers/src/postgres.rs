@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -21,6 +21,8 @@ pub struct PostgresServer {
     folder: TempDir,
     /// The shell that watches the server; `None` while it is stopped.
     running: Option<Child>,
+    /// The port of this machine that it listens on with encryption, too.
+    port: Option<u16>,
     /// The user and group that it runs as, if not as we do.
     user: Option<(u32, u32)>,
 }
@@ -44,6 +46,7 @@ impl PostgresServer {
         let mut server = Self {
             binaries,
             folder,
+            port: None,
             running: None,
             user,
         };
@@ -75,6 +78,7 @@ impl PostgresServer {
         let mut standby = Self {
             binaries: self.binaries.clone(),
             folder,
+            port: None,
             running: None,
             user: self.user,
         };
@@ -110,6 +114,32 @@ impl PostgresServer {
         Ok(())
     }
 
+    /// Starts it again with this certificate and key in PEM, on a free port of this machine, too, and returns the port.
+    ///
+    /// # Errors
+    ///
+    /// Why it does not start.
+    pub fn encrypt(&mut self, certificate: &str, key: &str) -> io::Result<u16> {
+        self.crash()?;
+        let data = self.data();
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            let file = data.join(name);
+            fs::write(&file, text)?;
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600))?;
+            if let Some((user, group)) = self.user {
+                chown(&file, Some(user), Some(group))?;
+            }
+        }
+        let access = fs::read_to_string(data.join("pg_hba.conf"))?;
+        fs::write(data.join("pg_hba.conf"), format!("{access}{ENCRYPTED}"))?;
+        let free = std::net::TcpListener::bind("127.0.0.1:0")?;
+        let port = free.local_addr()?.port();
+        drop(free);
+        self.port = Some(port);
+        self.resume()?;
+        Ok(port)
+    }
+
     /// The address of a database of it, for this role.
     #[must_use]
     pub fn url(&self, role: &str, database: &str) -> String {
@@ -142,6 +172,9 @@ impl PostgresServer {
     pub fn sql(&self, statements: &str) -> io::Result<String> {
         let mut psql = self.command("psql");
         psql.arg("--host").arg(self.folder.path());
+        if let Some(port) = self.port {
+            psql.arg(format!("--port={port}"));
+        }
         psql.args(["--username=postgres", "--dbname=postgres", "--no-psqlrc"])
             .args(["--quiet", "--tuples-only", "--no-align"])
             .args(["--set=ON_ERROR_STOP=1", "--command", statements]);
@@ -178,6 +211,7 @@ impl PostgresServer {
             .args(["-c", WATCH, "watch"])
             .arg(self.binaries.join("postgres"))
             .args([&data, &self.folder.path().to_owned()])
+            .args(self.port.map(encrypted).unwrap_or_default())
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -228,6 +262,16 @@ impl Drop for PostgresServer {
     fn drop(&mut self) {
         let _gone = self.crash();
     }
+}
+
+/// What a server is told that listens on a port, too. The name of its socket has the port in it, so there is another one.
+fn encrypted(port: u16) -> Vec<String> {
+    let port = format!("port={port}");
+    let settings = ["ssl=on", "listen_addresses=127.0.0.1", &port];
+    settings
+        .iter()
+        .flat_map(|one| ["-c".to_owned(), (*one).to_owned()])
+        .collect()
 }
 
 fn is_ready(line: &str) -> bool {
@@ -302,12 +346,14 @@ fn succeed(command: &mut Command) -> io::Result<String> {
 
 /// Runs the server until its input ends or has a line. If it ends, so has the process that started it.
 const WATCH: &str = r#"
-"$1" -D "$2" -k "$3" -h '' -F -c full_page_writes=off -c shared_buffers=32MB -c max_connections=200 &
+program=$1 data=$2 folder=$3
+shift 3
+"$program" -D "$data" -k "$folder" -h '' -F -c full_page_writes=off -c shared_buffers=32MB -c max_connections=200 "$@" &
 server=$!
 if ! read -r line; then line=gone; fi
 kill -QUIT "$server"
 wait "$server"
-if [ "$line" = gone ]; then rm -rf "$3"; fi
+if [ "$line" = gone ]; then rm -rf "$folder"; fi
 "#;
 
 /// Where else than on the path programs are: the folder above those of the versions, and the one below.
@@ -317,6 +363,7 @@ const PLACES: &[(&str, &str)] = &[
     ("/usr/local/opt", "bin"),
 ];
 
+const ENCRYPTED: &str = "hostssl all all 127.0.0.1/32 trust\n";
 const ACCESS: &str =
     "local all locked scram-sha-256\nlocal all all trust\nlocal replication all trust\n";
 const MISSING: &str = "PostgreSQL is not installed: install Debian's package `postgresql`, or `postgresql@17` of Homebrew";

@@ -5,8 +5,11 @@
 )]
 
 mod contract;
+mod encrypted;
 mod faults;
 mod harness;
 mod opening;
 mod proxy;
+mod stranded;
+mod troubles;
 mod waking;

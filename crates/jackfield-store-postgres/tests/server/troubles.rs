@@ -1,0 +1,96 @@
+//! Databases that are slow or full, and clocks that jump: what they say, and that they heal.
+
+use std::time::{Duration, Instant};
+
+use jackfield_ports::journal::{AppendRefusal, Appended, Journal as _, JournalError};
+use jackfield_store_postgres::PostgresJournal;
+
+use crate::harness::{Place, append, session, step};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_slow_is_told_from_one_that_is_gone_and_heals() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.timeout = Duration::from_millis(400);
+    let journal = PostgresJournal::open(place.address.clone(), options).expect("a journal");
+    let id = session("s");
+    let epoch = journal.own(&id).await.expect("a lease").epoch;
+    let sql = place.schema.clone();
+    let locking = std::thread::spawn(move || {
+        let statements = format!("BEGIN; LOCK TABLE {sql}.sessions; SELECT pg_sleep(3); COMMIT");
+        crate::harness::SERVER.sql(&statements).expect("locked");
+    });
+    let locked = "SELECT count(*) FROM pg_locks WHERE relation = '@.sessions'::regclass AND mode = 'AccessExclusiveLock'
+         AND granted";
+    let began = Instant::now();
+    while place.sql(locked) == "0" {
+        assert!(began.elapsed() < LIMIT, "nothing locks");
+    }
+    let asked = Instant::now();
+    let error = journal.exists(&id).await.expect_err("it is slow");
+    assert!(matches!(error, JournalError::Unreachable { .. }), "{error}");
+    let unknown = journal.append(&append(&id, epoch, 0)).await;
+    let took = asked.elapsed();
+    let Appended::Unknown(why) = unknown else {
+        panic!("{unknown:?}");
+    };
+    assert!(
+        why.to_string().contains("it gave no answer in time"),
+        "{why}"
+    );
+    assert!(took < Duration::from_millis(2800), "{took:?}");
+    locking.join().expect("unlocked");
+    let appended = journal.append(&append(&id, epoch, 0)).await;
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+    assert_eq!(journal.load(&id).await.expect("loaded").steps, [step(0)]);
+    journal.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_whose_disk_is_full_says_what_to_do_and_heals() {
+    let place = Place::new();
+    let journal = place.open();
+    let id = session("s");
+    let epoch = journal.own(&id).await.expect("a lease").epoch;
+    // As the server says it when it cannot extend a file.
+    place.sql(
+        "CREATE FUNCTION @.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+         CREATE TRIGGER full_disk BEFORE INSERT ON @.steps EXECUTE FUNCTION @.full()",
+    );
+    let refused = journal.append(&append(&id, epoch, 0)).await;
+    let Appended::Refused(AppendRefusal::Unwritable { why }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(why.contains("its disk is full: make room"), "{why}");
+    assert!(journal.load(&id).await.expect("loaded").steps.is_empty());
+    place.sql("DROP TRIGGER full_disk ON @.steps");
+    let appended = journal.append(&append(&id, epoch, 0)).await;
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+    journal.close().await;
+}
+
+/// A jump ahead of the database's clock ends leases early: the former owner writes nothing more, and begins again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_jumps_ahead_gives_no_session_two_writers() {
+    let place = Place::new();
+    let (former, other) = (place.open(), place.open());
+    let id = session("s");
+    let epoch = former.own(&id).await.expect("a lease").epoch;
+    place.sql("UPDATE @.processes SET alive_until = alive_until - interval '1 hour'");
+    let taken = other.own(&id).await.expect("a lease").epoch;
+    assert!(taken > epoch);
+    let late = former.append(&append(&id, epoch, 0)).await;
+    let is_stale = matches!(late, Appended::Refused(AppendRefusal::StaleEpoch));
+    assert!(is_stale, "{late:?}");
+    let appended = other.append(&append(&id, taken, 0)).await;
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+    let another = session("another");
+    former.own(&another).await.expect("it begins again");
+    let refused = former.own(&id).await.expect_err("it is owned");
+    assert!(matches!(refused, JournalError::Owned { .. }), "{refused}");
+    former.close().await;
+    other.close().await;
+}
+
+const LIMIT: Duration = Duration::from_secs(10);
