@@ -100,6 +100,8 @@ pub struct EchoedTool {
 pub enum RequestPart {
     /// The id of a call and its outcome: they belong together by their order.
     CallId,
+    /// The media type of an image: the server recognizes it by its bytes.
+    MediaType,
     /// The name of the tool of an outcome: its call's id says it.
     OutcomeTool,
 }

@@ -68,6 +68,11 @@ pub trait ChatModelHarness: Sync {
         &[]
     }
 
+    /// Whether the vendor says how much of the input it read from a cache.
+    fn counts_cached(&self) -> bool {
+        true
+    }
+
     /// Reads what a request says.
     ///
     /// Return what the request contains, without judging it, and nothing that it does not contain: ids, names and
@@ -88,7 +93,8 @@ pub trait ChatModelHarness: Sync {
     /// Renders this failure as a response.
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply;
 
-    /// Renders this failure inside of a stream; `None` if the adapter does not stream. A vendor that streams and
+    /// Renders this failure inside of a stream; `None` if the adapter does not stream, or the vendor tells failures of
+    /// this kind before it alone. A vendor that streams and
     /// never does so needs an exception for `mid_stream_error_event_is_classified`.
     fn render_failure_event(&self, failure: &ScriptedFailure) -> Option<Bytes>;
 

@@ -6,7 +6,7 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
-use super::{ScriptedBlock, VendorReply};
+use super::{ChatModelHarness, ScriptedBlock, VendorReply};
 
 /// The meaning of a reply: the parts that must be equal in every manner.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,19 @@ pub(super) struct SaidCall {
 }
 
 /// The input of a call.
+/// The usage of a script, as this vendor counts.
+pub(super) fn counted<H: ChatModelHarness>(harness: &H, usage: Usage) -> Usage {
+    let cache_read = if harness.counts_cached() {
+        usage.cache_read
+    } else {
+        0
+    };
+    Usage {
+        cache_read,
+        ..usage
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SaidInput {
     /// Invalid JSON, unchanged.
@@ -36,9 +49,10 @@ pub(super) enum SaidInput {
 }
 
 impl ReplyMeaning {
-    /// The meaning of a script.
-    pub(super) fn from_script(script: &VendorReply) -> Self {
-        let mut meaning = Self::empty(script.finish.clone(), Some(script.usage));
+    /// The meaning of a script of this vendor.
+    pub(super) fn from_script<H: ChatModelHarness>(harness: &H, script: &VendorReply) -> Self {
+        let usage = counted(harness, script.usage);
+        let mut meaning = Self::empty(script.finish.clone(), Some(usage));
         for block in &script.blocks {
             match block {
                 ScriptedBlock::CustomCall { input, name, .. } => meaning.calls.push(SaidCall {

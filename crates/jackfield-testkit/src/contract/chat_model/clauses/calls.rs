@@ -121,7 +121,11 @@ pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelH
             }
             let wire = bench.render(&script);
             let said = ReplyMeaning::from_reply(&bench.call(wire.response()).await.reply());
-            assert_eq!(said, ReplyMeaning::from_script(&script), "{script:?}");
+            assert_eq!(
+                said,
+                ReplyMeaning::from_script(harness, &script),
+                "{script:?}"
+            );
         }
     }
 }

@@ -225,7 +225,7 @@ pub(in super::super) async fn usage_in_any_manner_is_counted_once<H: ChatModelHa
         let said = ReplyMeaning::from_reply(&bench.call(wire.response()).await.reply());
         assert_eq!(
             said,
-            ReplyMeaning::from_script(&script).with_usage(None),
+            ReplyMeaning::from_script(harness, &script).with_usage(None),
             "{script:?}"
         );
     }
@@ -270,7 +270,7 @@ async fn check_manners<H: ChatModelHarness>(
             let meaning = ReplyMeaning::from_reply(&bench.call(wire.response()).await.reply());
             assert_eq!(
                 normalize(meaning),
-                ReplyMeaning::from_script(&script),
+                ReplyMeaning::from_script(harness, &script),
                 "{script:?}"
             );
         }

@@ -7,7 +7,7 @@ use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use jackfield_domain::usage::Usage;
 
 use super::super::bench::{Bench, reply_text, tool};
-use super::super::reply_meaning::ReplyMeaning;
+use super::super::reply_meaning::{ReplyMeaning, counted};
 use super::super::{BlockKind, ChatModelHarness, ScriptedBlock, VendorReply};
 use crate::server::Response;
 
@@ -60,10 +60,10 @@ pub(in super::super) async fn usage_is_reported_once<H: ChatModelHarness>(harnes
     let script = VendorReply::text(&["one ", "two ", "three"]);
     let wire = bench.render(&script);
     let reply = bench.call(wire.response()).await.reply();
-    assert_eq!(reply.end.usage, Some(script.usage));
+    assert_eq!(reply.end.usage, Some(counted(harness, script.usage)));
     // No usage carries over to the next call.
     let reply = bench.call(wire.response()).await.reply();
-    assert_eq!(reply.end.usage, Some(script.usage));
+    assert_eq!(reply.end.usage, Some(counted(harness, script.usage)));
 }
 
 pub(in super::super) async fn usage_totals_hold_their_parts<H: ChatModelHarness>(harness: &H) {
@@ -82,7 +82,7 @@ pub(in super::super) async fn usage_totals_hold_their_parts<H: ChatModelHarness>
     // The counts that the vendor sends are reported; those that it does not send are still part of its totals.
     let bytes = wire.pieces.concat();
     let sent = String::from_utf8_lossy(&bytes);
-    let counted = |count: u64| {
+    let sent_count = |count: u64| {
         if sent.contains(&count.to_string()) {
             count
         } else {
@@ -90,8 +90,8 @@ pub(in super::super) async fn usage_totals_hold_their_parts<H: ChatModelHarness>
         }
     };
     let expected = Usage {
-        cache_read: counted(script.usage.cache_read),
-        reasoning: counted(script.usage.reasoning),
+        cache_read: sent_count(script.usage.cache_read),
+        reasoning: sent_count(script.usage.reasoning),
         ..script.usage
     };
     assert_eq!(told, Some(expected));
@@ -111,7 +111,7 @@ pub(in super::super) async fn text_after_calls_is_kept<H: ChatModelHarness>(harn
         let script = VendorReply::from_blocks(blocks);
         let wire = bench.render(&script);
         let said = ReplyMeaning::from_reply(&bench.call(wire.response()).await.reply());
-        assert_eq!(said, ReplyMeaning::from_script(&script));
+        assert_eq!(said, ReplyMeaning::from_script(harness, &script));
     }
 }
 
@@ -127,7 +127,7 @@ pub(in super::super) async fn refusals_are_told_as_refusals<H: ChatModelHarness>
     if said.finish == FinishReason::Refused {
         said.finish = FinishReason::Stop;
     }
-    assert_eq!(said, ReplyMeaning::from_script(&script));
+    assert_eq!(said, ReplyMeaning::from_script(harness, &script));
 }
 
 pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(harness: &H) {
@@ -147,7 +147,7 @@ pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(har
         Arc::make_mut(&mut request.tools).push(Arc::new(note));
         bench.answer(wire.response());
         let said = ReplyMeaning::from_reply(&bench.call_with(&request).await.reply());
-        assert_eq!(said, ReplyMeaning::from_script(&script));
+        assert_eq!(said, ReplyMeaning::from_script(harness, &script));
     }
 }
 
@@ -156,7 +156,7 @@ pub(in super::super) async fn recorded_replies_say_what_they_said<H: ChatModelHa
 ) {
     let bench = Bench::new(harness).await;
     for recording in harness.recordings() {
-        let said = ReplyMeaning::from_script(&recording.meaning);
+        let said = ReplyMeaning::from_script(harness, &recording.meaning);
         let check = async |response: Response, how: String| {
             let reply = bench.call(response).await.reply();
             assert_eq!(

@@ -14,7 +14,10 @@ use jackfield_ports::chat_model::{Capabilities, ChatModel as _};
 use serde_json::json;
 
 use super::super::bench::{Bench, KEY, WatchedSink, error_text, request, tool};
-use super::super::{ChatModelHarness, ScriptedFailure, ScriptedFailureKind, VendorReply, spans};
+use super::super::comparison::has_part;
+use super::super::{
+    ChatModelHarness, RequestPart, ScriptedFailure, ScriptedFailureKind, VendorReply, spans,
+};
 use crate::server::{Gate, RefusingPort, Response};
 
 pub(in super::super) async fn one_call_makes_one_http_request<H: ChatModelHarness>(harness: &H) {
@@ -156,12 +159,15 @@ pub(in super::super) async fn declared_media_are_sent<H: ChatModelHarness>(harne
         let Some(sent) = bench.sent(&request).await else {
             panic!("{media_type} is declared and refused");
         };
-        for part in [media_type, MEDIA] {
-            assert!(
-                sent.text.contains(part),
-                "{media_type} is declared, and {part} is not sent\n{sent}"
-            );
-        }
+        assert!(
+            sent.text.contains(MEDIA),
+            "{media_type} is declared, and its data are not sent\n{sent}"
+        );
+        let _typed = has_part(
+            harness,
+            RequestPart::MediaType,
+            sent.text.contains(media_type),
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::ResponseFormat;
+use jackfield_domain::settings::{ResponseFormat, Settings};
 use jackfield_domain::tool::ToolChoice;
 
 use super::super::ChatModelHarness;
@@ -103,7 +103,7 @@ fn callable<'a>(
 async fn check_settings<H: ChatModelHarness>(bench: &Bench<'_, H>, request: &ModelRequest) -> bool {
     let expected = &request.settings;
     let has_schema = matches!(expected.response_format, ResponseFormat::JsonSchema { .. });
-    let declared = has_schema && bench.harness.capabilities().structured_output;
+    let mut declared = has_schema && bench.harness.capabilities().structured_output;
     let Some(sent) = bench.sent(request).await else {
         assert!(
             !declared,
@@ -111,6 +111,18 @@ async fn check_settings<H: ChatModelHarness>(bench: &Bench<'_, H>, request: &Mod
         );
         return false;
     };
+    if declared && sent.is_noted_at(FORMAT) && !request.tools.is_empty() {
+        // A model that is held to a format may be unable to call tools; without any, it is held to it.
+        let mut without_tools = request.clone();
+        without_tools.tools = Arc::default();
+        without_tools.settings = Arc::new(Settings {
+            max_output_tokens: expected.max_output_tokens,
+            response_format: expected.response_format.clone(),
+            ..Settings::default()
+        });
+        Box::pin(check_settings(bench, &without_tools)).await;
+        declared = false;
+    }
     let mut said = sent.echo.settings.clone();
     for Setting { copy, path, .. } in SETTINGS {
         if *path == FORMAT && has_schema {
