@@ -216,7 +216,14 @@ async fn ollama_is_not_told_what_it_would_not_hear() {
     )
     .await;
     let ask = jackfield(["ask", "--max-rounds", "2", "19+23?"]);
-    let ran = at(ask, "ollama/qwen3", &server, "").run().await;
+    let ran = at(
+        ask,
+        "ollama/qwen3",
+        &server,
+        "providers.ollama.api = \"chat\"",
+    )
+    .run()
+    .await;
     ran.answers("42.\n");
     let requests = server.requests();
     assert!(requests[0]["tools"].is_array(), "{}", requests[0]);

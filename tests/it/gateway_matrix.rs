@@ -36,11 +36,29 @@ const DIALECTS: [Wire; 4] = [
     Wire::OpenAiResponses,
 ];
 
+/// Those that providers speak.
+const BEHIND: [Wire; 5] = [
+    Wire::Claude,
+    Wire::Gemini,
+    Wire::OllamaNative,
+    Wire::OpenAiChat,
+    Wire::OpenAiResponses,
+];
+
 /// Those that show their reasoning: Chat Completions by `serve.extensions`, in the field of some servers.
 const REASONING: [Wire; 4] = [
     Wire::Claude,
     Wire::DeepSeek,
     Wire::Gemini,
+    Wire::OpenAiResponses,
+];
+
+/// Providers that show their reasoning.
+const REASONING_BEHIND: [Wire; 5] = [
+    Wire::Claude,
+    Wire::DeepSeek,
+    Wire::Gemini,
+    Wire::OllamaNative,
     Wire::OpenAiResponses,
 ];
 
@@ -115,7 +133,10 @@ async fn a_refusal() {
     let refusal = ScriptTurn::reply([ScriptPart::Refusal("I cannot help with that.".to_owned())]);
     // Claude refuses in plain words, and Responses has no way to end those but as any others.
     let from = [Wire::Claude, Wire::OpenAiChat];
-    let same = check_from(&from, &[refusal], &["I cannot help with that."]).await;
+    let begin = Message::user("Begin.");
+    let lines = ["I cannot help with that."];
+    // So does Ollama, for which a refusal is an answer.
+    let same = check_all(&from, &DIALECTS, &begin, &[refusal], &lines, |_| {}).await;
     assert_eq!(same.end, TurnEnd::Answered(FinishReason::Refused));
 }
 
@@ -161,7 +182,15 @@ async fn reasoning_with_calls_over_several_rounds() {
         "2 and 6.",
     ];
     let begin = Message::user("Begin.");
-    check_all(&REASONING, &REASONING, &begin, &turns, &lines, |_| {}).await;
+    check_all(
+        &REASONING,
+        &REASONING_BEHIND,
+        &begin,
+        &turns,
+        &lines,
+        |_| {},
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -186,6 +215,7 @@ async fn images() {
         ScriptTurn::text("Two numbers: it is 2."),
     ];
     let lines = ["add {}", "= 2", "Two numbers: it is 2."];
+    // Ollama has images before the text, and no types of them; all others are like this.
     // Whatever was spoken, the provider sees both, in their order and behind the question, in each round.
     let seen = |requests: &[Value]| {
         for request in requests {
@@ -214,12 +244,8 @@ struct Way {
 
 /// Has the conversation in all ways, and returns what is the same in all.
 async fn check(turns: &[ScriptTurn], expected: &[&str]) -> Same {
-    check_from(&DIALECTS, turns, expected).await
-}
-
-async fn check_from(from: &[Wire], turns: &[ScriptTurn], expected: &[&str]) -> Same {
     let begin = Message::user("Begin.");
-    check_all(from, &DIALECTS, &begin, turns, expected, |_| {}).await
+    check_all(&DIALECTS, &BEHIND, &begin, turns, expected, |_| {}).await
 }
 
 /// The same with this message, and has what the provider was asked looked at.
@@ -275,6 +301,7 @@ async fn converse(
     let provider = match way.to {
         Wire::Claude => "kind = \"claude\"",
         Wire::Gemini => "kind = \"gemini\"",
+        Wire::OllamaNative => "kind = \"ollama\"",
         Wire::OpenAiResponses => "kind = \"openai\"\napi = \"responses\"",
         Wire::DeepSeek => "kind = \"openai\"\napi = \"chat\"\nprofile = \"deepseek\"",
         Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => "kind = \"openai\"\napi = \"chat\"",
@@ -321,7 +348,7 @@ async fn converse(
 /// What the vendors' base URLs end with.
 const fn base(wire: Wire) -> &'static str {
     match wire {
-        Wire::Claude | Wire::Gemini => "",
+        Wire::Claude | Wire::Gemini | Wire::OllamaNative => "",
         Wire::DeepSeek
         | Wire::Mistral
         | Wire::Ollama
@@ -356,6 +383,7 @@ impl Whole {
                 let path = format!("/v1beta/models/{model}:generateContent");
                 (path, body.expect("JSON"))
             }
+            Wire::OllamaNative => unreachable!("no client speaks it"),
             Wire::OpenAiResponses => {
                 let profile = Profile::openai(model);
                 let mapped = responses::request::to_wire(request, &owner, &profile, false);
@@ -385,6 +413,7 @@ impl Whole {
                 claude::stream::Decoder::for_request(owner, request, &asked).read_whole(body)
             }
             Wire::Gemini => gemini::stream::Decoder::for_request(owner, request).read_whole(body),
+            Wire::OllamaNative => unreachable!("no client speaks it"),
             Wire::OpenAiResponses => {
                 responses::stream::Decoder::for_request(owner, request).read_whole(body)
             }

@@ -20,6 +20,7 @@ mod approvals;
 mod approvers;
 mod asking;
 mod asking_gemini;
+mod asking_ollama;
 mod asking_openai;
 mod assistants;
 mod attaching;

@@ -17,22 +17,24 @@ use crate::harness::kept;
 use crate::models::{Chat, Wire};
 
 /// The languages.
-const DIALECTS: [Wire; 4] = [
+const DIALECTS: [Wire; 5] = [
     Wire::Claude,
     Wire::Gemini,
+    Wire::OllamaNative,
     Wire::OpenAiChat,
     Wire::OpenAiResponses,
 ];
 
 /// Those that have a form for a refusal, and for arguments that are no JSON. Gemini ends a refusal as what a filter
-/// stopped, and its arguments are objects.
+/// stopped, and its arguments are objects, as are Ollama's, whose models refuse in plain text.
 const OTHERS: [Wire; 3] = [Wire::Claude, Wire::OpenAiChat, Wire::OpenAiResponses];
 
 /// Those that show their reasoning.
-const REASONING: [Wire; 4] = [
+const REASONING: [Wire; 5] = [
     Wire::Claude,
     Wire::DeepSeek,
     Wire::Gemini,
+    Wire::OllamaNative,
     Wire::OpenAiResponses,
 ];
 

@@ -19,12 +19,15 @@ use jackfield_provider_gemini::config::GeminiConfig;
 use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
+use jackfield_provider_ollama::client::Ollama;
+use jackfield_provider_ollama::config::OllamaConfig;
 use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::{Api, OpenAiConfig, Profile};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedCall, ScriptedToolbox};
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::gemini::ScriptedGemini;
+use jackfield_testservers::ollama::ScriptedOllama;
 use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
 use jackfield_testservers::script::Script;
 use jackfield_testservers::scripted::ScriptedServer;
@@ -42,6 +45,8 @@ pub(crate) enum Wire {
     Mistral,
     /// Chat Completions, of which much is read over.
     Ollama,
+    /// Ollama's own API.
+    OllamaNative,
     /// Chat Completions.
     OpenAiChat,
     /// Responses.
@@ -52,6 +57,7 @@ pub(crate) enum Wire {
 pub(crate) enum Server {
     Claude(ScriptedClaude),
     Gemini(ScriptedGemini),
+    Ollama(ScriptedOllama),
     OpenAi(ScriptedOpenAi),
 }
 
@@ -62,6 +68,7 @@ impl Deref for Server {
         match self {
             Self::Claude(server) => server,
             Self::Gemini(server) => server,
+            Self::Ollama(server) => server,
             Self::OpenAi(server) => server,
         }
     }
@@ -82,6 +89,7 @@ impl Wire {
             Self::Ollama => {
                 Server::OpenAi(ScriptedOpenAi::like(VendorQuirks::Ollama, script).await)
             }
+            Self::OllamaNative => Server::Ollama(ScriptedOllama::start(script).await),
             Self::OpenAiChat | Self::OpenAiResponses => {
                 Server::OpenAi(ScriptedOpenAi::start(script).await)
             }
@@ -96,6 +104,7 @@ impl Wire {
             Self::Gemini => ("gemini", "gemini-3.8-flash"),
             Self::Mistral => ("mistral", "mistral-large-latest"),
             Self::Ollama => ("ollama", "qwen3"),
+            Self::OllamaNative => ("ollama-native", "qwen3:8b"),
             Self::OpenAiChat => ("openai-chat", "gpt-6.2-sol"),
             Self::OpenAiResponses => ("openai", "gpt-6.2-sol"),
         };
@@ -108,9 +117,12 @@ impl Wire {
     /// Whether its server tells what the model thought.
     pub(crate) const fn shows_reasoning(self) -> bool {
         match self {
-            Self::Claude | Self::DeepSeek | Self::Gemini | Self::Ollama | Self::OpenAiResponses => {
-                true
-            }
+            Self::Claude
+            | Self::DeepSeek
+            | Self::Gemini
+            | Self::Ollama
+            | Self::OllamaNative
+            | Self::OpenAiResponses => true,
             Self::Mistral | Self::OpenAiChat => false,
         }
     }
@@ -135,6 +147,10 @@ impl Wire {
             config.key = key;
             return Arc::new(Gemini::new(config, transport).expect("an adapter"));
         }
+        if self == Self::OllamaNative {
+            let config = OllamaConfig::new(base_url).expect("an address");
+            return Arc::new(Ollama::new(config, transport).expect("an adapter"));
+        }
         let mut config = OpenAiConfig::new(base_url).expect("an address");
         config.key = key;
         config.api = if self == Self::OpenAiResponses {
@@ -146,7 +162,11 @@ impl Wire {
             Self::DeepSeek => config.profile = ByModel::new(|_| Profile::DEEPSEEK),
             Self::Mistral => config.profile = ByModel::new(|_| Profile::MISTRAL),
             Self::Ollama => config.profile = ByModel::new(|_| Profile::OLLAMA),
-            Self::Claude | Self::Gemini | Self::OpenAiChat | Self::OpenAiResponses => {}
+            Self::Claude
+            | Self::Gemini
+            | Self::OllamaNative
+            | Self::OpenAiChat
+            | Self::OpenAiResponses => {}
         }
         Arc::new(OpenAi::new(config, transport).expect("an adapter"))
     }

@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 use crate::harness::kept;
 use crate::models::{Chat, Wire};
 
-const WIRES: [Wire; 7] = [
+const WIRES: [Wire; 8] = [
     Wire::Claude,
     Wire::DeepSeek,
     Wire::Gemini,
     Wire::Mistral,
     Wire::Ollama,
+    Wire::OllamaNative,
     Wire::OpenAiChat,
     Wire::OpenAiResponses,
 ];

@@ -16,7 +16,7 @@ async fn ollama(turns: impl IntoIterator<Item = ScriptTurn>) -> ScriptedOpenAi {
 
 fn configuration(server: &ScriptedOpenAi, tools: &str) -> String {
     format!(
-        "model = \"ollama/gemma3\"\n[providers.ollama]\nbase_url = \"{}\"\n{tools}\n",
+        "model = \"ollama/gemma3\"\n[providers.ollama]\napi = \"chat\"\nbase_url = \"{}\"\n{tools}\n",
         server.base_url()
     )
 }

@@ -391,7 +391,13 @@ struct BuiltProvider {
 }
 
 /// The built-in dialects.
-const DIALECTS: &[&str] = &["claude", "gemini", "openai-chat", "openai-responses"];
+const DIALECTS: &[&str] = &[
+    "claude",
+    "gemini",
+    "ollama",
+    "openai-chat",
+    "openai-responses",
+];
 
 /// The options of every provider, for suggestions.
 const COMMON: &[&str] = &[

@@ -37,6 +37,7 @@ mod journal;
 mod keyring;
 mod known_servers;
 mod load;
+mod ollama;
 mod open_journal;
 mod openai;
 mod others;

@@ -12,7 +12,7 @@ use jackfield_provider_openai::profile::Profile;
 use jackfield_provider_openai::upstream::upstream;
 
 use crate::factory::{EndpointSettings, ProviderFactory, ProviderSettings};
-use crate::presets::Preset;
+use crate::presets::{OLLAMA, Preset};
 use crate::quirks;
 use jackfield_engine::near::did_you_mean;
 
@@ -88,6 +88,8 @@ fn configure(preset: &Preset, settings: &ProviderSettings) -> Result<OpenAiConfi
     let mut config = OpenAiConfig::with_path(base_url, path.as_deref().unwrap_or(preset.path))?;
     config.api = match text("api")?.as_deref() {
         None => preset.api,
+        // The API in OpenAI's form beside Ollama's own.
+        Some("native") if preset.kind == OLLAMA => preset.api,
         Some("chat") => Api::ChatCompletions,
         Some("responses") => Api::Responses,
         Some(_) => return Err("api is \"responses\" or \"chat\"".into()),

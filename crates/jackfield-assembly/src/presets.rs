@@ -19,6 +19,9 @@ pub(crate) struct Preset {
     pub(crate) provider: Option<&'static str>,
 }
 
+/// The kind whose server has an API of its own beside that in OpenAI's form.
+pub(crate) const OLLAMA: &str = "ollama";
+
 /// The kinds of servers. Addresses, variables and pages are from the vendors' documentation (2026-11).
 pub(crate) const PRESETS: &[Preset] = &[
     Preset {
@@ -117,7 +120,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         base_url: Some("http://127.0.0.1:11434"),
         key_page: None,
         key_variable: None,
-        kind: "ollama",
+        kind: OLLAMA,
         path: OpenAiConfig::PATH,
         profile: "ollama",
         provider: Some("ollama"),

@@ -15,9 +15,10 @@ use crate::claude_code::ClaudeCodeFactory;
 use crate::config::Config;
 use crate::factory::{JournalFactory, ProviderFactory};
 use crate::gemini::GeminiFactory;
+use crate::ollama::OllamaFactory;
 use crate::openai::OpenAiFactory;
 use crate::place::{ConfigProblem, Origin};
-use crate::presets::PRESETS;
+use crate::presets::{OLLAMA, PRESETS};
 use crate::web;
 
 /// The kinds of providers and journals, and the toolboxes beside the configured ones.
@@ -178,7 +179,14 @@ impl Default for Registry {
                 .provider("claude", Arc::new(ClaudeFactory))
                 .provider("claude-code", Arc::new(ClaudeCodeFactory))
                 .provider("gemini", Arc::new(GeminiFactory)),
-            |registry, preset| registry.provider(preset.kind, Arc::new(OpenAiFactory(preset))),
+            |registry, preset| {
+                let factory: Arc<dyn ProviderFactory> = if preset.kind == OLLAMA {
+                    Arc::new(OllamaFactory(OpenAiFactory(preset)))
+                } else {
+                    Arc::new(OpenAiFactory(preset))
+                };
+                registry.provider(preset.kind, factory)
+            },
         )
     }
 }

@@ -290,6 +290,19 @@ pub const SERVERS: &[ServerPatterns] = &[
         name: "Ollama",
         patterns: &[
             too_long_pattern("prompt too long; exceeded max context length", PI),
+            too_long_pattern(
+                "the input length exceeds the context length",
+                "github.com/ollama/ollama server/routes.go, 2026-08",
+            ),
+            too_long_pattern(
+                "the prompt is longer than the context length currently available to the model",
+                "github.com/ollama/ollama llm/llama_server.go, 2026-08",
+            ),
+            remedy_pattern(
+                "does not support thinking",
+                "Leave effort and thinking unset for this model.",
+                "github.com/ollama/ollama server/routes.go, 2026-08",
+            ),
             no_tools_pattern(
                 "does not support tools",
                 "Choose a model whose template knows tools, or send none.",

@@ -7,6 +7,7 @@
 //! | `POST` | there is |
 //! |---|---|
 //! | `/v1beta/models/MODEL:generateContent` | [`gemini::check`] |
+//! | `/api/chat` | [`ollama::check`] |
 //! | `/v1/messages` | [`claude::check`] |
 //! | `/v1/chat/completions` | [`openai::chat::check`] |
 //! | `/v1/responses` | [`openai::responses::check`] |
@@ -15,6 +16,7 @@
 
 pub mod claude;
 pub mod gemini;
+pub mod ollama;
 pub mod openai;
 mod place;
 

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | [`ScriptedClaude`](claude::ScriptedClaude) | Claude Messages | `scripted-claude` |
 //! | [`ScriptedGemini`](gemini::ScriptedGemini) | Gemini | `scripted-gemini` |
+//! | [`ScriptedOllama`](ollama::ScriptedOllama) | Ollama's own API | `scripted-ollama` |
 //! | [`ScriptedOpenAi`](openai::ScriptedOpenAi) | Chat Completions, Responses; with the manners of compatible servers | `scripted-openai` |
 //!
 //! [`built`] finds the programs beside a test.
@@ -26,6 +27,7 @@ pub mod claude;
 pub mod claude_code;
 pub mod gemini;
 pub mod mcp;
+pub mod ollama;
 pub mod openai;
 #[cfg(unix)]
 pub mod pgbouncer;

@@ -116,6 +116,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-provider-claude-code",
             "jackfield-provider-gemini",
             "jackfield-provider-kit",
+            "jackfield-provider-ollama",
             "jackfield-provider-openai",
             "jackfield-store-memory",
             "jackfield-store-postgres",
@@ -281,6 +282,16 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-dialect-kit",
             "jackfield-domain",
             "jackfield-ports",
+        ],
+    ),
+    // Its language goes one way, so it has no dialect beside it.
+    (
+        "jackfield-provider-ollama",
+        &[
+            "jackfield-dialect-kit",
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
         ],
     ),
     (

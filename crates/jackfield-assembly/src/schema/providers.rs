@@ -3,7 +3,7 @@
 use crate::form::ValueForm::{self, Any, Text, Texts, ToolMode, ToolModes, Whole, Words};
 
 /// The options of all kinds, with forms and descriptions.
-pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 20] {
+pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 22] {
     [
         (
             "allowed_tools",
@@ -12,8 +12,8 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 20] {
         ),
         (
             "api",
-            Words(vec!["chat", "responses"]),
-            "What is spoken with a server that is like OpenAI's",
+            Words(vec!["chat", "native", "responses"]),
+            "What is spoken with a server that is like OpenAI's, or with Ollama",
         ),
         (
             "arguments",
@@ -47,6 +47,11 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 20] {
             "The working directory of the program",
         ),
         (
+            "keep_alive",
+            Text("30m"),
+            "How long Ollama keeps a model in memory after a request",
+        ),
+        (
             "key_header",
             Words(vec!["bearer", "x-api-key"]),
             "The header that the key is put into",
@@ -60,6 +65,11 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 20] {
             "max_turns",
             Whole(1),
             "The most rounds with tools of a turn of Claude Code",
+        ),
+        (
+            "num_ctx",
+            Whole(1),
+            "The size of the context that Ollama gives a model, in tokens",
         ),
         ("organization", Text("org-1"), "The organization that pays"),
         (

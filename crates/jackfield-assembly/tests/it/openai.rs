@@ -80,7 +80,7 @@ async fn every_kind_is_asked_where_and_as_it_is_known_to_be() {
         ("lm-studio", "/v1/chat/completions", None),
         ("llama-cpp", "/v1/chat/completions", None),
         ("mistral", "/v1/chat/completions", Some("Bearer of-mistral")),
-        ("ollama", "/v1/chat/completions", None),
+        ("ollama", "/api/chat", None),
         ("openai", "/v1/responses", Some("Bearer of-openai")),
         ("openai-compatible", "/v1/chat/completions", None),
         (
@@ -246,6 +246,26 @@ fn what_cannot_be_is_told() {
         (
             "kind = 'openai'\napi = 'completions'",
             "api is \"responses\" or \"chat\"",
+        ),
+        (
+            "kind = 'openai'\napi = 'native'",
+            "api is \"responses\" or \"chat\"",
+        ),
+        (
+            "kind = 'ollama'\nquirks.seed = false",
+            "quirks is for `api = \"chat\"`",
+        ),
+        (
+            "kind = 'ollama'\napi = 'chat'\nnum_ctx = 8192",
+            "num_ctx is for `api = \"native\"`",
+        ),
+        (
+            "kind = 'ollama'\nnum_ctx = 0",
+            "num_ctx is a number of tokens, such as 16384",
+        ),
+        (
+            "kind = 'ollama'\nkeep_alive = true",
+            "keep_alive is a number of seconds, or a text such as \"30m\"",
         ),
         (
             "kind = 'openai'\norganization = 7",

@@ -89,7 +89,7 @@ fn a_key_is_found_and_never_told() {
 #[tokio::test]
 async fn a_server_of_models_on_this_machine_is_found_and_no_other_is_asked() {
     let server = TestServer::start().await;
-    let list = json!({ "data": [{ "id": "nomic-embed-text" }, { "id": "qwen3:8b\"" }] });
+    let list = json!({ "models": [{ "name": "nomic-embed-text" }, { "name": "qwen3:8b\"" }] });
     server.answer(Response::json(200, list.to_string()));
     let host = server.base_url().replace("http://", "");
     let run = jackfield(["config", "init", "--dry-run"]).env("OLLAMA_HOST", &host);

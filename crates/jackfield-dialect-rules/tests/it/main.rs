@@ -7,4 +7,5 @@
 
 mod claude;
 mod gemini;
+mod ollama;
 mod openai;
