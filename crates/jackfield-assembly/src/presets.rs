@@ -35,6 +35,17 @@ pub(crate) const PRESETS: &[Preset] = &[
         provider: Some("azure.ai.openai"),
     },
     Preset {
+        // The address and the variable are those of `bedrock.js` in `openai` 6.49.0 (2026-11).
+        api: Api::Responses,
+        base_url: None,
+        key_page: Some("https://console.aws.amazon.com/bedrock"),
+        key_variable: Some("AWS_BEARER_TOKEN_BEDROCK"),
+        kind: "bedrock",
+        path: "/openai/v1",
+        profile: "openai",
+        provider: Some("aws.bedrock"),
+    },
+    Preset {
         api: Api::ChatCompletions,
         base_url: Some("https://api.cerebras.ai/v1"),
         key_page: Some("https://cloud.cerebras.ai"),

@@ -10,7 +10,7 @@ use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::ToolboxSource;
 
-use crate::claude::ClaudeFactory;
+use crate::claude::{CLAUDE_PRESETS, ClaudeFactory};
 use crate::claude_code::ClaudeCodeFactory;
 use crate::config::Config;
 use crate::factory::{JournalFactory, ProviderFactory};
@@ -174,9 +174,13 @@ const OURS: &[&str] = &["builtin", web::FOUND, web::OWN];
 impl Default for Registry {
     /// The registry with everything built in.
     fn default() -> Self {
+        let claude = CLAUDE_PRESETS
+            .iter()
+            .fold(Self::empty(), |registry, preset| {
+                registry.provider(preset.kind, Arc::new(ClaudeFactory(preset)))
+            });
         PRESETS.iter().fold(
-            Self::empty()
-                .provider("claude", Arc::new(ClaudeFactory))
+            claude
                 .provider("claude-code", Arc::new(ClaudeCodeFactory))
                 .provider("gemini", Arc::new(GeminiFactory)),
             |registry, preset| {

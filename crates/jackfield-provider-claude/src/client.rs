@@ -83,8 +83,9 @@ impl Adapter for Claude {
     }
 
     fn span(&self, model: &str) -> Span {
-        let base_url = &self.config.base_url;
-        chat_span!("anthropic", "anthropic.request_id", model, base_url)
+        let config = &self.config;
+        let provider = &*config.provider;
+        chat_span!(provider, "anthropic.request_id", model, config.base_url)
     }
 }
 

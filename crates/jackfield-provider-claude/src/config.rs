@@ -1,5 +1,6 @@
 //! The configuration of Claude.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, InvalidHeaderValue};
@@ -30,6 +31,8 @@ pub struct ClaudeConfig {
     pub missing_key: Option<String>,
     /// The capabilities of the models.
     pub profile: ByModel<Profile>,
+    /// The value of `gen_ai.provider.name`.
+    pub provider: Cow<'static, str>,
     /// Whether the models support tools; some on self-hosted servers do not.
     pub tools: bool,
     /// The value of the `anthropic-version` header; `None` is the version that fits the model.
@@ -86,6 +89,7 @@ impl ClaudeConfig {
             key_header: KeyHeader::default(),
             missing_key: None,
             profile: ByModel::new(Profile::of),
+            provider: Cow::Borrowed("anthropic"),
             tools: true,
             version: None,
         })

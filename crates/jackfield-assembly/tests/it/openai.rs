@@ -11,13 +11,15 @@ use serde_json::json;
 
 use crate::world::{World, lines};
 
-const KEYS: [(&str, &str); 14] = [
+const KEYS: [(&str, &str); 16] = [
     ("ANTHROPIC_API_KEY", "of-claude"),
     ("DEEPSEEK_API_KEY", "of-deepseek"),
     ("MISTRAL_API_KEY", "of-mistral"),
     ("OPENAI_API_KEY", "of-openai"),
     ("HOME_KEY", "of-home"),
     ("WORK_KEY", "of-work"),
+    ("ANTHROPIC_FOUNDRY_API_KEY", "of-foundry"),
+    ("AWS_BEARER_TOKEN_BEDROCK", "of-bedrock"),
     ("AZURE_OPENAI_API_KEY", "of-azure"),
     ("CEREBRAS_API_KEY", "of-cerebras"),
     ("FIREWORKS_API_KEY", "of-fireworks"),
@@ -60,6 +62,7 @@ async fn ask(server: &TestServer, assembled: &Assembly, provider: &str) -> Recor
 async fn every_kind_is_asked_where_and_as_it_is_known_to_be() {
     for (kind, path, key) in [
         ("azure", "/openai/v1/responses", Some("Bearer of-azure")),
+        ("bedrock", "/openai/v1/responses", Some("Bearer of-bedrock")),
         (
             "cerebras",
             "/v1/chat/completions",
@@ -106,6 +109,22 @@ async fn every_kind_is_asked_where_and_as_it_is_known_to_be() {
         assert!(seen.path.starts_with("/deep/"), "{kind}: {}", seen.path);
         assert!(!seen.path.contains("/v1"), "{kind}: {}", seen.path);
         assert_eq!(seen.json().get("tools"), None, "{kind}");
+    }
+}
+
+/// Claude Messages at the clouds: the same language, with the key in the header that each wants.
+#[tokio::test]
+async fn claude_is_asked_at_the_clouds() {
+    for (kind, header, value) in [
+        ("claude-bedrock", "authorization", "Bearer of-bedrock"),
+        ("claude-foundry", "x-api-key", "of-foundry"),
+    ] {
+        let named = format!("[providers.{kind}]\nbase_url = 'URL/anthropic/'");
+        let seen = sent(kind, &named).await;
+        assert_eq!(seen.path, "/anthropic/v1/messages", "{kind}");
+        assert_eq!(seen.header(header), Some(value), "{kind}");
+        let both = ["authorization", "x-api-key"].map(|name| seen.header(name).is_some());
+        assert_ne!(both, [true; 2], "{kind}");
     }
 }
 
@@ -238,6 +257,14 @@ fn what_cannot_be_is_told() {
         (
             "kind = 'openai-compatible'",
             "base_url is not set: the kind `openai-compatible` has no address of its own",
+        ),
+        (
+            "kind = 'bedrock'",
+            "base_url is not set: the kind `bedrock` has no address of its own",
+        ),
+        (
+            "kind = 'claude-bedrock'",
+            "base_url is not set: that of the kind `claude-bedrock` is such as `https://bedrock-mantle.us-east-1.api.aws/anthropic`",
         ),
         (
             "kind = 'openai'\nbase_url = 'https://host/v1/chat/completions'",
