@@ -216,11 +216,10 @@ impl Workers {
                     TurnSpan::Model(attempt)
                 };
                 let trace = self.traces.context(&span);
-                let budgeted =
-                    turn_budgets::call(&self.turn_ref.turn, &self.setup, attempt, &request);
-                let lease = self.lease.clone();
-                self.model_call
-                    .begin(shared, attempt, request, budgeted, trace, lease);
+                let (turn, setup) = (&self.turn_ref.turn, &self.setup);
+                let budgeted = turn_budgets::call(turn, setup, attempt, &request);
+                let (call, lease) = (&mut self.model_call, self.lease.clone());
+                call.begin(shared, attempt, request, budgeted, trace, lease);
                 crash::point("between-actions");
                 return;
             }

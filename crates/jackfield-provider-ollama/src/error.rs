@@ -67,7 +67,9 @@ fn way_out(kind: ModelFailureKind, words: &str) -> Option<String> {
         ModelFailureKind::Unauthenticated => {
             "Sign in on the server's machine with `ollama signin`, or set a key of ollama.com."
         }
-        ModelFailureKind::ContentFilter
+        ModelFailureKind::BudgetExhausted
+        | ModelFailureKind::BudgetUnavailable
+        | ModelFailureKind::ContentFilter
         | ModelFailureKind::Forbidden
         | ModelFailureKind::Interrupted
         | ModelFailureKind::InvalidRequest
