@@ -69,7 +69,7 @@ impl Bot {
         };
         let mut started = match self.matcher.find(&request).await? {
             RequestMatch::Existing(started) => *started,
-            RequestMatch::New(claim) => {
+            RequestMatch::New { claim, .. } => {
                 self.gateway.check_turn_limit()?;
                 let message = self.turn(message, &request, session);
                 let begun = self.gateway.engine().begin_with_guard(message, claim);
