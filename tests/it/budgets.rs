@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, Gateway, Kept, Ran};
 
+/// The price of the model of these slices.
+const PRICE: &str = "[prices.\"claude/claude-opus-5-5\"]\ninput = 1\noutput = 10\ndate = \"2026-11-01\"\nsource = \"a test\"\n";
+
 async fn done(files: &Kept, arguments: &[&str]) -> Ran {
     let ran = files.run(arguments).run().await;
     assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
@@ -50,6 +53,7 @@ async fn requests_that_are_passed_through_count_and_are_refused_by_the_budget() 
         let body = json!({ "model": "openai/gpt", "max_tokens": 1,
             "messages": [{ "role": "user", "content": "hi" }] });
         let asking = gateway.post("/v1/chat/completions", &body);
+        let asking = asking.header("x-jackfield-tools", "none");
         asking.header("x-api-key", &secret).answered().await
     };
     // What the request before used is counted when its reply has ended, a moment later.
@@ -121,17 +125,20 @@ async fn what_a_killed_gateway_reserved_is_settled_by_the_next_one() {
         ..Usage::default()
     };
     let claude = ScriptedClaude::start([
-        ScriptTurn::text("The first try is never told to its end.").stall_after(700),
+        ScriptTurn::text(&"The first try is never told to its end. ".repeat(10)).stall_after(2_000),
         ScriptTurn::text("The second one is.").using(used),
     ])
     .await;
     let files = Kept::new();
     let limits = ["--tokens-per-month", "1000000", "--cost-per-day", "10"];
     let (_, secret) = key(&files, &limits).await;
-    let serve = || files.gateway().at(&claude.base_url()).start();
+    let serve = || {
+        let gateway = files.gateway();
+        gateway.at_with(&claude.base_url(), PRICE).start()
+    };
     let first = Gateway::listening(serve()).await;
     let asked = json!({
-        "model": "claude-sonnet-5", "input": "hi", "background": true, "stream": true,
+        "model": "claude-opus-5-5", "input": "hi", "background": true, "stream": true,
     });
     let asking = first.post("/v1/responses", &asked);
     let mut sent = asking.header("x-api-key", &secret).sent().await;

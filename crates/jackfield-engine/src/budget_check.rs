@@ -36,7 +36,7 @@ pub struct BudgetCheck {
 /// The result of a check of all budgets.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct BudgetReport {
-    /// Those that have counted something, by name.
+    /// Those that have counted or reserved something.
     pub checks: Vec<BudgetCheck>,
     /// How many records cannot be read, and are in no sum.
     pub unreadable: usize,
@@ -72,7 +72,8 @@ impl Engine {
             for (name, (before, after)) in names.iter().zip(before.iter().zip(&after)) {
                 let recorded = sums.get(name).copied().unwrap_or_default();
                 let counted = totals(after);
-                if counted == [None, None] && recorded == [None, None] {
+                let has_counted = counted != [None, None] || recorded != [None, None];
+                if !has_counted && after.reservations.is_empty() {
                     continue;
                 }
                 // What changed while the records were read is looked at again.

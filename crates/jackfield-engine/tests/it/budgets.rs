@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::EntryName;
-use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::price::{Money, Price, PriceList};
@@ -224,6 +224,32 @@ async fn a_budget_that_is_used_up_leads_to_no_other_target_and_no_other_attempt(
     let sent = engine.send(message(options), &mut ()).await.expect("sent");
     assert_eq!(failure(&sent).kind, ModelFailureKind::BudgetExhausted);
     assert_eq!(model.requests().len(), 0);
+}
+
+/// A budget that is full for a moment only is not tried again by the turn, either: its client is told when to come.
+#[tokio::test]
+async fn a_budget_that_others_have_reserved_ends_a_turn_at_once() {
+    let (model, engine) = engine(Arc::new(MemoryJournal::new()), [answer()]);
+    let options = ann(&engine, tokens(1000)).await;
+    let other = BudgetedCall {
+        budgets: options.budgets.clone(),
+        id: "another".into(),
+        input: 1000,
+        model: options.model.clone(),
+        output: None,
+        price: None,
+    };
+    engine.reserve_budgets(&other).await.expect("reserved");
+    let sent = engine.send(message(options), &mut ()).await.expect("sent");
+    let advice = failure(&sent).advice;
+    assert_eq!(
+        advice,
+        RetryAdvice::After(std::time::Duration::from_secs(5))
+    );
+    let loaded = engine.load(&session()).await.expect("a session");
+    let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+    let calls = facts.filter(|fact| matches!(fact, Fact::ModelCallStarted { .. }));
+    assert_eq!((calls.count(), model.requests().len()), (1, 0));
 }
 
 /// litellm#26672: where the lookup fails, the gateway lets every request through.

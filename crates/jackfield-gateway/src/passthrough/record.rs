@@ -87,7 +87,8 @@ impl SpendingDraft {
 
     /// Reserves what the request may use of its budgets.
     pub(super) async fn reserve(&mut self, body: &[u8]) -> Result<(), ModelFailure> {
-        if self.budgets.is_empty() {
+        let endpoint = &*self.record.endpoint;
+        if self.budgets.is_empty() || COUNTING.iter().any(|end| endpoint.ends_with(end)) {
             return Ok(());
         }
         let call = BudgetedCall {
@@ -163,6 +164,8 @@ const MAX_ENDPOINT: usize = 200;
 
 /// The endpoints whose usage is estimated if the provider reports none.
 const GENERATING: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
+/// The ends of the endpoints that count tokens, which costs nothing.
+const COUNTING: [&str; 3] = ["/count_tokens", ":countTokens", "/input_tokens"];
 /// The ends of those of Gemini, which have the model in their path.
 const GEMINIS: [&str; 2] = [":generateContent", ":streamGenerateContent"];
 

@@ -94,7 +94,11 @@ pub fn spending_record() -> impl Strategy<Value = SpendingRecord> + Clone {
             let (status, repeats_facts) = status;
             let (endpoint, id, principal, request_id, route) = texts;
             let (at, first_token, took) = times;
-            let (model, price, usage, settled) = used;
+            let (model, price, usage, mut settled) = used;
+            // They are the names of meters, which a database has as texts: no entry of a directory has a NUL.
+            for one in &mut settled {
+                one.budget = one.budget.replace('\0', " ").into();
+            }
             SpendingRecord {
                 at,
                 endpoint,
