@@ -77,9 +77,8 @@ impl Found<'_> {
                     }
                 }
                 "type" => {
-                    let kinds = value
-                        .as_array()
-                        .map_or(std::slice::from_ref(value), |kinds| kinds);
+                    let list = value.as_array().map(Vec::as_slice);
+                    let kinds = list.unwrap_or_else(|| std::slice::from_ref(value));
                     for kind in kinds {
                         let _text = self.text(kind, &place);
                     }
