@@ -164,7 +164,17 @@ async fn a_request_is_passed_through_and_a_rejected_key_stays_the_gateways_affai
         "status": "INVALID_ARGUMENT",
         "details": [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com" }],
     } });
-    let turns = [ScriptTurn::text("Hi."), ScriptTurn::status(400, &refusal)];
+    // The beginning of an error says whose affair it is, and what is behind it is not cut.
+    let large = json!({ "error": {
+        "code": 400,
+        "message": "no ".repeat(70_000),
+        "status": "INVALID_ARGUMENT",
+    } });
+    let turns = [
+        ScriptTurn::text("Hi."),
+        ScriptTurn::status(400, &refusal),
+        ScriptTurn::status(400, &large),
+    ];
     let server = ScriptedGemini::start(turns).await;
     let base_url = server.base_url();
     let kept_files = Kept::new();
@@ -190,5 +200,6 @@ async fn a_request_is_passed_through_and_a_rejected_key_stays_the_gateways_affai
     let refused = ask().answered().await.is(502);
     let reason = &refused["error"]["details"][0]["reason"];
     assert_eq!(reason, "provider_refuses_key");
+    assert_eq!(ask().answered().await.is(400), large);
     kept(&server);
 }

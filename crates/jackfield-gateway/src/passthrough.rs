@@ -104,14 +104,13 @@ pub struct PassthroughBody {
     /// The call of the route's target that answers, if the request is one of a route.
     call: Option<RouteCall>,
     draft: Option<SpendingDraft>,
-    /// `None` for a body that has arrived.
+    /// `None` for the body of an error, which is passed on as it comes.
     filter: Option<ReplyFilter>,
     /// A piece that has arrived.
     first: Option<Bytes>,
     idle: Duration,
     is_ended: bool,
-    /// `None` for a body that has arrived.
-    raw: Option<Box<dyn RawBody>>,
+    raw: Box<dyn RawBody>,
     span: Option<RequestSpan>,
 }
 
@@ -312,7 +311,7 @@ impl Passthrough {
         }
         if self.rules.language == Language::Gemini && status == StatusCode::BAD_REQUEST {
             // The vendor's status for a wrong key.
-            let refused = timeout(idle, routed::refused(Language::Gemini, reply)).await;
+            let refused = timeout(idle, routed::refused(Language::Gemini, reply, idle)).await;
             let (failure, reply) = refused.map_err(|_| {
                 let failure = silence(idle, Phase::BeforeFirstDelta);
                 from_turn_end(&TurnEnd::Failed(failure))
@@ -347,7 +346,7 @@ impl PassthroughReply {
                 first: None,
                 idle,
                 is_ended: false,
-                raw: Some(reply.body),
+                raw: reply.body,
                 span: None,
             },
             headers,
@@ -383,11 +382,8 @@ impl PassthroughBody {
     }
 
     async fn next_piece(&mut self) -> Result<Option<Bytes>, ModelFailure> {
-        let (Some(raw), Some(filter)) = (&mut self.raw, &mut self.filter) else {
-            return Ok(None);
-        };
         while !self.is_ended {
-            let piece = timeout(self.idle, raw.next()).await;
+            let piece = timeout(self.idle, self.raw.next()).await;
             let piece = piece.unwrap_or_else(|_| Err(silence(self.idle, Phase::MidReply).into()));
             let piece = match piece {
                 Ok(piece) => piece,
@@ -404,14 +400,18 @@ impl PassthroughBody {
                     if let Some(draft) = &mut self.draft {
                         draft.piece(piece.len());
                     }
-                    filter.push(piece)
+                    match &mut self.filter {
+                        Some(filter) => filter.push(piece),
+                        None => piece,
+                    }
                 }
                 None => {
                     self.is_ended = true;
                     if let Some(call) = self.call.take() {
                         call.answered();
                     }
-                    filter.finish()
+                    let filter = self.filter.as_mut();
+                    filter.map_or_else(Bytes::new, ReplyFilter::finish)
                 }
             };
             if !piece.is_empty() {

@@ -153,6 +153,7 @@ impl<'a> RequestBody<'a> {
 
     fn edited(&self, body: &Bytes, model: &str, adds_usage: bool) -> Bytes {
         let mut edits = Vec::new();
+        edits.extend(self.counted_model(model));
         let model_json = serde_json::Value::from(model).to_string();
         let mut model_edit = String::new();
         if self.model != model {
@@ -178,6 +179,29 @@ impl<'a> RequestBody<'a> {
             return body.clone();
         }
         json::replace(self.text, edits).into()
+    }
+    /// The change of the model in the request whose tokens are counted (`countTokens`): Google refuses another one than
+    /// that of the address.
+    fn counted_model(&self, model: &str) -> Option<(Range<usize>, String)> {
+        let address = self.address.as_ref()?;
+        if address.method != Method::Count || *self.model == *model {
+            return None;
+        }
+        let names = ["generateContentRequest", "generate_content_request"];
+        let counted = names
+            .iter()
+            .find_map(|name| json::only(&self.members, name))?;
+        let members = json::members(counted.value)?;
+        let named = json::only(&members, "model")?;
+        let value = json::string(named.value)?;
+        let prefix = if value.starts_with("models/") {
+            "models/"
+        } else {
+            ""
+        };
+        let start = counted.range.start + named.range.start;
+        let text = serde_json::Value::from(format!("{prefix}{model}")).to_string();
+        Some((start..start + named.range.len(), text))
     }
 }
 
@@ -275,6 +299,35 @@ mod tests {
         // A list in JSON, and a method that is not known.
         assert_eq!(sent("/v1beta/models/b:streamGenerateContent", None), None);
         assert_eq!(sent("/v1beta/models/b:predict", None), None);
+    }
+
+    #[test]
+    fn the_model_of_a_counted_request_is_that_of_the_address() {
+        let counted = |body: &str, model: &str| {
+            let request = ReceivedRequest {
+                body: Bytes::from(body.to_owned()),
+                headers: http::HeaderMap::new(),
+                method: http::Method::POST,
+                path: "/v1beta/models/a/b:countTokens".to_owned(),
+                query: None,
+            };
+            let body = RequestBody::of(&request).unwrap();
+            let sent = body.for_upstream(&request.body, model, false);
+            String::from_utf8(sent.body.to_vec()).unwrap()
+        };
+        let body = r#"{ "generateContentRequest" : { "contents":[], "model" : "models/a/b" } }"#;
+        assert_eq!(counted(body, "b"), body.replace("models/a/b", "models/b"));
+        assert_eq!(counted(body, "a/b"), body);
+        let plain = r#"{"generateContentRequest":{"model":"a/b"}}"#;
+        assert_eq!(counted(plain, "b"), plain.replace("a/b", "b"));
+        for other in [
+            r#"{"contents":[]}"#,
+            r#"{"generateContentRequest":{"contents":[]}}"#,
+            r#"{"generateContentRequest":[1]}"#,
+            r#"{"generateContentRequest":{"model":7}}"#,
+        ] {
+            assert_eq!(counted(other, "b"), other);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
 use jackfield_dialect_kit::serve::ServeError;
@@ -156,7 +156,7 @@ impl RoutedRequest {
                 draft.status(reply.status, &reply.headers);
             }
             if reply.status.is_client_error() || reply.status.is_server_error() {
-                let (failure, reply) = refused(self.language, reply).await;
+                let (failure, reply) = refused(self.language, reply, idle).await;
                 return Err(Failed {
                     failure,
                     reply: Some(Box::new(reply)),
@@ -218,16 +218,20 @@ impl RoutedRequest {
     }
 }
 
-/// A reply with an error status: read to its end, as its body says whose fault it is.
+/// A reply with an error status, of which the beginning is read, as its body says whose fault it is; the rest is passed
+/// on as it comes, each piece within `idle`.
 pub(super) async fn refused(
     language: Language,
     mut reply: RawReply,
+    idle: Duration,
 ) -> (ModelFailure, PassthroughReply) {
     let mut body = BytesMut::new();
-    while body.len() < MAX_ERROR
-        && let Ok(Some(piece)) = reply.body.next().await
-    {
-        body.extend_from_slice(&piece);
+    let mut is_ended = false;
+    while !is_ended && body.len() < MAX_ERROR {
+        match reply.body.next().await {
+            Ok(Some(piece)) => body.extend_from_slice(&piece),
+            Ok(None) | Err(_) => is_ended = true,
+        }
     }
     let (status, headers) = (reply.status, reply.headers);
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -239,10 +243,18 @@ pub(super) async fn refused(
     };
     let mut headers = headers;
     headers.insert(PATH, HeaderValue::from_static("passthrough"));
-    // The body may have been cut.
+    // The body may have broken off.
     headers.remove(CONTENT_LENGTH);
     let reply = PassthroughReply {
-        body: PassthroughBody::whole(body.freeze()),
+        body: PassthroughBody {
+            call: None,
+            draft: None,
+            filter: None,
+            first: (!body.is_empty()).then(|| body.freeze()),
+            idle,
+            is_ended,
+            raw: reply.body,
+        },
         headers,
         status,
     };
@@ -258,21 +270,5 @@ impl From<ModelFailure> for Failed {
     }
 }
 
-impl PassthroughBody {
-    /// A body that has arrived.
-    fn whole(bytes: Bytes) -> Self {
-        Self {
-            call: None,
-            draft: None,
-            filter: None,
-            first: (!bytes.is_empty()).then_some(bytes),
-            idle: Duration::ZERO,
-            is_ended: true,
-            raw: None,
-            span: None,
-        }
-    }
-}
-
-/// The largest error that is read, in bytes.
+/// How much of an error is read, in bytes, to know what it is.
 const MAX_ERROR: usize = 64 << 10;
