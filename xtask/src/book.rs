@@ -10,6 +10,7 @@ mod diagram;
 mod keys;
 mod links;
 mod pages;
+mod snippets;
 mod summary;
 
 use std::fs;
@@ -35,7 +36,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     pages::copy_files(root, &source)?;
     let program = built_program(root)?;
-    let mut generated = vec![keys::page(root, &program)?, commands::page(root, &program)?];
+    let helps = commands::helps(root, &program)?;
+    let snippets = snippets::check(root, &program, &pages, &helps)?;
+    let mut generated = vec![keys::page(root, &program)?, commands::page(&helps)];
     generated.push(api::page(root, &program)?);
     generated.extend(contracts::pages(root)?);
     for (page, text) in generated {
@@ -51,7 +54,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     run::succeed(&mut run::command(mdbook, &out, ["build"]))?;
     let checked = links::check(&html)?;
     println!(
-        "book: {} pages, {checked} links, in {}",
+        "book: {} pages, {checked} links, {snippets} examples, in {}",
         pages.len(),
         html.display()
     );

@@ -8,15 +8,35 @@ use super::Generated;
 use super::pages::Page;
 use crate::run;
 
-/// The page of all commands.
-pub(super) fn page(root: &Path, program: &Path) -> anyhow::Result<Generated> {
-    let mut text = "# Commands\n\nWhat `--help` says of each command.\n[The command line](cli.md) says more.\n".to_owned();
+/// A command, as its words behind the program's name, and its help.
+pub(super) type Help = (Vec<String>, String);
+
+/// The help of every command, each before those below it.
+pub(super) fn helps(root: &Path, program: &Path) -> anyhow::Result<Vec<Help>> {
     let mut left: Vec<Vec<String>> = vec![Vec::new()];
-    let mut count = 0;
+    let mut helps = Vec::new();
     while let Some(command) = left.pop() {
         let mut asked = run::command(program, root, &command);
         asked.arg("--help").env("NO_COLOR", "1");
         let help = run::output(asked.env("COLUMNS", "100"))?;
+        for below in subcommands(&help).into_iter().rev() {
+            left.push([&command[..], &[below]].concat());
+        }
+        helps.push((command, help));
+    }
+    if helps.len() < 20 {
+        bail!(
+            "the help names {} commands: has its form changed?",
+            helps.len()
+        );
+    }
+    Ok(helps)
+}
+
+/// The page of all commands.
+pub(super) fn page(helps: &[Help]) -> Generated {
+    let mut text = "# Commands\n\nWhat `--help` says of each command.\n[The command line](cli.md) says more.\n".to_owned();
+    for (command, help) in helps {
         let name = ["jackfield"]
             .into_iter()
             .chain(command.iter().map(|name| &**name));
@@ -26,20 +46,13 @@ pub(super) fn page(root: &Path, program: &Path) -> anyhow::Result<Generated> {
             name.join(" "),
             help.trim_end()
         ));
-        for below in subcommands(&help).into_iter().rev() {
-            left.push([&command[..], &[below]].concat());
-        }
-        count += 1;
-    }
-    if count < 20 {
-        bail!("the help names {count} commands: has its form changed?");
     }
     let page = Page {
         from: "".into(),
         title: "Commands".to_owned(),
         to: "commands.md".into(),
     };
-    Ok((page, text))
+    (page, text)
 }
 
 /// The commands that a help lists.

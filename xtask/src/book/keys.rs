@@ -9,6 +9,15 @@ use super::Generated;
 use super::pages::Page;
 use crate::run;
 
+/// The keys at the top of `jackfield.toml`.
+pub(super) fn top(root: &Path, program: &Path) -> anyhow::Result<Vec<String>> {
+    let printed = run::output(&mut run::command(program, root, ["config", "schema"]))?;
+    let schema: Value = serde_json::from_str(&printed).context("the schema is no JSON")?;
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let properties = properties.context("the schema has no keys")?;
+    Ok(properties.keys().cloned().collect())
+}
+
 /// The page of all keys, in both files.
 pub(super) fn page(root: &Path, program: &Path) -> anyhow::Result<Generated> {
     let mut text = "# Configuration keys\n\nMade from the schemas that `jackfield config schema` prints.\n\

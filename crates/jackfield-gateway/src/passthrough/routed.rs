@@ -254,6 +254,7 @@ pub(super) async fn refused(
             idle,
             is_ended,
             raw: reply.body,
+            span: None,
         },
         headers,
         status,
