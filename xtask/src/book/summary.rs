@@ -80,7 +80,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         folder: Some("guides"),
-        order: &["guides/run-the-gateway.md"],
+        order: &["guides/install.md", "guides/run-the-gateway.md"],
         title: "Guides",
     },
     Part {
