@@ -7,7 +7,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Gateway, kept};
+use crate::harness::{Answer, Gateway, McpServer, kept};
 use crate::world::Database;
 
 async fn listening(database: &Database, claude: &ScriptedClaude) -> Gateway {
@@ -146,4 +146,60 @@ async fn a_gateway_without_its_database_says_so_and_heals() {
     ready(&gateway, 200).await;
     gateway.post(&turns, &body).answered().await.is(200);
     gateway.end().await;
+}
+
+/// An MCP server over standard input and output belongs to one gateway: the other starts its own, which knows nothing
+/// of the call.
+#[tokio::test]
+async fn a_call_at_a_server_of_a_lost_gateway_has_an_unknown_outcome_and_is_not_made_again() {
+    let database = Database::new("stdio");
+    let pay = json!({
+        "name": "pay", "description": "Pays.", "inputSchema": { "type": "object" },
+        "annotations": { "readOnlyHint": false, "idempotentHint": false },
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let effects = folder.path().join("effects");
+    let bank = McpServer::new(json!({
+        "tools": [pay], "calls": { "pay": [{ "sleep": 60_000 }] }, "effects": effects,
+    }));
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("bank__pay", &json!({ "nth": 1 })),
+        ScriptTurn::text("It may be paid."),
+    ])
+    .await;
+    let start = async || {
+        let more = "[policy.tools]\n\"bank/*\" = \"allow\"\n[journal]\nlease = \"2s\"\n";
+        let serve = database.gateway().at_with(&claude.base_url(), more);
+        Gateway::listening(serve.servers([("bank", bank.trusted())]).start()).await
+    };
+    let (one, other) = (start().await, start().await);
+    let session = session(&one).await;
+    let body = json!({ "message": "Pay the bill.", "mode": "stream" });
+    let mut reading = one.post(&format!("{session}/turns"), &body).sent().await;
+    reading.until("event: call_started").await;
+    let paid = || {
+        std::fs::read_to_string(&effects)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    let began = Instant::now();
+    while paid() == 0 {
+        assert!(began.elapsed() < Duration::from_secs(20), "nothing is paid");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    one.running.kill();
+    one.running.end().await;
+    let rest = told(&behind(&other, &session, 0).await.body);
+    let (.., ended) = rest.last().expect("an event");
+    assert_eq!(ended["turn"]["answer"], "It may be paid.");
+    assert_eq!(paid(), 1);
+    // The model knows that nobody knows.
+    let results = claude.requests()[1]["messages"].to_string();
+    assert!(
+        results.contains("unknown") || results.contains("may have"),
+        "{results}"
+    );
+    kept(&claude);
+    other.end().await;
 }

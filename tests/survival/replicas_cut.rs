@@ -104,6 +104,53 @@ async fn a_standby_that_takes_the_place_of_the_database_costs_nothing() {
     table.promised("Replicas, whose database is lost and replaced by its standby");
 }
 
+/// Others go on with the turns of a lost gateway, and meanwhile the database restarts.
+#[tokio::test]
+async fn a_database_that_restarts_during_a_recovery_loses_no_turn() {
+    let mut table = Table::default();
+    for speaks in Speaks::ALL {
+        let mut server = PostgresServer::start().expect("a server");
+        let shared = SharedDatabase::at(&server.url("postgres", "postgres"));
+        let world = World::replicated(shared, "").await;
+        world.bank_takes(Duration::from_millis(300));
+        let mut judge = Judge::of_all(&world, format!("{speaks:?}, restarts in a recovery"));
+        let mut fleet = Fleet::start(&world, 2, None).await;
+        let mut client = Client::new(speaks);
+        let (address, request) = (fleet.gateways[1].address(), client.request());
+        let waiting = tokio::spawn(async move { send(&address, &request).await });
+        acted(&world, 1).await;
+        fleet.gateways[1].kill();
+        let before = client.heard(&waiting.await.expect("the connection ends"));
+        judge.heard(&before, None);
+        let (address, request) = (fleet.gateways[0].address(), client.request());
+        let waiting = tokio::spawn(async move { send(&address, &request).await });
+        // While the other waits for the lease, and again when it has just taken the turn.
+        let restarting = tokio::task::spawn_blocking(move || {
+            for pause in [500, 1500] {
+                std::thread::sleep(Duration::from_millis(pause));
+                server.crash().expect("ended");
+                server.resume().expect("started");
+            }
+            server
+        });
+        let server = restarting.await.expect("restarted");
+        let mut heard = client.heard(&waiting.await.expect("an answer"));
+        judge.heard(&heard, Some(&before));
+        if !heard.whole {
+            let before = heard;
+            heard = client.heard(&send(&fleet.gateways[0].address(), &client.request()).await);
+            judge.heard(&heard, Some(&before));
+        }
+        let when = When::AfterAcceptance(Duration::ZERO);
+        fleet.bury(&mut judge, when, true).await;
+        conclude(&mut fleet, &mut judge, &mut client, heard).await;
+        fleet.end(&mut judge).await;
+        table.add(judge.verdict().await);
+        drop(server);
+    }
+    table.promised("Replicas, one of which is killed while the database restarts twice");
+}
+
 /// A conversation in the middle of whose calls this befalls the database.
 async fn through<T: Send + 'static>(
     world: &Arc<World>,

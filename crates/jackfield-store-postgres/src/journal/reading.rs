@@ -1,6 +1,7 @@
 //! Reading a session.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::{JournalError, Loaded};
@@ -25,20 +26,31 @@ impl PostgresJournal {
         self.answer(session, read(&self.pool, session, from).await)
     }
 
-    /// The same, in a task of its own: a future that its caller keeps without polling it, as one that waits for
+    /// The same for one that waits: as it waits in any case, it reads again as long as the database may answer soon.
+    ///
+    /// It reads in a task of its own: a future that its caller keeps without polling it, as one that waits for
     /// deliveries, must not keep a connection that others wait for.
     pub(super) async fn read_apart(
         &self,
         session: &SessionId,
         from: Range,
     ) -> Result<Loaded, JournalError> {
-        let (pool, id) = (Arc::clone(&self.pool), session.clone());
-        let read = tokio::spawn(async move { read(&pool, &id, from).await });
-        let read = read.await.unwrap_or_else(|ended| {
-            let why = ended.to_string();
-            Err(Fault::Lost(why.into()))
-        });
-        self.answer(session, read)
+        let begun = Instant::now();
+        loop {
+            let (pool, id) = (Arc::clone(&self.pool), session.clone());
+            let read = tokio::spawn(async move { read(&pool, &id, from).await });
+            let read = read.await.unwrap_or_else(|ended| {
+                let why = ended.to_string();
+                Err(Fault::Lost(why.into()))
+            });
+            match &read {
+                Err(fault) if fault.is_passing() && begun.elapsed() < self.options.timeout => {
+                    tracing::debug!(%fault, "a session cannot be read; reading again");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Ok(_) | Err(_) => return self.answer(session, read),
+            }
+        }
     }
 
     fn answer(&self, session: &SessionId, read: Read) -> Result<Loaded, JournalError> {
@@ -79,3 +91,6 @@ async fn read_once(pool: &Arc<Pool>, session: &SessionId, from: Range) -> Read {
         steps,
     })))
 }
+
+/// The pause before a session is read again.
+const PAUSE: Duration = Duration::from_millis(100);
