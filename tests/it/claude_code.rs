@@ -311,6 +311,42 @@ async fn a_turn_goes_on_after_either_process_was_killed_while_it_waited() {
 }
 
 #[tokio::test]
+async fn the_cost_that_claude_code_names_is_in_the_usage_with_and_without_a_session() {
+    let claude = ScriptedClaude::start(script()).await;
+    let (sessions, program) = (Kept::new(), Program::new());
+    let gateway = program.gateway(&claude, &sessions, "").await;
+    let used = async || {
+        let ran = sessions
+            .run(&["usage", "--by", "model", "--json"])
+            .run()
+            .await;
+        let used: Value = serde_json::from_str(&ran.out).expect("JSON");
+        used["total"].clone()
+    };
+    for (session, cost) in [("new", "0.001"), ("", "0.002")] {
+        let asking = gateway.post(CHAT, &first());
+        let asking = match session {
+            "" => asking,
+            session => asking.header("x-session-id", session),
+        };
+        let answer = asking.answered().await;
+        let said = answer.is(200);
+        let next = gateway.post(CHAT, &second(&said));
+        let next = match session {
+            "" => next,
+            _ => next.header("x-session-id", answer.header("x-session-id")),
+        };
+        next.answered().await.is(200);
+        let total = used().await;
+        assert_eq!(total["cost"][0]["amount"], cost, "{total}");
+        assert_eq!(total["cost"][0]["currency"], "USD", "{total}");
+    }
+    gateway.end().await;
+    program.all_ended().await;
+    kept(&claude);
+}
+
+#[tokio::test]
 async fn without_a_table_there_is_no_such_provider() {
     let claude = ScriptedClaude::start([]).await;
     let sessions = Kept::new();

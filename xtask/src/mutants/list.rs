@@ -281,6 +281,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "turns::a_changed_conversation_begins_a_session_with_all_of_it_as_text",
     },
     Mutant {
+        name: "a-permission-lets-a-process-that-never-asked-run",
+        file: "crates/jackfield-provider-claude-code/src/permission.rs",
+        from: "block[\"is_error\"] = json!(true);",
+        to: "",
+        package: "jackfield-provider-claude-code",
+        test: "permissions::a_permission_for_a_process_that_is_gone_is_asked_again",
+    },
+    Mutant {
+        name: "changed-arguments-of-a-permission-are-lost",
+        file: "crates/jackfield-domain/src/own_tool.rs",
+        from: "return Self::Allowed(arguments.clone());",
+        to: "return Self::Allowed(asked.clone());",
+        package: "jackfield-domain",
+        test: "own_tool::tests::an_allowed_call_has_the_arguments_that_were_allowed",
+    },
+    Mutant {
         name: "servers-get-our-whole-environment",
         file: "crates/jackfield-guard/src/child.rs",
         from: "            .env_clear()\n",
