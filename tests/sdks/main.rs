@@ -22,6 +22,7 @@ mod claude_code;
 mod claude_code_front;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod cline;
+mod collector;
 mod gateway;
 mod gemini;
 mod messages;
