@@ -1,6 +1,5 @@
 //! The trace context of a request (W3C Trace Context, recommendation of 2021-11-23).
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::digest::Digest;
@@ -30,6 +29,7 @@ pub struct TraceParent {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TurnTrace {
     context: Option<Arc<TraceContext>>,
+    id: [u8; 16],
     parent: Option<TraceParent>,
     turn: TurnId,
 }
@@ -54,6 +54,10 @@ impl TurnTrace {
         let parent = context.and_then(|context| TraceParent::parse(&context.parent));
         parent.is_none_or(|parent| parent.is_sampled).then(|| Self {
             context: context.cloned(),
+            id: match parent {
+                Some(parent) => parent.trace,
+                None => digest_bytes([turn.as_str(), "trace"]),
+            },
             parent,
             turn: turn.clone(),
         })
@@ -61,9 +65,8 @@ impl TurnTrace {
 
     /// Its id: the client's, if it sent one.
     #[must_use]
-    pub fn id(&self) -> [u8; 16] {
-        self.parent
-            .map_or_else(|| self.bytes("trace"), |parent| parent.trace)
+    pub const fn id(&self) -> [u8; 16] {
+        self.id
     }
 
     /// The span of the client, if it sent one.
@@ -81,12 +84,13 @@ impl TurnTrace {
     /// The id of a span.
     #[must_use]
     pub fn span_id(&self, span: &TurnSpan<'_>) -> [u8; 8] {
-        self.bytes(&match span {
+        let name = match span {
             TurnSpan::Model(ModelAttempt { round, attempt }) => format!("model {round}.{attempt}"),
             TurnSpan::Place(place) => place.to_string(),
             TurnSpan::Tool(ToolAttempt { call, attempt }) => format!("tool {attempt} {call}"),
             TurnSpan::Turn => String::new(),
-        })
+        };
+        digest_bytes([self.turn.as_str(), &name])
     }
 
     /// The context that the call of this span passes on.
@@ -94,11 +98,6 @@ impl TurnTrace {
     pub fn context(&self, span: &TurnSpan<'_>) -> TraceContext {
         let state = self.state().map(Into::into);
         TraceContext::new(self.id(), self.span_id(span), state)
-    }
-
-    /// Bytes that follow from the turn and a name.
-    fn bytes<const N: usize>(&self, name: &str) -> [u8; N] {
-        digest_bytes([self.turn.as_str(), name])
     }
 }
 
@@ -172,7 +171,9 @@ fn digest_bytes<const N: usize>(parts: [&str; 2]) -> [u8; N] {
 
 fn push_hex(bytes: &[u8], text: &mut String) {
     for byte in bytes {
-        let _infallible = write!(text, "{byte:02x}");
+        for digit in [byte >> 4, byte & 0xf] {
+            text.extend(char::from_digit(digit.into(), 16));
+        }
     }
 }
 

@@ -196,9 +196,8 @@ impl Gateway {
         let (RequestPath::Passthrough, Some(upstream)) = (path, upstream) else {
             return Ok(None);
         };
-        let mut request = request.clone();
-        let span = RequestSpan::begin(self.engine(), &mut request);
-        let request = &request;
+        let (span, traced) = RequestSpan::begin(self.engine(), request).unzip();
+        let request = traced.as_ref().unwrap_or(request);
         if let Some(route) = route {
             let routed = self.routed(client, request, &body, language, &route.name)?;
             let mut passthrough = self.prepare(

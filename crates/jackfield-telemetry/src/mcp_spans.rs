@@ -8,7 +8,7 @@ use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind};
 
 use crate::mcp_figures::transport;
 use crate::names::span as names;
-use crate::span_parts::{fail, number, text};
+use crate::span_parts::{bounded, fail, number, text};
 
 /// The span of a request of a client that ended at this instant, in nanoseconds since 1970; `None` without a place in a
 /// trace.
@@ -45,7 +45,7 @@ pub(crate) fn of_request(request: &McpRequest, ended: u64) -> Option<Span> {
         end_time_unix_nano: ended,
         kind: SpanKind::Server.into(),
         links: links.into_iter().collect(),
-        name,
+        name: bounded(name),
         parent_span_id: parent.map_or_else(Vec::new, |parent| parent.span.to_vec()),
         span_id: own.span.to_vec(),
         start_time_unix_nano: ended.saturating_sub(took),

@@ -9,7 +9,7 @@ use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 
 use crate::names::span as names;
 use crate::passed::{self, error_of};
-use crate::span_parts::{attribute, fail, nanos, number, text};
+use crate::span_parts::{attribute, bounded, fail, nanos, number, text};
 
 /// The span of a request.
 pub(crate) fn of_request(request: &PassedRequest) -> Option<Span> {
@@ -25,7 +25,7 @@ pub(crate) fn of_request(request: &PassedRequest) -> Option<Span> {
         ],
         end_time_unix_nano: nanos(request.at.after(request.took)),
         kind: SpanKind::Server.into(),
-        name: format!("{method} {endpoint}"),
+        name: bounded(format!("{method} {endpoint}")),
         parent_span_id: parent.map_or_else(Vec::new, |parent| parent.span.to_vec()),
         start_time_unix_nano: nanos(request.at),
         ..span_of(&request.context)?
@@ -50,7 +50,7 @@ pub(crate) fn of_call(record: &SpendingRecord) -> Option<Span> {
         end_time_unix_nano: nanos(record.at.after(record.took)),
         kind: SpanKind::Client.into(),
         name: match operation {
-            Some(operation) => format!("{operation} {}", model.model),
+            Some(operation) => bounded(format!("{operation} {}", model.model)),
             None => record.endpoint.to_string(),
         },
         parent_span_id: parent.span.to_vec(),

@@ -26,7 +26,13 @@ pub(crate) fn nanos(at: WallTime) -> u64 {
 }
 
 pub(crate) fn text(key: &str, value: impl Into<String>) -> KeyValue {
-    attribute(key, any_value::Value::StringValue(value.into()))
+    attribute(key, any_value::Value::StringValue(bounded(value.into())))
+}
+
+/// A text up to a bound: clients choose names of models, tools and prompts, and ids of requests.
+pub(crate) fn bounded(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MAX_TEXT));
+    text
 }
 
 pub(crate) fn number(key: &str, value: i64) -> KeyValue {
@@ -38,5 +44,22 @@ pub(crate) fn attribute(key: &str, value: any_value::Value) -> KeyValue {
         key: key.to_owned(),
         value: Some(AnyValue { value: Some(value) }),
         ..KeyValue::default()
+    }
+}
+
+/// The maximum length of the name of a span and of an attribute, in bytes.
+const MAX_TEXT: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_bounded_between_its_characters() {
+        assert_eq!(bounded("short".to_owned()), "short");
+        let long = format!("a{}", "ä".repeat(MAX_TEXT));
+        let cut = bounded(long.clone());
+        assert_eq!(cut.len(), MAX_TEXT - 1);
+        assert!(long.starts_with(&cut));
     }
 }

@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind as OtlpKind};
 
 use crate::mcp_spans;
 use crate::names::span as names;
-use crate::span_parts::{attribute, fail, nanos, number, text};
+use crate::span_parts::{attribute, bounded, fail, nanos, number, text};
 use crate::turns::{call_error, turn_end};
 
 /// The spans of a turn that has ended; none if the caller does not record its trace.
@@ -76,7 +76,7 @@ pub(crate) fn of_turn(ended: &EndedTurn) -> Vec<Span> {
                 }
             }
             SpanKind::Call(call) => {
-                made.name = format!("{} {}", names::EXECUTE_TOOL, call.name);
+                made.name = bounded(format!("{} {}", names::EXECUTE_TOOL, call.name));
                 let attempt = i64::from(call.attempt);
                 made.attributes = vec![
                     text(names::OPERATION, names::EXECUTE_TOOL),
@@ -121,6 +121,8 @@ struct RootSpan<'s> {
     end: Option<&'s TurnEnd>,
     ended: WallTime,
     resumed: u32,
+    /// The id of its span.
+    root: [u8; 8],
     session: &'s SessionId,
     setup: &'s Setup,
     trace: TurnTrace,
@@ -136,6 +138,7 @@ impl<'s> RootSpan<'s> {
         for (fact, at) in facts {
             match (fact, &mut found) {
                 (Fact::TurnOpened { setup, turn, .. }, _) => {
+                    let trace = TurnTrace::of(turn, setup.trace.as_ref())?;
                     found = Some(Self {
                         began: at,
                         end: None,
@@ -143,7 +146,8 @@ impl<'s> RootSpan<'s> {
                         resumed: 0,
                         session,
                         setup,
-                        trace: TurnTrace::of(turn, setup.trace.as_ref())?,
+                        root: trace.span_id(&TurnSpan::Turn),
+                        trace,
                         turn,
                     });
                 }
@@ -161,7 +165,7 @@ impl<'s> RootSpan<'s> {
     fn span(&self, span: &TurnSpan<'_>) -> Span {
         Span {
             kind: OtlpKind::Internal.into(),
-            parent_span_id: self.trace.span_id(&TurnSpan::Turn).to_vec(),
+            parent_span_id: self.root.to_vec(),
             span_id: self.trace.span_id(span).to_vec(),
             trace_id: self.trace.id().to_vec(),
             trace_state: self.trace.state().unwrap_or_default().to_owned(),
@@ -203,7 +207,7 @@ impl<'s> RootSpan<'s> {
 }
 
 fn describe_model(made: &mut Span, model: &ModelSpan) {
-    made.name = format!("{} {}", names::CHAT, model.model.model);
+    made.name = bounded(format!("{} {}", names::CHAT, model.model.model));
     made.kind = OtlpKind::Client.into();
     made.attributes = vec![
         text(names::OPERATION, names::CHAT),

@@ -193,6 +193,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "leases::an_owner_whose_lease_passes_before_the_act_leaves_it_to_the_next",
     },
     Mutant {
+        name: "ledger-counts-turns-again",
+        file: "crates/jackfield-telemetry/src/ledger.rs",
+        from: "let counted = replies(steps.get(..counted).unwrap_or_default());",
+        to: "let _all = counted; let counted = replies(&[]);",
+        package: "jackfield-telemetry",
+        test: "metrics::the_sum_over_all_processes_is_the_ledger",
+    },
+    Mutant {
+        name: "ledger-shown-by-two",
+        file: "crates/jackfield-telemetry/src/ledger/right.rs",
+        from: "parallel: Some(1),",
+        to: "parallel: Some(2),",
+        package: "jackfield-telemetry",
+        test: "metrics::the_sum_over_all_processes_is_the_ledger",
+    },
+    Mutant {
         name: "tell-before-commit",
         file: "crates/jackfield-engine/src/driver.rs",
         from: "while !batch.steps.is_empty() {",

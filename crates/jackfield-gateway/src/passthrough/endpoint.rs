@@ -46,9 +46,9 @@ impl Gateway {
         client: &Principal,
         request: &ReceivedRequest,
     ) -> Result<Passthrough, ServeError> {
-        let mut request = request.clone();
-        let span = RequestSpan::begin(self.engine(), &mut request);
-        let mut passthrough = self.endpoint_passthrough(client, &request)?;
+        let (span, traced) = RequestSpan::begin(self.engine(), request).unzip();
+        let request = traced.as_ref().unwrap_or(request);
+        let mut passthrough = self.endpoint_passthrough(client, request)?;
         passthrough.span = span;
         Ok(passthrough)
     }

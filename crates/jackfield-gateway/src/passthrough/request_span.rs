@@ -20,9 +20,12 @@ pub(super) struct RequestSpan {
 }
 
 impl RequestSpan {
-    /// The span of a request that has arrived, whose headers get its context instead of the client's; `None` unless
-    /// traces are exported and the client records its trace.
-    pub(super) fn begin(engine: &Engine, request: &mut ReceivedRequest) -> Option<Self> {
+    /// The span of a request that has arrived, and the request with the context of the span instead of the client's;
+    /// `None` unless traces are exported and the client records its trace.
+    pub(super) fn begin(
+        engine: &Engine,
+        request: &ReceivedRequest,
+    ) -> Option<(Self, ReceivedRequest)> {
         if !engine.exports_traces() {
             return None;
         }
@@ -38,9 +41,10 @@ impl RequestSpan {
         let trace = known.map_or(trace, |known| known.trace);
         let state = parent.as_ref().and_then(|parent| parent.state.clone());
         let context = TraceContext::new(trace, span, state);
-        set_context(&mut request.headers, &context);
+        let mut traced = request.clone();
+        set_context(&mut traced.headers, &context);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Some(Self {
+        let begun = Self {
             began: Instant::now(),
             engine: engine.clone(),
             request: PassedRequest {
@@ -54,7 +58,8 @@ impl RequestSpan {
                 status: None,
                 took: std::time::Duration::ZERO,
             },
-        })
+        };
+        Some((begun, traced))
     }
 
     /// The client gets a reply of this status.
