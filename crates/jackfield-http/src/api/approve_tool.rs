@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use super::answer::wait_until_over;
 use super::problem::ProblemDetails;
 use super::session_events::SessionEvents;
-use super::{approver, owner, turns};
+use super::{owner, turns};
 
 /// Answers questions of the agents of a client.
 pub(crate) struct ApproveTool {
@@ -83,11 +83,12 @@ impl ApproveTool {
         let text = serde_json::to_string(&question)
             .map_err(|error| ProblemDetails::parameter("arguments", error.to_string()))?;
         let mut options = self.options(&question);
+        // A person is asked where the policy does not decide: the tool is there for that.
+        options.policy.can_ask = true;
         options.trace = call.trace.map(Arc::new);
         let principal = owner::principal(&self.client, None);
         let body = Digest::of(text.as_bytes());
         options.caller = Some(turns::caller(&options, principal, body, None));
-        approver::enable_approvals(gateway.engine(), &mut options).await;
         let message = SendMessage {
             opening: Opening::UserMessage(Arc::new(Message::user(text))),
             options,
