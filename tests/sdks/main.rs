@@ -15,6 +15,7 @@
 )]
 
 mod agents;
+mod aimock;
 mod breaking;
 mod cases;
 mod chat;
