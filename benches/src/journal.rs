@@ -3,6 +3,7 @@
 pub mod appends;
 pub mod counting;
 pub mod long;
+pub mod postgres;
 pub mod recovery;
 pub mod turns;
 pub mod waiting;

@@ -67,6 +67,7 @@ const CASES: &[(&str, Case)] = &[
     ("catalog", catalog),
     ("journal", in_a_file),
     ("appends", appends),
+    ("postgres", postgres),
     ("long", long),
     ("recovery", recovery),
     ("cold", cold),
@@ -245,6 +246,41 @@ fn appends(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
         "Appends, each synced before it is answered, against one writer of rows into a plain SQLite table with the same durability on the same disk.",
         ["", "ratio", "aim", "a second"],
         &rows,
+    );
+    Ok(())
+}
+
+fn postgres(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let took = journal::postgres::measure(&ours()?, amount.times(100), amount.times(300))?;
+    let Some(took) = took else {
+        // It is not installed.
+        return Ok(());
+    };
+    let a_second = |what: &str, each: Duration, floor: Duration, aim: &str| {
+        let rate = format!("{:.2}", ratio(floor, each));
+        let shown = format!("{:.0}", 1.0 / each.as_secs_f64());
+        [what.to_owned(), rate, aim.to_owned(), shown]
+    };
+    let together = format!("{} turns at once, against one", journal::appends::AT_ONCE);
+    let taken = format!(
+        "sessions of a lost process taken, of {}",
+        journal::postgres::SESSIONS
+    );
+    let table = [
+        a_second("one turn, against the floor", took.alone, took.plain, ""),
+        a_second(&together, took.together, took.alone, "8"),
+        a_second(&taken, took.taken, took.alone, ""),
+        a_second("the floor", took.plain, took.plain, ""),
+    ];
+    report.table(
+        "Appends to a journal in PostgreSQL on this machine, each synced before it is answered, against a loop within the server that inserts rows into a plain table, a synced transaction each.",
+        ["", "ratio", "aim", "a second"],
+        &table,
+    );
+    report.table(
+        "The turn that everyone can compare, with its journal in PostgreSQL on this machine, against one in a SQLite file; both synced.",
+        ["", "ratio", "aim", "PostgreSQL", "SQLite"],
+        &rows("a turn", &took.postgres, &took.file, ["1.5 ms more", ""]),
     );
     Ok(())
 }

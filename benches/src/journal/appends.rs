@@ -10,7 +10,7 @@ use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{SessionId, ToolAttempt, ToolCallId};
 use jackfield_domain::time::Now;
 use jackfield_domain::wait::JobHandle;
-use jackfield_ports::journal::{Append, Appended, Journal as _};
+use jackfield_ports::journal::{Append, Appended, Journal};
 use jackfield_store_sqlite::{Options, SqliteJournal};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -143,7 +143,12 @@ fn rows(file: &std::path::Path) -> anyhow::Result<Connection> {
     Ok(connection)
 }
 
-async fn append(journal: Arc<SqliteJournal>, session: String, times: usize) -> anyhow::Result<()> {
+/// Appends so often to a session of its own.
+pub(super) async fn append<J: Journal>(
+    journal: Arc<J>,
+    session: String,
+    times: usize,
+) -> anyhow::Result<()> {
     let session = SessionId::parse(&session)?;
     let epoch = journal.own(&session).await?.epoch;
     for position in 0..u64::try_from(times)? {
@@ -178,7 +183,7 @@ fn step(position: u64) -> anyhow::Result<Envelope> {
     })
 }
 
-fn each(whole: Duration, times: usize) -> Duration {
+pub(super) fn each(whole: Duration, times: usize) -> Duration {
     whole / u32::try_from(times).unwrap_or(u32::MAX).max(1)
 }
 

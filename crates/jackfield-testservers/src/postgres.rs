@@ -2,7 +2,8 @@
 //! Unix socket alone.
 //!
 //! It ends with the process that started it, in whichever way that ends. It runs as another user than root, as
-//! PostgreSQL refuses to. What it writes is not synced: it survives its own end, and not that of the machine.
+//! PostgreSQL refuses to. What it writes is not synced, unless it is asked to: it survives its own end, and not that of
+//! the machine.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -23,6 +24,8 @@ pub struct PostgresServer {
     running: Option<Child>,
     /// The port of this machine that it listens on with encryption, too.
     port: Option<u16>,
+    /// Whether commits are synced.
+    synced: bool,
     /// The user and group that it runs as, if not as we do.
     user: Option<(u32, u32)>,
 }
@@ -35,10 +38,24 @@ impl PostgresServer {
     ///
     /// Why there is none, and what to do.
     pub fn start() -> io::Result<Self> {
+        Self::start_in(Path::new("/tmp"), false)
+    }
+
+    /// The same in this folder, with each commit synced, for measurements on its disk. The path of the folder is short,
+    /// as sockets need it.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, and what to do.
+    pub fn start_synced(folder: &Path) -> io::Result<Self> {
+        Self::start_in(folder, true)
+    }
+
+    fn start_in(above: &Path, synced: bool) -> io::Result<Self> {
         let binaries = binaries()?;
         let folder = tempfile::Builder::new()
             .prefix("jackfield-pg-")
-            .tempdir_in("/tmp")?;
+            .tempdir_in(above)?;
         let user = other_user()?;
         if let Some((user, group)) = user {
             chown(folder.path(), Some(user), Some(group))?;
@@ -48,6 +65,7 @@ impl PostgresServer {
             folder,
             port: None,
             running: None,
+            synced,
             user,
         };
         let data = server.data();
@@ -80,6 +98,7 @@ impl PostgresServer {
             folder,
             port: None,
             running: None,
+            synced: self.synced,
             user: self.user,
         };
         let mut copy = self.command("pg_basebackup");
@@ -211,6 +230,12 @@ impl PostgresServer {
             .args(["-c", WATCH, "watch"])
             .arg(self.binaries.join("postgres"))
             .args([&data, &self.folder.path().to_owned()])
+            .args(
+                self.synced
+                    .then_some(["-c", "fsync=on"])
+                    .into_iter()
+                    .flatten(),
+            )
             .args(self.port.map(encrypted).unwrap_or_default())
             .current_dir("/")
             .stdin(Stdio::piped())
