@@ -125,7 +125,7 @@ async fn what_a_killed_gateway_reserved_is_settled_by_the_next_one() {
         ..Usage::default()
     };
     let claude = ScriptedClaude::start([
-        ScriptTurn::text(&"The first try is never told to its end. ".repeat(10)).stall_after(2_000),
+        ScriptTurn::text("The first try is never told to its end. ".repeat(10)).stall_after(2_000),
         ScriptTurn::text("The second one is.").using(used),
     ])
     .await;
