@@ -295,6 +295,8 @@ proptest! {
             Kind::Interrupted | Kind::ProtocolViolation | Kind::Transport | Kind::UnusableReply => {
                 Kind::ServerError
             }
+            Kind::BudgetExhausted => Kind::RateLimited,
+            Kind::BudgetUnavailable => Kind::ServerError,
             same => same,
         };
         prop_assert_eq!(back.kind, kind);

@@ -475,6 +475,9 @@ proptest! {
             Kind::Interrupted | Kind::ProtocolViolation | Kind::Transport | Kind::UnusableReply => {
                 Kind::ServerError
             }
+            // The vendor says the same of an account without money.
+            Kind::BudgetExhausted => Kind::Forbidden,
+            Kind::BudgetUnavailable => Kind::ServerError,
             same => same,
         };
         prop_assert_eq!(back.kind, kind);

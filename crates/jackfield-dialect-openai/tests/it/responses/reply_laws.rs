@@ -173,7 +173,10 @@ proptest! {
         match decoded(&events) {
             Err(DecodeError::Failed(told)) => {
                 prop_assert!(told.message.contains(failure.message.trim()), "{}", told.message);
-                let limited = failure.kind == ModelFailureKind::RateLimited;
+                let limited = matches!(
+                    failure.kind,
+                    ModelFailureKind::BudgetExhausted | ModelFailureKind::RateLimited
+                );
                 prop_assert_eq!(told.kind == ModelFailureKind::RateLimited, limited);
             }
             other => prop_assert!(false, "{other:?}"),

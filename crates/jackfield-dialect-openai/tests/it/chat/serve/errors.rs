@@ -8,14 +8,12 @@ use jackfield_dialect_openai::error::classify;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use serde_json::Value;
 
-const KINDS: [ModelFailureKind; 18] = [
+const KINDS: [ModelFailureKind; 16] = [
     ModelFailureKind::ContentFilter,
     ModelFailureKind::ContextTooLong {
         limit: None,
         requested: None,
     },
-    ModelFailureKind::BudgetExhausted,
-    ModelFailureKind::BudgetUnavailable,
     ModelFailureKind::Forbidden,
     ModelFailureKind::Interrupted,
     ModelFailureKind::InvalidRequest,
