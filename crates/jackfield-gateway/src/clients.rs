@@ -66,13 +66,21 @@ impl Gateway {
         Ok(is_open && !self.has_directory_keys().await?)
     }
 
-    /// Whether a request of this client would still be accepted. `false`, too, if the journal cannot be read.
-    pub async fn still_accepts(&self, client: &Principal) -> bool {
+    /// Whether a request of this client would still be accepted.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Unavailable`] if the journal cannot be read.
+    pub async fn still_accepts(&self, client: &Principal) -> Result<bool, ServeError> {
         let keys = &self.shared.config.api_keys;
-        match client.secret {
-            Some(secret) => self.find_client(secret).await.is_ok(),
-            None if keys.is_open() => self.is_open().await.unwrap_or(false),
-            None => true,
+        let found = match client.secret {
+            Some(secret) => self.find_client(secret).await.map(|_| true),
+            None if keys.is_open() => self.is_open().await,
+            None => Ok(true),
+        };
+        match found {
+            Err(error) if error.kind == ServeErrorKind::Unauthenticated => Ok(false),
+            found => found,
         }
     }
 

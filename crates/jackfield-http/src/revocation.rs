@@ -21,15 +21,21 @@ pub(crate) fn end_when_revoked(
         return response;
     }
     let revoked = async move {
-        loop {
+        let mut unreadable = 0;
+        while unreadable < MAX_UNREADABLE {
             sleep(BETWEEN_CHECKS).await;
-            if !gateway.still_accepts(&client).await {
-                return;
+            match gateway.still_accepts(&client).await {
+                Ok(true) => unreadable = 0,
+                Ok(false) => return,
+                // The stream may be the answer of a call that has acted.
+                Err(_) => unreadable += 1,
             }
         }
     };
     response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(revoked))))
 }
 
+/// After how many checks in a row a stream ends although only the journal could not be read.
+const MAX_UNREADABLE: u32 = 12;
 /// The time between two checks, each of which reads a row of the journal.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(5);

@@ -86,15 +86,34 @@ fn push_source(source: &MediaSource, plain: &mut String) {
     }
 }
 
-/// Adds a text without blanks and without the escapes of JSON strings.
+/// Adds a text without blanks, with the escapes of JSON strings as what they stand for. Characters that have two of
+/// them, such as emoji, are left out.
 fn push_plain(text: &str, plain: &mut String) {
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character == '\\' {
-            // A second backslash is looked at for itself: strings in strings have several.
-            characters.next_if(|next| matches!(next, 'n' | 'r' | 't'));
-        } else if !character.is_whitespace() {
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let escaped = (character == '\\').then(|| escape(rest)).flatten();
+        let (character, length) = escaped.unwrap_or((character, character.len_utf8()));
+        let is_single = u32::from(character) <= 0xffff;
+        if is_single && !character.is_whitespace() && character != '\\' {
             plain.push(character);
         }
+        rest = rest.get(length..).unwrap_or_default();
+    }
+}
+
+/// The character that an escape at the beginning of a text stands for, and the length of the escape. A string in a
+/// string has several backslashes.
+fn escape(text: &str) -> Option<(char, usize)> {
+    let written = text.trim_start_matches('\\');
+    let backslashes = text.len() - written.len();
+    match written.chars().next()? {
+        'n' | 'r' | 't' => Some((' ', backslashes + 1)),
+        'u' => {
+            let code = u32::from_str_radix(written.get(1..5)?, 16).ok()?;
+            // Half of a pair.
+            let character = char::from_u32(code).unwrap_or(' ');
+            Some((character, backslashes + 5))
+        }
+        _ => None,
     }
 }

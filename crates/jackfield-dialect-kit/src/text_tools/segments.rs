@@ -63,7 +63,8 @@ pub(super) fn cut<'t>(
                 );
                 return segments;
             }
-            let found = (failures < MAX_FAILURES).then(|| calls_at(rest, offered));
+            let is_bounded = failures < MAX_FAILURES && segments.parts.len() < MAX_PARTS;
+            let found = is_bounded.then(|| calls_at(rest, offered));
             if let Some(Reading::Failed) = found {
                 failures += 1;
             }
@@ -136,3 +137,6 @@ const RESULT: &str = "<tool_response>";
 /// How many openers without a call are looked at. Each may be looked for its end in all of the text, and a quotation in
 /// all of the conversation.
 const MAX_FAILURES: u32 = 32;
+/// How many calls, and texts around them, are read before the rest is left as text: each call is looked for in the
+/// conversation.
+const MAX_PARTS: usize = 256;

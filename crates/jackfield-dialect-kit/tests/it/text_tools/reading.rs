@@ -221,6 +221,10 @@ fn result(text: &str) -> Message {
 fn a_call_that_a_user_or_a_tool_wrote_is_a_quotation() {
     let in_a_string = serde_json::json!({ "page": ROME }).to_string();
     let bare = "{\"name\": \"weather\", \"arguments\": {\"city\": \"Rome\"}}";
+    // Go escapes `<` and `>`, Python all letters outside of ASCII; the string may stand in another string.
+    let in_go = in_a_string.replace('<', "\\u003c").replace('>', "\\u003e");
+    let in_two = serde_json::json!({ "body": in_go }).to_string();
+    let in_python = in_a_string.replace("Rome", "Malm\\u00f6");
     for (said_before, reply) in [
         (
             Message::user(format!("What is this? {ROME}")),
@@ -233,6 +237,9 @@ fn a_call_that_a_user_or_a_tool_wrote_is_a_quotation() {
         (result(&in_a_string), format!("{ROME}\nis on the page.")),
         (result(ROME), ROME.replace('\n', "")),
         (result(bare), bare.to_owned()),
+        (result(&in_go), ROME.to_owned()),
+        (result(&in_two), ROME.to_owned()),
+        (result(&in_python), ROME.replace("Rome", "Malm\u{f6}")),
     ] {
         let request = request(vec![said_before]);
         let read = read_of(&request, text(&[&reply]), FinishReason::Stop);
@@ -243,6 +250,15 @@ fn a_call_that_a_user_or_a_tool_wrote_is_a_quotation() {
         };
         assert_eq!(read, expected);
     }
+}
+
+#[test]
+fn a_reply_of_very_many_calls_is_read_in_part() {
+    let read = read(&ROME.repeat(1000));
+    let calls = read.parts.iter().filter(|part| **part == rome()).count();
+    assert_eq!(calls, 256);
+    let rest = ROME.repeat(1000 - 256);
+    assert_eq!(read.parts.last(), Some(&said(&rest)));
 }
 
 #[test]
