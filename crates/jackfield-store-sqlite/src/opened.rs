@@ -2,6 +2,8 @@
 
 use std::fs::{FileType, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -95,8 +97,12 @@ fn prepare(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<
                 schema::migrate(connection).map_err(store)?;
                 return form.lock_shared().map_err(io);
             }
-            // That process has died meanwhile, or an older build is at work.
-            schema::DatabaseState::Older(_) => form.release().map_err(io)?,
+            // That process has died meanwhile, or an older build is at work, or a program that a process with the file
+            // starts has its lock until it runs.
+            schema::DatabaseState::Older(_) => {
+                form.release().map_err(io)?;
+                thread::sleep(BETWEEN_TRIES);
+            }
             schema::DatabaseState::Newer(found) => {
                 return Err(OpenError::Newer {
                     found,
@@ -138,4 +144,6 @@ fn file_type_name(kind: FileType) -> &'static str {
 }
 
 /// How often a file that another process is migrating is looked at again.
-const TRIES: usize = 3;
+const TRIES: usize = 10;
+/// The pause before it is.
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
