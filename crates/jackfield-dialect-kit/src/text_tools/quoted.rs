@@ -92,7 +92,7 @@ fn push_plain(text: &str, plain: &mut String) {
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
         let escaped = (character == '\\').then(|| escape(rest)).flatten();
-        let (character, length) = escaped.unwrap_or((character, character.len_utf8()));
+        let (character, length) = escaped.unwrap_or_else(|| (character, character.len_utf8()));
         let is_single = u32::from(character) <= 0xffff;
         if is_single && !character.is_whitespace() && character != '\\' {
             plain.push(character);
