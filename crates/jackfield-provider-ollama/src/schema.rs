@@ -75,16 +75,20 @@ impl Restrict<'_> {
                         .map(|(n, one)| self.schema(one, &format!("{below}/{n}"), depth + 1));
                     schemas.collect()
                 }
-                // The root has no more than these and a type; what is in a list is passed on whole.
-                "$defs" if is_root => value,
+                "items" => self.schema(&value, &below, depth + 1),
+                // The root has no more than these, and no description.
                 "description" | "enum" if !is_root => value,
-                "items" | "required" | "type" => value,
+                "required" | "type" => value,
                 _ if SILENT.contains(&key.as_str()) || value == json!(false) => {
                     self.changes
                         .push(NoteEffect::Cosmetic, "schema_keyword_dropped", at);
                     continue;
                 }
                 _ => {
+                    let mut value = value;
+                    if !is_root && !DATA.contains(&key.as_str()) {
+                        self.referred(&mut value, &below);
+                    }
                     described.insert(key, value);
                     continue;
                 }
@@ -125,6 +129,27 @@ impl Restrict<'_> {
         }
     }
 
+    /// Replaces the references in a keyword that is described, as their targets are not sent.
+    fn referred(&mut self, value: &mut Value, at: &str) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.referred(item, at)),
+            Value::Object(fields) => {
+                let open = self.open.len();
+                if fields.get("$ref").is_some_and(Value::is_string) {
+                    self.inline(fields, at);
+                }
+                for (_, below) in fields
+                    .iter_mut()
+                    .filter(|(key, _)| !DATA.contains(&key.as_str()))
+                {
+                    self.referred(below, at);
+                }
+                self.open.truncate(open);
+            }
+            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
     /// Makes a constant the only value of an enumeration.
     fn literal(&mut self, rest: &mut Map<String, Value>, at: &str) {
         if !rest.contains_key("enum")
@@ -148,6 +173,8 @@ impl Restrict<'_> {
     }
 }
 
+/// Keywords whose values are no schemas.
+const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 /// The deepest nesting of schemas.
 const DEEPEST: usize = 16;
 /// The most references that are replaced in a schema, as each may hold several others.

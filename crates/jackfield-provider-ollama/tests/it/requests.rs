@@ -150,30 +150,30 @@ async fn a_schema_says_all_that_reaches_the_model() {
             "unit": { "const": "celsius", "title": "Unit" },
             "any": true,
             "tags": { "type": "array", "items": { "$ref": "#/$defs/Place" } },
+            "units": { "type": "array", "items": { "$ref": "#/definitions/Unit" } },
+            "by_name": { "type": "object", "additionalProperties": { "$ref": "#/definitions/Unit" } },
+            "sample": { "type": "object", "default": { "$ref": "#/definitions/Unit" } },
         },
+        "definitions": { "Unit": { "enum": ["celsius", "kelvin"] } },
         "required": ["from"],
         "additionalProperties": false,
     })))]);
     let body = sent(&asked, "", |_| {}).await.json();
     let parameters = &body["tools"][0]["function"]["parameters"];
-    let name = &parameters["properties"]["from"]["properties"]["name"];
-    assert_eq!(name["type"], "string");
-    assert!(
-        name["description"].as_str().unwrap().contains("minLength"),
-        "{name}"
-    );
-    let mut rest = parameters.clone();
-    rest["properties"]["from"]["properties"] = json!({});
+    let name = json!({ "type": "string", "description": "{minLength: 2}" });
+    let place = json!({ "type": "object", "properties": { "name": name } });
     assert_eq!(
-        rest,
+        *parameters,
         json!({
             "type": "object",
-            "$defs": { "Place": { "type": "object", "properties": { "name": { "type": "string", "minLength": 2 } } } },
             "properties": {
-                "from": { "description": "where", "type": "object", "properties": {} },
+                "from": { "description": "where", "type": "object", "properties": { "name": name } },
                 "unit": { "enum": ["celsius"] },
                 "any": {},
-                "tags": { "type": "array", "items": { "$ref": "#/$defs/Place" } },
+                "tags": { "type": "array", "items": place },
+                "units": { "type": "array", "items": { "enum": ["celsius", "kelvin"] } },
+                "by_name": { "type": "object", "description": r#"{additionalProperties: {"enum":["celsius","kelvin"]}}"# },
+                "sample": { "type": "object", "description": r##"{default: {"$ref":"#/definitions/Unit"}}"## },
             },
             "required": ["from"],
         })
