@@ -1,7 +1,7 @@
 //! YAML as a tree whose nodes know their lines.
 //!
-//! Anchors, aliases and merge keys are resolved. Text, depth and nodes are bounded, so that a few lines of aliases
-//! cannot become a tree that fills the memory.
+//! Anchors, aliases and merge keys are resolved. Depth, nodes and their text are bounded, so that a few lines of
+//! aliases cannot become a tree that fills the memory.
 
 use std::collections::HashMap;
 
@@ -85,13 +85,39 @@ impl Node {
         number.is_finite().then_some(number)
     }
 
-    fn size(&self) -> usize {
-        let below: usize = match &self.value {
-            Value::List(items) => items.iter().map(Self::size).sum(),
-            Value::Map(entries) => entries.iter().map(|entry| entry.node.size()).sum(),
-            Value::Null | Value::Text(_) => 0,
-        };
-        below + 1
+    fn size(&self) -> Size {
+        let mut size = Size { bytes: 0, nodes: 1 };
+        match &self.value {
+            Value::List(items) => {
+                for item in items {
+                    size.add(item.size());
+                }
+            }
+            Value::Map(entries) => {
+                for entry in entries {
+                    size.bytes += entry.key.len();
+                    size.add(entry.node.size());
+                }
+            }
+            Value::Null => {}
+            Value::Text(text) => size.bytes += text.len(),
+        }
+        size
+    }
+}
+
+/// How much of the memory nodes take.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    /// The bytes of their texts and keys.
+    bytes: usize,
+    nodes: usize,
+}
+
+impl Size {
+    fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.nodes += other.nodes;
     }
 }
 
@@ -120,9 +146,10 @@ pub(crate) fn read(text: &str) -> Result<Node, ImportError> {
 #[derive(Default)]
 struct Tree {
     anchors: HashMap<usize, Node>,
-    nodes: usize,
     open: Vec<Open>,
     root: Option<Node>,
+    /// The size of all nodes, those that stand for anchors and aliases among them.
+    size: Size,
 }
 
 /// A list or map that is not complete.
@@ -138,14 +165,16 @@ impl Tree {
     fn take(&mut self, event: Event<'_>, line: usize) -> Result<bool, ImportError> {
         match event {
             Event::Alias(anchor) => {
-                let Some(node) = self.anchors.get(&anchor).cloned() else {
+                let Some(size) = self.anchors.get(&anchor).map(Node::size) else {
                     return Err(ImportError::Malformed {
                         line,
                         problem: "the alias stands before the end of its anchor".to_owned(),
                     });
                 };
-                self.nodes += node.size();
-                self.put(Node { line, ..node }, 0)?;
+                self.grow(size)?;
+                if let Some(node) = self.anchors.get(&anchor).cloned() {
+                    self.put(Node { line, ..node }, 0)?;
+                }
             }
             Event::Scalar(text, style, anchor, _) => {
                 let is_null = style == ScalarStyle::Plain
@@ -155,8 +184,9 @@ impl Tree {
                 } else {
                     Value::Text(text.into_owned())
                 };
-                self.nodes += 1;
-                self.put(Node { line, value }, anchor)?;
+                let node = Node { line, value };
+                self.grow(node.size())?;
+                self.put(node, anchor)?;
             }
             Event::SequenceStart(anchor, _) => self.open(anchor, false, line)?,
             Event::MappingStart(anchor, _) => self.open(anchor, true, line)?,
@@ -172,7 +202,7 @@ impl Tree {
             let bound = "64 levels";
             return Err(ImportError::TooLarge { bound });
         }
-        self.nodes += 1;
+        self.grow(Size { bytes: 0, nodes: 1 })?;
         self.open.push(Open {
             anchor,
             items: Vec::new(),
@@ -200,13 +230,22 @@ impl Tree {
         )
     }
 
+    /// Counts nodes before they are made.
+    fn grow(&mut self, by: Size) -> Result<(), ImportError> {
+        self.size.add(by);
+        let bound = if self.size.nodes > MAX_NODES {
+            "100,000 values"
+        } else if self.size.bytes > MAX_TEXT {
+            "8 MiB of text"
+        } else {
+            return Ok(());
+        };
+        Err(ImportError::TooLarge { bound })
+    }
+
     fn put(&mut self, node: Node, anchor: usize) -> Result<(), ImportError> {
-        if self.nodes > MAX_NODES {
-            let bound = "100,000 values";
-            return Err(ImportError::TooLarge { bound });
-        }
         if anchor != 0 {
-            self.nodes += node.size();
+            self.grow(node.size())?;
             self.anchors.insert(anchor, node.clone());
         }
         match self.open.last_mut() {
@@ -247,6 +286,8 @@ fn entries(items: Vec<Node>) -> Vec<Entry> {
 const MAX_BYTES: usize = 1024 * 1024;
 const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 100_000;
+/// The most text with all aliases resolved, in bytes.
+const MAX_TEXT: usize = 8 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -306,6 +347,11 @@ mod tests {
         }
         let too_large = |bound| Err(ImportError::TooLarge { bound });
         assert_eq!(read(&bomb).map(drop), too_large("100,000 values"));
+        let text = "x".repeat(500_000);
+        let wide = format!("a: &a {text}\nb: [{}]\n", "*a, ".repeat(90_000));
+        assert_eq!(read(&wide).map(drop), too_large("8 MiB of text"));
+        let wide = format!("a: &a {{{text}: 1}}\nb: [{}]\n", "*a, ".repeat(40_000));
+        assert_eq!(read(&wide).map(drop), too_large("8 MiB of text"));
         assert_eq!(read(&"- ".repeat(100)).map(drop), too_large("64 levels"));
         assert_eq!(read(&"#".repeat(2 << 20)).map(drop), too_large("1 MiB"));
     }
