@@ -9,6 +9,7 @@ mod providers;
 mod settings;
 mod unknown;
 mod vendors;
+mod weights;
 mod written;
 
 use self::groups::Group;
@@ -49,6 +50,7 @@ pub fn import(
             _ => import.unknown("", entry),
         }
     }
+    import.finish_keys();
     import.finish_groups();
     let configuration = import.written();
     let mut remarks = import.remarks;

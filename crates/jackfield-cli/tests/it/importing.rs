@@ -29,7 +29,9 @@ fn what_is_imported_holds_with_every_provider_and_each_thing_that_is_written() {
         ));
     }
     theirs.push_str(
-        "  - model_name: priced\n    litellm_params: {model: groq/p, input_cost_per_token: 1e-7, output_cost_per_token: 0.3e-6}\n    \
+        "  - model_name: shared\n    litellm_params: {model: groq/s, tpm: 2000000}\n  \
+         - model_name: shared\n    litellm_params: {model: xai/s, tpm: 3e-9}\n  \
+         - model_name: priced\n    litellm_params: {model: groq/p, input_cost_per_token: 1e-7, output_cost_per_token: 0.3e-6}\n    \
          model_info: {max_input_tokens: 1000, supports_vision: false}\n\
          router_settings: {routing_strategy: least-busy, num_retries: 1, stream_timeout: 3, \
          model_group_alias: {'strange \"name\"': priced}}\n\

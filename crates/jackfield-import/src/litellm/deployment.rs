@@ -10,14 +10,27 @@ pub(super) struct Deployment {
     /// How long it may take to begin its reply, in seconds.
     pub(super) first_byte: Option<f64>,
     pub(super) images: Option<bool>,
+    /// The line of its share, or its own.
+    pub(super) line: usize,
     /// The model, by the provider's name.
     pub(super) model: String,
+    /// The place of its share, or its own.
+    pub(super) place: String,
     /// The index of the provider.
     pub(super) provider: usize,
     /// LiteLLM's `order`: lower ones come first.
     pub(super) tier: u32,
     pub(super) tools: Option<bool>,
-    pub(super) weight: u32,
+    /// Its share, as LiteLLM has it; a whole number that Jackfield takes once its group is finished.
+    pub(super) weight: f64,
+}
+
+impl Deployment {
+    fn share(&mut self, weight: Option<f64>, place: &str, entry: &Entry) {
+        self.weight = weight.unwrap_or(1.0);
+        self.line = entry.line;
+        self.place = below(place, &entry.key);
+    }
 }
 
 impl Import<'_> {
@@ -50,10 +63,8 @@ impl Import<'_> {
             return;
         };
         let Some(vendor) = vendors::vendor(&prefix) else {
-            let text = format!(
-                "the model was left out: Jackfield has no provider like LiteLLM's `{prefix}`; if its server speaks Chat \
-                 Completions, give it as `openai/…` with `api_base`"
-            );
+            let reason = vendors::refusal(&prefix);
+            let text = format!("the model was left out: {reason}");
             self.remark(params.line, below(&params_place, "model"), text);
             return;
         };
@@ -81,11 +92,13 @@ impl Import<'_> {
         let mut deployment = Deployment {
             first_byte: None,
             images: None,
+            line: params.line,
             model,
+            place: place.to_owned(),
             provider,
             tier: 0,
             tools: None,
-            weight: 1,
+            weight: 1.0,
         };
         for entry in params.entries() {
             self.parameter(&params_place, entry, params, &mut deployment);
@@ -139,7 +152,7 @@ impl Import<'_> {
         params: &Node,
         deployment: &mut Deployment,
     ) {
-        let whole = entry.node.number().filter(|number| *number >= 0.0);
+        let number = entry.node.number().filter(|number| *number >= 0.0);
         match &*entry.key {
             // Read elsewhere.
             "api_base"
@@ -152,14 +165,14 @@ impl Import<'_> {
             | "model"
             | "organization"
             | "output_cost_per_token" => {}
-            "order" if whole.is_some() => deployment.tier = rounded(whole),
-            "stream_timeout" if whole.is_some() => deployment.first_byte = whole,
-            "weight" if whole.is_some() => deployment.weight = rounded(whole).max(1),
-            "rpm" | "tpm" if whole.is_some() => {
+            "order" if number.is_some() => deployment.tier = rounded(number),
+            "stream_timeout" if number.is_some() => deployment.first_byte = number,
+            "weight" if number.is_some() => deployment.share(number, place, entry),
+            "rpm" | "tpm" if number.is_some() => {
                 let has_better = params.get("weight").is_some()
                     || (entry.key == "tpm" && params.get("rpm").is_some());
                 if !has_better {
-                    deployment.weight = rounded(whole).max(1);
+                    deployment.share(number, place, entry);
                 }
                 let text = if has_better {
                     "was not carried over: the share of the deployment is given otherwise"
@@ -213,6 +226,6 @@ impl Import<'_> {
     clippy::cast_sign_loss,
     reason = "the number is not negative, and `as` saturates"
 )]
-fn rounded(number: Option<f64>) -> u32 {
+pub(super) fn rounded(number: Option<f64>) -> u32 {
     number.unwrap_or_default().round() as u32
 }

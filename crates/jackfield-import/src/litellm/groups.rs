@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Import;
-use super::deployment::Deployment;
+use super::deployment::{Deployment, rounded};
 use super::settings::Fallbacks;
 
 /// The deployments of one `model_name`.
@@ -38,7 +38,10 @@ pub(super) struct WrittenTarget {
 impl Import<'_> {
     /// Makes names of the groups, with their fallbacks, and of the aliases.
     pub(super) fn finish_groups(&mut self) {
-        let groups = std::mem::take(&mut self.groups);
+        let mut groups = std::mem::take(&mut self.groups);
+        for group in &mut groups {
+            self.finish_weights(group);
+        }
         let mut named: Vec<(String, String)> = Vec::new();
         for group in &groups {
             let meaning = self.meaning(group, &groups);
@@ -77,19 +80,24 @@ impl Import<'_> {
     }
 
     fn meaning(&mut self, group: &Group, groups: &[Group]) -> Named {
-        let mut tiers: Vec<(u32, &Deployment)> = group
+        let mut tiers: Vec<(u64, &Deployment)> = group
             .deployments
             .iter()
-            .map(|deployment| (deployment.tier, deployment))
+            .map(|deployment| (u64::from(deployment.tier), deployment))
             .collect();
         for name in self.settings.fallbacks.of(&group.name) {
-            let next = tiers.iter().map(|(tier, _)| tier + 1).max().unwrap_or(0);
+            let next = tiers
+                .iter()
+                .map(|(tier, _)| tier.saturating_add(1))
+                .max()
+                .unwrap_or(0);
             let fallback = groups.iter().find(|group| group.name == *name);
             for deployment in fallback
                 .map(|group| &*group.deployments)
                 .unwrap_or_default()
             {
-                tiers.push((next.saturating_add(deployment.tier), deployment));
+                // As many fallbacks as a file can have do not fill 64 bits.
+                tiers.push((next.saturating_add(deployment.tier.into()), deployment));
             }
         }
         let content_filter: Vec<String> = self
@@ -115,7 +123,7 @@ impl Import<'_> {
                 model,
                 tier: numbers.get(&tier).copied().unwrap_or(0),
                 tools: deployment.tools,
-                weight: deployment.weight,
+                weight: rounded(Some(deployment.weight)),
             });
         }
         targets.sort_by_key(|target| target.tier);
@@ -192,8 +200,8 @@ impl Import<'_> {
 }
 
 /// Tiers without gaps, from 0.
-fn tier_numbers(tiers: &[(u32, &Deployment)]) -> BTreeMap<u32, u32> {
-    let mut sorted: Vec<u32> = tiers.iter().map(|(tier, _)| *tier).collect();
+fn tier_numbers(tiers: &[(u64, &Deployment)]) -> BTreeMap<u64, u32> {
+    let mut sorted: Vec<u64> = tiers.iter().map(|(tier, _)| *tier).collect();
     sorted.sort_unstable();
     sorted.dedup();
     sorted.into_iter().zip(0..).collect()

@@ -1,10 +1,12 @@
 //! Deployments by account: one provider for each kind, address and key.
 
+use std::collections::BTreeSet;
+
 use url::Url;
 
 use super::vendors::{Kind, Vendor, kind};
 use super::{Import, named_variable, vendors};
-use crate::yaml::Node;
+use crate::yaml::{Node, Value};
 
 /// A provider of the configuration that is written.
 pub(super) struct Provider {
@@ -12,8 +14,12 @@ pub(super) struct Provider {
     pub(super) base_url: Option<String>,
     pub(super) key: Key,
     pub(super) kind: &'static Kind,
+    /// Where its key stands in the file, for remarks: a line, and the place.
+    pub(super) key_places: Vec<(usize, String)>,
     pub(super) name: String,
     pub(super) organization: Option<String>,
+    /// The variable that takes the key; it is chosen when all providers are known.
+    pub(super) variable: Option<String>,
 }
 
 /// Where a provider's key comes from. It has no `Debug`, as it may hold a key.
@@ -28,23 +34,51 @@ pub(super) enum Key {
 }
 
 impl Provider {
-    /// The variable that takes the key.
-    pub(super) fn variable(&self) -> Option<String> {
-        match &self.key {
-            Key::None => None,
-            Key::Variable(name) => Some(name.clone()),
-            Key::Literal(_) if self.name == self.kind.name && !self.kind.key.is_empty() => {
-                Some(self.kind.key.to_owned())
-            }
-            Key::Literal(_) => {
-                let name = self.name.to_ascii_uppercase().replace('-', "_");
-                Some(format!("{name}_API_KEY"))
-            }
-        }
+    /// The variables that could take a key that stands in the file, the best first.
+    fn variables(&self) -> impl Iterator<Item = String> + use<> {
+        let is_usual = self.name == self.kind.name && !self.kind.key.is_empty();
+        let usual = is_usual.then(|| self.kind.key.to_owned());
+        let name = self.name.to_ascii_uppercase().replace('-', "_");
+        let own = format!("{name}_API_KEY");
+        let numbered = (2..).map(move |number| format!("{name}_API_KEY_{number}"));
+        usual.into_iter().chain([own]).chain(numbered)
     }
 }
 
 impl Import<'_> {
+    /// Chooses the variable of each provider: a key that stands in the file gets one that no other provider reads.
+    pub(super) fn finish_keys(&mut self) {
+        for provider in &mut self.providers {
+            if let Key::Variable(name) = &provider.key {
+                provider.variable = Some(name.clone());
+            }
+        }
+        let taken = self.providers.iter().filter_map(|one| one.variable.clone());
+        let mut taken: BTreeSet<String> = taken.collect();
+        let mut remarks = Vec::new();
+        for provider in &mut self.providers {
+            if !matches!(provider.key, Key::Literal(_)) {
+                continue;
+            }
+            let Some(variable) = provider.variables().find(|name| !taken.contains(name)) else {
+                continue;
+            };
+            let text = format!(
+                "the key was left out: put it into the environment variable {variable}, or store it with `jackfield keys \
+                 set {}`",
+                provider.name
+            );
+            for (line, place) in provider.key_places.drain(..) {
+                remarks.push((line, place, text.clone()));
+            }
+            taken.insert(variable.clone());
+            provider.variable = Some(variable);
+        }
+        for (line, place, text) in remarks {
+            self.remark(line, place, text);
+        }
+    }
+
     /// The provider of a deployment of this vendor, by its index; `None` if it cannot be used, which is remarked.
     pub(super) fn provider(
         &mut self,
@@ -54,7 +88,8 @@ impl Import<'_> {
         params: &Node,
     ) -> Option<usize> {
         let mut kind = kind(vendor.kind)?;
-        let base_url = match params.get("api_base").or_else(|| params.get("base_url")) {
+        let address = given(params, "api_base").or_else(|| given(params, "base_url"));
+        let base_url = match address {
             Some(node) => Some(self.address(&format!("{place}.api_base"), node)?),
             None if vendor.prefix == "azure" => {
                 Some(self.looked_up("AZURE_API_BASE", &format!("{place}.api_base"), line)?)
@@ -70,7 +105,7 @@ impl Import<'_> {
             self.remark(line, place, text);
             return None;
         }
-        let key = match params.get("api_key") {
+        let key = match given(params, "api_key") {
             Some(node) => self.key(&format!("{place}.api_key"), node),
             None if kind.name == "openai-compatible" && vendor.prefix == "openai" => {
                 let text = "no key is sent to this address, where LiteLLM would send OPENAI_API_KEY: name a variable in \
@@ -105,13 +140,19 @@ impl Import<'_> {
             self.providers.push(Provider {
                 base_url,
                 key,
+                key_places: Vec::new(),
                 kind,
                 name,
                 organization,
+                variable: None,
             });
             self.providers.len() - 1
         });
-        self.remark_on_key(index, place, params);
+        if let (Some(provider), Some(node)) = (self.providers.get_mut(index), params.get("api_key"))
+        {
+            let place = format!("{place}.api_key");
+            provider.key_places.push((node.line, place));
+        }
         Some(index)
     }
 
@@ -124,6 +165,9 @@ impl Import<'_> {
 
     fn key(&mut self, place: &str, node: &Node) -> Key {
         let Some(text) = node.text() else {
+            let text = "was taken for no key, as it is no text: name a variable in the provider's `api_key_env` if the \
+                        server wants one";
+            self.remark(node.line, place, text);
             return Key::None;
         };
         if let Some(name) = named_variable(text) {
@@ -135,22 +179,6 @@ impl Import<'_> {
             return Key::None;
         }
         Key::Literal(text.to_owned())
-    }
-
-    fn remark_on_key(&mut self, index: usize, place: &str, params: &Node) {
-        let Some(provider) = self.providers.get(index) else {
-            return;
-        };
-        if let (Key::Literal(_), Some(variable), Some(node)) =
-            (&provider.key, provider.variable(), params.get("api_key"))
-        {
-            let text = format!(
-                "the key was left out: put it into the environment variable {variable}, or store it with `jackfield keys \
-                 set {}`",
-                provider.name
-            );
-            self.remark(node.line, format!("{place}.api_key"), text);
-        }
     }
 
     /// The address that a value is, or that the variable it names has; `None` with a remark if there is none.
@@ -196,6 +224,12 @@ impl Import<'_> {
         }
         Some(url.as_str().trim_end_matches('/').to_owned())
     }
+}
+
+/// The value of a parameter; one that is null counts as absent, as in LiteLLM.
+fn given<'n>(params: &'n Node, name: &str) -> Option<&'n Node> {
+    let node = params.get(name)?;
+    (!matches!(node.value, Value::Null)).then_some(node)
 }
 
 /// Whether this is the kind's own address, however it is written.

@@ -44,6 +44,21 @@ pub(super) fn supposed_prefix(model: &str) -> Option<&'static str> {
     }
 }
 
+/// Why models with this prefix cannot be used, and what to do.
+pub(super) fn refusal(prefix: &str) -> String {
+    if ["bedrock", "bedrock_converse"].contains(&prefix) {
+        "LiteLLM asks Bedrock by Converse and InvokeModel, which Jackfield does not speak; write a provider of the kind \
+         `claude-bedrock` or `bedrock` with the `base_url` of your region, a key in AWS_BEARER_TOKEN_BEDROCK, and the \
+         names that models have there"
+            .to_owned()
+    } else {
+        format!(
+            "Jackfield has no provider like LiteLLM's `{prefix}`; if its server speaks Chat Completions, give it as \
+             `openai/…` with `api_base`"
+        )
+    }
+}
+
 /// Whether this text stands in configurations where a server wants no key.
 pub(super) fn stands_for_no_key(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();

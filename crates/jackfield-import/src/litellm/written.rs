@@ -109,9 +109,9 @@ fn write_provider(text: &mut String, provider: &Provider) {
     if let Some(address) = &provider.base_url {
         line(&mut lines, "base_url", &quoted(address));
     }
-    match provider.variable() {
+    match provider.variable.as_deref() {
         Some(variable) if variable == provider.kind.key => {}
-        Some(variable) => line(&mut lines, "api_key_env", &quoted(&variable)),
+        Some(variable) => line(&mut lines, "api_key_env", &quoted(variable)),
         None if provider.kind.key.is_empty() => {}
         None => line(&mut lines, "api_key_env", "\"\""),
     }

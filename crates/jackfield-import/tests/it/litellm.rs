@@ -324,8 +324,9 @@ model = \"a-b\"
 a-b = \"mistral/mistral-large-latest\"
 ",
         &[
-            "line 4: model_list[0].litellm_params.model: the model was left out: Jackfield has no provider like LiteLLM's \
-             `bedrock`; if its server speaks Chat Completions, give it as `openai/…` with `api_base`",
+            "line 4: model_list[0].litellm_params.model: the model was left out: LiteLLM asks Bedrock by Converse and \
+             InvokeModel, which Jackfield does not speak; write a provider of the kind `claude-bedrock` or `bedrock` with the \
+             `base_url` of your region, a key in AWS_BEARER_TOKEN_BEDROCK, and the names that models have there",
             "line 7: model_list[1]: has no name of its own: it is no model for chats but for `embedding`; clients name it \
              as `openai/text-embedding-3-small` at the endpoints that `serve.endpoints` opens",
             "line 10: model_list[2]: needs no entry: clients name these models as `claude/MODEL`",
@@ -347,6 +348,128 @@ a-b = \"mistral/mistral-large-latest\"
             "line 23: plugins: is given again in line 24, which counts",
             "line 23: plugins: was not carried over: Jackfield has no such key",
             "line 24: plugins: was not carried over: Jackfield has no such key",
+        ],
+    );
+}
+
+#[test]
+fn shares_are_whole_numbers_that_a_route_takes() {
+    check(
+        "\
+model_list:
+  - model_name: big
+    litellm_params: {model: groq/a, tpm: 3000000}
+  - model_name: big
+    litellm_params: {model: xai/a, tpm: 1000000}
+  - model_name: parts
+    litellm_params: {model: groq/b, weight: 0.9}
+  - model_name: parts
+    litellm_params: {model: xai/b, weight: 0.1}
+  - model_name: parts
+    litellm_params: {model: mistral/b, weight: 0}
+  - model_name: none
+    litellm_params: {model: groq/c, weight: 0}
+  - model_name: last
+    litellm_params: {model: groq/d, order: 4294967295}
+litellm_settings: {fallbacks: [{last: [none]}]}
+",
+        "\
+model = \"big\"
+
+[aliases]
+none = \"groq/c\"
+
+[routes.big]
+targets = [
+  { model = \"groq/a\", weight = 1000000 },
+  { model = \"xai/a\", weight = 333333 },
+]
+strategy = \"weighted\"
+
+[routes.parts]
+targets = [
+  { model = \"groq/b\", weight = 9 },
+  \"xai/b\",
+]
+strategy = \"weighted\"
+
+[routes.last]
+targets = [
+  \"groq/d\",
+  { model = \"groq/c\", tier = 1 },
+]
+",
+        &[
+            "line 3: model_list[0].litellm_params.tpm: is the deployment's share of its route's requests, and no limit: a \
+             provider that has enough answers 429, and another target is asked",
+            "line 3: model_list[0].litellm_params.tpm: the shares of `big` were rounded to whole numbers of at most 1000000",
+            "line 5: model_list[1].litellm_params.tpm: is the deployment's share of its route's requests, and no limit: a \
+             provider that has enough answers 429, and another target is asked",
+            "line 11: model_list[4].litellm_params.weight: the deployment was left out: it gets no request, and a target \
+             of Jackfield has a weight of at least 1",
+            "line 13: model_list[5].litellm_params.weight: is 1 in Jackfield: no deployment beside this one has a share, \
+             either",
+        ],
+    );
+}
+
+#[test]
+fn a_key_or_an_address_without_a_value_is_absent() {
+    check(
+        "\
+model_list:
+  - model_name: a
+    litellm_params:
+      model: openai/gpt-6-sol
+      api_base:
+      api_key:
+  - model_name: b
+    litellm_params: {model: hosted_vllm/qwen, api_base: ~, base_url: 'http://gpu-box:8000/v1', api_key: [x]}
+",
+        "\
+model = \"a\"
+
+[aliases]
+a = \"openai/gpt-6-sol\"
+b = \"vllm/qwen\"
+
+[providers.vllm]
+base_url = \"http://gpu-box:8000/v1\"
+",
+        &[
+            "line 8: model_list[1].litellm_params.api_key: was taken for no key, as it is no text: name a variable in the \
+             provider's `api_key_env` if the server wants one",
+        ],
+    );
+}
+
+#[test]
+fn a_key_that_stands_in_the_file_gets_a_variable_of_its_own() {
+    check(
+        "\
+model_list:
+  - model_name: a
+    litellm_params: {model: openai/gpt-6-sol, api_key: sk-first-secret}
+  - model_name: b
+    litellm_params: {model: openai/gpt-6-sol, api_key: os.environ/OPENAI_API_KEY}
+",
+        "\
+model = \"a\"
+
+[aliases]
+a = \"openai/gpt-6-sol\"
+b = \"openai-2/gpt-6-sol\"
+
+[providers.openai]
+# Its key was not taken over: it belongs in the environment.
+api_key_env = \"OPENAI_API_KEY_2\"
+
+[providers.openai-2]
+kind = \"openai\"
+",
+        &[
+            "line 3: model_list[0].litellm_params.api_key: the key was left out: put it into the environment variable \
+             OPENAI_API_KEY_2, or store it with `jackfield keys set openai`",
         ],
     );
 }
