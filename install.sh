@@ -5,7 +5,7 @@
 #
 # JACKFIELD_ADDRESS  the folder of the release, such as https://example.com/releases/download/v0.2.0
 # JACKFIELD_BIN      where the program goes; by default ~/.local/bin
-# JACKFIELD_TARGET   another target than that of this machine
+# JACKFIELD_TARGET   another target than that of this machine; the program is then not started before it is installed
 #
 # `cargo xtask dist` fills in the version and the address.
 set -eu
@@ -60,6 +60,11 @@ mkdir -p "$bin"
 # Renamed in place, so that a program that runs is not written over.
 cp "$folder/$name/jackfield" "$bin/.jackfield.new"
 chmod 755 "$bin/.jackfield.new"
+# A program that works is not replaced by one that does not start here.
+if [ -z "${JACKFIELD_TARGET:-}" ] && ! "$bin/.jackfield.new" --version >/dev/null; then
+  rm -f "$bin/.jackfield.new"
+  fail "the program does not start on this machine, and nothing was installed: on Linux it needs glibc 2.35 or later, and no musl; build it with cargo"
+fi
 mv "$bin/.jackfield.new" "$bin/jackfield"
 echo "installed: $bin/jackfield"
 

@@ -145,7 +145,8 @@ fn bill_of_materials(root: &Path, target: &str, asked: &Dist) -> anyhow::Result<
     Ok(bom.replace(&*root.to_string_lossy(), ""))
 }
 
-/// Installs the archive with the script, runs what was installed, and sees that a changed archive is refused.
+/// Installs the archive with the script, runs what was installed, and sees that a changed archive is refused, and that a
+/// program that does not start replaces none.
 fn try_out(root: &Path, out: &Path, archive: &str) -> anyhow::Result<()> {
     let place = root.join("target/archives-trial");
     if place.exists() {
@@ -175,6 +176,25 @@ fn try_out(root: &Path, out: &Path, archive: &str) -> anyhow::Result<()> {
     if install(&place.join("changed")).is_ok() || program.exists() {
         bail!("the script installs an archive whose digest is wrong");
     }
+    let broken = place.join("broken");
+    write_broken(root, &broken, archive)?;
+    fs::write(&program, "the older program")?;
+    if install(&broken).is_ok() || fs::read(&program)? != b"the older program" {
+        bail!("the script replaces a program by one that does not start");
+    }
+    Ok(())
+}
+
+/// Writes an archive whose program does not start, and its digest.
+fn write_broken(root: &Path, out: &Path, archive: &str) -> anyhow::Result<()> {
+    let name = archive.trim_end_matches(".tar.gz");
+    fs::create_dir_all(out.join(name))?;
+    fs::write(out.join(name).join("jackfield"), "#!/bin/sh\nexit 127\n")?;
+    let mut pack = run::command("tar", root, ["-czf"]);
+    pack.arg(out.join(archive)).arg("-C").arg(out).arg(name);
+    run::succeed(&mut pack)?;
+    let line = format!("{}  {archive}\n", digest(&out.join(archive))?);
+    fs::write(out.join(format!("{archive}.sha256")), line)?;
     Ok(())
 }
 
