@@ -10,6 +10,7 @@ mod right;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,11 +22,12 @@ use jackfield_domain::spending::{self, ReplySpending};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
-use jackfield_engine::{Clock as _, Engine, EngineError, SystemClock};
+use jackfield_engine::{Clock as _, Engine, EngineError, SessionRow, SystemClock, chain};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
+use tokio::time::Instant;
 
 use self::reading::LedgerReading;
 use self::right::LedgerRight;
@@ -50,9 +52,20 @@ struct LedgerState {
     recent: BTreeSet<(WallTime, Arc<str>)>,
     /// Until when this process shows the sums.
     shown_until: Option<WallTime>,
-    /// How many steps of each session are counted, by a hash of its id: there may be very many.
-    steps: HashMap<u64, u64>,
+    /// What is counted of each session, by a hash of its id: there may be very many.
+    sessions: HashMap<u64, CountedSession>,
     sums: BTreeMap<Labels, ModelSums>,
+}
+
+/// How much of a session is counted. Another session may get the id of one that was deleted: the times tell them apart.
+#[derive(Clone, Copy, Debug)]
+struct CountedSession {
+    /// The time of its first step.
+    begun: WallTime,
+    /// When it was created, by the journal's clock; `None` until the journal has said so.
+    created: Option<WallTime>,
+    /// The number of its steps that are counted.
+    steps: u64,
 }
 
 /// The sums of a model.
@@ -78,7 +91,7 @@ impl Ledger {
         let Some(first) = steps.first() else { return };
         let mut state = self.lock();
         if state.is_followed && state.known_steps(session).unwrap_or(0) >= first.step {
-            state.add_steps(session, steps);
+            state.add_steps(session, None, steps);
         }
     }
 
@@ -91,7 +104,7 @@ impl Ledger {
     }
 
     /// Adds what is new in the journal, if it is for this process to show the ledger. The sums are shown for a while
-    /// then.
+    /// then. The right to show them is renewed while the journal is read.
     ///
     /// # Errors
     ///
@@ -101,16 +114,50 @@ impl Ledger {
         engine: &Engine,
         now: WallTime,
     ) -> Result<(), EngineError> {
-        let Some(until) = self.right.take(engine, now).await? else {
-            // If it is for this process again, it reads all.
-            *self.lock() = LedgerState::default();
-            *self.reading.lock().await = LedgerReading::default();
+        let mut reading = self.reading.lock().await;
+        let Some(mut until) = self.right.take(engine, now).await? else {
+            self.forget(&mut reading);
             return Ok(());
         };
+        if !reading.has_records() {
+            // A first reading that failed may have added some of the records.
+            self.forget(&mut reading);
+        }
         self.lock().is_followed = true;
-        self.reading.lock().await.read_on(self, engine, now).await?;
+        let began = Instant::now();
+        {
+            let mut read = pin!(reading.read_on(self, engine, now));
+            loop {
+                tokio::select! {
+                    read = &mut read => break read?,
+                    () = tokio::time::sleep(RENEWAL) => {}
+                }
+                match self.right.take(engine, now.after(began.elapsed())).await {
+                    Ok(Some(renewed)) => {
+                        until = renewed;
+                        let mut state = self.lock();
+                        state.shown_until = state.shown_until.map(|_| renewed);
+                    }
+                    // Another process has it. The next reading forgets what was read here.
+                    Ok(None) => {
+                        self.lock().shown_until = None;
+                        return Ok(());
+                    }
+                    Err(error) => {
+                        let error = chain(&error);
+                        tracing::debug!(%error, "the right to show the ledger is not renewed");
+                    }
+                }
+            }
+        }
         self.lock().shown_until = Some(until);
         Ok(())
+    }
+
+    /// Forgets all sums: the next reading begins with the whole journal.
+    fn forget(&self, reading: &mut LedgerReading) {
+        *self.lock() = LedgerState::default();
+        *reading = LedgerReading::default();
     }
 
     /// Lets another process show the ledger.
@@ -126,11 +173,25 @@ impl Ledger {
 
 impl LedgerState {
     /// Adds the turns that have ended by these steps, which follow those that are counted, or begin with some of them.
-    fn add_steps(&mut self, session: &SessionId, steps: &[Envelope]) {
-        let Some(end) = steps.last().map(|last| last.step + 1) else {
+    /// `created` is the time of the session's creation, if the journal said so.
+    fn add_steps(&mut self, session: &SessionId, created: Option<WallTime>, steps: &[Envelope]) {
+        let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
             return;
         };
-        let known = self.known_steps(session).unwrap_or(0);
+        let counted = self.sessions.get(&hash(session)).copied();
+        // What is counted of another session of this id, which was deleted, says nothing of this one.
+        let counted = counted.filter(|counted| {
+            let is_created = |at| counted.created.is_none_or(|created| created == at);
+            created.is_none_or(is_created) && (first.step > 0 || counted.begun == first.now.wall)
+        });
+        let known = counted.map_or(0, |counted| counted.steps);
+        let end = last.step + 1;
+        let entry = CountedSession {
+            begun: counted.map_or(first.now.wall, |counted| counted.begun),
+            created: created.or_else(|| counted?.created),
+            steps: known.max(end),
+        };
+        self.sessions.insert(hash(session), entry);
         if known >= end {
             return;
         }
@@ -146,12 +207,19 @@ impl LedgerState {
             };
             self.add(&reply.model, &usage, reply.price.as_ref());
         }
-        self.steps.insert(hash(session), end);
     }
 
     /// How many steps of a session are counted.
     fn known_steps(&self, session: &SessionId) -> Option<u64> {
-        self.steps.get(&hash(session)).copied()
+        Some(self.sessions.get(&hash(session))?.steps)
+    }
+
+    /// Whether all steps of a session are counted, as of this row of the list.
+    fn has_counted(&self, row: &SessionRow) -> bool {
+        let counted = self.sessions.get(&hash(&row.session));
+        counted.is_some_and(|counted| {
+            counted.steps == row.steps && counted.created == Some(row.created)
+        })
     }
 
     /// Adds a spending record that ended lately, unless it is counted.
@@ -212,13 +280,18 @@ fn ended_turns(steps: &[Envelope]) -> impl Iterator<Item = &[Envelope]> {
 
 /// By how much a usage has grown.
 fn growth(before: &Usage, after: &Usage) -> Usage {
+    let billed = |usage: &Usage| usage.billed.unwrap_or(Money::ZERO);
+    let more = billed(after).less(billed(before));
+    let grown = |after: u64, before: u64| after.saturating_sub(before);
     Usage {
-        cache_read: after.cache_read.saturating_sub(before.cache_read),
-        cache_write: after.cache_write.saturating_sub(before.cache_write),
-        input: after.input.saturating_sub(before.input),
-        output: after.output.saturating_sub(before.output),
-        reasoning: after.reasoning.saturating_sub(before.reasoning),
-        ..*after
+        billed: (more > Money::ZERO).then_some(more),
+        cache_read: grown(after.cache_read, before.cache_read),
+        cache_write: grown(after.cache_write, before.cache_write),
+        estimated_input: grown(after.estimated_input, before.estimated_input),
+        estimated_output: grown(after.estimated_output, before.estimated_output),
+        input: grown(after.input, before.input),
+        output: grown(after.output, before.output),
+        reasoning: grown(after.reasoning, before.reasoning),
     }
 }
 
@@ -272,3 +345,5 @@ impl Collector for Ledger {
 
 /// How long after its end a spending record may be stored, and how far apart the clocks of processes may be.
 const MOMENT: Duration = Duration::from_secs(60);
+/// How often the right to show the ledger is renewed while the journal is read.
+const RENEWAL: Duration = Duration::from_secs(3);

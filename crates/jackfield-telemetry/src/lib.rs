@@ -1,7 +1,7 @@
 //! Figures, traces and the log for monitoring systems.
 //!
 //! What turns did is derived from their facts when they end, so that a turn that several processes worked on is counted
-//! once, by the one that ended it. What is billed is derived from the journal: see [`Metrics::count_journal`].
+//! once, by the one that ended it. What is billed is derived from the journal: see [`Metrics::follow_journal`].
 
 mod collector;
 mod labels;

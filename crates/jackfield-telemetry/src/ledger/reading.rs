@@ -18,6 +18,11 @@ pub(super) struct LedgerReading {
 }
 
 impl LedgerReading {
+    /// Whether all spending records were read at least once.
+    pub(super) const fn has_records(&self) -> bool {
+        self.records.is_some()
+    }
+
     /// Adds what is new.
     ///
     /// # Errors
@@ -82,12 +87,14 @@ impl LedgerReading {
                     break;
                 }
                 place = Some((row.changed, row.session.clone()));
-                let known = ledger.lock().known_steps(&row.session);
-                if known == Some(row.steps) {
+                if ledger.lock().has_counted(&row) {
                     continue;
                 }
                 match engine.load(&row.session).await {
-                    Ok(loaded) => ledger.lock().add_steps(&row.session, &loaded.steps),
+                    Ok(loaded) => {
+                        let mut state = ledger.lock();
+                        state.add_steps(&row.session, Some(row.created), &loaded.steps);
+                    }
                     // Deleted in the meantime, or written by a newer version.
                     Err(EngineError::Journal(
                         JournalError::UnknownSession { .. }

@@ -2,5 +2,6 @@
 #![expect(clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 mod exports;
+mod ledger;
 mod metrics;
 mod traces;

@@ -27,11 +27,11 @@ pub(crate) fn journal() -> Arc<dyn Journal> {
     Arc::new(MemoryJournal::default())
 }
 
-fn metrics() -> Arc<Metrics> {
+pub(crate) fn metrics() -> Arc<Metrics> {
     Arc::new(Metrics::new("1.2.3"))
 }
 
-fn now() -> WallTime {
+pub(crate) fn now() -> WallTime {
     SystemClock::default().now().wall
 }
 
@@ -93,7 +93,7 @@ fn samples(page: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-fn ledger(page: &str) -> BTreeMap<&str, &str> {
+pub(crate) fn ledger(page: &str) -> BTreeMap<&str, &str> {
     let mut samples = samples(page);
     samples.retain(|name, _| name.starts_with("jackfield_ledger"));
     samples
@@ -132,7 +132,7 @@ async fn a_turn_is_counted_by_its_facts() {
 }
 
 /// The sums of the ledger of this page: the tokens of all models and kinds, and the cost.
-fn totals(page: &str) -> (f64, f64) {
+pub(crate) fn totals(page: &str) -> (f64, f64) {
     let sum = |name: &str| {
         let samples = ledger(page).into_iter();
         let samples = samples.filter(|(sample, _)| sample.starts_with(name));
@@ -144,7 +144,7 @@ fn totals(page: &str) -> (f64, f64) {
 }
 
 /// The tokens and the cost of this many turns, which are all that the journal has.
-async fn stored(engine: &Engine, turns: usize) -> (f64, f64) {
+pub(crate) async fn stored(engine: &Engine, turns: usize) -> (f64, f64) {
     let query = SessionQuery {
         limit: 100,
         ..SessionQuery::default()

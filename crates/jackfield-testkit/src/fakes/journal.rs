@@ -46,6 +46,8 @@ struct FakeJournalState {
     faults: VecDeque<Option<AppendFault>>,
     load_gates: VecDeque<Gate>,
     ownership_gate: Option<Gate>,
+    /// How many further requests of each kind succeed before any fails.
+    passing: BTreeMap<JournalRequest, usize>,
     unreachable: bool,
 }
 
@@ -140,6 +142,12 @@ impl FaultyJournal {
         self
     }
 
+    /// Lets this many requests of this kind succeed, and the one after them fail as [`fail_next`](Self::fail_next) says.
+    pub fn fail_after(&self, request: JournalRequest, successes: usize) -> &Self {
+        locked(&self.state).passing.insert(request, successes);
+        self.fail_next(request, 1)
+    }
+
     /// Lets the next `times` requests for ownership find the session owned by another live process.
     pub fn refuse_ownership(&self, times: usize) -> &Self {
         locked(&self.state).ownership_refusals = times;
@@ -184,6 +192,13 @@ impl FaultyJournal {
 
     fn check_reachable(&self, request: JournalRequest) -> Result<(), JournalError> {
         let mut state = locked(&self.state);
+        if !state.unreachable
+            && let Some(left) = state.passing.get_mut(&request)
+            && *left > 0
+        {
+            *left -= 1;
+            return Ok(());
+        }
         let fails = match state.failing.get_mut(&request) {
             Some(left) if *left > 0 => {
                 *left -= 1;
