@@ -196,10 +196,15 @@ impl Gateway {
         let (RequestPath::Passthrough, Some(upstream)) = (path, upstream) else {
             return Ok(None);
         };
-        let (span, traced) = RequestSpan::begin(self.engine(), request).unzip();
+        let (mut span, traced) = RequestSpan::begin(self.engine(), request).unzip();
         let request = traced.as_ref().unwrap_or(request);
         if let Some(route) = route {
-            let routed = self.routed(client, request, &body, language, &route.name)?;
+            let routed = self.routed(client, request, &body, language, &route.name);
+            let routed = routed.inspect_err(|error| {
+                if let Some(span) = &mut span {
+                    span.failed(error);
+                }
+            })?;
             let mut passthrough = self.prepare(
                 client,
                 request,

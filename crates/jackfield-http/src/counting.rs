@@ -22,9 +22,9 @@ pub(crate) async fn answer(
     let client = authenticate(&gateway, request.headers()).await?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
+    let slot = gateway.acquire_slot()?;
     if let Some(passthrough) = passthrough::passthrough(&gateway, &client, &head, &body)? {
         let access = head.extensions.get::<Access>().cloned();
-        let slot = gateway.acquire_slot()?;
         return passthrough::respond(passthrough, slot, access).await;
     }
     let header = |name: &str| {
@@ -50,9 +50,9 @@ pub(crate) async fn answer_in_gemini(
     let client = authenticate(gateway, request.headers()).await?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
+    let slot = gateway.acquire_slot()?;
     if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body)? {
         let access = head.extensions.get::<Access>().cloned();
-        let slot = gateway.acquire_slot()?;
         return passthrough::respond(passthrough, slot, access).await;
     }
     let owner = |model: &str| gateway.owner_of(GEMINI.name(), model);

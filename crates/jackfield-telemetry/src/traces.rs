@@ -1,8 +1,10 @@
 //! Sends the traces of turns and requests to a collector.
 
-use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::time::MonoTime;
 use jackfield_engine::{
     Clock as _, EndedTurn, McpObserver, McpRequest, McpSession, PassedRequest, SystemClock,
     TurnObserver,
@@ -10,17 +12,26 @@ use jackfield_engine::{
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 use crate::collector::{Batches, Collector, Signal};
 use crate::span_parts::nanos;
 use crate::{mcp_spans, request_spans, spans};
 
 /// Makes spans of the turns and requests that have ended, for an exporter. What does not fit into the queue is dropped,
-/// with a warning.
+/// with a warning a minute at most.
 #[derive(Debug)]
 pub struct Traces {
     clock: SystemClock,
+    drops: Mutex<SpanDrops>,
     queue: mpsc::Sender<Vec<Span>>,
+}
+
+/// The spans that were dropped since the last warning.
+#[derive(Debug, Default)]
+struct SpanDrops {
+    count: usize,
+    warned: Option<MonoTime>,
 }
 
 /// Sends what [`Traces`] made.
@@ -34,22 +45,51 @@ impl Traces {
         let (sender, batches) = Batches::new(collector, Signal::Traces, MAX_QUEUED);
         let traces = Self {
             clock: SystemClock::default(),
+            drops: Mutex::default(),
             queue: sender,
         };
         (traces, TraceExporter(batches))
     }
 
-    /// Queues spans. What they are of is for the log, if there is no room.
-    fn queue(&self, spans: Vec<Span>, of: &dyn fmt::Display) {
-        if !spans.is_empty() && self.queue.try_send(spans).is_err() {
-            tracing::warn!(%of, "spans are dropped: the collector is too slow");
+    fn queue(&self, spans: Vec<Span>) {
+        if spans.is_empty() {
+            return;
         }
+        match self.queue.try_send(spans) {
+            Ok(()) => {}
+            Err(TrySendError::Full(spans)) => {
+                let now = self.clock.now().mono;
+                let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(count) = drops.add(spans.len(), now) {
+                    tracing::warn!(
+                        count,
+                        "spans are dropped: the queue for the collector is full"
+                    );
+                }
+            }
+            Err(TrySendError::Closed(_)) => {
+                tracing::debug!("spans are dropped: traces are not sent any more");
+            }
+        }
+    }
+}
+
+impl SpanDrops {
+    /// Adds spans that are dropped. Returns how many were dropped since the last warning, if it is time for another.
+    fn add(&mut self, spans: usize, now: MonoTime) -> Option<usize> {
+        self.count += spans;
+        let is_early = |warned: MonoTime| now.since(warned) < WARNING_PAUSE;
+        if self.warned.is_some_and(is_early) {
+            return None;
+        }
+        self.warned = Some(now);
+        Some(std::mem::take(&mut self.count))
     }
 }
 
 impl TurnObserver for Traces {
     fn turn_ended(&self, turn: &EndedTurn) {
-        self.queue(spans::of_turn(turn), &turn.session);
+        self.queue(spans::of_turn(turn));
     }
 
     fn exports_traces(&self) -> bool {
@@ -59,12 +99,12 @@ impl TurnObserver for Traces {
     /// A request that was passed through called a provider.
     fn record_stored(&self, record: &SpendingRecord) {
         let span = request_spans::of_call(record);
-        self.queue(span.into_iter().collect(), &record.endpoint);
+        self.queue(span.into_iter().collect());
     }
 
     fn request_passed(&self, request: &PassedRequest) {
         let span = request_spans::of_request(request);
-        self.queue(span.into_iter().collect(), &request.endpoint);
+        self.queue(span.into_iter().collect());
     }
 }
 
@@ -72,8 +112,7 @@ impl McpObserver for Traces {
     /// A request of ours is part of the span of its tool call.
     fn request_ended(&self, request: &McpRequest) {
         let now = nanos(self.clock.now().wall);
-        let spans = mcp_spans::of_request(request, now).into_iter().collect();
-        self.queue(spans, &request.method);
+        self.queue(mcp_spans::of_request(request, now).into_iter().collect());
     }
 
     fn session_ended(&self, _session: &McpSession) {}
@@ -106,3 +145,19 @@ fn request(collector: &Collector, spans: Vec<Span>) -> ExportTraceServiceRequest
 
 /// The maximum number of turns and requests that wait.
 const MAX_QUEUED: usize = 1024;
+/// The pause between two warnings about dropped spans.
+const WARNING_PAUSE: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_are_counted_and_told_once_a_minute() {
+        let mut drops = SpanDrops::default();
+        let told: Vec<_> = [(0, 2), (1, 3), (59, 1), (60, 4), (61, 5)]
+            .map(|(at, spans)| drops.add(spans, MonoTime::from_start(Duration::from_secs(at))))
+            .into();
+        assert_eq!(told, [Some(2), None, None, Some(8), None]);
+    }
+}

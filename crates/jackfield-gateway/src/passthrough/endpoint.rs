@@ -46,9 +46,14 @@ impl Gateway {
         client: &Principal,
         request: &ReceivedRequest,
     ) -> Result<Passthrough, ServeError> {
-        let (span, traced) = RequestSpan::begin(self.engine(), request).unzip();
+        let (mut span, traced) = RequestSpan::begin(self.engine(), request).unzip();
         let request = traced.as_ref().unwrap_or(request);
-        let mut passthrough = self.endpoint_passthrough(client, request)?;
+        let passthrough = self.endpoint_passthrough(client, request);
+        let mut passthrough = passthrough.inspect_err(|error| {
+            if let Some(span) = &mut span {
+                span.failed(error);
+            }
+        })?;
         passthrough.span = span;
         Ok(passthrough)
     }

@@ -20,14 +20,15 @@ use crate::gateway::Gateway;
 use crate::ids;
 use crate::trace::trace_context;
 
-/// A spending record in the making. It is stored when it is dropped.
+/// A spending record in the making. It is stored when it is dropped, unless nothing was sent.
 pub(super) struct SpendingDraft {
     began: Instant,
     /// The names of the meters whose budgets it counts for.
     pub(super) budgets: Vec<Arc<str>>,
     engine: Engine,
-    /// Whether a budget is used up, so that nothing was sent.
-    is_refused: bool,
+    /// Whether the request may have been sent, or something may be reserved for it: its client may go away before
+    /// that, and a budget may be used up.
+    is_sent: bool,
     record: SpendingRecord,
     reply_bytes: usize,
     request_bytes: usize,
@@ -49,7 +50,7 @@ impl SpendingDraft {
             began: Instant::now(),
             budgets: Vec::new(),
             engine: gateway.engine().clone(),
-            is_refused: false,
+            is_sent: false,
             record: SpendingRecord {
                 at: WallTime::from_millis(0).after(now.unwrap_or_default()),
                 endpoint: endpoint(&request.path),
@@ -85,8 +86,10 @@ impl SpendingDraft {
         self.record.route = Some(Arc::clone(name));
     }
 
-    /// Reserves what the request may use of its budgets.
+    /// Reserves what the request may use of its budgets, just before it is sent.
     pub(super) async fn reserve(&mut self, body: &[u8]) -> Result<(), ModelFailure> {
+        // If this is cut off, the record settles what may be reserved already.
+        self.is_sent = true;
         let endpoint = &*self.record.endpoint;
         if self.budgets.is_empty() || COUNTING.iter().any(|end| endpoint.ends_with(end)) {
             return Ok(());
@@ -104,7 +107,7 @@ impl SpendingDraft {
             price: self.record.price.clone(),
         };
         let reserved = self.engine.reserve_budgets(&call).await;
-        self.is_refused = reserved.is_err();
+        self.is_sent = reserved.is_ok();
         reserved
     }
 
@@ -132,7 +135,7 @@ impl SpendingDraft {
 
 impl Drop for SpendingDraft {
     fn drop(&mut self) {
-        if self.is_refused {
+        if !self.is_sent {
             return;
         }
         let is_success = self

@@ -10,5 +10,6 @@ mod collecting;
 mod ephemeral;
 mod finding;
 mod harness;
+mod passing;
 mod tools;
 mod unheard;
