@@ -22,11 +22,32 @@ pub(crate) fn operation(endpoint: &str) -> Option<&'static str> {
     }
 }
 
-/// Why its provider gave no good reply; empty if it did.
+/// Why its provider gave no good reply; empty if it did. A record without a status does not say whether the provider
+/// failed or the client went away.
 pub(crate) fn error_of(record: &SpendingRecord) -> String {
     match record.status {
         Some(status) if status < 400 => String::new(),
         Some(status) => status.to_string(),
-        None => "unavailable".to_owned(),
+        None => "no_reply".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jackfield_domain::time::WallTime;
+    use jackfield_testkit::spending;
+
+    use super::*;
+
+    #[test]
+    fn an_error_is_a_status_or_no_reply() {
+        let of = |status| {
+            let record = spending::record("", WallTime::from_millis(0));
+            error_of(&SpendingRecord { status, ..record })
+        };
+        assert_eq!(
+            [Some(200), Some(503), None].map(of),
+            ["", "503", "no_reply"]
+        );
     }
 }
