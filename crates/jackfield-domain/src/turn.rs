@@ -446,7 +446,10 @@ impl Turn {
         let Some(call) = batch.calls.iter_mut().find(|call| call.call.id == *id) else {
             return;
         };
-        let fingerprint = call_fingerprint(&call.call, &shown);
+        let tool = self.setup.catalog.tool(call.call.name.as_str());
+        // Each permission that a provider asks for and gets is the same outcome, and says nothing of what its tool did.
+        let is_permission = tool.is_some_and(|tool| tool.asked_by.is_some()) && !shown.is_error;
+        let fingerprint = (!is_permission).then(|| call_fingerprint(&call.call, &shown));
         let outcome = ToolOutcome {
             call: id.clone(),
             opaque: Vec::new(),
@@ -454,17 +457,19 @@ impl Turn {
         };
         call.state = CallState::Closed(Arc::new(outcome));
         self.client_expired |= client_expired;
-        let repeats = self.repeats.entry(fingerprint).or_insert(RepeatCount {
-            last_round: 0,
-            times: 0,
-        });
-        if repeats.last_round != round {
-            *repeats = RepeatCount {
-                last_round: round,
-                times: repeats.times + 1,
-            };
+        if let Some(fingerprint) = fingerprint {
+            let repeats = self.repeats.entry(fingerprint).or_insert(RepeatCount {
+                last_round: 0,
+                times: 0,
+            });
+            if repeats.last_round != round {
+                *repeats = RepeatCount {
+                    last_round: round,
+                    times: repeats.times + 1,
+                };
+            }
+            self.no_progress |= repeats.times >= limit.max(1);
         }
-        self.no_progress |= repeats.times >= limit.max(1);
         self.close_round();
     }
 

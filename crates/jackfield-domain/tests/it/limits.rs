@@ -1,5 +1,6 @@
 //! Limits and settings by example: each ends or bends a turn, and throws nothing away.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::estimate;
@@ -162,6 +163,37 @@ fn the_third_equal_outcome_of_the_same_call_leads_to_the_last_round() {
                 says("I am stuck"),
                 &["end Limited { is_error: false, limit: NoProgress }"],
             ),
+        ],
+    );
+}
+
+#[test]
+fn permissions_that_a_provider_gets_do_not_count_as_repeats_and_denials_do() {
+    let mut setup = limited(Limits::default());
+    let entries = setup.catalog.iter().cloned().map(|mut tool| {
+        if tool.definition.name.as_str() == "read" {
+            tool.asked_by = Some("agent".into());
+        }
+        tool
+    });
+    setup.catalog = Arc::new(entries.collect());
+    let denied = || It::Finishes("read", ToolResult::error("no"));
+    check(
+        setup,
+        &["model 1.1"],
+        vec![
+            (calls(&["read"]), &["run read"]),
+            (finishes("read", "same"), &["read Ran: same", "model 2.1"]),
+            (calls(&["read"]), &["run read"]),
+            (finishes("read", "same"), &["read Ran: same", "model 3.1"]),
+            (calls(&["read"]), &["run read"]),
+            (finishes("read", "same"), &["read Ran: same", "model 4.1"]),
+            (calls(&["read"]), &["run read"]),
+            (denied(), &["read Ran error: no", "model 5.1"]),
+            (calls(&["read"]), &["run read"]),
+            (denied(), &["read Ran error: no", "model 6.1"]),
+            (calls(&["read"]), &["run read"]),
+            (denied(), &["read Ran error: no", "model 7.1 Forbidden"]),
         ],
     );
 }
