@@ -14,7 +14,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::fork;
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::message::Messages;
-use jackfield_domain::price::Cost;
+use jackfield_domain::price::{self, Cost};
 use jackfield_domain::reply::Reply;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::session::Session;
@@ -159,7 +159,7 @@ impl Engine {
         };
         let facts = vec![forked, Fact::Compacted(Arc::clone(&compaction))];
         self.begin_fork(&from, &to, facts).await?;
-        let cost = price.zip(usage).map(|(price, usage)| price.bill(&usage));
+        let cost = usage.and_then(|usage| price::cost_of(&usage, price.as_ref()));
         Ok(CompactedSession { compaction, cost })
     }
 
