@@ -404,11 +404,17 @@ impl Engine {
         }
     }
 
-    /// Whether this provider runs tools itself, and asks about them.
+    /// Whether a provider that may answer a turn with these options runs tools itself, and asks about them: that of the
+    /// model, of a fallback, or of a target of the route.
     #[must_use]
-    pub fn has_own_tools(&self, provider: &str) -> bool {
-        let model = self.shared.models.get(provider);
-        model.is_some_and(|model| !model.own_tools().is_empty())
+    pub fn has_own_tools(&self, options: &TurnOptions) -> bool {
+        // The turn of an unknown route does not begin.
+        let route = self.route_of(options).ok().flatten();
+        let mut targets = options.targets(route.as_deref());
+        targets.any(|target| {
+            let model = self.shared.models.get(&target.provider);
+            model.is_some_and(|model| !model.own_tools().is_empty())
+        })
     }
 
     fn takes_tools(&self, options: &TurnOptions) -> bool {

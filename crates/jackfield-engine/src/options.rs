@@ -11,6 +11,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{self, Policy, UnknownRule};
 use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::routing::Route;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::SystemPrompt;
@@ -118,6 +119,17 @@ impl TurnOptions {
             whole_reply_limit: None,
             windows: Arc::default(),
         }
+    }
+
+    /// The models that may answer the turn: those of this route, or the model and its fallbacks without one.
+    pub(crate) fn targets<'a>(
+        &'a self,
+        route: Option<&'a Route>,
+    ) -> impl Iterator<Item = &'a ModelRef> {
+        let own = std::iter::once(&self.model).chain(&self.fallbacks);
+        let targets = route.into_iter().flat_map(|route| &route.targets);
+        let targets = targets.map(|target| &target.model);
+        own.filter(move |_| route.is_none()).chain(targets)
     }
 }
 

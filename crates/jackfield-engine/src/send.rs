@@ -89,11 +89,8 @@ impl Engine {
             session,
         } = message;
         let route = self.route_of(&options)?;
-        let own = std::iter::once(&options.model).chain(&options.fallbacks);
-        let targets = route.iter().flat_map(|route| &route.targets);
-        let targets = targets.map(|target| &target.model);
         let mut providers = BTreeSet::new();
-        for model in own.filter(|_| route.is_none()).chain(targets) {
+        for model in options.targets(route.as_deref()) {
             self.model(&model.provider)?;
             providers.insert(Arc::clone(&model.provider));
             if options.allowance.cost.is_some() && options.prices.get(model).is_none() {

@@ -115,13 +115,15 @@ impl ParsedRequest {
         let offers_server_tools = gateway.offers(&used, &model.provider);
         // Turns that run server tools survive a restart, even if the reply cannot be fetched later.
         let is_kept = assistant.map_or(offers_server_tools, |assistant| assistant.is_kept);
+        let turn = gateway.options_for(&requested);
+        let asks_person = turn.is_some_and(|options| gateway.engine().has_own_tools(&options));
         let is_durable = session.is_some()
             || begins_session
             || incoming.previous.is_some()
             || wants_storage
             || is_kept
             // A question to a person does, too.
-            || gateway.engine().has_own_tools(&model.provider);
+            || asks_person;
         // Without a list of tools, those of the session apply. They are looked up later.
         let has_all_tools = !offers_server_tools && (incoming.names_tools || !is_durable);
         if has_all_tools {
