@@ -32,6 +32,14 @@ pub(crate) fn read(
             ));
             continue;
         }
+        if &*entry.name == AGENTS {
+            let message = format!("`{AGENTS}` is the name of the permission questions of agents");
+            names
+                .problem(ConfigProblem::new(entry.place, message).with_help(
+                    "give the provider another name, and the present one as its `kind`",
+                ));
+            continue;
+        }
         let table = Section::of(&names, &entry);
         let provider = providers.entry(entry.name).or_default();
         provider.place = Some(entry.place);
@@ -113,3 +121,6 @@ fn not_a_variable(name: &str) -> Option<&'static str> {
         "this is the name of an environment variable, such as \"ANTHROPIC_API_KEY\", and not a key",
     )
 }
+
+/// The provider of turns that only ask a person a question of another agent; policy rules name it, too.
+const AGENTS: &str = "agents";

@@ -187,6 +187,10 @@ fn a_value_that_cannot_be_is_told_with_its_key() {
             "providers.'a/b'.kind = 'claude'",
             "1: key `providers.\"a/b\"`: the name of a provider is not empty and has no `/`",
         ),
+        (
+            "providers.agents.kind = 'claude'",
+            "1: key `providers.agents`: `agents` is the name of the permission questions of agents",
+        ),
     ] {
         check(text, &[expected]);
     }
