@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -121,8 +122,23 @@ impl ClaudeCode {
         if let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
             return Ok(slot);
         }
-        self.waiting.end_longest();
-        let slot = Arc::clone(&self.slots).acquire_owned();
+        let slot = async {
+            let mut slot = pin!(Arc::clone(&self.slots).acquire_owned());
+            loop {
+                // It listens before it looks, so that no process that begins to wait is missed.
+                let mut kept = pin!(self.waiting.kept());
+                kept.as_mut().enable();
+                if self.waiting.end_longest() {
+                    // One process makes room for one.
+                    return slot.await;
+                }
+                tokio::select! {
+                    biased;
+                    slot = &mut slot => return slot,
+                    () = kept => {}
+                }
+            }
+        };
         match timeout(self.config.process_wait, slot).await {
             Ok(Ok(slot)) => Ok(slot),
             // It is never closed.

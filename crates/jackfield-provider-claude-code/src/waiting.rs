@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tokio::task::JoinHandle;
 
 use crate::program::Program;
@@ -12,7 +14,14 @@ use crate::reply::Live;
 
 /// The waiting processes. Dropping it ends them.
 #[derive(Default)]
-pub(crate) struct Waiting(Arc<Mutex<State>>);
+pub(crate) struct Waiting(Arc<WaitingState>);
+
+#[derive(Default)]
+struct WaitingState {
+    /// Rings when a process begins to wait.
+    kept: Notify,
+    state: Mutex<State>,
+}
 
 #[derive(Default)]
 struct State {
@@ -40,6 +49,7 @@ impl Waiting {
         state.next += 1;
         state.waiting.push((number, process));
         drop(state);
+        self.0.kept.notify_waiters();
         let waiting = Arc::downgrade(&self.0);
         tokio::spawn(async move {
             tokio::time::sleep(limit).await;
@@ -57,15 +67,22 @@ impl Waiting {
         Some(state.waiting.remove(found).1)
     }
 
-    /// Ends the process that waits longest, if any waits.
-    pub(crate) fn end_longest(&self) {
+    /// Waits until a process begins to wait.
+    pub(crate) fn kept(&self) -> Notified<'_> {
+        self.0.kept.notified()
+    }
+
+    /// Ends the process that waits longest; `false` if none waits.
+    pub(crate) fn end_longest(&self) -> bool {
         let mut state = self.lock();
         let longest = (!state.waiting.is_empty()).then(|| state.waiting.remove(0).1);
         drop(state);
-        if let Some(process) = longest {
-            tracing::debug!("a waiting process of claude code makes room for another one");
-            self.end(process.live.session, process.live.program);
-        }
+        let Some(process) = longest else {
+            return false;
+        };
+        tracing::debug!("a waiting process of claude code makes room for another one");
+        self.end(process.live.session, process.live.program);
+        true
     }
 
     /// Lets a process end; [`ended`](Self::ended) waits for it.
@@ -84,11 +101,11 @@ impl Waiting {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn end_if_waiting(waiting: &Weak<Mutex<State>>, number: u64) {
+fn end_if_waiting(waiting: &Weak<WaitingState>, number: u64) {
     let Some(state) = waiting.upgrade() else {
         return;
     };

@@ -104,6 +104,21 @@ async fn the_longest_waiting_process_makes_room() {
 }
 
 #[tokio::test]
+async fn a_process_that_begins_to_wait_makes_room_for_one_that_is_waited_for() {
+    let world = World::new([two_calls(), ScriptTurn::text("Done.")]).await;
+    let mut config = world.config("");
+    config.max_processes = 1;
+    config.process_wait = Duration::from_secs(600);
+    let model = ClaudeCode::new(config);
+    let (mut first, mut second) = (Talk::new("First!"), Talk::new("Second!"));
+    let (calls, done) = tokio::join!(first.go_on(&model), second.go_on(&model));
+    assert_eq!(calls.finish, FinishReason::ToolCalls);
+    assert_eq!(done.finish, FinishReason::Stop);
+    assert_eq!(world.starts().len(), 2);
+    world.all_ended().await;
+}
+
+#[tokio::test]
 async fn a_changed_offer_of_tools_needs_another_process() {
     let world = World::new([two_calls(), ScriptTurn::text("Done.")]).await;
     let model = world.model();
