@@ -21,8 +21,8 @@ use crate::pool::{column, values};
 /// Tells other processes of changes, and hears of theirs.
 pub(crate) struct Notifier {
     arrivals: Arc<Arrivals>,
-    /// The sessions that this process has changed since its last notification.
-    changed: Mutex<BTreeSet<SessionId>>,
+    /// What this process has changed since its last notification.
+    changed: Mutex<Changes>,
     connector: Connector,
     has_changed: Notify,
     heard: Arc<Notify>,
@@ -52,7 +52,7 @@ impl Notifier {
     /// Notes that this process has committed a change of a session.
     pub(crate) fn add(&self, session: &SessionId) {
         let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
-        if changed.insert(session.clone()) {
+        if changed.add(session) {
             self.has_changed.notify_one();
         }
     }
@@ -119,7 +119,7 @@ impl Notifier {
             let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *changed)
         };
-        let payload = payload(&changed);
+        let payload = changed.payload();
         let values = values![self.schema => TEXT, payload => TEXT];
         self.ask(client.execute_typed("SELECT pg_notify($1, $2)", values))
             .await?;
@@ -137,14 +137,56 @@ impl Notifier {
     }
 }
 
-/// The ids, or [`ALL`] where they are too long.
-fn payload(changed: &BTreeSet<SessionId>) -> String {
-    let length: usize = changed.iter().map(|id| id.as_str().len() + 1).sum();
-    if length > MAX_PAYLOAD {
-        return ALL.to_owned();
+/// The sessions that were changed. Its size has a limit, as nothing may be able to send a notification for long.
+#[derive(Debug, Default, PartialEq)]
+enum Changes {
+    /// More than a notification has room for.
+    All,
+    #[default]
+    None,
+    Some {
+        ids: BTreeSet<SessionId>,
+        /// The size of the payload in bytes.
+        size: usize,
+    },
+}
+
+impl Changes {
+    /// Whether this is new.
+    fn add(&mut self, session: &SessionId) -> bool {
+        let added = session.as_str().len() + SEPARATOR.len();
+        match self {
+            Self::All => false,
+            Self::None => {
+                *self = Self::Some {
+                    ids: BTreeSet::from([session.clone()]),
+                    size: added,
+                };
+                true
+            }
+            Self::Some { ids, .. } if ids.contains(session) => false,
+            Self::Some { size, .. } if *size + added > MAX_PAYLOAD => {
+                *self = Self::All;
+                true
+            }
+            Self::Some { ids, size } => {
+                *size += added;
+                ids.insert(session.clone())
+            }
+        }
     }
-    let ids: Vec<&str> = changed.iter().map(SessionId::as_str).collect();
-    ids.join(SEPARATOR)
+
+    /// The ids, or [`ALL`].
+    fn payload(&self) -> String {
+        match self {
+            Self::All => ALL.to_owned(),
+            Self::None => String::new(),
+            Self::Some { ids, .. } => {
+                let ids: Vec<&str> = ids.iter().map(SessionId::as_str).collect();
+                ids.join(SEPARATOR)
+            }
+        }
+    }
 }
 
 /// Whether a payload names a session that a task of this process waits for.
@@ -166,3 +208,32 @@ const MAX_PAYLOAD: usize = 7000;
 /// The time between two notifications of a process.
 const PAUSE: Duration = Duration::from_millis(10);
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(nth: usize) -> SessionId {
+        SessionId::parse(&format!("session_{nth:012}")).expect("a valid id")
+    }
+
+    #[test]
+    fn changes_that_cannot_be_sent_stay_within_a_notification() {
+        let mut changes = Changes::default();
+        assert_eq!(changes.payload(), "");
+        assert!(changes.add(&session(2)) && changes.add(&session(1)));
+        assert!(!changes.add(&session(2)), "it is known");
+        let both = format!("{} {}", session(1), session(2));
+        assert_eq!(changes.payload(), both);
+        for nth in 0..100_000 {
+            changes.add(&session(nth));
+            assert!(changes.payload().len() <= MAX_PAYLOAD);
+            if changes == Changes::All {
+                break;
+            }
+        }
+        assert_eq!(changes, Changes::All);
+        assert_eq!(changes.payload(), ALL);
+        assert!(!changes.add(&session(0)), "all are known");
+    }
+}
