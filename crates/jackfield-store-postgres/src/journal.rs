@@ -83,6 +83,16 @@ impl PostgresJournal {
     /// [`OpenError`], whose message says what to do.
     pub fn open(address: Address, options: Options) -> Result<Self, OpenError> {
         let place = address.to_string();
+        let arrivals = Arc::new(Arrivals::default());
+        let notifier = options.listen.clone().map(|address| {
+            let place = format!("`listen_url` {address}");
+            let connector = Connector::new(address, options.timeout);
+            let connector = connector.map_err(|fault| OpenError::new(&place, fault))?;
+            let (arrivals, schema) = (Arc::clone(&arrivals), &options.schema);
+            let notifier = Notifier::new(connector, arrivals, schema, options.timeout);
+            Ok(Arc::new(notifier))
+        });
+        let notifier = notifier.transpose()?;
         // Its connections belong to a runtime that ends here, so that it may be called within another one.
         let preparing = std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
@@ -100,15 +110,6 @@ impl PostgresJournal {
         preparing.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let pool = Pool::new(address, &options).map_err(|fault| OpenError::new(&place, fault))?;
         let (pool, holds) = (Arc::new(pool), Arc::new(LocalHolds::default()));
-        let arrivals = Arc::new(Arrivals::default());
-        let notifier = options.listen.clone().map(|address| {
-            let connector = Connector::new(address, options.timeout);
-            let connector = connector.map_err(|fault| OpenError::new(&place, fault))?;
-            let (arrivals, schema) = (Arc::clone(&arrivals), &options.schema);
-            let notifier = Notifier::new(connector, arrivals, schema, options.timeout);
-            Ok(Arc::new(notifier))
-        });
-        let notifier = notifier.transpose()?;
         let process = Arc::new(Process::new(options.clone(), Arc::clone(&holds)));
         Ok(Self {
             background: Background::new(Duties {

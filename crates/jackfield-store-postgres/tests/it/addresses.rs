@@ -73,3 +73,16 @@ fn a_server_that_is_not_there_is_named() {
     let help = "see whether PostgreSQL runs there and accepts connections";
     assert!(error.ends_with(help), "{error}");
 }
+
+#[test]
+fn an_address_for_notifications_that_cannot_be_used_is_named_by_its_setting() {
+    let address = Address::parse("postgres://me:secret@127.0.0.1:1/chats").expect("an address");
+    let listen = "postgres://me:secret@db.example/chats?sslrootcert=/nowhere/ca.pem";
+    let mut options = Options::default();
+    options.listen = Some(Address::parse(listen).expect("an address"));
+    let error = PostgresJournal::open(address, options).expect_err("no authorities");
+    let error = error.to_string();
+    let named =
+        "`listen_url` postgres://me@db.example:5432/chats cannot be reached: /nowhere/ca.pem";
+    assert!(error.starts_with(named), "{error}");
+}
