@@ -14,6 +14,8 @@ pub(crate) struct StepBatch {
     pub(crate) actions: Vec<Action>,
     pub(crate) undo: Option<Box<BatchUndo>>,
     pub(crate) events: Vec<BatchEvent>,
+    /// Whether a call was not begun because another process may own the session by now.
+    pub(crate) lease_passed: bool,
     pub(crate) steps: Vec<Envelope>,
 }
 

@@ -239,6 +239,9 @@ impl<'o> Driver<'o> {
             is_new
         });
         let actions = std::mem::take(&mut batch.actions);
+        if batch.lease_passed && self.turn.turn().end().is_none() {
+            return Err(EngineError::stale());
+        }
         if self.workers.is_any_outward(&actions) {
             self.ledger.check_lease()?;
         }
@@ -384,6 +387,7 @@ impl<'o> Driver<'o> {
                 }
             }
             DriverEvent::Event(TaskEvent::Input(input)) => self.handle(*input, batch),
+            DriverEvent::Event(TaskEvent::LeasePassed) => batch.lease_passed = true,
             DriverEvent::Event(TaskEvent::Notice(news)) => {
                 batch.events.push(BatchEvent::Notice(news));
             }

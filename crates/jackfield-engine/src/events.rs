@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jackfield_domain::failure::ToolFailure;
 use jackfield_domain::ids::{SessionId, ToolAttempt, TurnId, WaitId};
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::mcp_observer::McpRequest;
-use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEvents};
+use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents};
+use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::call_traces::ObservedCalls;
 use crate::crash;
+use crate::error::chain;
 use crate::feeds::RunningCall;
 use crate::late::LateOutcomeSender;
 use crate::news::{self, Observer};
@@ -28,6 +31,8 @@ pub(crate) struct TurnRef {
 pub(crate) enum TaskEvent {
     /// An input of the loop.
     Input(Box<Input>),
+    /// Another process may own the session by now, so a call was not begun here. The next owner decides about it.
+    LeasePassed,
     /// A notice for observers.
     Notice(ToolNotice),
     /// The provider's id of the model request in flight.
@@ -38,6 +43,48 @@ impl TaskEvent {
     /// Wraps an input of the loop.
     pub(crate) fn input(input: Input) -> Self {
         Self::Input(Box::new(input))
+    }
+
+    /// The event of a tool call that has ended, or was not begun.
+    pub(crate) fn ended(
+        turn_ref: &TurnRef,
+        attempt: ToolAttempt,
+        ended: Result<ToolEnd, RunError>,
+    ) -> Self {
+        Self::input(match ended {
+            Ok(ToolEnd::Asked { handle, question }) => Input::ToolAsked {
+                attempt,
+                handle,
+                question,
+            },
+            Ok(ToolEnd::Finished(result)) => Input::ToolFinished { attempt, result },
+            Err(RunError::LeasePassed) => return Self::LeasePassed,
+            Err(RunError::Failed(error)) => {
+                let (TurnRef { session, turn }, call) = (turn_ref, &attempt.call);
+                let causes = chain(&error);
+                tracing::debug!(%session, %turn, %call, error = %causes, "a tool call failed");
+                Input::ToolFailed {
+                    attempt,
+                    failure: error.failure,
+                }
+            }
+        })
+    }
+}
+
+/// Why a call has no outcome.
+#[derive(Debug, Error)]
+pub(crate) enum RunError {
+    #[error(transparent)]
+    Failed(#[from] ToolError),
+    /// It was not begun.
+    #[error("another process may own the session by now")]
+    LeasePassed,
+}
+
+impl From<ToolFailure> for RunError {
+    fn from(failure: ToolFailure) -> Self {
+        Self::Failed(failure.into())
     }
 }
 
@@ -142,6 +189,11 @@ impl ToolEvents for ToolEventSender {
 
 /// Sends an input to the loop.
 pub(crate) async fn send(sender: &mpsc::Sender<TaskEvent>, input: Input) {
+    send_event(sender, TaskEvent::input(input)).await;
+}
+
+/// Sends an event to the driver.
+pub(crate) async fn send_event(sender: &mpsc::Sender<TaskEvent>, event: TaskEvent) {
     // The driver is gone only when the result is no longer needed.
-    let _gone = sender.send(TaskEvent::input(input)).await;
+    let _gone = sender.send(event).await;
 }

@@ -26,7 +26,6 @@ use crate::crash;
 use crate::error::chain;
 use crate::events::{TaskEvent, TurnRef};
 use crate::options::Durability;
-use crate::ownership::LEASE_PASSED;
 use crate::state::EngineState;
 
 /// The model call in flight, if any, and its events that the driver has not taken. Dropping it aborts the call.
@@ -40,7 +39,7 @@ pub(crate) struct ModelCall {
 }
 
 /// A reply in flight; it resolves to the end of the call.
-type ReplyFuture = Pin<Box<dyn Future<Output = Input> + Send>>;
+type ReplyFuture = Pin<Box<dyn Future<Output = TaskEvent> + Send>>;
 
 impl ModelCall {
     /// Creates the model caller of this turn.
@@ -132,7 +131,7 @@ impl ModelCall {
             && let Poll::Ready(ended) = reply.as_mut().poll(context)
         {
             self.in_flight = None;
-            self.end = Some(TaskEvent::input(ended));
+            self.end = Some(ended);
         }
     }
 }
@@ -146,21 +145,17 @@ async fn call_model(
     request: Box<ModelRequest>,
     budgeted: Option<BudgetedCall>,
     lease: &LeaseDeadline,
-) -> Input {
+) -> TaskEvent {
     if let Some(call) = &budgeted {
         if let Err(failure) = budgets::reserve(shared, call).await {
-            return Input::ReplyFailed { attempt, failure };
+            return TaskEvent::input(Input::ReplyFailed { attempt, failure });
         }
         crash::point("reserved");
     }
     crash::point("before-model");
     let replied = match shared.models.get(&request.model.provider) {
         // The process may have slept since the driver looked.
-        Some(_) if lease.has_passed() => Err(ModelFailure::new(
-            ModelFailureKind::Interrupted,
-            Phase::BeforeSend,
-            LEASE_PASSED,
-        )),
+        Some(_) if lease.has_passed() => return TaskEvent::LeasePassed,
         Some(model) => model.reply(&request, sink).await.map_err(|error| {
             let why = chain(&error);
             tracing::debug!(%session, %turn, error = %why, "a model call failed");
@@ -175,13 +170,13 @@ async fn call_model(
     crash::point("after-model");
     // Drop the round's messages before the loop adds its own: the loop can then modify them in place.
     drop(request);
-    match replied {
+    TaskEvent::input(match replied {
         Ok(end) => Input::ReplyEnded {
             attempt,
             end: Box::new(end),
         },
         Err(failure) => Input::ReplyFailed { attempt, failure },
-    }
+    })
 }
 
 /// The end of a call whose adapter panicked.
@@ -189,14 +184,14 @@ fn crashed(
     TurnRef { session, turn }: &TurnRef,
     attempt: ModelAttempt,
     why: &(dyn Any + Send),
-) -> Input {
+) -> TaskEvent {
     let text = why.downcast_ref::<String>().map(String::as_str);
     let why = text.or_else(|| why.downcast_ref::<&str>().copied());
     let why = why.unwrap_or("unknown");
     tracing::error!(%session, %turn, ?attempt, "an adapter crashed: {why}");
     let kind = ModelFailureKind::ProtocolViolation;
     let failure = ModelFailure::new(kind, Phase::MidReply, "the adapter crashed");
-    Input::ReplyFailed { attempt, failure }
+    TaskEvent::input(Input::ReplyFailed { attempt, failure })
 }
 
 /// Forwards the pieces of a reply to the driver.

@@ -170,6 +170,3 @@ impl Drop for OwnershipRequest {
         }
     }
 }
-
-/// Why nothing is done any more: what is done from now on might be done twice.
-pub(crate) const LEASE_PASSED: &str = "another process may own the session by now";

@@ -27,11 +27,9 @@ use tokio::time::Instant;
 use crate::call_traces::{CallTraces, ObservedCalls};
 use crate::crash;
 use crate::direct::{DirectCall, DirectOutcome, ProgressSink};
-use crate::error::chain;
-use crate::events::{TaskEvent, ToolEventSender, TurnRef, send};
+use crate::events::{RunError, TaskEvent, ToolEventSender, TurnRef, send_event};
 use crate::late::LateOutcomeSender;
 use crate::model_call::ModelCall;
-use crate::ownership::LEASE_PASSED;
 use crate::pending_approvals::PendingApprovals;
 use crate::shutdown::stop;
 use crate::state::EngineState;
@@ -243,12 +241,11 @@ impl Workers {
                         sender: sender.clone(),
                         trace,
                     };
+                    if lease.has_passed() {
+                        // The call goes on where it runs, and the next owner resumes it.
+                        return send_event(&sender, TaskEvent::LeasePassed).await;
+                    }
                     let ended = match toolboxes::find_or_fail(&toolboxes, &tool.toolbox) {
-                        // The call goes on where it runs.
-                        Ok(_) if lease.has_passed() => {
-                            let kind = ToolFailureKind::Crashed;
-                            Err(ToolFailure::unknown(kind, LEASE_PASSED).into())
-                        }
                         Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
                         // The call was handed over before, so a missing toolbox does not prove that it had no
                         // effect.
@@ -257,7 +254,8 @@ impl Workers {
                         }
                     };
                     let ended = check_outcome(&shared, entry.as_ref(), ended, MAX_LAST_CHECK).await;
-                    send(&sender, ended_input(&turn_ref, attempt, ended)).await;
+                    let ended = ended.map_err(RunError::Failed);
+                    send_event(&sender, TaskEvent::ended(&turn_ref, attempt, ended)).await;
                 });
                 (task_attempt, task)
             }
@@ -286,7 +284,7 @@ impl Workers {
                         &mut events,
                     );
                     let ended = running.await;
-                    send(&sender, ended_input(&turn_ref, attempt, ended)).await;
+                    send_event(&sender, TaskEvent::ended(&turn_ref, attempt, ended)).await;
                 });
                 (task_attempt, task)
             }
@@ -349,7 +347,7 @@ async fn run_tool(
     run: &ToolRun,
     lease: &LeaseDeadline,
     events: &mut dyn ToolEvents,
-) -> Result<ToolEnd, ToolError> {
+) -> Result<ToolEnd, RunError> {
     if tool.is_some_and(|tool| tool.asked_by.is_some()) {
         // The provider runs it, once it has this outcome.
         return Ok(ToolEnd::Finished(own_tool::allowed(&run.input)));
@@ -367,14 +365,14 @@ async fn run_tool(
     crash::point("before-tool");
     // The process may have slept since the driver looked.
     if lease.has_passed() {
-        return Err(ToolFailure::not_sent(ToolFailureKind::Cancelled, LEASE_PASSED).into());
+        return Err(RunError::LeasePassed);
     }
     let ended = toolbox.call(run, events).await;
     crash::point("after-tool");
     // The check must not exceed the call's deadline, or an outcome that arrives just in time would be lost.
     let left = deadline.saturating_duration_since(Instant::now());
     let limit = left.mul_f64(CHECK_SHARE).min(MAX_LAST_CHECK);
-    check_outcome(shared, tool, ended, limit).await
+    Ok(check_outcome(shared, tool, ended, limit).await?)
 }
 
 /// Validates the outcome of a tool. It stays the outcome in any case.
@@ -461,30 +459,6 @@ fn direct_call_id(now: WallTime) -> String {
     let nth = CALLS.fetch_add(1, Ordering::Relaxed);
     let process = std::process::id();
     format!("hand_{:x}_{process:x}_{nth:x}", now.as_millis())
-}
-
-fn ended_input(
-    turn_ref: &TurnRef,
-    attempt: ToolAttempt,
-    ended: Result<ToolEnd, ToolError>,
-) -> Input {
-    match ended {
-        Ok(ToolEnd::Asked { handle, question }) => Input::ToolAsked {
-            attempt,
-            handle,
-            question,
-        },
-        Ok(ToolEnd::Finished(result)) => Input::ToolFinished { attempt, result },
-        Err(error) => {
-            let (TurnRef { session, turn }, call) = (turn_ref, &attempt.call);
-            let causes = chain(&error);
-            tracing::debug!(%session, %turn, %call, error = %causes, "a tool call failed");
-            Input::ToolFailed {
-                attempt,
-                failure: error.failure,
-            }
-        }
-    }
 }
 
 /// The maximum time limit of a tool.

@@ -190,7 +190,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "self.ledger.check_lease()?;",
         to: "",
         package: "jackfield-engine",
-        test: "leases::an_owner_whose_lease_passes_before_the_act_leaves_it_to_the_next",
+        test: "leases::no_approver_is_asked_after_the_lease_has_passed",
     },
     Mutant {
         name: "ledger-counts-turns-again",

@@ -39,6 +39,7 @@ impl Driver<'_> {
                 inputs: Vec::new(),
                 turn,
             })),
+            lease_passed: batch.lease_passed,
             ..StepBatch::default()
         };
         replayed.events = notices_only(batch.events);

@@ -5,20 +5,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool::{Safety, UnknownPolicy};
 use jackfield_engine::{
-    ApprovalRequest, Approver, Decision, DriveOutcome, Engine, EngineError, ResumeSession,
-    TurnOptions, TurnReport,
+    ApprovalRequest, Approver, Decision, DriveOutcome, Engine, EngineError, Observer,
+    ObserverEvent, ResumeSession, TurnOptions, TurnReport,
 };
 use jackfield_ports::journal::{AppendRefusal, Journal};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{
-    AppendFault, Ending, FaultyJournal, Gate, ScriptedCall, ScriptedModel, ScriptedReply,
-    ScriptedToolbox,
+    AppendFault, CalledWhat, Ending, FaultyJournal, Gate, ScriptedCall, ScriptedModel,
+    ScriptedReply, ScriptedToolbox,
 };
+use serde_json::json;
 
 use crate::fixture::{Log, Watcher, asking, message, options, session};
 
@@ -87,11 +88,35 @@ impl Scene {
         report
     }
 
+    /// Whether the journal has such a fact.
+    async fn has(&self, is_it: fn(&Fact) -> bool) -> bool {
+        let loaded = self.journal.load(&session()).await.expect("a session");
+        let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        facts.any(is_it)
+    }
+
     /// Has another process take the turn up.
     async fn resume(&self) -> Result<DriveOutcome, EngineError> {
         let engine = self.engine(Arc::new(self.journal.another_process()));
         let resume = ResumeSession::new(session(), options().policy);
         engine.resume(resume, &mut Watcher(Log::default())).await
+    }
+}
+
+/// Lets all leases pass when it is told of such a fact, which is after the driver has looked at its lease and before
+/// what it began has looked.
+struct Passing<'a> {
+    at: fn(&Fact) -> bool,
+    journal: &'a MemoryJournal,
+}
+
+impl Observer for Passing<'_> {
+    fn on_event(&mut self, news: ObserverEvent<'_>) {
+        if let ObserverEvent::Fact { fact, .. } = news
+            && (self.at)(fact)
+        {
+            self.journal.pass_leases();
+        }
     }
 }
 
@@ -151,6 +176,90 @@ async fn no_model_is_asked_after_the_lease_has_passed() {
     assert_eq!(scene.model.requests(), []);
     answered(scene.resume().await);
     assert_eq!(scene.model.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_call_that_finds_the_lease_passed_is_left_to_the_next_owner() {
+    let scene = Scene::new([ScriptedReply::text("done")]);
+    let mut passing = Passing {
+        at: |fact| matches!(fact, Fact::ModelCallStarted { .. }),
+        journal: &scene.journal,
+    };
+    let engine = scene.engine(Arc::clone(&scene.journal) as _);
+    lost(engine.send(message(options()), &mut passing).await);
+    assert_eq!(scene.model.requests(), []);
+    assert!(
+        !scene
+            .has(|fact| matches!(fact, Fact::ModelCallEnded { .. }))
+            .await
+    );
+    answered(scene.resume().await);
+    assert_eq!(scene.model.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_call_that_finds_the_lease_passed_is_left_to_the_next_owner() {
+    let scene = Scene::new(called(1));
+    let mut passing = Passing {
+        at: |fact| matches!(fact, Fact::CallStarted { .. }),
+        journal: &scene.journal,
+    };
+    let mut options = options();
+    options.when_unknown = UnknownPolicy::Retry;
+    let engine = scene.engine(Arc::clone(&scene.journal) as _);
+    lost(engine.send(message(options), &mut passing).await);
+    assert_eq!(scene.toolbox.runs(), []);
+    assert!(
+        !scene
+            .has(|fact| matches!(fact, Fact::CallClosed { .. }))
+            .await
+    );
+    answered(scene.resume().await);
+    assert_eq!(scene.toolbox.runs().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_owner_finds_the_lease_passed_is_taken_up_by_the_next_under_its_handle() {
+    let scene = Scene::new(called(1));
+    let (handle, held) = (json!({ "job": 1 }), Gate::new());
+    let job = ScriptedCall::text("never").accepted(handle.clone());
+    scene
+        .toolbox
+        .push_call("act", job.held_at(&held))
+        .push_resume(ScriptedCall::text("the job's result"));
+    // The third append has the handle.
+    let accepted = Gate::new();
+    let fault = AppendFault::HoldAnswer(accepted.clone());
+    scene.faults.push_successes(2).push_fault(fault);
+    let engine = scene.engine(Arc::new(scene.faults.clone()));
+    let mut watcher = Watcher(Log::default());
+    tokio::select! {
+        report = engine.send(message(options()), &mut watcher) => panic!("{report:?}"),
+        () = accepted.reached() => {}
+    }
+    scene.journal.pass_leases();
+    let mut passing = Passing {
+        at: |fact| matches!(fact, Fact::TurnResumed { .. }),
+        journal: &scene.journal,
+    };
+    let second = scene.engine(Arc::new(scene.journal.another_process()));
+    let resume = ResumeSession::new(session(), options().policy);
+    let refused = second.resume(resume, &mut passing).await;
+    assert!(
+        matches!(&refused, Err(EngineError::OwnershipLost { .. })),
+        "{refused:?}"
+    );
+    assert!(
+        !scene
+            .has(|fact| matches!(fact, Fact::CallClosed { .. }))
+            .await
+    );
+    answered(scene.resume().await);
+    let calls = scene.toolbox.calls();
+    let resumed = calls.iter().filter(
+        |call| matches!(&call.what, CalledWhat::Resume { handle: under, .. } if *under.0 == handle),
+    );
+    assert_eq!((calls.len(), resumed.count()), (2, 1), "{calls:?}");
 }
 
 #[tokio::test(start_paused = true)]
