@@ -73,6 +73,14 @@ fn journal_unavailable(error: &EngineError) -> ServeError {
     ServeError::new(ServeErrorKind::Unavailable, message)
 }
 
+/// The client's error where another process has taken a request with the same idempotency key and begins no turn. It
+/// may be lost, and then this one begins the turn once the other's lease has passed.
+pub fn begins_elsewhere() -> ServeError {
+    let message =
+        "another gateway has the request of this idempotency key: send it again in a while";
+    ServeError::new(ServeErrorKind::Unavailable, message)
+}
+
 /// Logs an error that only an operator can fix, with the id of the current request if there is one.
 pub fn log(error: &(dyn Error + 'static), what: &str) {
     let error = chain(error);

@@ -78,7 +78,10 @@ async fn open(gateway: &Gateway, request: &ParsedRequest) -> Result<AnsweringTur
         }
         match opener.open(place).await {
             // The same request came to another process, which begins the turn.
-            Err(_) if opener.lost && began.elapsed() < KEY_LIMIT => {
+            Err(_) if opener.lost => {
+                if began.elapsed() >= KEY_LIMIT {
+                    return Err(failures::begins_elsewhere());
+                }
                 tokio::time::sleep(KEY_POLL).await;
             }
             opened => break opened?,
@@ -465,6 +468,7 @@ fn results_error(refused: ResultsRefused) -> ServeError {
     ServeError::new(kind, message)
 }
 
-/// How long a request waits for the turn of an equal one in another process: longer than its lease.
+/// How long a request waits for the turn of an equal one in another process: longer than the default lease. Where the
+/// lease is longer, and that process was lost before it began the turn, the client has to come again.
 const KEY_LIMIT: Duration = Duration::from_secs(15);
 const KEY_POLL: Duration = Duration::from_millis(50);
