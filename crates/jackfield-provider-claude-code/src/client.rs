@@ -1,6 +1,6 @@
 //! The chat model: finds or starts the process of a turn, and follows one round of it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
@@ -164,6 +164,7 @@ impl ClaudeCode {
         Ok(Live {
             answers: HashMap::new(),
             asked: None,
+            builtin_calls: HashSet::new(),
             heard: false,
             line: None,
             open: Vec::new(),
@@ -183,11 +184,14 @@ impl ClaudeCode {
         owner: &StateOwner,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, Stop> {
+        let mut builtin_calls = std::mem::take(&mut live.builtin_calls);
+        let can_call = plan.may_call;
+        let messages = Messages::new(request, &plan.body, owner, can_call, &mut builtin_calls);
         let round = ProgramRound {
             config: &self.config,
             live: &mut live,
-            may_call: plan.may_call,
-            messages: Messages::new(request, &plan.body, owner, plan.may_call),
+            may_call: can_call,
+            messages,
             outcomes: permission::outcomes(request),
             pushed: false,
             setup: &plan.setup,
@@ -202,6 +206,7 @@ impl ClaudeCode {
             }
         };
         end.notes.splice(0..0, plan.notes.iter().cloned());
+        live.builtin_calls = builtin_calls;
         live.reported += end.usage.unwrap_or_default();
         if let Some(line) = live.line.clone() {
             let session = live.session.clone();

@@ -18,8 +18,8 @@ use crate::setup::PREFIX;
 /// Reads the messages of one round.
 pub(crate) struct Messages<'a> {
     body: &'a wire::Request,
-    /// The ids of the calls of Claude Code's own tools without a result.
-    builtin_calls: HashSet<String>,
+    /// The ids of the calls of Claude Code's own tools without a result, from this round and from earlier ones.
+    builtin_calls: &'a mut HashSet<String>,
     /// The ids of the calls of our tools, in the message that is read.
     calls: Vec<String>,
     decoder: Option<Decoder>,
@@ -43,10 +43,11 @@ impl<'a> Messages<'a> {
         body: &'a wire::Request,
         owner: &'a StateOwner,
         shows_calls: bool,
+        builtin_calls: &'a mut HashSet<String>,
     ) -> Self {
         Self {
             body,
-            builtin_calls: HashSet::new(),
+            builtin_calls,
             calls: Vec::new(),
             decoder: None,
             hidden: HashSet::new(),

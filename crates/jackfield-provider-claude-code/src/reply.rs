@@ -1,6 +1,6 @@
 //! One round with a process: its lines become the deltas of a reply, until it calls our tools or has an answer.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use jackfield_domain::delta::{BlockStart, Delta};
@@ -28,6 +28,8 @@ pub(crate) struct Live {
     pub(crate) answers: HashMap<String, Value>,
     /// The question that the last reply passed on.
     pub(crate) asked: Option<Question>,
+    /// The ids of the calls of its own tools without a result.
+    pub(crate) builtin_calls: HashSet<String>,
     /// Whether it has said anything.
     pub(crate) heard: bool,
     /// The id of the last line of its model.

@@ -1,6 +1,6 @@
 //! Questions whether a tool of its own may be used: each is a call in a reply, and its outcome the answer.
 
-use jackfield_domain::block::RanBy;
+use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::message::Message;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::own_tool;
@@ -41,6 +41,16 @@ fn calls(message: &Message) -> Vec<(&str, Value)> {
             (call.name.as_str(), Value::Object(fields))
         })
         .collect()
+}
+
+/// What a message shows of results of tools of its own.
+fn shown_results(message: &Message) -> Vec<&str> {
+    let blocks = message.blocks.iter();
+    let shown = blocks.filter_map(|block| match &block.content {
+        Content::Opaque(opaque) if &*opaque.kind == "tool_result" => opaque.fallback.as_deref(),
+        _ => None,
+    });
+    shown.collect()
 }
 
 fn allowed(arguments: &Value) -> ToolResult {
@@ -90,6 +100,8 @@ async fn a_question_is_a_call_and_its_outcome_is_the_answer() {
         let end = talk.go_on(&model).await;
         assert_eq!(end.finish, FinishReason::Stop);
         assert_eq!(world.runs(), runs);
+        // Its result is in the record, although the call was part of the reply before.
+        assert_eq!(shown_results(talk.last()), [result]);
         let told = last_result(&world);
         assert_eq!(told["content"], result);
         assert_eq!(told["is_error"], is_error);
