@@ -1,6 +1,6 @@
 //! The setup of a turn: all decisions that were made before it began.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,6 +124,9 @@ impl Setup {
 
     /// The cost of model calls, each by the price of its target; `None` if a price is unknown, or if the prices
     /// are in several currencies.
+    ///
+    /// What a provider itself says that a call cost stands for its earlier calls without a cost, too: a provider
+    /// that stays between rounds says so with the last one.
     #[must_use]
     pub fn bill(
         &self,
@@ -131,8 +134,16 @@ impl Setup {
         usage_by_attempt: &BTreeMap<ModelAttempt, Usage>,
     ) -> Option<Cost> {
         let mut cost: Option<Cost> = None;
+        let mut unknown: BTreeSet<u32> = BTreeSet::new();
         for (attempt, usage) in usage_by_attempt {
-            let bill = price::cost_of(usage, self.price_of(targets.get(*attempt)))?;
+            let target = targets.get(*attempt);
+            let Some(bill) = price::cost_of(usage, self.price_of(target)) else {
+                unknown.insert(target);
+                continue;
+            };
+            if usage.billed.is_some() && usage.total() > 0 {
+                unknown.remove(&target);
+            }
             match &mut cost {
                 None => cost = Some(bill),
                 Some(cost) if cost.currency == bill.currency => {
@@ -143,6 +154,7 @@ impl Setup {
             }
         }
         match cost {
+            _ if !unknown.is_empty() => None,
             Some(cost) => Some(cost),
             None => Some(self.price.as_ref()?.bill(&Usage::default())),
         }

@@ -134,7 +134,7 @@ impl ProgramRound<'_> {
                             && !calls.is_empty()
                             && end.finish == FinishReason::ToolCalls
                         {
-                            end.usage = unbilled(self.messages.usage());
+                            end.usage = self.messages.usage();
                             return Ok(RoundEnd::Calls(end, calls));
                         }
                         // Claude Code would call what is complete in a reply that was cut off, and wait.
@@ -202,7 +202,12 @@ impl ProgramRound<'_> {
         if result.errors.iter().any(is_missing) {
             return Err(Stop::NoSession);
         }
+        let used = self.used(result);
         if result.is_error || result.subtype.starts_with("error") {
+            // What a failed turn used and cost counts, too.
+            if let Some(used) = used {
+                self.sink.count(used).await;
+            }
             return Err(Stop::Failed(failure::of_result(
                 result,
                 error,
@@ -225,22 +230,30 @@ impl ProgramRound<'_> {
                 ReplyEnd::new(FinishReason::Stop)
             }
         };
-        end.usage = match result.usage {
+        end.usage = used;
+        Ok(RoundEnd::Finished(end))
+    }
+
+    /// The usage of the last reply, with the cost of all replies of the process.
+    fn used(&self, result: &TurnResult) -> Option<Usage> {
+        let used = match result.usage {
             Some(total) => rest(total, self.live.reported, self.messages.usage()),
             None => self.messages.usage(),
         };
-        if let Some(usage) = &mut end.usage {
-            usage.billed = result.total_cost_usd.and_then(money);
-        }
-        Ok(RoundEnd::Finished(end))
+        let billed = result.total_cost_usd.and_then(money);
+        used.map(|used| Usage { billed, ..used })
     }
 
     /// The end of a reply that passes a question on.
     async fn ask(mut self, question: Question, last: Option<ReplyEnd>) -> RoundEnd {
         let mut end = last.unwrap_or_else(|| ReplyEnd::new(FinishReason::ToolCalls));
         end.finish = FinishReason::ToolCalls;
-        // Where no message came, the reply used nothing.
-        end.usage = unbilled(Some(self.messages.usage().unwrap_or_default()));
+        // Where no message came, the reply used nothing and cost nothing.
+        let nothing = Usage {
+            billed: Some(Money::ZERO),
+            ..Usage::default()
+        };
+        end.usage = Some(self.messages.usage().unwrap_or(nothing));
         let (provider, owner) = self.messages.asked_of();
         let deltas = question.deltas(provider, owner);
         self.push(deltas).await;
@@ -347,12 +360,6 @@ impl ProgramRound<'_> {
             .program
             .send(&wire::answer(&open.control, &response));
     }
-}
-
-/// The usage of a reply that is not the last one of its process: what it cost comes with the last one.
-fn unbilled(usage: Option<Usage>) -> Option<Usage> {
-    let billed = Some(Money::ZERO);
-    usage.map(|usage| Usage { billed, ..usage })
 }
 
 /// An amount of US dollars.

@@ -12,6 +12,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::spending;
 use jackfield_domain::spending::report::{SpendingGroup, SpendingReport};
+use jackfield_domain::target::AttemptTargets;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Input, LOOP_VERSION, Restrictions};
 use jackfield_domain::turn_log::SessionLog;
@@ -100,6 +101,39 @@ proptest! {
         let rounded = Money::parse(&format!("{money:.4}"));
         // Rounded up, and by less than a step.
         prop_assert!(rounded.is_err() || rounded.is_ok_and(|r| r >= money && r.as_picos() - picos < 100_000_000));
+    }
+}
+
+#[test]
+fn what_a_provider_says_that_a_call_cost_stands_for_its_earlier_calls_too() {
+    let used = |billed| Usage {
+        billed,
+        input: 100,
+        output: 20,
+        ..Usage::default()
+    };
+    let unknown = used(None);
+    let known = used(Money::parse("0.5").ok());
+    // A reply that only asks.
+    let nothing = Usage {
+        billed: Some(Money::ZERO),
+        ..Usage::default()
+    };
+    let setup = Setup {
+        price: None,
+        ..setup(Limits::default())
+    };
+    for (usages, expected) in [
+        (vec![unknown, nothing, known], Some("0.5")),
+        (vec![known, known], Some("1")),
+        (vec![known, unknown], None),
+        (vec![unknown, nothing], None),
+    ] {
+        let rounds = (1..).map(|round| ModelAttempt { attempt: 1, round });
+        let by_attempt = rounds.zip(usages).collect();
+        let cost = setup.bill(&AttemptTargets::default(), &by_attempt);
+        let amount = cost.map(|cost| cost.amount);
+        assert_eq!(amount, expected.and_then(|text| Money::parse(text).ok()));
     }
 }
 

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind as Kind, Phase, RetryAdvice};
+use jackfield_domain::price::Money;
+use jackfield_domain::usage::Usage;
 use jackfield_ports::chat_model::ChatModel as _;
 use jackfield_provider_claude_code::ClaudeCode;
 use jackfield_testservers::script::ScriptTurn;
@@ -197,11 +199,23 @@ async fn a_turn_with_too_many_rounds_of_its_own_ends() {
     let world = World::new([call(), call(), call()]).await;
     let mut config = world.config("");
     config.max_turns = Some(1);
-    let failure = ask(&world, config).await;
+    let model = ClaudeCode::new(config);
+    let asked = Talk::new("Hello!").ask(&model).await;
+    let _unused = world.server.violations();
+    let failure = asked.end.unwrap_err();
     let message = "Claude Code made as many rounds as `limits.rounds`, or `max_turns` of its provider, allows, without an answer";
     let mut expected = ModelFailure::new(Kind::UnusableReply, Phase::MidReply, message);
     expected.advice = RetryAdvice::Never;
     assert_eq!(failure, expected);
+    // What it used and cost counts all the same.
+    let requests = u64::try_from(world.server.requests().len()).unwrap();
+    let used = Usage {
+        billed: Money::parse("0.001").ok(),
+        input: 100 * requests,
+        output: 20 * requests,
+        ..Usage::default()
+    };
+    assert_eq!(asked.counted, Some(used));
 }
 
 async fn ask(

@@ -18,6 +18,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{Catalog, InputFormat, ToolChoice, ToolDefinition};
+use jackfield_domain::usage::Usage;
 use jackfield_ports::chat_model::ChatModel as _;
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_claude_code::{ClaudeCode, ClaudeCodeConfig};
@@ -37,6 +38,8 @@ pub(crate) struct World {
 /// What a round brought.
 #[derive(Debug)]
 pub(crate) struct Asked {
+    /// The last usage that was reported before the end.
+    pub(crate) counted: Option<Usage>,
     pub(crate) deltas: Vec<Delta>,
     pub(crate) end: Result<ReplyEnd, ModelFailure>,
 }
@@ -178,6 +181,7 @@ impl Talk {
     /// Asks for the next reply.
     pub(crate) async fn ask(&self, model: &ClaudeCode) -> Asked {
         let mut sink = Sink {
+            counted: None,
             deltas: Vec::new(),
             is_ephemeral: self.in_passing,
         };
@@ -188,13 +192,19 @@ impl Talk {
         let end = tokio::time::timeout(Duration::from_secs(20), model.reply(&request, &mut sink));
         let end = end.await.expect("a reply in time");
         let end = end.map_err(|error| error.failure);
-        let deltas = sink.deltas;
-        Asked { deltas, end }
+        let Sink {
+            counted, deltas, ..
+        } = sink;
+        Asked {
+            counted,
+            deltas,
+            end,
+        }
     }
 
     /// Asks, and adds the reply to the conversation.
     pub(crate) async fn go_on(&mut self, model: &ClaudeCode) -> ReplyEnd {
-        let Asked { deltas, end } = self.ask(model).await;
+        let Asked { deltas, end, .. } = self.ask(model).await;
         let end = end.unwrap();
         self.round += 1;
         let turn = TurnId::derive(&SessionId::parse("talk").unwrap(), 1);
@@ -239,6 +249,7 @@ impl Talk {
 
 /// Collects deltas.
 struct Sink {
+    counted: Option<Usage>,
     deltas: Vec<Delta>,
     is_ephemeral: bool,
 }
@@ -247,6 +258,10 @@ struct Sink {
 impl DeltaSink for Sink {
     async fn push(&mut self, delta: Delta) {
         self.deltas.push(delta);
+    }
+
+    async fn count(&mut self, usage: Usage) {
+        self.counted = Some(usage);
     }
 
     fn is_ephemeral(&self) -> bool {
