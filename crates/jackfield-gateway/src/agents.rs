@@ -1,6 +1,7 @@
 //! Permission questions of other agents: a turn without a real model, whose only call is the question.
 //!
-//! So the question has policy, approval, journal and audit like every other call, and is asked again after a restart.
+//! So the question has policy, approval, journal and audit like every other call. After a crash of the gateway it stays
+//! open until a person answers or cancels it, although the answer reaches no agent.
 
 use async_trait::async_trait;
 use jackfield_domain::block::RanBy;

@@ -99,7 +99,8 @@ impl ApproveTool {
             .begin_with_guard(message, None::<()>)
             .await?;
         let mut events = SessionEvents::for_turn(started.session.clone());
-        // Dropping this, as when the agent is gone, drops the connection, which cancels the turn.
+        // Dropping this, as when the agent is gone, drops the connection, which cancels the turn. A crash of the gateway
+        // cancels nothing: the turn is recovered, and its question stays open.
         wait_until_over(&mut started.watcher, &mut events, &started.turn).await?;
         started.connection.mark_written();
         Ok(verdict(events.turn(), &question))
@@ -160,5 +161,5 @@ impl OwnTool for ApproveTool {
 
 /// The model that such turns name.
 const MODEL: &str = "question";
-/// How long a question stays open after its agent is gone.
+/// How long a question stays open after its agent is gone, while the gateway runs.
 const GRACE: Duration = Duration::ZERO;
