@@ -134,7 +134,7 @@ fn one_round_is_one_without_tools() {
 #[test]
 fn one_round_is_no_limit_where_there_are_no_tools() {
     let without = Setup {
-        catalog: std::sync::Arc::default(),
+        catalog: Arc::default(),
         ..rounds(1, OnLimit::Answer)
     };
     check(
@@ -258,7 +258,7 @@ fn tokens_are_reserved_before_a_call_and_the_last_rounds_share_is_kept_back() {
             tokens: Some(tokens),
             ..Allowance::default()
         };
-        let (mut scene, lines) = Scene::begin(std::sync::Arc::new(spending(allowance)));
+        let (mut scene, lines) = Scene::begin(Arc::new(spending(allowance)));
         assert_eq!(lines, ["model 1.1"], "{tokens}");
         scene.go_on(vec![(calls(&["read"]), &["run read"])]);
         let mut lines = scene.play(finishes("read", "a"));
@@ -279,7 +279,7 @@ fn where_not_even_a_last_round_can_be_paid_the_turn_ends_with_what_it_has() {
         ..Allowance::default()
     };
     let bounded = |max_output_tokens| Setup {
-        settings: std::sync::Arc::new(jackfield_domain::settings::Settings {
+        settings: Arc::new(jackfield_domain::settings::Settings {
             max_output_tokens: Some(max_output_tokens),
             ..Default::default()
         }),
