@@ -91,7 +91,7 @@ pub struct Turn {
 }
 
 /// How often a call had the same outcome, counted once per round.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct RepeatCount {
     pub(crate) last_round: u32,
     pub(crate) times: u32,
@@ -458,15 +458,10 @@ impl Turn {
         call.state = CallState::Closed(Arc::new(outcome));
         self.client_expired |= client_expired;
         if let Some(fingerprint) = fingerprint {
-            let repeats = self.repeats.entry(fingerprint).or_insert(RepeatCount {
-                last_round: 0,
-                times: 0,
-            });
+            let repeats = self.repeats.entry(fingerprint).or_default();
             if repeats.last_round != round {
-                *repeats = RepeatCount {
-                    last_round: round,
-                    times: repeats.times + 1,
-                };
+                repeats.last_round = round;
+                repeats.times += 1;
             }
             self.no_progress |= repeats.times >= limit.max(1);
         }

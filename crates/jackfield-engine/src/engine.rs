@@ -404,8 +404,7 @@ impl Engine {
         }
     }
 
-    /// Whether a provider that may answer a turn with these options runs tools itself, and asks about them: that of the
-    /// model, of a fallback, or of a target of the route.
+    /// Whether a model that may answer a turn with these options runs tools itself, and asks about them.
     #[must_use]
     pub fn has_own_tools(&self, options: &TurnOptions) -> bool {
         // The turn of an unknown route does not begin.
