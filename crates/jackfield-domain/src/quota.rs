@@ -349,7 +349,7 @@ fn micros(micros: i64) -> Duration {
 }
 
 /// How far apart the clocks of gateways may be.
-const MAX_SKEW: Duration = Duration::from_secs(60);
+pub const MAX_SKEW: Duration = Duration::from_secs(60);
 
 /// A minute, in microseconds.
 const MINUTE: i64 = 60_000_000;

@@ -140,7 +140,7 @@ pub fn records_of_turn(turn: &TurnId, steps: &[Envelope]) -> Vec<SpendingRecord>
     let (Some(setup), Some(spent)) = (setup, spent) else {
         return Vec::new();
     };
-    let attempts = spent.attempts;
+    let (attempts, at) = (spent.attempts, spent.at);
     let records = spent.replies.into_iter().map(|reply| {
         let ended = attempts.iter().find(|ended| ended.attempt == reply.attempt);
         let started = ended.and_then(|ended| ended.started);
@@ -153,7 +153,7 @@ pub fn records_of_turn(turn: &TurnId, steps: &[Envelope]) -> Vec<SpendingRecord>
             price: reply.price,
             usage: reply.usage,
         };
-        record_of_call(turn, setup, call)
+        record_of_call(&OpenedTurn { at, id: turn }, setup, call)
     });
     records.collect()
 }
@@ -177,16 +177,27 @@ pub struct EndedCall {
     pub usage: Usage,
 }
 
-/// The id of a model call of a turn, which is that of its spending record.
+/// The id of a model call of a turn, which is that of its spending record. The id of a turn follows from its session and
+/// its place there, so a session that is deleted and begun again has the same ones: the time tells them apart.
 #[must_use]
-pub fn call_id(turn: &TurnId, attempt: ModelAttempt) -> Arc<str> {
+pub fn call_id(turn: &OpenedTurn<'_>, attempt: ModelAttempt) -> Arc<str> {
+    let OpenedTurn { at, id } = turn;
     let ModelAttempt { round, attempt } = attempt;
-    format!("{turn}.{round}.{attempt}").into()
+    format!("{id}.{}.{round}.{attempt}", at.as_millis()).into()
+}
+
+/// A turn, and when it was opened.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenedTurn<'a> {
+    /// The time of the step that opened it.
+    pub at: WallTime,
+    /// Its id.
+    pub id: &'a TurnId,
 }
 
 /// The spending record of a model call of a turn with this setup; it settles the budgets of the turn.
 #[must_use]
-pub fn record_of_call(turn: &TurnId, setup: &Setup, call: EndedCall) -> SpendingRecord {
+pub fn record_of_call(turn: &OpenedTurn<'_>, setup: &Setup, call: EndedCall) -> SpendingRecord {
     let caller = setup.caller.as_deref();
     SpendingRecord {
         at: call.at,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jackfield_domain::directory::EntryKind;
 use jackfield_domain::quota::{
-    Amount, BudgetPeriod, Meter, MeterOperation, MeterOutcome, PeriodTotal,
+    Amount, BudgetPeriod, MAX_SKEW, Meter, MeterOperation, MeterOutcome, PeriodTotal,
 };
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
@@ -21,10 +21,12 @@ use crate::state::Engine;
 /// The budgets of one key, user or team: what its meter has counted, and what the records say.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BudgetCheck {
-    /// What the meter has counted in its newest day and month.
+    /// What the meter has counted in its newest day and month, if that is not before this month.
     pub counted: [Option<PeriodTotal>; 2],
     /// Whether the meter was corrected.
     pub is_corrected: bool,
+    /// Whether calls changed it each time that the records were read, so that nothing can be said of it.
+    pub is_in_use: bool,
     /// The name of the meter.
     pub meter: Arc<str>,
     /// The sums of the records.
@@ -48,69 +50,81 @@ impl BudgetCheck {
     pub fn is_equal(&self) -> bool {
         self.counted == self.recorded
     }
+
+    fn has_anything(&self) -> bool {
+        self.counted != [None, None] || self.recorded != [None, None] || self.reservations > 0
+    }
 }
 
 impl Engine {
-    /// Compares the meters of all keys, users and teams with the spending records. With `repairs`, a meter that differs
-    /// gets the sums of the records; no record that is stored meanwhile is lost.
+    /// Compares the meters of all keys, users and teams with the spending records of this month. With `repairs`, a meter
+    /// that differs gets the sums of the records; no record that is stored meanwhile is lost. If a record cannot be read,
+    /// nothing is corrected, as the sums may be too small.
     ///
     /// # Errors
     ///
     /// [`DirectoryError::Journal`] if the journal cannot be read or written, or keeps no users and keys.
     pub async fn check_budgets(&self, repairs: bool) -> Result<BudgetReport, DirectoryError> {
-        let names = self.budget_names().await?;
+        let mut names = self.budget_names().await?;
         let mut report = BudgetReport::default();
-        for _ in 0..ATTEMPTS {
+        for attempt in 1..=ATTEMPTS {
+            let now = self.now();
             let before = self.look(&names).await?;
-            let (sums, unreadable) = self.sums(oldest(&before, self.now())).await?;
+            let (sums, unreadable) = self.sums(now).await?;
             let after = self.look(&names).await?;
-            report = BudgetReport {
-                checks: Vec::new(),
-                unreadable,
-            };
-            let mut is_moving = false;
+            report.unreadable = unreadable;
+            let mut moving = Vec::new();
             for (name, (before, after)) in names.iter().zip(before.iter().zip(&after)) {
-                let recorded = sums.get(name).copied().unwrap_or_default();
-                let counted = totals(after);
-                let has_counted = counted != [None, None] || recorded != [None, None];
-                if !has_counted && after.reservations.is_empty() {
-                    continue;
-                }
-                // What changed while the records were read is looked at again.
-                is_moving |= totals(before) != counted && counted != recorded;
-                report.checks.push(BudgetCheck {
-                    counted,
+                let mut check = BudgetCheck {
+                    counted: of_this_month(totals(after), now),
                     is_corrected: false,
+                    is_in_use: false,
                     meter: Arc::clone(name),
-                    recorded,
+                    recorded: sums.get(name).copied().unwrap_or_default(),
                     reservations: after.reservations.len(),
-                });
-            }
-            if is_moving {
-                continue;
-            }
-            if !repairs {
-                break;
-            }
-            let mut is_overtaken = false;
-            for check in report.checks.iter_mut().filter(|check| !check.is_equal()) {
-                let correction = MeterOperation::Correct {
-                    meter: Arc::clone(&check.meter),
-                    seen: check.counted,
-                    totals: check.recorded,
                 };
-                let outcome = perform(&self.shared, &correction).await?;
-                let MeterOutcome::Seen(seen) = outcome else {
-                    continue;
-                };
-                check.is_corrected = seen.first().map(totals) == Some(check.counted);
-                is_overtaken |= !check.is_corrected;
+                if !check.is_equal() {
+                    // What changed while the records were read is looked at again.
+                    if totals(before) != totals(after) {
+                        check.is_in_use = true;
+                    } else if repairs && unreadable == 0 {
+                        check.is_corrected = self.correct(totals(after), &check).await?;
+                        check.is_in_use = !check.is_corrected;
+                    }
+                }
+                if check.is_in_use && attempt < ATTEMPTS {
+                    moving.push(Arc::clone(name));
+                } else if check.has_anything() {
+                    report.checks.push(check);
+                }
             }
-            if !is_overtaken {
+            names = moving;
+            if names.is_empty() {
                 break;
             }
         }
+        report
+            .checks
+            .sort_by(|one, other| one.meter.cmp(&other.meter));
         Ok(report)
+    }
+
+    /// Sets a meter to the sums of the records; returns whether its totals were still those that were seen.
+    async fn correct(
+        &self,
+        seen: [Option<PeriodTotal>; 2],
+        check: &BudgetCheck,
+    ) -> Result<bool, DirectoryError> {
+        let correction = MeterOperation::Correct {
+            meter: Arc::clone(&check.meter),
+            seen,
+            totals: check.recorded,
+        };
+        let outcome = perform(&self.shared, &correction).await?;
+        let MeterOutcome::Seen(meters) = outcome else {
+            return Ok(false);
+        };
+        Ok(meters.first().map(totals) == Some(seen))
     }
 
     /// The names of the meters of all keys, users and teams.
@@ -147,24 +161,26 @@ impl Engine {
         Ok(meters)
     }
 
-    /// The sums of the records of this time and later, of the newest day and month of each meter.
+    /// The sums of the records of this month, of the newest day and month of each meter.
     async fn sums(
         &self,
-        since: WallTime,
+        now: WallTime,
     ) -> Result<(BTreeMap<Arc<str>, [Option<PeriodTotal>; 2]>, usize), DirectoryError> {
         let mut sums: BTreeMap<Arc<str>, Meter> = BTreeMap::new();
         let mut unreadable = 0;
         let mut query = SpendingQuery {
             after: None,
             limit: PAGE,
-            since: Some(since),
+            since: Some(WallTime::at_utc_month(BudgetPeriod::Month.of(now))),
         };
         if let Some(log) = self.spending() {
             loop {
                 let page = log.records(&query).await?;
                 unreadable += page.unreadable.len();
-                page.records
-                    .iter()
+                // A record that is further ahead than clocks may differ is in no total of a meter, either.
+                let records = page.records.iter();
+                records
+                    .filter(|record| record.at <= now.after(MAX_SKEW))
                     .for_each(|record| add(&mut sums, record));
                 query.after = page.next;
                 if query.after.is_none() {
@@ -192,12 +208,18 @@ const fn totals(meter: &Meter) -> [Option<PeriodTotal>; 2] {
     [meter.day, meter.month]
 }
 
-/// The beginning of the oldest month that one of these meters has counted in, or of this month.
-fn oldest(meters: &[Meter], now: WallTime) -> WallTime {
-    let months = meters.iter().filter_map(|meter| meter.month);
-    let oldest = months.map(|month| month.period).min();
-    let now = BudgetPeriod::Month.of(now);
-    WallTime::at_utc_month(oldest.map_or(now, |oldest| oldest.clamp(0, now)))
+/// These totals, but for those that ended before the month of this time: no budget asks for them, and their records may
+/// be gone.
+fn of_this_month(
+    [day, month]: [Option<PeriodTotal>; 2],
+    now: WallTime,
+) -> [Option<PeriodTotal>; 2] {
+    let present = BudgetPeriod::Month.of(now);
+    let first = WallTime::at_utc_month(present).utc_day();
+    [
+        day.filter(|total| total.period >= first),
+        month.filter(|total| total.period >= present),
+    ]
 }
 
 /// How often the records are read again that calls change meanwhile.

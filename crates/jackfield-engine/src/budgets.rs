@@ -185,17 +185,18 @@ pub(crate) async fn release(shared: &EngineState, id: &Arc<str>, budgets: &[Arc<
     }
 }
 
-/// Stores what a call used, and with it what it is of its budgets. Tries again for a few seconds.
-pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) {
+/// Stores what a call used, and with it what it is of its budgets. Tries again for two seconds. Returns whether the record
+/// is stored; a journal that stores none has nothing to store.
+pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) -> bool {
     let Some(log) = shared.journal.spending() else {
-        return;
+        return true;
     };
     let mut pause = FIRST_PAUSE;
     while let Err(error) = log.record(record).await {
         if pause > MAX_PAUSE {
             let error = chain(&error);
             tracing::error!(call = %record.id, %error, "what a model call used could not be counted for its budgets");
-            return;
+            return false;
         }
         tokio::time::sleep(pause).await;
         pause *= 4;
@@ -205,6 +206,7 @@ pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) {
             observer.record_stored(record);
         }
     }
+    true
 }
 
 /// The quotas of these meters, as they are now.
@@ -266,6 +268,6 @@ fn unreachable(why: &'static str) -> JournalError {
 
 /// The output tokens that a request without a maximum reserves. It stands in the way of no call by itself: a call is
 /// refused only by what others have spent and reserved.
-const RESERVED_OUTPUT: u64 = 32_000;
+pub const RESERVED_OUTPUT: u64 = 32_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const MAX_PAUSE: Duration = Duration::from_secs(2);

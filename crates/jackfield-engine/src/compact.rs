@@ -20,6 +20,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::session::Session;
 use jackfield_domain::spending;
 use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::time::Now;
 use jackfield_domain::tool::Catalog;
 use jackfield_domain::usage::Usage;
 use jackfield_ports::delta_sink::DeltaSink;
@@ -56,7 +57,7 @@ impl Engine {
     /// Begins a fork of a session in which a summary replaces the beginning of the conversation. The session itself
     /// is not changed. The usage of the summary is stored as a spending record.
     ///
-    /// Dropping the future aborts the model call; its usage is then not recorded.
+    /// Dropping the future aborts the model call; the input is then recorded as an estimate.
     ///
     /// # Errors
     ///
@@ -103,7 +104,8 @@ impl Engine {
         let attempt = ModelAttempt::compaction(0);
         let turn = TurnId::derive(&to, 0);
         let now = self.shared.clock.now();
-        let id: Arc<str> = format!("compact-{to}").into();
+        // A fork that is deleted and begun again has the same name, and not the same time.
+        let id: Arc<str> = format!("compact-{to}-{}", now.wall.as_millis()).into();
         let price = options.prices.get(&options.model).cloned();
         if !options.budgets.is_empty() {
             let budgets = &options.budgets;
@@ -111,30 +113,37 @@ impl Engine {
             let reserved = self.reserve_budgets(&call).await;
             reserved.map_err(|failure| EngineError::NotCompacted { failure })?;
         }
-        let written = self.summarize(&request, &options, (turn, attempt)).await;
-        let usage = match &written {
-            Ok(reply) => reply.end.usage,
-            Err((usage, _)) => *usage,
-        };
-        if let Some(usage) = usage {
-            self.record_spending(SpendingRecord {
+        let mut draft = SummaryDraft {
+            began: now,
+            budgets: &options.budgets,
+            engine: self,
+            input: estimated_input(&request),
+            record: Some(SpendingRecord {
                 at: now.wall,
                 endpoint: ENDPOINT.into(),
                 first_token: None,
-                id,
+                id: Arc::clone(&id),
                 model: options.model.clone(),
                 price: price.clone(),
                 principal,
                 request_id: None,
                 route: None,
                 repeats_facts: false,
-                settled: spending::settled(&options.budgets, price.as_ref(), &usage),
+                settled: Vec::new(),
                 status: None,
-                took: self.shared.clock.now().mono.since(now.mono),
+                took: std::time::Duration::ZERO,
                 trace: None,
-                usage,
-            });
-        } else if !options.budgets.is_empty() {
+                usage: Usage::default(),
+            }),
+        };
+        let written = self.summarize(&request, &options, (turn, attempt)).await;
+        let usage = match &written {
+            Ok(reply) => reply.end.usage,
+            Err((usage, _)) => *usage,
+        };
+        draft.finish(usage);
+        drop(draft);
+        if usage.is_none() && !options.budgets.is_empty() {
             self.release_budgets(&id, &options.budgets).await;
         }
         let reply = written.map_err(|(_, failure)| EngineError::NotCompacted { failure })?;
@@ -200,12 +209,7 @@ impl Engine {
             }
         };
         let units = sink.reply.units();
-        let input = || {
-            let sizes = request.messages.iter();
-            let sizes = sizes.map(|message| estimate::message(message));
-            sizes.fold(0, u64::saturating_add)
-        };
-        let estimated = || Usage::estimate(input(), estimate::tokens(units));
+        let estimated = || Usage::estimate(estimated_input(request), estimate::tokens(units));
         match replied {
             Ok(mut end) => {
                 let counted = end.usage.filter(|usage| usage.total() > 0);
@@ -226,6 +230,44 @@ impl Engine {
             }
         }
     }
+}
+
+/// The spending record of a summary in the making. If it is dropped before the call has ended, because the client has gone,
+/// it is stored with an estimate.
+struct SummaryDraft<'a> {
+    began: Now,
+    budgets: &'a [Arc<str>],
+    engine: &'a Engine,
+    input: u64,
+    record: Option<SpendingRecord>,
+}
+
+impl SummaryDraft<'_> {
+    /// The call has ended with this usage; `None` is nothing, and stores nothing.
+    fn finish(&mut self, usage: Option<Usage>) {
+        if let Some(mut record) = self.record.take()
+            && let Some(usage) = usage
+        {
+            let price = record.price.as_ref();
+            record.settled = spending::settled(self.budgets, price, &usage);
+            record.took = self.engine.shared.clock.now().mono.since(self.began.mono);
+            record.usage = usage;
+            self.engine.record_spending(record);
+        }
+    }
+}
+
+impl Drop for SummaryDraft<'_> {
+    fn drop(&mut self) {
+        self.finish(Some(Usage::estimate(self.input, 0)));
+    }
+}
+
+/// An estimate of the tokens of a request's messages.
+fn estimated_input(request: &ModelRequest) -> u64 {
+    let sizes = request.messages.iter();
+    let sizes = sizes.map(|message| estimate::message(message));
+    sizes.fold(0, u64::saturating_add)
 }
 
 /// Collects the pieces of a summary.

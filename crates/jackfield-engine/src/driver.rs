@@ -212,11 +212,16 @@ impl<'o> Driver<'o> {
     /// Commits a batch, then performs its actions, then notifies observers.
     async fn commit_batch(&mut self, mut batch: StepBatch) -> Result<(), EngineError> {
         while !batch.steps.is_empty() {
-            if let Some(budgets) = &mut self.budgets {
-                budgets.settle(&self.shared, &self.turn, &batch.steps).await;
-            }
-            let committing = self.ledger.commit(&mut batch.steps);
-            batch = match self.workers.run_alongside(committing).await {
+            let committed = if self.settle(&batch).await {
+                let committing = self.ledger.commit(&mut batch.steps);
+                self.workers.run_alongside(committing).await
+            } else {
+                CommitOutcome::Failed {
+                    refusal: None,
+                    why: "what a model call used could not be stored for its budgets".into(),
+                }
+            };
+            batch = match committed {
                 CommitOutcome::Committed => break,
                 CommitOutcome::Answered => self.replay_with_answer(batch).await?,
                 CommitOutcome::Failed { refusal, why } => self.reload(batch, refusal, why).await?,
@@ -245,12 +250,26 @@ impl<'o> Driver<'o> {
         if self.workers.is_any_outward(&actions) {
             self.ledger.check_lease()?;
         }
+        if let Some(budgets) = &self.budgets {
+            self.workers.model_call.opened_at = budgets.opened();
+        }
         self.workers.request_approvals(&self.turn, &actions);
         self.workers.perform(actions);
         crash::point("before-tell");
         self.publish(&batch);
         crash::point("after-tell");
         Ok(())
+    }
+
+    /// Settles the model calls that end in this batch, if they count for budgets. Returns whether it may be committed.
+    async fn settle(&mut self, batch: &StepBatch) -> bool {
+        let Some(budgets) = &mut self.budgets else {
+            return true;
+        };
+        // A call that is reserving would otherwise do so after it was settled, or wait within a transaction that the
+        // settlement waits for.
+        self.workers.model_call.abort_ended(&batch.steps);
+        budgets.settle(&self.shared, &self.turn, &batch.steps).await
     }
 
     fn publish(&mut self, batch: &StepBatch) {

@@ -11,9 +11,12 @@ use std::task::{Context, Poll};
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use jackfield_domain::delta::Delta;
+use jackfield_domain::fact::Envelope;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
-use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::ids::{ModelAttempt, TurnId};
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::spending::OpenedTurn;
+use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
@@ -27,6 +30,7 @@ use crate::error::chain;
 use crate::events::{TaskEvent, TurnRef};
 use crate::options::Durability;
 use crate::state::EngineState;
+use crate::turn_budgets;
 
 /// The model call in flight, if any, and its events that the driver has not taken. Dropping it aborts the call.
 pub(crate) struct ModelCall {
@@ -36,6 +40,8 @@ pub(crate) struct ModelCall {
     pieces: mpsc::Receiver<TaskEvent>,
     piece_sender: mpsc::Sender<TaskEvent>,
     in_flight: Option<(ModelAttempt, ReplyFuture)>,
+    /// When the turn was opened, if its model calls count for budgets.
+    pub(crate) opened_at: WallTime,
 }
 
 /// A reply in flight; it resolves to the end of the call.
@@ -51,7 +57,14 @@ impl ModelCall {
             pieces,
             piece_sender,
             in_flight: None,
+            opened_at: WallTime::from_millis(0),
         }
+    }
+
+    /// The turn of this id, for the ids of its calls.
+    pub(crate) const fn opened<'a>(&self, id: &'a TurnId) -> OpenedTurn<'a> {
+        let at = self.opened_at;
+        OpenedTurn { at, id }
     }
 
     /// Starts the call; it makes progress when it is polled by [`next`](Self::next) or
@@ -87,6 +100,14 @@ impl ModelCall {
     /// Aborts this attempt. Events that have already arrived are kept.
     pub(crate) fn abort(&mut self, attempt: ModelAttempt) {
         self.in_flight.take_if(|(other, _)| *other == attempt);
+    }
+
+    /// Aborts the calls that end in these steps. Events that have already arrived are kept.
+    pub(crate) fn abort_ended(&mut self, steps: &[Envelope]) {
+        let facts = steps.iter().flat_map(|step| &step.facts);
+        for attempt in facts.filter_map(turn_budgets::ended) {
+            self.abort(attempt);
+        }
     }
 
     /// Aborts the call in flight.

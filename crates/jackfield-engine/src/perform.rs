@@ -39,7 +39,7 @@ use crate::turn_budgets;
 /// The model call and the tasks of one turn. Dropping it aborts all of them.
 pub(crate) struct Workers {
     approvals: PendingApprovals,
-    model_call: ModelCall,
+    pub(crate) model_call: ModelCall,
     catalog: Arc<Catalog>,
     crashes: VecDeque<TaskEvent>,
     setup: Arc<Setup>,
@@ -214,8 +214,8 @@ impl Workers {
                     TurnSpan::Model(attempt)
                 };
                 let trace = self.traces.context(&span);
-                let (turn, setup) = (&self.turn_ref.turn, &self.setup);
-                let budgeted = turn_budgets::call(turn, setup, attempt, &request);
+                let turn = self.model_call.opened(&self.turn_ref.turn);
+                let budgeted = turn_budgets::call(&turn, &self.setup, attempt, &request);
                 let (call, lease) = (&mut self.model_call, self.lease.clone());
                 call.begin(shared, attempt, request, budgeted, trace, lease);
                 crash::point("between-actions");

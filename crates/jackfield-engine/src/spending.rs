@@ -30,7 +30,8 @@ impl Engine {
         let engine = self.clone();
         let record = async move {
             if !record.settled.is_empty() {
-                return budgets::settle(&engine.shared, &record).await;
+                let _logged = budgets::settle(&engine.shared, &record).await;
+                return;
             }
             let Some(log) = engine.spending() else { return };
             if let Err(error) = log.record(&record).await {

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use jackfield_domain::fact::{Envelope, Fact};
-use jackfield_domain::ids::{ModelAttempt, TurnId};
+use jackfield_domain::ids::ModelAttempt;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::setup::Setup;
-use jackfield_domain::spending::{self, EndedCall};
+use jackfield_domain::spending::{self, EndedCall, OpenedTurn};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_loop::ToolLoop;
 
@@ -23,6 +23,8 @@ pub(crate) struct TurnBudgets {
     /// When the last model call began.
     began: Option<(ModelAttempt, WallTime)>,
     durability: Durability,
+    /// When the turn was opened.
+    opened: WallTime,
 }
 
 impl TurnBudgets {
@@ -32,34 +34,48 @@ impl TurnBudgets {
         has_budgets.then(|| Self {
             began: None,
             durability: shared.journal.durability(turn.session()),
+            opened: WallTime::from_millis(0),
         })
     }
 
-    /// Notes when the model calls of a step began.
+    /// When the turn was opened, once that step was tracked.
+    pub(crate) const fn opened(&self) -> WallTime {
+        self.opened
+    }
+
+    /// Notes when the turn was opened, and when the model calls of a step began.
     pub(crate) fn track(&mut self, step: &Envelope) {
         for fact in &step.facts {
+            if let Fact::TurnOpened { .. } = fact {
+                self.opened = step.now.wall;
+            }
             if let Fact::ModelCallStarted { attempt, .. } = fact {
                 self.began = Some((*attempt, step.now.wall));
             }
         }
     }
 
-    /// Settles the model calls that end in these steps of the turn.
+    /// Settles the model calls that end in these steps of the turn. Returns whether what they used is stored; if it is not,
+    /// the steps must not be committed, as the budgets would never count it.
     pub(crate) async fn settle(
         &mut self,
         shared: &EngineState,
         turn: &ToolLoop,
         steps: &[Envelope],
-    ) {
+    ) -> bool {
         let turn = turn.turn();
         let setup = turn.setup();
+        let opened = OpenedTurn {
+            at: self.opened,
+            id: turn.id(),
+        };
         for step in steps {
             for fact in &step.facts {
                 let Some(attempt) = ended(fact) else {
                     continue;
                 };
                 let Some((_, usage)) = fact.usage() else {
-                    let id = spending::call_id(turn.id(), attempt);
+                    let id = spending::call_id(&opened, attempt);
                     budgets::release(shared, &id, &setup.budgets).await;
                     continue;
                 };
@@ -74,20 +90,23 @@ impl TurnBudgets {
                     price: setup.price_of(target).cloned(),
                     usage,
                 };
-                let mut record = spending::record_of_call(turn.id(), setup, call);
+                let mut record = spending::record_of_call(&opened, setup, call);
                 record.repeats_facts = self.durability == Durability::Durable;
                 crash::point("before-settle");
-                budgets::settle(shared, &record).await;
+                if !budgets::settle(shared, &record).await {
+                    return false;
+                }
                 crash::point("after-settle");
             }
             self.track(step);
         }
+        true
     }
 }
 
 /// The call of a turn with this setup, if it counts for budgets.
 pub(crate) fn call(
-    turn: &TurnId,
+    turn: &OpenedTurn<'_>,
     setup: &Setup,
     attempt: ModelAttempt,
     request: &ModelRequest,
@@ -103,7 +122,7 @@ pub(crate) fn call(
 }
 
 /// The model call that a fact ends.
-fn ended(fact: &Fact) -> Option<ModelAttempt> {
+pub(crate) fn ended(fact: &Fact) -> Option<ModelAttempt> {
     if let Fact::ModelCallEnded { attempt, .. } | Fact::ReplyReceived { attempt, .. } = fact {
         return Some(*attempt);
     }

@@ -36,6 +36,36 @@ impl From<ServeError> for AdmissionRefusal {
     }
 }
 
+impl Admission {
+    /// Refuses a request that would begin a turn, where a budget of the client has nothing left.
+    ///
+    /// # Errors
+    ///
+    /// The failure `BudgetExhausted`, or [`ServeErrorKind::TooMany`] if that is so for a moment only.
+    fn check_budgets(&self) -> Result<(), AdmissionRefusal> {
+        match &self.exhausted {
+            Some(error) => Err(AdmissionRefusal {
+                budget: self.budget.clone(),
+                error: error.clone(),
+                rate: self.rate.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl RequestSlot {
+    /// Refuses to begin a turn where a budget of the client had nothing left when the request was admitted.
+    ///
+    /// # Errors
+    ///
+    /// The failure `BudgetExhausted`, or [`ServeErrorKind::TooMany`] if that is so for a moment only.
+    pub fn check_budgets(&self) -> Result<(), ServeError> {
+        let checked = self.admission.check_budgets();
+        checked.map_err(|refusal| refusal.error)
+    }
+}
+
 impl Gateway {
     /// Admits a request to a model: takes a slot, and a request from each quota of the client. It counts until the slot
     /// is dropped. Call it within a Tokio runtime.
@@ -45,8 +75,23 @@ impl Gateway {
     /// [`ServeErrorKind::TooMany`] where it does not fit, the failure `BudgetExhausted` where a budget is used up, and
     /// [`ServeErrorKind::Unavailable`] if the client has a quota and the journal cannot be read or written.
     pub async fn admit(&self, client: &Principal) -> Result<RequestSlot, AdmissionRefusal> {
+        let slot = self.admit_to_rates(client).await?;
+        slot.admission.check_budgets()?;
+        Ok(slot)
+    }
+
+    /// As [`admit`](Self::admit), for a request that may be answered by an earlier turn: a budget that is used up is
+    /// noted, and [`RequestSlot::check_budgets`] says so where a turn begins.
+    ///
+    /// # Errors
+    ///
+    /// As for [`admit`](Self::admit), but for budgets that are used up.
+    pub async fn admit_to_rates(
+        &self,
+        client: &Principal,
+    ) -> Result<RequestSlot, AdmissionRefusal> {
         let mut slot = self.acquire_slot()?;
-        slot.admission = self.admit_to_quotas(client).await?;
+        slot.admission = self.take_from_quotas(client).await?;
         Ok(slot)
     }
 
@@ -57,13 +102,20 @@ impl Gateway {
     ///
     /// As for [`admit`](Self::admit).
     pub async fn admit_to_quotas(&self, client: &Principal) -> Result<Admission, AdmissionRefusal> {
-        let budget = self.check_budgets(client).await?;
+        let admission = self.take_from_quotas(client).await?;
+        admission.check_budgets()?;
+        Ok(admission)
+    }
+
+    async fn take_from_quotas(&self, client: &Principal) -> Result<Admission, AdmissionRefusal> {
+        let (budget, exhausted) = self.look_at_budgets(client).await?;
         let quotas = client.quotas.iter();
         let quotas = quotas.filter(|(_, quota)| quota.limits_requests());
         let quotas: Vec<(Arc<str>, Quota)> = quotas.cloned().collect();
         if quotas.is_empty() {
             return Ok(Admission {
                 budget,
+                exhausted,
                 ..Admission::default()
             });
         }
@@ -88,7 +140,12 @@ impl Gateway {
                     hold.forget();
                     None
                 };
-                Ok(Admission { budget, hold, rate })
+                Ok(Admission {
+                    budget,
+                    exhausted,
+                    hold,
+                    rate,
+                })
             }
             MeterOutcome::Refused(refusal) => {
                 hold.forget();
@@ -101,15 +158,15 @@ impl Gateway {
         }
     }
 
-    /// Refuses a request whose first model call would not fit the budgets of the client. Returns the budget of which the
-    /// largest share is spent. The calls themselves reserve what they may use.
-    async fn check_budgets(
+    /// The budget of the client of which the largest share is spent, or the one that has nothing left with the error of
+    /// a request whose first model call would not fit it. The calls themselves reserve what they may use.
+    async fn look_at_budgets(
         &self,
         client: &Principal,
-    ) -> Result<Option<Box<BudgetState>>, AdmissionRefusal> {
+    ) -> Result<(Option<Box<BudgetState>>, Option<ServeError>), AdmissionRefusal> {
         let quotas = client.budget_quotas();
         if quotas.is_empty() {
-            return Ok(None);
+            return Ok((None, None));
         }
         let states = self.engine().budget_states(&quotas).await;
         let states = states.map_err(|error| failures::meters_unavailable(&error))?;
@@ -117,11 +174,8 @@ impl Gateway {
         let full = states.iter().filter(|state| state.is_full());
         if let Some(full) = full.max_by_key(|state| state.retry_after(now)) {
             let failure = exhausted(full, now);
-            return Err(AdmissionRefusal {
-                budget: Some(Box::new(full.clone())),
-                error: failures::from_turn_end(&TurnEnd::Failed(failure)),
-                rate: None,
-            });
+            let error = failures::from_turn_end(&TurnEnd::Failed(failure));
+            return Ok((Some(Box::new(full.clone())), Some(error)));
         }
         let most = states.into_iter().max_by_key(BudgetState::percent);
         if let Some(most) = &most
@@ -131,7 +185,7 @@ impl Gateway {
             let (percent, budget) = (most.percent(), most);
             tracing::warn!(percent, "{budget}, is {percent} % spent");
         }
-        Ok(most.map(Box::new))
+        Ok((most.map(Box::new), None))
     }
 
     /// Whether so much of a budget is spent that its client is warned.

@@ -2,10 +2,11 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::fact::TurnEnd;
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
 use jackfield_engine::{DirectoryError, EngineError, JournalError, chain};
 
 use crate::matcher::MatchError;
@@ -136,7 +137,10 @@ pub fn from_turn_end(end: &TurnEnd) -> ServeError {
                 .to_owned(),
         ),
         TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) => (
-            ServeErrorKind::Model(Box::new(failure.clone())),
+            match short_wait(failure) {
+                Some(retry_after) => ServeErrorKind::TooMany { retry_after },
+                None => ServeErrorKind::Model(Box::new(failure.clone())),
+            },
             provider_message(failure),
         ),
         TurnEnd::Limited {
@@ -149,6 +153,24 @@ pub fn from_turn_end(end: &TurnEnd) -> ServeError {
     };
     ServeError::new(kind, message)
 }
+
+/// How many seconds to wait, if a budget has nothing left for a moment only: for the client that is a limit of its rate,
+/// as what calls in flight have reserved comes back.
+fn short_wait(failure: &ModelFailure) -> Option<u64> {
+    match failure.advice {
+        RetryAdvice::After(wait)
+            if failure.kind == ModelFailureKind::BudgetExhausted && wait <= SHORT_WAIT =>
+        {
+            Some(wait.as_secs().max(1))
+        }
+        RetryAdvice::After(_) | RetryAdvice::AtOnce | RetryAdvice::Backoff | RetryAdvice::Never => {
+            None
+        }
+    }
+}
+
+/// The longest wait that is told as a limit of the rate.
+const SHORT_WAIT: Duration = Duration::from_secs(5);
 
 /// The provider's message as the client sees it. A message about a key is replaced, because the key is the
 /// operator's and not the client's.
@@ -178,5 +200,27 @@ fn provider_message(failure: &ModelFailure) -> String {
         | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported
         | ModelFailureKind::UnusableReply => message.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jackfield_domain::failure::Phase;
+
+    use super::*;
+
+    #[test]
+    fn a_budget_that_is_reserved_for_a_moment_is_told_as_a_rate() {
+        let told = |seconds| {
+            let kind = ModelFailureKind::BudgetExhausted;
+            let failure = ModelFailure {
+                advice: RetryAdvice::After(Duration::from_secs(seconds)),
+                ..ModelFailure::new(kind, Phase::BeforeSend, "the budget")
+            };
+            let error = from_turn_end(&TurnEnd::Failed(failure));
+            (error.kind.code(), error.kind.may_pass_later())
+        };
+        assert_eq!(told(5), ("too_many_requests", true));
+        assert_eq!(told(3600), ("budget_exhausted", false));
     }
 }

@@ -28,6 +28,7 @@ use crate::gateway::Gateway;
 use crate::locator::{Destination, SessionLocator};
 use crate::matcher::{Claim, RequestIdentity, RequestMatch};
 use crate::parsed_request::ParsedRequest;
+use crate::request_slot::RequestSlot;
 use crate::{ids, previous, tools};
 
 /// The turn that answers a request.
@@ -45,12 +46,20 @@ impl Gateway {
     /// # Errors
     ///
     /// The conversation or the session does not allow it.
-    pub async fn open(&self, request: &ParsedRequest) -> Result<AnsweringTurn, ServeError> {
-        open(self, request).await
+    pub async fn open(
+        &self,
+        request: &ParsedRequest,
+        slot: &RequestSlot,
+    ) -> Result<AnsweringTurn, ServeError> {
+        open(self, request, slot).await
     }
 }
 
-async fn open(gateway: &Gateway, request: &ParsedRequest) -> Result<AnsweringTurn, ServeError> {
+async fn open(
+    gateway: &Gateway,
+    request: &ParsedRequest,
+    slot: &RequestSlot,
+) -> Result<AnsweringTurn, ServeError> {
     let engine = gateway.engine();
     let identity = request_identity(request);
     let began = Instant::now();
@@ -62,6 +71,13 @@ async fn open(gateway: &Gateway, request: &ParsedRequest) -> Result<AnsweringTur
         };
         let history_keys = HistoryKeys::from_history(&request.incoming.messages);
         let place = locate_request(engine, request, &history_keys).await?;
+        // What a turn of before answers costs nothing more.
+        if !matches!(
+            place.located,
+            Located::Answer { .. } | Located::Collect { .. }
+        ) {
+            slot.check_budgets()?;
+        }
         let mut opener = TurnOpener {
             request,
             claim: Some(claim),

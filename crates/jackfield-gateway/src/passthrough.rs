@@ -301,11 +301,17 @@ impl Passthrough {
         if let Some(draft) = &mut self.draft {
             let reserved = draft.reserve(&self.request.body).await;
             reserved.map_err(|failure| from_turn_end(&TurnEnd::Failed(failure)))?;
+            draft.sending();
         }
         let idle = self.idle;
         let sent = timeout(idle, self.upstream.send(self.request)).await;
         let sent = sent.unwrap_or_else(|_| Err(silence(idle, Phase::BeforeFirstDelta).into()));
-        let reply = sent.map_err(|error| from_turn_end(&TurnEnd::Failed(error.failure)))?;
+        let reply = sent.map_err(|error| {
+            if let Some(draft) = &mut self.draft {
+                draft.failed(&error.failure);
+            }
+            from_turn_end(&TurnEnd::Failed(error.failure))
+        })?;
         let status = reply.status;
         if let Some(draft) = &mut self.draft {
             draft.status(status, &reply.headers);

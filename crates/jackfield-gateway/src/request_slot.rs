@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::quota::{BudgetState, MeterOperation, RateLeft};
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{Clock as _, Engine, SystemClock, chain};
@@ -17,6 +18,8 @@ use crate::api_keys::Principal;
 pub struct Admission {
     /// The budget of which the largest share is spent, if the client has one.
     pub budget: Option<Box<BudgetState>>,
+    /// The error of a request that begins a turn, if that budget has nothing left.
+    pub exhausted: Option<ServeError>,
     /// The request at once, until it is dropped, if that is limited.
     pub hold: Option<QuotaHold>,
     /// The rate with the least left, if the client has one.

@@ -121,7 +121,7 @@ async fn begin(
     let AnsweringTurn {
         started,
         is_durable,
-    } = gateway.open(&parsed).await?;
+    } = gateway.open(&parsed, &slot).await?;
     let StartedTurn {
         connection,
         problems,

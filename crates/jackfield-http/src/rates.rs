@@ -71,7 +71,7 @@ impl KnownRate {
     }
 }
 
-/// Admits a request to a model, as [`Gateway::admit`], and notes its rate for the headers of the response.
+/// Admits a request to a model, as [`Gateway::admit_to_rates`], and notes its rate for the headers of the response.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ pub(crate) async fn admit(
     extensions: &Extensions,
 ) -> Result<RequestSlot, ServeError> {
     let known = extensions.get::<KnownRate>().cloned().unwrap_or_default();
-    match gateway.admit(client).await {
+    match gateway.admit_to_rates(client).await {
         Ok(slot) => {
             known.set(gateway, slot.rate(), slot.budget());
             Ok(slot)

@@ -25,14 +25,20 @@ pub(crate) async fn insert(
         record.id.as_bytes() => BYTEA, record.at.as_millis() => INT8, i64::from(VOCABULARY) => INT8,
         encoded => BYTEA,
     ];
-    let Some(settling) = MeterOperation::settling(record) else {
+    let (Some(settling), Some(releasing)) = (
+        MeterOperation::settling(record),
+        MeterOperation::releasing(record),
+    ) else {
         connection.execute(INSERT, values).await?;
         return Ok(());
     };
     let inserted = connection.begin(BEGIN, INSERT, values).await?;
-    if !inserted.is_empty() {
-        meters::perform_within(connection, &settling).await?;
-    }
+    let operation = if inserted.is_empty() {
+        releasing
+    } else {
+        settling
+    };
+    meters::perform_within(connection, &operation).await?;
     connection.commit().await
 }
 

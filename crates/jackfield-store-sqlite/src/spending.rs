@@ -17,8 +17,10 @@ pub(crate) struct SpendingJob {
     id: Arc<str>,
     /// In its stored form.
     record: Vec<u8>,
-    /// What it adds to the meters of budgets.
+    /// What it adds to the meters of budgets, if it is new.
     settling: Option<MeterOperation>,
+    /// What it does there otherwise.
+    releasing: Option<MeterOperation>,
 }
 
 impl SpendingJob {
@@ -28,6 +30,7 @@ impl SpendingJob {
             id: Arc::clone(&record.id),
             record: jackfield_record::encode_spending(record)?,
             settling: MeterOperation::settling(record),
+            releasing: MeterOperation::releasing(record),
         })
     }
 
@@ -42,12 +45,12 @@ impl SpendingJob {
             id,
             record,
             settling,
+            releasing,
         } = self;
         let inserted = insert.execute(params![id, at.as_millis(), VOCABULARY, record])?;
-        if let Some(settling) = settling
-            && inserted > 0
-        {
-            meters::perform(connection, settling)?;
+        let operation = if inserted > 0 { settling } else { releasing };
+        if let Some(operation) = operation {
+            meters::perform(connection, operation)?;
         }
         Ok(())
     }

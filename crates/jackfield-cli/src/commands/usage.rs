@@ -51,7 +51,8 @@ async fn verify(
     let checked = journal.engine.check_budgets(usage.repair).await;
     journal.close().await;
     let report = checked?;
-    let differs = |check: &BudgetCheck| !check.is_equal() && !check.is_corrected;
+    let differs =
+        |check: &BudgetCheck| !check.is_equal() && !check.is_corrected && !check.is_in_use;
     let exit = if report.unreadable > 0 || report.checks.iter().any(differs) {
         Exit::Damaged
     } else {

@@ -23,10 +23,11 @@ pub fn checks(out: &mut impl Write, report: &BudgetReport, as_json: bool) -> io:
         return document(out, &value);
     }
     for check in &report.checks {
-        let state = match (check.is_equal(), check.is_corrected) {
-            (true, _) => format!("{GOOD}equal{GOOD:#}"),
-            (false, true) => format!("{WARM}corrected{WARM:#}"),
-            (false, false) => format!("{BAD}differs{BAD:#}"),
+        let state = match (check.is_equal(), check.is_corrected, check.is_in_use) {
+            (true, ..) => format!("{GOOD}equal{GOOD:#}"),
+            (false, true, _) => format!("{WARM}corrected{WARM:#}"),
+            (false, false, true) => format!("{WARM}in use{WARM:#}"),
+            (false, false, false) => format!("{BAD}differs{BAD:#}"),
         };
         write!(out, "{NAME}{}{NAME:#}  {state}", check.meter)?;
         if check.reservations > 0 {
@@ -53,7 +54,7 @@ pub fn checks(out: &mut impl Write, report: &BudgetReport, as_json: bool) -> io:
         let many = words::counted(report.unreadable as u64, "spending record");
         writeln!(
             out,
-            "{many} cannot be read: the sums of the records are too small"
+            "{many} cannot be read: the sums of the records may be too small, so nothing is corrected"
         )?;
     }
     Ok(())
@@ -71,6 +72,7 @@ fn check_json(check: &BudgetCheck) -> Value {
         "name": check.meter,
         "equal": check.is_equal(),
         "corrected": check.is_corrected,
+        "in_use": check.is_in_use,
         "reservations": check.reservations,
         "counted": totals(check.counted),
         "recorded": totals(check.recorded),

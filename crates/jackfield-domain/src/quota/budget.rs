@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Meter, MeterOperation, Quota};
+use super::{MAX_SKEW, Meter, MeterOperation, Quota};
 use crate::price::Money;
 use crate::spending_record::SpendingRecord;
 use crate::target::Reservation;
@@ -254,8 +254,9 @@ impl Meter {
                 BudgetPeriod::Day => self.day,
                 BudgetPeriod::Month => self.month,
             };
-            // A total of a later period was added by a clock that is ahead.
-            let total = total.filter(|total| total.period >= period.of(now));
+            // A total of a later period was added by a clock that is ahead; if that is far ahead, it is wrong.
+            let latest = period.of(now.after(MAX_SKEW));
+            let total = total.filter(|total| (period.of(now)..=latest).contains(&total.period));
             BudgetState {
                 ends: period.end(now),
                 limit,
@@ -269,6 +270,16 @@ impl Meter {
         states.collect()
     }
 
+    /// Drops the totals of periods that no right clock has reached, so that the present ones are counted again. Their
+    /// records remain.
+    fn forget_ahead(&mut self, now: WallTime) {
+        let latest = now.after(MAX_SKEW);
+        self.day
+            .take_if(|total| total.period > BudgetPeriod::Day.of(latest));
+        self.month
+            .take_if(|total| total.period > BudgetPeriod::Month.of(latest));
+    }
+
     /// Adds what was spent at a time. What belongs to an earlier period than the newest is in the records alone.
     pub fn spend(&mut self, at: WallTime, amount: Amount) {
         add(&mut self.day, BudgetPeriod::Day.of(at), amount);
@@ -280,7 +291,8 @@ impl MeterReservation {
     /// Whether its call may still end. That of a process that died is let go then.
     #[must_use]
     pub fn is_alive(&self, now: WallTime) -> bool {
-        now.since(self.at) < RESERVATION_LIFE
+        // One that is further ahead than clocks may differ was made by a wrong one.
+        now.since(self.at) < RESERVATION_LIFE && self.at <= now.after(MAX_SKEW)
     }
 }
 
@@ -308,6 +320,19 @@ impl MeterOperation {
     }
 }
 
+impl MeterOperation {
+    /// Lets the reservations of a record's call go; `None` if it settled nothing. A store performs it where it has the
+    /// record already.
+    #[must_use]
+    pub fn releasing(record: &SpendingRecord) -> Option<Self> {
+        let meters = record.settled.iter().map(|one| Arc::clone(&one.budget));
+        (!record.settled.is_empty()).then(|| Self::Release {
+            id: Arc::clone(&record.id),
+            meters: meters.collect(),
+        })
+    }
+}
+
 /// Reserves an amount in all meters, or finds the budget that is used up: of several, the one that is so for longest.
 pub(super) fn reserve(
     meters: &mut [Meter],
@@ -325,6 +350,7 @@ pub(super) fn reserve(
         return Err(longest);
     }
     for meter in meters {
+        meter.forget_ahead(at);
         meter
             .reservations
             .retain(|other| other.id != *id && other.is_alive(at));

@@ -471,7 +471,7 @@ fn the_records_of_a_turn_count_like_the_turn() {
     };
     let records = spending::records_of_turn(&turn.turn, &steps);
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
-    let id = |round: u32| format!("{}.{round}.1", turn.turn);
+    let id = |round: u32| format!("{}.{}.{round}.1", turn.turn, turn.at.as_millis());
     assert_eq!(ids, [id(1), id(2)]);
     let day_of = |_| String::new();
     let mut by_records = SpendingReport::new(SpendingGroup::Model, None, day_of);

@@ -234,7 +234,10 @@ async fn what_an_ephemeral_turn_used_stays_when_its_session_goes() {
     };
     let loaded = engine.load(&session()).await.expect("not delivered yet");
     let spent = jackfield_domain::spending::by_turn(&loaded.steps).remove(0);
-    assert_eq!(*record.id, format!("{}.1.1", begun.turn));
+    assert_eq!(
+        *record.id,
+        format!("{}.{}.1.1", begun.turn, spent.at.as_millis())
+    );
     assert_eq!(record.model, spent.model);
     assert_eq!(record.usage, spent.usage());
     assert!(record.usage.total() > 0, "{record:?}");

@@ -11,8 +11,11 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::price::{Money, Price, PriceList};
 use jackfield_domain::quota::{Amount, Meter, MeterOperation, MeterOutcome, Quota};
 use jackfield_domain::request::{ModelRef, ToolRun};
+use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
-use jackfield_engine::{BudgetedCall, Engine, KeyOptions, TurnOptions, TurnReport, UserUpdate};
+use jackfield_engine::{
+    BudgetedCall, Clock as _, Engine, KeyOptions, SystemClock, TurnOptions, TurnReport, UserUpdate,
+};
 use jackfield_ports::journal::Journal;
 use jackfield_ports::journal::spending::SpendingQuery;
 use jackfield_store_memory::MemoryJournal;
@@ -406,4 +409,96 @@ async fn a_budget_of_money_covers_no_call_without_a_price() {
     let sent = engine.send(message(options), &mut ()).await.expect("sent");
     assert_eq!(failure(&sent).kind, ModelFailureKind::Unsupported);
     assert_eq!(model.requests().len(), 0);
+}
+
+/// What cannot be stored is not committed, either: the turn is recovered, and the call is settled there.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_cannot_be_settled_is_not_committed() {
+    let faulty = FaultyJournal::new(Arc::new(MemoryJournal::new()));
+    let (model, engine) = engine(Arc::new(faulty.clone()), [answer(), answer()]);
+    let options = ann(&engine, tokens(1_000_000)).await;
+    // More than one settlement is patient for.
+    faulty.fail_next(JournalRequest::RecordSpending, 7);
+    let sent = engine.send(message(options), &mut ()).await.expect("sent");
+    assert!(matches!(sent.end, TurnEnd::Answered(_)), "{sent:?}");
+    assert_eq!(model.requests().len(), 2);
+    // The first call is an estimate.
+    let meter = meter(&engine, "user:ann").await;
+    let spent = meter.day.expect("a total").spent.tokens;
+    assert!(spent > ROUND && spent < 2 * ROUND, "{spent}");
+    assert_eq!(meter.reservations, []);
+    assert_equal(&engine).await;
+}
+
+/// The calls of a session that is begun again under the name of a deleted one are not free.
+#[tokio::test]
+async fn a_session_that_is_deleted_and_begun_again_is_counted_again() {
+    let (_, engine) = engine(Arc::new(MemoryJournal::new()), [answer(), answer()]);
+    let options = ann(&engine, tokens(1_000_000)).await;
+    for rounds in 1..=2 {
+        let sent = engine.send(message(options.clone()), &mut ()).await;
+        sent.expect("sent");
+        assert_counted(&engine, rounds).await;
+        engine.delete(&session()).await.expect("deleted");
+        // The next turn is opened in another millisecond.
+        let (clock, deleted) = (SystemClock::default(), SystemClock::default().now().wall);
+        while clock.now().wall <= deleted {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// One clock that is ahead does not switch budgets off: the next call of the present forgets what it counted.
+#[tokio::test]
+async fn a_clock_that_was_ahead_leaves_budgets_on() {
+    let (_, engine) = engine(Arc::new(MemoryJournal::new()), [answer(), answer()]);
+    let options = ann(&engine, tokens(2 * ROUND)).await;
+    let now = SystemClock::default().now().wall;
+    let ahead = now.after(std::time::Duration::from_secs(40 * 24 * 60 * 60));
+    for name in ["user:ann", "team:t"] {
+        let quotas = vec![(name.into(), tokens(2 * ROUND))];
+        let amount = Amount {
+            tokens: 3 * ROUND,
+            ..Amount::default()
+        };
+        let reserve = MeterOperation::Reserve {
+            amount,
+            at: ahead,
+            id: "lost".into(),
+            quotas,
+        };
+        engine.perform_on_meters(&reserve).await.expect("reserved");
+        let settle = MeterOperation::Settle {
+            at: ahead,
+            id: "another".into(),
+            settled: vec![(name.into(), amount)],
+        };
+        engine.perform_on_meters(&settle).await.expect("settled");
+    }
+    for round in 1..=2 {
+        let sent = engine.send(message(options.clone()), &mut ()).await;
+        let sent = sent.expect("sent");
+        assert!(
+            matches!(sent.end, TurnEnd::Answered(_)),
+            "{round}: {sent:?}"
+        );
+    }
+    let sent = engine.send(message(options), &mut ()).await.expect("sent");
+    assert_eq!(failure(&sent).kind, ModelFailureKind::BudgetExhausted);
+    assert_counted(&engine, 2).await;
+}
+
+/// A meter that is idle since an earlier month has no records to compare it with once retention has deleted them.
+#[tokio::test]
+async fn totals_of_an_earlier_month_are_no_false_alarm() {
+    let (_, engine) = engine(Arc::new(MemoryJournal::new()), []);
+    ann(&engine, tokens(ROUND)).await;
+    let settle = MeterOperation::Settle {
+        at: WallTime::from_millis(0),
+        id: "old".into(),
+        settled: vec![("user:ann".into(), Amount::default())],
+    };
+    engine.perform_on_meters(&settle).await.expect("settled");
+    let report = engine.check_budgets(false).await.expect("checked");
+    assert_eq!(report.checks, []);
 }

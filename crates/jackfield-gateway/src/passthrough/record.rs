@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use jackfield_domain::estimate;
 use jackfield_domain::failure::ModelFailure;
@@ -14,8 +15,8 @@ use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{BudgetedCall, Engine};
 
-use super::ReceivedRequest;
 use super::max_output::max_output;
+use super::{ReceivedRequest, is_multipart};
 use crate::gateway::Gateway;
 use crate::ids;
 use crate::trace::trace_context;
@@ -28,9 +29,12 @@ pub(super) struct SpendingDraft {
     engine: Engine,
     /// Whether the request may have been sent, or something may be reserved for it: its client may go away before
     /// that, and a budget may be used up.
+    is_begun: bool,
+    /// Whether the provider may have worked on the request, although no head of a reply has come.
     is_sent: bool,
     record: SpendingRecord,
     reply_bytes: usize,
+    /// The size of a request of text; 0 for a form.
     request_bytes: usize,
     /// The usage that the provider reported.
     pub(super) usage: Option<Usage>,
@@ -45,11 +49,16 @@ impl SpendingDraft {
         request_bytes: usize,
     ) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        // The bytes of files in a form say nothing of tokens.
+        let content_type = request.headers.get(CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok());
+        let is_form = content_type.is_some_and(is_multipart);
         let price = gateway.config().default_options.prices.get(&model).cloned();
         Self {
             began: Instant::now(),
             budgets: Vec::new(),
             engine: gateway.engine().clone(),
+            is_begun: false,
             is_sent: false,
             record: SpendingRecord {
                 at: WallTime::from_millis(0).after(now.unwrap_or_default()),
@@ -69,7 +78,7 @@ impl SpendingDraft {
                 usage: Usage::default(),
             },
             reply_bytes: 0,
-            request_bytes,
+            request_bytes: if is_form { 0 } else { request_bytes },
             usage: None,
         }
     }
@@ -89,9 +98,8 @@ impl SpendingDraft {
     /// Reserves what the request may use of its budgets, just before it is sent.
     pub(super) async fn reserve(&mut self, body: &[u8]) -> Result<(), ModelFailure> {
         // If this is cut off, the record settles what may be reserved already.
-        self.is_sent = true;
-        let endpoint = &*self.record.endpoint;
-        if self.budgets.is_empty() || COUNTING.iter().any(|end| endpoint.ends_with(end)) {
+        self.is_begun = true;
+        if self.budgets.is_empty() || self.is_counting() {
             return Ok(());
         }
         let call = BudgetedCall {
@@ -99,22 +107,38 @@ impl SpendingDraft {
             id: Arc::clone(&self.record.id),
             input: estimate::tokens(self.request_bytes),
             model: self.record.model.clone(),
-            output: if self.is_generated() {
+            output: Some(if self.is_generated() {
                 max_output(body)
             } else {
-                Some(0)
-            },
+                0
+            }),
             price: self.record.price.clone(),
         };
         let reserved = self.engine.reserve_budgets(&call).await;
-        self.is_sent = reserved.is_ok();
+        self.is_begun = reserved.is_ok();
         reserved
     }
 
-    /// Whether the endpoint generates a reply; others report what they cost.
+    /// Whether the endpoint counts tokens, which costs nothing.
+    fn is_counting(&self) -> bool {
+        let endpoint = &*self.record.endpoint;
+        COUNTING.iter().any(|end| endpoint.ends_with(end))
+    }
+
+    /// Whether the endpoint generates a reply whose text says how long it is.
     fn is_generated(&self) -> bool {
         let endpoint = &*self.record.endpoint;
         GENERATING.contains(&endpoint) || GEMINIS.iter().any(|method| endpoint.ends_with(method))
+    }
+
+    /// The request is sent now. If no head of a reply comes, its usage is estimated.
+    pub(super) fn sending(&mut self) {
+        self.is_sent = true;
+    }
+
+    /// Sending failed like this.
+    pub(super) fn failed(&mut self, failure: &ModelFailure) {
+        self.is_sent = failure.may_have_used();
     }
 
     /// The provider has replied with this head.
@@ -135,17 +159,25 @@ impl SpendingDraft {
 
 impl Drop for SpendingDraft {
     fn drop(&mut self) {
-        if !self.is_sent {
+        if !self.is_begun {
             return;
         }
-        let is_success = self
-            .record
-            .status
-            .is_some_and(|status| (200..300).contains(&status));
-        // A refused request costs nothing.
-        let estimate = (is_success && self.is_generated()).then(|| {
-            let (input, output) = (self.request_bytes, self.reply_bytes);
-            Usage::estimate(estimate::tokens(input), estimate::tokens(output))
+        // A request that the provider refused costs nothing.
+        let may_have_used = match self.record.status {
+            Some(status) => (200..300).contains(&status),
+            None => self.is_sent,
+        };
+        let estimate = (may_have_used && !self.is_counting()).then(|| {
+            // The bytes of a reply that is no text, such as an image, say nothing of its tokens.
+            let output = if self.is_generated() {
+                self.reply_bytes
+            } else {
+                0
+            };
+            Usage::estimate(
+                estimate::tokens(self.request_bytes),
+                estimate::tokens(output),
+            )
         });
         self.record.usage = self.usage.or(estimate).unwrap_or_default();
         let record = &self.record;
@@ -165,8 +197,13 @@ pub(super) fn endpoint(path: &str) -> Arc<str> {
 /// The maximum length of a recorded endpoint, in bytes.
 const MAX_ENDPOINT: usize = 200;
 
-/// The endpoints whose usage is estimated if the provider reports none.
-const GENERATING: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
+/// The endpoints whose output is estimated if the provider reports none.
+const GENERATING: [&str; 4] = [
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/messages",
+    "/v1/responses",
+];
 /// The ends of the endpoints that count tokens, which costs nothing.
 const COUNTING: [&str; 3] = ["/count_tokens", ":countTokens", "/input_tokens"];
 /// The ends of those of Gemini, which have the model in their path.

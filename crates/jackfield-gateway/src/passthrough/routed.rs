@@ -149,9 +149,15 @@ impl RoutedRequest {
             } = prepared;
             if let Some(draft) = &mut draft {
                 draft.reserve(&request.body).await.map_err(Failed::from)?;
+                draft.sending();
             }
             let reply = upstream.send(request).await;
-            let reply = reply.map_err(|error| Failed::from(error.failure))?;
+            let reply = reply.map_err(|error| {
+                if let Some(draft) = &mut draft {
+                    draft.failed(&error.failure);
+                }
+                Failed::from(error.failure)
+            })?;
             if let Some(draft) = &mut draft {
                 draft.status(reply.status, &reply.headers);
             }

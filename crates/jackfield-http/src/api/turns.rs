@@ -59,7 +59,7 @@ pub(crate) async fn post(
     let mode = request.mode;
     let key = ids::idempotency_key(&headers);
     let key = key.map_err(|why| ProblemDetails::parameter("Idempotency-Key", why))?;
-    let slot = gateway.admit(&own.client).await;
+    let slot = gateway.admit_to_rates(&own.client).await;
     let slot = slot.map_err(|refused| refused.error)?;
     let user = user(request.user.take())?;
     let principal = owner::principal(&own.client, user.as_deref());
@@ -78,6 +78,7 @@ pub(crate) async fn post(
         drop(key_lock);
         return replay_turn(gateway.clone(), slot, own.session, turn, mode).await;
     }
+    slot.check_budgets()?;
     gateway.check_turn_limit()?;
     options.caller = Some(caller(&options, principal, digest, key));
     let message = context::message(&gateway, &own.client, parts).await?;

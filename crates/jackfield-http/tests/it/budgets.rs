@@ -267,3 +267,25 @@ async fn a_budget_of_money_wants_a_price_and_a_valid_amount() {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{quota}: {answer}");
     }
 }
+
+/// A client that lost the answer gets it again, although its own turn has used up the budget.
+#[tokio::test]
+async fn a_paid_answer_is_fetched_again_where_the_budget_is_used_up() {
+    let gateway = priced();
+    let (_, secret) = ann(&gateway, &json!({ "tokens_per_day": 1000 })).await;
+    let asked = async |key: &str| {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri("/v1/chat/completions")
+            .header("authorization", format!("Bearer {secret}"))
+            .header("content-type", "application/json")
+            .header("idempotency-key", key)
+            .body(Body::from(chat().to_string()))
+            .expect("a request");
+        let answered = router(&gateway).oneshot(request).await.expect("an answer");
+        answered.status()
+    };
+    assert_eq!(asked("first").await, StatusCode::OK);
+    assert_eq!(asked("first").await, StatusCode::OK);
+    assert_eq!(asked("second").await, StatusCode::TOO_MANY_REQUESTS);
+}

@@ -18,7 +18,8 @@ use super::JournalError;
 ///   it may be stored or not; the caller may repeat the request.
 /// - A journal with [`Meters`](super::meters::Meters) MUST perform
 ///   [`MeterOperation::settling`](jackfield_domain::quota::MeterOperation::settling) of a record in the transaction that
-///   stores it, and only if the record is new.
+///   stores it, and only if the record is new. If it is not, the journal MUST perform
+///   [`MeterOperation::releasing`](jackfield_domain::quota::MeterOperation::releasing).
 /// - `records` MUST return what was recorded, equal, through the stored form, ordered by time and then by id as bytes.
 /// - A record is in `records` from the moment that `record` returned `Ok`. Pages that continue each other MUST have
 ///   every record that was stored before the first of them exactly once, whatever is recorded meanwhile.

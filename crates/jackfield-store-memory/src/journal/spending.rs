@@ -19,10 +19,13 @@ impl SpendingLog for MemoryJournal {
         let encoded = jackfield_record::encode_spending(record).map_err(unreachable)?;
         // The lock of the records is held until the meters are changed, too.
         let mut rows = self.spending_rows();
-        if rows.insert(place, encoded)
-            && let Some(settling) = MeterOperation::settling(record)
-        {
-            self.perform_on_meters(&settling)?;
+        let operation = if rows.insert(place, encoded) {
+            MeterOperation::settling(record)
+        } else {
+            MeterOperation::releasing(record)
+        };
+        if let Some(operation) = operation {
+            self.perform_on_meters(&operation)?;
         }
         Ok(())
     }
