@@ -74,13 +74,11 @@ async fn the_server_of_the_guide_runs_code_that_reaches_nothing() {
     world.write("notes/a.txt", "the text");
     let run = |command: &str| json!({ "command": command });
     let secret = format!("cat {}", world.said("notes/a.txt"));
+    let sum = "python3 -c 'print(sum(i * i for i in range(1000)))'";
     let claude = ScriptedClaude::start([
-        ScriptTurn::call(
-            "code__bash_exec",
-            &run("python3 -c 'print(sum(i * i for i in range(1000)))'"),
-        )
-        .and_call("code__bash_exec", &run(&secret))
-        .and_call("code__bash_exec", &run("while true; do :; done")),
+        ScriptTurn::call("code__bash_exec", &run(sum)),
+        ScriptTurn::call("code__bash_exec", &run(&secret)),
+        ScriptTurn::call("code__bash_exec", &run("while true; do :; done")),
         ScriptTurn::text("One of three."),
     ])
     .await;
