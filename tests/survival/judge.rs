@@ -270,7 +270,10 @@ impl<'w> Judge<'w> {
             let invalid = self.word(&broken);
             self.survived.verdict.invalid.push(invalid);
         }
-        assert_eq!(self.world.bank_violations(), [""; 0], "{}", self.label);
+        let mut broken = self.world.bank_violations();
+        // A cancellation may cross the answer (MCP 2025-11-25, "Cancellation"), as where a gateway sleeps between them.
+        broken.retain(|broken| !broken.ends_with("can be cancelled"));
+        assert_eq!(broken, [""; 0], "{}", self.label);
         self.survived
     }
 
