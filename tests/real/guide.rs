@@ -72,14 +72,11 @@ async fn the_servers_of_the_guide_start_and_offer_what_it_says() {
 async fn the_server_of_the_guide_runs_code_that_reaches_nothing() {
     let world = World::new();
     world.write("notes/a.txt", "the text");
-    let run = |command: &str| json!({ "command": command });
-    let secret = format!("cat {}", world.said("notes/a.txt"));
-    let sum = "python3 -c 'print(sum(i * i for i in range(1000)))'";
+    let secret = world.said("notes/a.txt");
+    let command = format!("python3 -c 'print(sum(i * i for i in range(1000)))'; cat {secret}");
     let claude = ScriptedClaude::start([
-        ScriptTurn::call("code__bash_exec", &run(sum)),
-        ScriptTurn::call("code__bash_exec", &run(&secret)),
-        ScriptTurn::call("code__bash_exec", &run("while true; do :; done")),
-        ScriptTurn::text("One of three."),
+        ScriptTurn::call("code__bash_exec", &json!({ "command": command })),
+        ScriptTurn::text("One of two."),
     ])
     .await;
     let ask = [
@@ -92,8 +89,6 @@ async fn the_server_of_the_guide_runs_code_that_reaches_nothing() {
     let ran = guided(&world, ask).at(&claude.base_url()).run().await;
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let calls = ran.last_event()["calls"].clone();
-    let statuses = [0, 1, 2].map(|nth| calls[nth]["status"].clone());
-    assert_eq!(statuses, ["done", "failed", "failed"], "{calls}");
     let said = calls.to_string();
     assert!(said.contains("332833500"), "{said}");
     assert!(said.contains("No such file"), "{said}");
