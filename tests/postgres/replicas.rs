@@ -194,7 +194,7 @@ async fn a_call_at_a_server_of_a_lost_gateway_has_an_unknown_outcome_and_is_not_
     let (.., ended) = rest.last().expect("an event");
     assert_eq!(ended["turn"]["answer"], "It may be paid.");
     assert_eq!(paid(), 1);
-    // The model knows that nobody knows.
+    // The model sees that the outcome is unknown.
     let results = claude.requests()[1]["messages"].to_string();
     assert!(
         results.contains("unknown") || results.contains("may have"),

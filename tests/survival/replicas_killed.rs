@@ -73,7 +73,7 @@ async fn killed_at_any_instant_replicas_owe_their_answers() {
     assert!(kills >= instants / 2, "only {kills} kills landed");
 }
 
-/// A judge that finds nothing proves nothing: where nobody is left turns are lost, and where every call is run again
+/// A judge that finds nothing proves nothing: where no gateway is left turns are lost, and where every call is run again
 /// payments are made twice.
 #[tokio::test]
 async fn the_judge_of_replicas_finds_what_is_wrong() {

@@ -70,7 +70,7 @@ pub struct McpServerEntry {
     pub oauth: OAuthEntry,
     /// The prefix of its tools' names, instead of its id.
     pub prefix: Option<Arc<str>>,
-    /// The folders that it is told to work in: relative to the file that names it, below `~`, or URIs.
+    /// Its roots, the folders that it should work in: relative to the file that names it, below `~`, or URIs.
     pub roots: Vec<Arc<str>>,
     /// The start timeout, if it is not the default.
     pub start_timeout: Option<Duration>,

@@ -169,7 +169,7 @@ fn short_wait(failure: &ModelFailure) -> Option<u64> {
     }
 }
 
-/// The longest wait that is told as a limit of the rate.
+/// The longest wait for which a client gets the error of a rate limit.
 const SHORT_WAIT: Duration = Duration::from_secs(5);
 
 /// The provider's message as the client sees it. A message about a key is replaced, because the key is the

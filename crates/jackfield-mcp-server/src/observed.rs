@@ -19,7 +19,7 @@ pub(crate) struct ObservedRequest {
 }
 
 impl ObservedRequest {
-    /// A request over HTTP that begins now; `None` if nobody observes it. If it gets a span, what it calls belongs to
+    /// A request over HTTP that begins now; `None` without an observer. If it gets a span, what it calls belongs to
     /// that: the context in its `_meta` is replaced.
     pub(crate) fn begin(
         observers: &McpObservers,

@@ -25,7 +25,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Reads the request with this id. Where nobody can be asked about the tool, it is an answer at once.
+    /// Reads the request with this id. If no person can be asked about the tool, it is an answer at once.
     pub(crate) fn read(
         control: String,
         mut request: Map<String, Value>,
@@ -153,7 +153,7 @@ fn deny(why: &str) -> Value {
     json!({ "behavior": "deny", "message": why })
 }
 
-/// What a model is told where tools may not be called any more.
+/// The result of a call where tools may not be called any more.
 pub(crate) const NO_MORE: &str = "No tool may be called any more. Answer with what is known.";
 const RESTARTED: &str = "This call was allowed, but Claude Code was started anew meanwhile, and it is not known \
                          whether the tool ran. See whether it did; to use it again, call it again.";

@@ -289,7 +289,7 @@ impl Drop for PostgresServer {
     }
 }
 
-/// What a server is told that listens on a port, too. The name of its socket has the port in it, so there is another one.
+/// The options of a server that also listens on a port. The name of its socket has that port, so it has another socket, too.
 fn encrypted(port: u16) -> Vec<String> {
     let port = format!("port={port}");
     let settings = ["ssl=on", "listen_addresses=127.0.0.1", &port];

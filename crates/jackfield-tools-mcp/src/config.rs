@@ -30,7 +30,7 @@ pub struct ServerConfig {
     pub id: ToolboxId,
     /// How long a call may take in all, regardless of progress.
     pub longest_call: Duration,
-    /// The folders that the server is told to work in. Without any, it is not told of roots at all.
+    /// The folders that the server should work in. Without any, we do not offer it roots.
     pub roots: Vec<Root>,
     /// The patterns of the tools that are offered.
     pub tools: Patterns,

@@ -65,7 +65,7 @@ pub(crate) struct ServerConnection {
     observed: ObservedServer,
     /// Replies to questions of the server, as JSON.
     replies: mpsc::Sender<Vec<u8>>,
-    /// The folders that the server is told to work in.
+    /// The folders that the server should work in.
     pub(crate) roots: Vec<Root>,
     session_lost: watch::Receiver<bool>,
     /// Whether the server announces list changes at present; not known of a process in the older era.

@@ -17,7 +17,7 @@ use crate::failure::LinkFailureKind;
 #[derive(Clone)]
 pub(crate) struct ObservedServer {
     observers: McpObservers,
-    /// What all requests to the server have in common; `None` if nobody observes them.
+    /// What all requests to the server have in common; `None` without an observer.
     request: Option<McpRequest>,
 }
 

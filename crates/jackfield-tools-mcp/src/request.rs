@@ -25,7 +25,7 @@ pub(crate) struct PendingRequest {
     open: Option<(Peer<RoleClient>, RequestId)>,
     mark: RequestMark,
     news: RequestNews,
-    /// What observers are told when this is dropped.
+    /// What observers get when this is dropped.
     pub(crate) observed: Option<ObservedRequest>,
 }
 

@@ -1,9 +1,9 @@
-//! The folders that a server is told to work in (MCP specification 2025-11-25, "Roots", read 2026-11-26; deprecated by
+//! The folders that a server should work in (MCP specification 2025-11-25, "Roots", read 2026-11-26; deprecated by
 //! 2026-07-28, which still has them as an input of calls).
 
 use serde_json::{Value, json};
 
-/// A folder that a server is told to work in. It is advice: what a server can reach is up to its process.
+/// A folder that a server should work in. It is advice: what a server can reach is up to its process.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Root {
     /// A name for people.

@@ -99,7 +99,7 @@ fn fields() -> Map<String, Value> {
             json!({
                 "type": "array",
                 "items": { "type": "string" },
-                "description": "The folders that it is told to work in, relative to this file; ${NAME} is filled in",
+                "description": "Its roots: the folders that it should work in, relative to this file; ${NAME} is filled in",
             }),
         ),
         (

@@ -229,7 +229,7 @@ async fn a_budget_that_is_used_up_leads_to_no_other_target_and_no_other_attempt(
     assert_eq!(model.requests().len(), 0);
 }
 
-/// A budget that is full for a moment only is not tried again by the turn, either: its client is told when to come.
+/// A budget that is full for a moment only is not tried again by the turn, either: the client gets the time to come again.
 #[tokio::test]
 async fn a_budget_that_others_have_reserved_ends_a_turn_at_once() {
     let (model, engine) = engine(Arc::new(MemoryJournal::new()), [answer()]);

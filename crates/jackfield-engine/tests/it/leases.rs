@@ -103,7 +103,7 @@ impl Scene {
     }
 }
 
-/// Lets all leases pass when it is told of such a fact, which is after the driver has looked at its lease and before
+/// Lets all leases pass when it observes such a fact, which is after the driver has looked at its lease and before
 /// what it began has looked.
 struct Passing<'a> {
     at: fn(&Fact) -> bool,

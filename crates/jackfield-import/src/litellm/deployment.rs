@@ -140,7 +140,7 @@ impl Import<'_> {
                 }
             },
         };
-        // How LiteLLM is told to use the API that Jackfield uses anyway.
+        // How LiteLLM chooses the API that Jackfield uses anyway.
         let model = model.strip_prefix("responses/").unwrap_or(model);
         Some((prefix.to_owned(), model.to_owned()))
     }

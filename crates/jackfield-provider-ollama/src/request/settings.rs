@@ -174,7 +174,7 @@ fn format(
     (Some(sent), None)
 }
 
-/// A model that can think does, unless it is told not to; for one that cannot, a level is an error.
+/// A model that can think does, unless a request says not to; for one that cannot, a level is an error.
 fn think(settings: &Settings, notes: &mut Notes) -> Option<Value> {
     let (effort_path, thinking_path) = ("settings.effort", "settings.thinking");
     let Some(effort) = settings.effort else {

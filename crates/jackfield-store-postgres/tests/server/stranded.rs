@@ -1,4 +1,4 @@
-//! What users of other engines on PostgreSQL reported: work that nobody goes on with, and work that is done twice.
+//! What users of other engines on PostgreSQL reported: work that no process continues, and work that is done twice.
 
 use std::time::{Duration, Instant};
 

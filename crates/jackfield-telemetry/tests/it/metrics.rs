@@ -233,7 +233,7 @@ async fn the_sum_over_all_processes_is_the_ledger() {
         assert_eq!(sum([&pages[0], &pages[1]]), stored(&other, 4).await);
         assert_eq!(ledger(&pages[1]), BTreeMap::new());
     }
-    // The first one is killed. Its right to show the ledger ends by itself, and until then nobody shows it.
+    // The first one is killed. Its right to show the ledger ends by itself, and until then no gateway shows it.
     run_turn(&one, "b").await;
     drop((one, ones));
     read(&others, &other, start).await;

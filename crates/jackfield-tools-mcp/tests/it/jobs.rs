@@ -130,7 +130,7 @@ fn with_roots(config: &mut ServerConfig) {
     ];
 }
 
-/// What a server is told of them.
+/// The result of `roots/list` with them.
 const ROOTS: &str =
     r#"{"roots":[{"uri":"file:///srv/docs","name":"docs"},{"uri":"file:///srv/more%20docs"}]}"#;
 
