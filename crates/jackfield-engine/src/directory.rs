@@ -14,10 +14,11 @@ use jackfield_domain::directory::{
 use jackfield_domain::quota::{MeterOperation, MeterOutcome, Quota};
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
-use jackfield_ports::journal::{Journal as _, JournalError};
+use jackfield_ports::journal::Journal as _;
 
 pub use self::error::DirectoryError;
 pub use self::secret::{KEY_PREFIX, NewSecret};
+use crate::budgets;
 use crate::error::EngineError;
 use crate::state::Engine;
 
@@ -95,12 +96,7 @@ impl Engine {
         &self,
         operation: &MeterOperation,
     ) -> Result<MeterOutcome, EngineError> {
-        let Some(meters) = self.shared.journal.meters() else {
-            return Err(EngineError::Journal(JournalError::Unreachable {
-                source: "this journal keeps no meters".into(),
-            }));
-        };
-        Ok(meters.perform(operation).await?)
+        Ok(budgets::perform(&self.shared, operation).await?)
     }
 }
 

@@ -15,11 +15,9 @@ use crate::gateway::Gateway;
 use crate::request_slot::{Admission, HOLD, QuotaHold, RequestSlot};
 use crate::{failures, ids};
 
-/// A refused request, with what is left of the rate or the budget that it does not fit.
+/// A refused request, with what is left of the rate that it does not fit.
 #[derive(Clone, Debug)]
 pub struct AdmissionRefusal {
-    /// The budget, if that is the reason.
-    pub budget: Option<Box<BudgetState>>,
     /// The client's error.
     pub error: ServeError,
     /// The rate, if that is the reason.
@@ -28,11 +26,7 @@ pub struct AdmissionRefusal {
 
 impl From<ServeError> for AdmissionRefusal {
     fn from(error: ServeError) -> Self {
-        Self {
-            budget: None,
-            error,
-            rate: None,
-        }
+        Self { error, rate: None }
     }
 }
 
@@ -42,15 +36,8 @@ impl Admission {
     /// # Errors
     ///
     /// The failure `BudgetExhausted`, or [`ServeErrorKind::TooMany`] if that is so for a moment only.
-    fn check_budgets(&self) -> Result<(), AdmissionRefusal> {
-        match &self.exhausted {
-            Some(error) => Err(AdmissionRefusal {
-                budget: self.budget.clone(),
-                error: error.clone(),
-                rate: self.rate.clone(),
-            }),
-            None => Ok(()),
-        }
+    fn check_budgets(&self) -> Result<(), ServeError> {
+        self.exhausted.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -61,8 +48,7 @@ impl RequestSlot {
     ///
     /// The failure `BudgetExhausted`, or [`ServeErrorKind::TooMany`] if that is so for a moment only.
     pub fn check_budgets(&self) -> Result<(), ServeError> {
-        let checked = self.admission.check_budgets();
-        checked.map_err(|refusal| refusal.error)
+        self.admission.check_budgets()
     }
 }
 
@@ -217,7 +203,6 @@ fn refused(refusal: QuotaRefusal) -> AdmissionRefusal {
         retry_after: u64::try_from(seconds).unwrap_or(u64::MAX),
     };
     AdmissionRefusal {
-        budget: None,
         error: ServeError::new(kind, message),
         rate,
     }

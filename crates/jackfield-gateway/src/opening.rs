@@ -63,14 +63,16 @@ async fn open(
     let engine = gateway.engine();
     let identity = request_identity(request);
     let began = Instant::now();
+    let mut known_keys = None;
     let started = loop {
         let matched = gateway.shared.matcher.find(&identity).await;
         let (after, claim) = match matched.map_err(|error| from_match_error(&error))? {
             RequestMatch::New { after, claim } => (after, claim),
             RequestMatch::Existing(started) => break *started,
         };
-        let history_keys = HistoryKeys::from_history(&request.incoming.messages);
-        let place = locate_request(engine, request, &history_keys).await?;
+        let history_keys =
+            known_keys.get_or_insert_with(|| HistoryKeys::from_history(&request.incoming.messages));
+        let place = locate_request(engine, request, history_keys).await?;
         // What a turn of before answers costs nothing more.
         if !matches!(
             place.located,

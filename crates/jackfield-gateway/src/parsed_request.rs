@@ -115,21 +115,22 @@ impl ParsedRequest {
         let offers_server_tools = gateway.offers(&used, &model.provider);
         // Turns that run server tools survive a restart, even if the reply cannot be fetched later.
         let is_kept = assistant.map_or(offers_server_tools, |assistant| assistant.is_kept);
-        let turn = gateway.options_for(&requested);
-        let asks_person = turn.is_some_and(|options| gateway.engine().has_own_tools(&options));
+        let turn = gateway
+            .options_for(&requested)
+            .unwrap_or_else(|| TurnOptions::new(requested.model.clone()));
         let is_durable = session.is_some()
             || begins_session
             || incoming.previous.is_some()
             || wants_storage
             || is_kept
             // A question to a person does, too.
-            || asks_person;
+            || gateway.engine().has_own_tools(&turn);
         // Without a list of tools, those of the session apply. They are looked up later.
         let has_all_tools = !offers_server_tools && (incoming.names_tools || !is_durable);
         if has_all_tools {
             check_choice(&incoming)?;
         }
-        let mut options = options(gateway, &requested, &incoming, used, strict, is_durable);
+        let mut options = options(gateway, turn, &incoming, used, strict, is_durable);
         options.askable = client.tools.clone();
         options.budgets = client.budgets();
         options.trace = header("traceparent")
@@ -291,16 +292,13 @@ fn parse_session(id: &str) -> Result<SessionId, ServeError> {
 
 fn options(
     gateway: &Gateway,
-    requested: &RequestedModel<'_>,
+    mut options: TurnOptions,
     incoming: &Incoming,
     used: ServerTools,
     strict: Option<NoteEffect>,
     is_durable: bool,
 ) -> TurnOptions {
     let config = gateway.config();
-    let mut options = gateway
-        .options_for(requested)
-        .unwrap_or_else(|| TurnOptions::new(requested.model.clone()));
     options.can_supersede = false;
     options.choice = incoming.choice.clone();
     options.settings = merged(&options.settings, incoming.settings.clone());

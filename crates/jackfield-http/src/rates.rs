@@ -87,12 +87,8 @@ pub(crate) async fn admit(
             known.set(gateway, slot.rate(), slot.budget());
             Ok(slot)
         }
-        Err(AdmissionRefusal {
-            budget,
-            error,
-            rate,
-        }) => {
-            known.set(gateway, rate.as_ref(), budget.as_deref());
+        Err(AdmissionRefusal { error, rate }) => {
+            known.set(gateway, rate.as_ref(), None);
             Err(error)
         }
     }

@@ -64,6 +64,8 @@ struct CountedSession {
     begun: WallTime,
     /// When it was created, by the journal's clock; `None` until the journal has said so.
     created: Option<WallTime>,
+    /// The number of the turn that was open when the session was read last; 0 if there was none.
+    open_turn: u32,
     /// The number of its steps that are counted.
     steps: u64,
 }
@@ -173,11 +175,12 @@ impl Ledger {
 
 impl LedgerState {
     /// Adds the turns that have ended by these steps, which follow those that are counted, or begin with some of them.
-    /// `created` is the time of the session's creation, if the journal said so.
-    fn add_steps(&mut self, session: &SessionId, created: Option<WallTime>, steps: &[Envelope]) {
+    /// `row` is the session in a list of the journal, if that was read.
+    fn add_steps(&mut self, session: &SessionId, row: Option<&SessionRow>, steps: &[Envelope]) {
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
             return;
         };
+        let created = row.map(|row| row.created);
         let counted = self.sessions.get(&hash(session)).copied();
         // What is counted of another session of this id, which was deleted, says nothing of this one.
         let counted = counted.filter(|counted| {
@@ -189,6 +192,10 @@ impl LedgerState {
         let entry = CountedSession {
             begun: counted.map_or(first.now.wall, |counted| counted.begun),
             created: created.or_else(|| counted?.created),
+            open_turn: match row {
+                Some(row) => open_turn(row),
+                None => counted.map_or(0, |counted| counted.open_turn),
+            },
             steps: known.max(end),
         };
         self.sessions.insert(hash(session), entry);
@@ -214,11 +221,13 @@ impl LedgerState {
         Some(self.sessions.get(&hash(session))?.steps)
     }
 
-    /// Whether all steps of a session are counted, as of this row of the list.
+    /// Whether all turns of a session that have ended are counted, as of this row of the list.
     fn has_counted(&self, row: &SessionRow) -> bool {
         let counted = self.sessions.get(&hash(&row.session));
         counted.is_some_and(|counted| {
-            counted.steps == row.steps && counted.created == Some(row.created)
+            // An open turn counts when it has ended: while it runs, its session is not read again.
+            let is_in_turn = row.open.is_some() && counted.open_turn == open_turn(row);
+            counted.created == Some(row.created) && (counted.steps == row.steps || is_in_turn)
         })
     }
 
@@ -252,6 +261,11 @@ impl LedgerState {
         let later = self.recent.split_off(&(before, "".into()));
         self.recent = later;
     }
+}
+
+/// The number of the open turn of a session; 0 without one.
+const fn open_turn(row: &SessionRow) -> u32 {
+    if row.open.is_some() { row.turns } else { 0 }
 }
 
 fn hash(session: &SessionId) -> u64 {

@@ -93,7 +93,7 @@ impl LedgerReading {
                 match engine.load(&row.session).await {
                     Ok(loaded) => {
                         let mut state = ledger.lock();
-                        state.add_steps(&row.session, Some(row.created), &loaded.steps);
+                        state.add_steps(&row.session, Some(&row), &loaded.steps);
                     }
                     // Deleted in the meantime, or written by a newer version.
                     Err(EngineError::Journal(
