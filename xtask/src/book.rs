@@ -107,3 +107,10 @@ enable = false
 [output.html.search]
 limit-results = 30
 "#;
+
+/// A text in which nothing is taken for HTML, nor for a link that rustdoc would resolve.
+fn plain_text(text: &str) -> String {
+    text.replace('<', "&lt;")
+        .replace("[`", "`")
+        .replace("`]", "`")
+}

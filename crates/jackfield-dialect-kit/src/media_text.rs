@@ -1,6 +1,6 @@
 //! Media as text, for places that accept no media.
 
-use jackfield_domain::media::{Audio, MediaSource};
+use jackfield_domain::media::{Audio, Document, MediaSource};
 use serde_json::{Map, Value};
 
 /// Audio as text: its transcript, if known.
@@ -10,6 +10,17 @@ pub fn audio(audio: &Audio) -> String {
         Some(transcript) if !transcript.is_empty() => format!("[audio: {transcript}]"),
         Some(_) | None => source("audio", &audio.source),
     }
+}
+
+/// A plain-text document as text, after its title and its context.
+#[must_use]
+pub fn document(document: &Document, text: &str) -> String {
+    let about = [document.title.as_deref(), document.context.as_deref()];
+    let about: Vec<&str> = about.into_iter().flatten().collect();
+    if about.is_empty() {
+        return text.to_owned();
+    }
+    format!("[{}]\n{text}", about.join(": "))
 }
 
 /// A medium as text, without its bytes; `what` names its kind, such as `image`.

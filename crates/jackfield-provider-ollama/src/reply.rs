@@ -7,14 +7,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
-use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
+use jackfield_dialect_kit::outgoing::tools::{TEXT_FIELD, text_tools};
 use jackfield_domain::block::{RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::Phase;
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::tool::InputFormat;
 use jackfield_domain::usage::Usage;
 use serde_json::{Value, json};
 
@@ -72,10 +71,7 @@ impl Decoder {
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
-        let takes_text = |input: &InputFormat| matches!(input, InputFormat::Text(_));
-        let tools = request.tools.iter();
-        let tools = tools.filter(|tool| takes_text(&tool.input));
-        decoder.text_tools = tools.map(|tool| tool.name.as_str().into()).collect();
+        decoder.text_tools = text_tools(request);
         decoder
     }
 

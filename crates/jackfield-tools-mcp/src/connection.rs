@@ -422,12 +422,14 @@ impl ServerConnection {
         limit: Duration,
     ) -> Result<RpcAnswer, RequestError> {
         let mut request = self.send(request.into(), None, None).await?;
-        let answer = timeout(limit, request.answer()).await;
-        let answer = answer.unwrap_or(Err(RequestError::Late));
-        if let Some(observed) = &mut request.observed {
-            observed.end(&answer);
+        if let Ok(answer) = timeout(limit, request.answer()).await {
+            return answer;
         }
-        answer
+        let late = Err(RequestError::Late);
+        if let Some(observed) = &mut request.observed {
+            observed.end(&late);
+        }
+        late
     }
 
     /// How the process ended; waits for a moment if that is not yet known.

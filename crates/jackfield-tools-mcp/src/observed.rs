@@ -14,7 +14,6 @@ use crate::era::Era;
 use crate::failure::LinkFailureKind;
 
 /// A server whose requests are observed.
-#[derive(Clone)]
 pub(crate) struct ObservedServer {
     observers: McpObservers,
     /// What all requests to the server have in common; `None` without an observer.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use super::Generated;
 use super::pages::Page;
+use super::{Generated, plain_text};
 use crate::run;
 
 /// The page of all operations.
@@ -117,7 +117,7 @@ fn write_operation(text: &mut String, method: &str, path: &str, operation: &Valu
     text.push_str(&format!("\n### `{method} {path}`\n\n"));
     for key in ["summary", "description"] {
         if let Some(words) = operation.get(key).and_then(Value::as_str) {
-            text.push_str(&format!("{}\n\n", plain(words)));
+            text.push_str(&format!("{}\n\n", plain_text(words)));
         }
     }
     let parameters = operation.get("parameters").and_then(Value::as_array);
@@ -215,14 +215,7 @@ fn said(value: &Value) -> String {
 
 /// A text for a cell of a table.
 fn cell(text: &str) -> String {
-    plain(text).replace('|', "\\|").replace('\n', " ")
-}
-
-/// A text in which nothing is taken for HTML, nor for a link that rustdoc would resolve.
-fn plain(text: &str) -> String {
-    text.replace('<', "&lt;")
-        .replace("[`", "`")
-        .replace("`]", "`")
+    plain_text(text).replace('|', "\\|").replace('\n', " ")
 }
 
 #[cfg(test)]

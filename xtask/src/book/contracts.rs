@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Generated;
 use super::pages::Page;
+use super::{Generated, plain_text};
 use crate::contracts::{self, Contract};
 
 /// A page of each contract, and their index.
@@ -38,18 +38,11 @@ fn text(contract: &Contract) -> String {
         text.push_str(&format!(
             "\n## {}\n\n{}\n\n*Prevents:* {}\n",
             clause.name,
-            plain(&clause.text),
-            plain(&clause.why)
+            plain_text(&clause.text),
+            plain_text(&clause.why)
         ));
     }
     text
-}
-
-/// A text in which nothing is taken for HTML, nor for a link that rustdoc would resolve.
-fn plain(text: &str) -> String {
-    text.replace('<', "&lt;")
-        .replace("[`", "`")
-        .replace("`]", "`")
 }
 
 const INDEX: &str = "\

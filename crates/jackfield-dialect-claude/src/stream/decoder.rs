@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+use jackfield_dialect_kit::outgoing::tools::text_tools;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, Phase};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::tool::InputFormat;
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
@@ -71,14 +71,7 @@ impl Decoder {
     pub fn for_request(owner: StateOwner, request: &ModelRequest, body: &wire::Request) -> Self {
         let mut decoder = Self::new(owner);
         decoder.tools.names = request::names(body.tools.as_deref().unwrap_or_default());
-        for tool in request.tools.iter() {
-            match tool.input {
-                InputFormat::Json(_) => {}
-                InputFormat::Text(_) => {
-                    decoder.tools.text_tools.insert(tool.name.as_str().into());
-                }
-            }
-        }
+        decoder.tools.text_tools = text_tools(request);
         decoder
     }
 

@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use jackfield_dialect_kit::failure;
-use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
+use jackfield_dialect_kit::outgoing::tools::{TEXT_FIELD, text_tools};
 use jackfield_domain::block::{OpaqueBlock, RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::tool::InputFormat;
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
@@ -85,14 +84,7 @@ impl Decoder {
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
         decoder.names = WireNames::new(request).into_own();
-        for tool in request.tools.iter() {
-            match tool.input {
-                InputFormat::Json(_) => {}
-                InputFormat::Text(_) => {
-                    decoder.text_tools.insert(tool.name.as_str().into());
-                }
-            }
-        }
+        decoder.text_tools = text_tools(request);
         decoder
     }
 

@@ -2,11 +2,12 @@
 
 use std::fmt::Arguments;
 
+use jackfield_dialect_kit::media_text;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_dialect_kit::outgoing::results::{self, Medium};
 use jackfield_domain::block::Content;
-use jackfield_domain::media::{Document, Image, ImageDetail, MediaSource};
+use jackfield_domain::media::{Image, ImageDetail, MediaSource};
 use jackfield_domain::message::Role;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome};
@@ -35,7 +36,7 @@ impl RequestWriter<'_> {
                 }
                 self.notes
                     .approximated(NoteEffect::Cosmetic, "document_as_text", at);
-                Some(Part::Text(document_text(document, text)))
+                Some(Part::Text(media_text::document(document, text)))
             }
             Content::Image(image) => {
                 let data = image_data(image).filter(|_| at.role == Role::User);
@@ -92,7 +93,7 @@ impl RequestWriter<'_> {
                     return Medium::Unsupported;
                 };
                 notes.approximated(NoteEffect::Cosmetic, "document_as_text", path);
-                Medium::Text(document_text(document, text))
+                Medium::Text(media_text::document(document, text))
             }
             OutcomePart::Image(image) => {
                 let Some(data) = image_data(image) else {
@@ -173,16 +174,6 @@ fn detail_loss(image: &Image) -> Option<NoteEffect> {
         ImageDetail::Low => NoteEffect::Cost,
         ImageDetail::High | ImageDetail::Original => NoteEffect::Quality,
     })
-}
-
-/// A plain-text document as text.
-fn document_text(document: &Document, text: &str) -> String {
-    let about = [document.title.as_deref(), document.context.as_deref()];
-    let about: Vec<&str> = about.into_iter().flatten().collect();
-    if about.is_empty() {
-        return text.to_owned();
-    }
-    format!("[{}]\n{text}", about.join(": "))
 }
 
 /// The types of images that the server decodes (`server/routes.go`, 2026-08).

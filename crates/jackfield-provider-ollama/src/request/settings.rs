@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::config::Defaults;
 
 /// The name of a response format, as the wire format has none.
-pub(crate) const FORMAT_NAME: &str = "response";
+const FORMAT_NAME: &str = "response";
 
 /// What begins the words for a format.
 const ASKED: &str =

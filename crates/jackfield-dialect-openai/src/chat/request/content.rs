@@ -94,7 +94,7 @@ impl RequestWriter<'_> {
             }
             self.notes
                 .approximated(NoteEffect::Cosmetic, "document_as_text", at);
-            return Ok(Some(text_part(&document_text(document, text))));
+            return Ok(Some(text_part(&media_text::document(document, text))));
         }
         let part = file_part(document, self.profile, self.owner).filter(|_| at.role == Role::User);
         let reason =
@@ -262,7 +262,7 @@ pub(crate) fn in_words(content: &Content) -> Option<String> {
     match content {
         Content::Audio(audio) => Some(media_text::audio(audio)),
         Content::Document(document) => Some(match &document.source {
-            MediaSource::Text(text) => document_text(document, text),
+            MediaSource::Text(text) => media_text::document(document, text),
             MediaSource::Base64 { .. } | MediaSource::File { .. } | MediaSource::Url(_) => {
                 media_text::source("document", &document.source)
             }
@@ -275,16 +275,6 @@ pub(crate) fn in_words(content: &Content) -> Option<String> {
         | Content::ToolCall(_)
         | Content::ToolOutcome(_) => None,
     }
-}
-
-/// A plain-text document as text.
-pub(super) fn document_text(document: &Document, text: &str) -> String {
-    let about = [document.title.as_deref(), document.context.as_deref()];
-    let about: Vec<&str> = about.into_iter().flatten().collect();
-    if about.is_empty() {
-        return text.to_owned();
-    }
-    format!("[{}]\n{text}", about.join(": "))
 }
 
 fn data_url(media_type: &str, data: &str) -> String {

@@ -2,6 +2,7 @@
 
 use std::fmt::Arguments;
 
+use jackfield_dialect_kit::media_text;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_dialect_kit::outgoing::results::{self, Medium};
@@ -12,7 +13,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome};
 
 use super::Unsupported;
-use super::content::{audio_part, document_text, file_part, image_part, into_content, text_part};
+use super::content::{audio_part, file_part, image_part, into_content, text_part};
 use super::conversation::RequestWriter;
 use crate::chat::wire;
 use crate::profile::MessageOrder;
@@ -72,7 +73,7 @@ impl RequestWriter<'_> {
                 OutcomePart::Document(document) => {
                     if let MediaSource::Text(text) = &document.source {
                         notes.approximated(NoteEffect::Cosmetic, "document_as_text", path);
-                        return Medium::Text(document_text(document, text));
+                        return Medium::Text(media_text::document(document, text));
                     }
                     file_part(document, profile, owner)
                 }

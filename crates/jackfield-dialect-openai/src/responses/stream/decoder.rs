@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+use jackfield_dialect_kit::outgoing::tools::text_tools;
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, Phase};
@@ -11,7 +12,6 @@ use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::tool::InputFormat;
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
@@ -68,14 +68,7 @@ impl Decoder {
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
-        for tool in request.tools.iter() {
-            match tool.input {
-                InputFormat::Json(_) => {}
-                InputFormat::Text(_) => {
-                    decoder.text_tools.insert(tool.name.as_str().into());
-                }
-            }
-        }
+        decoder.text_tools = text_tools(request);
         decoder
     }
 

@@ -27,6 +27,14 @@ pub(super) struct SaidCall {
 }
 
 /// The input of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum SaidInput {
+    /// Invalid JSON, unchanged.
+    Broken(String),
+    Json(Map<String, Value>),
+    Text(String),
+}
+
 /// The usage of a script, as this vendor counts.
 pub(super) fn counted<H: ChatModelHarness>(harness: &H, usage: Usage) -> Usage {
     let cache_read = if harness.counts_cached() {
@@ -38,14 +46,6 @@ pub(super) fn counted<H: ChatModelHarness>(harness: &H, usage: Usage) -> Usage {
         cache_read,
         ..usage
     }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum SaidInput {
-    /// Invalid JSON, unchanged.
-    Broken(String),
-    Json(Map<String, Value>),
-    Text(String),
 }
 
 impl ReplyMeaning {
