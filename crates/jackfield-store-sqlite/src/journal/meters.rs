@@ -13,12 +13,8 @@ use crate::meters;
 #[async_trait]
 impl Meters for SqliteJournal {
     async fn perform(&self, operation: &MeterOperation) -> Result<MeterOutcome, JournalError> {
-        let is_read = matches!(operation, MeterOperation::Look { .. });
         let operation = operation.clone();
         let work = move |connection: &Connection| meters::perform(connection, &operation);
-        if is_read {
-            return self.inspect(work).await;
-        }
         // A loss of power may undo it.
         let performed = self
             .writer
