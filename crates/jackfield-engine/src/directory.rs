@@ -13,8 +13,8 @@ use jackfield_domain::directory::{
 };
 use jackfield_domain::quota::{MeterOperation, MeterOutcome, Quota};
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 use jackfield_ports::journal::Journal as _;
+use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 
 pub use self::error::DirectoryError;
 pub use self::secret::{KEY_PREFIX, NewSecret};
