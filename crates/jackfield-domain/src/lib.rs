@@ -68,3 +68,8 @@ pub mod turn;
 pub mod turn_log;
 pub mod usage;
 pub mod wait;
+
+/// The example of the guide: a driver of threads, which must compile and pass.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/embed-the-loop.md")]
+struct Guide;

@@ -15,6 +15,7 @@ use crate::outcome::ToolOutcome;
 use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
+use crate::session::Session;
 use crate::settings::Settings;
 use crate::system_prompt::SystemPrompt;
 use crate::target::{AttemptTargets, BreakerSnapshot, Target};
@@ -73,6 +74,35 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// A turn with one model and these tools: default limits and settings, no prompt, no budget, no fallbacks.
+    #[must_use]
+    pub fn new(model: ModelRef, catalog: Catalog) -> Self {
+        Self {
+            affinity: None,
+            allowance: Allowance::default(),
+            assistant: None,
+            budgets: Vec::new(),
+            caller: None,
+            can_supersede: false,
+            catalog: Arc::new(catalog),
+            choice: ToolChoice::Auto,
+            compaction: None,
+            fallbacks: Vec::new(),
+            first_byte: None,
+            limits: Limits::default(),
+            model,
+            price: None,
+            route: None,
+            settings: Arc::default(),
+            strict: None,
+            system: Arc::default(),
+            tools_after_first_round: true,
+            trace: None,
+            whole: None,
+            window: None,
+        }
+    }
+
     /// The model of a target; the first target has index 0. `None` if there is no such target.
     #[must_use]
     pub fn model_of(&self, target: u32) -> Option<&ModelRef> {
@@ -201,6 +231,21 @@ pub struct TurnBase {
     pub ordinal: u32,
     /// The session.
     pub session: SessionId,
+}
+
+impl TurnBase {
+    /// The basis of the next turn of a session, whose last turn has ended; no breaker is known.
+    #[must_use]
+    pub fn next(session: &Session) -> Self {
+        Self {
+            breakers: Vec::new(),
+            counted: session.counted(),
+            grants: session.grants().clone(),
+            messages: session.messages(),
+            ordinal: session.turns() + 1,
+            session: session.id().clone(),
+        }
+    }
 }
 
 /// How many tokens the first messages of a conversation have, as a provider counted them.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::block::RanBy;
 use crate::digest::{Digest, canonical_json};
 use crate::ids::{ToolName, ToolboxId, WaitId};
+use crate::naming::tool_name;
 use crate::opaque::Extension;
 
 /// The definition of a tool, as models get it.
@@ -161,6 +162,36 @@ pub struct CatalogEntry {
     pub title: Option<Arc<str>>,
     /// What to do with a call whose outcome is unknown.
     pub when_unknown: UnknownPolicy,
+}
+
+impl CatalogEntry {
+    /// A tool of a toolbox that the driver of the loop runs, under the name that [`tool_name`] gives it.
+    #[must_use]
+    pub fn new(toolbox: ToolboxId, tool: ToolSpec, permission: Permission) -> Self {
+        Self {
+            asked_by: None,
+            digest: tool.digest(),
+            icon: tool.icon,
+            definition: Arc::new(ToolDefinition {
+                description: tool.description,
+                extensions: Vec::new(),
+                input: tool.input,
+                name: tool_name(&toolbox, &tool.name),
+                output: tool.output,
+                strict: None,
+            }),
+            origin: ToolOrigin {
+                tool: tool.name,
+                toolbox,
+            },
+            permission,
+            ran_by: RanBy::Engine,
+            safety: tool.safety,
+            time_limit: tool.time_limit,
+            title: tool.title,
+            when_unknown: UnknownPolicy::Report,
+        }
+    }
 }
 
 /// The origin of a tool.

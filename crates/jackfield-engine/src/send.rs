@@ -131,14 +131,7 @@ impl Engine {
             None => None,
         };
         let recent = targets.as_ref().and_then(|targets| targets.recent.clone());
-        let mut base = TurnBase {
-            breakers: Vec::new(),
-            counted: folded.counted(),
-            grants: folded.grants().clone(),
-            messages: folded.messages(),
-            ordinal: folded.turns() + 1,
-            session,
-        };
+        let mut base = TurnBase::next(&folded);
         self.add_listed_window(&mut options, base.counted).await;
         let setup = setup(options, offered, targets);
         let now = self.shared.clock.now();

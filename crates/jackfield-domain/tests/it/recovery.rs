@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::approval::Grants;
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
@@ -16,6 +15,7 @@ use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::SendMessageUseCase;
+use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup, TurnBase};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, Restriction, Restrictions, Step, ToolLoop};
@@ -41,14 +41,7 @@ impl Hand {
             mono: MonoTime::from_start(Duration::from_secs(5)),
             wall: WallTime::from_millis(1_000_000),
         };
-        let base = TurnBase {
-            breakers: Vec::new(),
-            counted: None,
-            grants: Grants::default(),
-            messages: Arc::default(),
-            ordinal: 1,
-            session: session(),
-        };
+        let base = TurnBase::next(&Session::new(session()));
         let opening = Opening::UserMessage(Arc::new(Message::user("go")));
         let (machine, step) = SendMessageUseCase::begin(base, opening, Arc::new(setup), now);
         let mut hand = Self {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::approval::Grants;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
@@ -14,6 +13,7 @@ use jackfield_domain::message::Message;
 use jackfield_domain::replay::{Replay, ReplayVerdict, StepReplay};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::SendMessageUseCase;
+use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup, TurnBase};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::Permission;
@@ -361,14 +361,7 @@ impl Recorder {
         };
         let opening = Opening::UserMessage(Arc::new(Message::user("do it")));
         let setup = Arc::new(setup(Limits::default()));
-        let base = TurnBase {
-            breakers: Vec::new(),
-            counted: None,
-            grants: Grants::default(),
-            messages: Arc::default(),
-            ordinal: 1,
-            session: session(),
-        };
+        let base = TurnBase::next(&Session::new(session()));
         let (machine, step) = SendMessageUseCase::begin(base, opening, setup, now);
         let mut recorder = Self {
             machine,

@@ -67,14 +67,7 @@ impl Scene {
             mono: MonoTime::from_start(Duration::from_secs(5)),
             wall: WallTime::from_millis(1_000_000),
         };
-        let base = TurnBase {
-            breakers: Vec::new(),
-            counted: session.counted(),
-            grants: session.grants().clone(),
-            messages: session.messages(),
-            ordinal: session.turns() + 1,
-            session: session.id().clone(),
-        };
+        let base = TurnBase::next(&session);
         let (machine, step) = SendMessageUseCase::begin(base, opening, setup, now);
         let mut scene = Self {
             asked: Vec::new(),

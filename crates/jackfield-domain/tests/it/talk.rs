@@ -107,14 +107,7 @@ impl Talk {
         });
         let facts = self.steps.iter().flat_map(|step| &step.facts);
         let folded = Session::fold(self.session.clone(), facts);
-        let base = TurnBase {
-            breakers: Vec::new(),
-            counted: folded.counted(),
-            grants: folded.grants().clone(),
-            messages: folded.messages(),
-            ordinal: folded.turns() + 1,
-            session: self.session.clone(),
-        };
+        let base = TurnBase::next(&folded);
         let opening = Opening::UserMessage(Arc::new(Message::user(words)));
         let (mut turn, step) = SendMessageUseCase::begin(base, opening, setup, self.now);
         let mut rounds = rounds.iter();

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::approval::Grants;
 use jackfield_domain::block::Block;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
@@ -16,6 +15,7 @@ use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::request::Attempt;
 use jackfield_domain::send_message::SendMessageUseCase;
+use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup, Transcript, TurnBase};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Restrictions, Step, ToolLoop};
@@ -129,14 +129,7 @@ impl World {
             mono: MonoTime::from_start(Duration::from_secs(10)),
             wall: WallTime::from_millis(1_700_000_000_000),
         };
-        let base = TurnBase {
-            breakers: Vec::new(),
-            counted: None,
-            grants: Grants::default(),
-            messages: Arc::default(),
-            ordinal: 1,
-            session: session.clone(),
-        };
+        let base = TurnBase::next(&Session::new(session.clone()));
         let message = Message::user("do it");
         let opening = if setup.compaction.is_some() {
             // A beginning that is worth a compaction.

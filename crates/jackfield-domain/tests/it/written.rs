@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::accumulator::ReplyAccumulator;
-use jackfield_domain::approval::Grants;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::client_view::{ClientEvent, ClientView, SegmentEnd};
@@ -19,6 +18,7 @@ use jackfield_domain::message::Message;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session_events::EventStream;
+use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup, TurnBase};
 use jackfield_domain::time::Now;
 use jackfield_domain::tool::ToolChoice;
@@ -80,14 +80,7 @@ struct Seen {
 
 fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     let now = Now::default();
-    let base = TurnBase {
-        breakers: Vec::new(),
-        counted: None,
-        grants: Grants::default(),
-        messages: Arc::default(),
-        ordinal: 1,
-        session: SessionId::parse("s").expect("an id"),
-    };
+    let base = TurnBase::next(&Session::new(SessionId::parse("s").expect("an id")));
     let opening = Opening::UserMessage(Arc::new(Message::user("go")));
     let (mut machine, step) = SendMessageUseCase::begin(base, opening, Arc::new(setup), now);
     let turn = machine.turn().id().clone();

@@ -5,6 +5,7 @@
     reason = "a test stops at the first surprise, and a renderer has most manners in common"
 )]
 
+mod alone;
 mod command;
 mod harness;
 

@@ -42,32 +42,13 @@ pub(crate) const PRINCIPAL: &str = "somebody";
 
 /// A setup for worlds.
 pub(crate) fn setup(limits: Limits) -> Setup {
+    let model = ModelRef {
+        model: "model".into(),
+        provider: "provider".into(),
+    };
     Setup {
-        budgets: Vec::new(),
-        allowance: Allowance::default(),
-        caller: None,
-        can_supersede: false,
-        catalog: Arc::new(catalog()),
-        choice: jackfield_domain::tool::ToolChoice::Auto,
         limits,
-        model: ModelRef {
-            model: "model".into(),
-            provider: "provider".into(),
-        },
-        settings: Arc::default(),
-        price: None,
-        strict: None,
-        system: Arc::default(),
-        tools_after_first_round: true,
-        whole: None,
-        assistant: None,
-        compaction: None,
-        affinity: None,
-        fallbacks: Vec::new(),
-        first_byte: None,
-        route: None,
-        trace: None,
-        window: None,
+        ..Setup::new(model, catalog())
     }
 }
 
