@@ -10,7 +10,8 @@ use crate::ids::WaitId;
 use crate::tool::{Catalog, CatalogEntry, Permission, ToolOrigin};
 use crate::tool_input::ToolInput;
 
-/// The subject that an approval is bound to: the toolbox, the tool, its definition, and the exact arguments.
+/// The subject that an approval is bound to, and that equal calls share: the toolbox, the tool, its definition, and the
+/// exact arguments.
 ///
 /// It is the digest of these parts, each with its length, so that no content can move from one part to another.
 /// JSON arguments are digested in canonical form, because the key order that the model wrote is not sent.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::block::ToolCall;
-use crate::fact::{CallEnd, Envelope, ModelCallEnd, TurnEnd};
+use crate::fact::{CachedCall, CallEnd, Envelope, ModelCallEnd, TurnEnd};
 use crate::failure::ModelFailure;
 use crate::ids::{IdempotencyKey, ModelAttempt, TurnId, WaitId};
 use crate::late::LateOutcome;
@@ -109,6 +109,8 @@ pub struct AuditedCall {
 pub struct AuditedEnd {
     /// When it was closed.
     pub at: WallTime,
+    /// The call that the outcome was copied from, if it was.
+    pub cached: Option<Arc<CachedCall>>,
     /// How it got its outcome.
     pub end: CallEnd,
     /// Whether the outcome is an error.
@@ -137,6 +139,7 @@ impl AuditedCall {
         };
         let closed = match (&log.closed, &log.provided) {
             (Some(closed), _) => Some(AuditedEnd {
+                cached: closed.cached.clone(),
                 shown: closed.shown,
                 ..AuditedEnd::new(closed.at, closed.end, &closed.result)
             }),
@@ -195,6 +198,7 @@ impl AuditedEnd {
         let text = result.to_text();
         Self {
             at,
+            cached: None,
             end,
             is_error: result.is_error,
             shown: None,

@@ -67,7 +67,8 @@ pub enum Fact {
         /// The decision about it.
         then: AfterLoss,
     },
-    /// A call was passed to its toolbox. Recorded when a slot is free, never in advance.
+    /// A call was started: it is passed to its toolbox, unless the outcome of an equal call is still valid. Recorded
+    /// when a slot is free, never in advance.
     CallStarted {
         /// The wait whose answer allowed it, if it needed one. This consumes the approval, unless it is a
         /// session grant.
@@ -252,6 +253,8 @@ pub struct CachedCall {
     pub call: ToolCallId,
     /// Its session.
     pub session: SessionId,
+    /// Its turn.
+    pub turn: TurnId,
 }
 
 /// A replacement of the beginning of a conversation.

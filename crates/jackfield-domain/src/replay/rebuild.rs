@@ -278,12 +278,25 @@ impl Rebuilder<'_> {
 
     fn tool_finished(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         for fact in self.facts {
-            if let Fact::CallClosed { call, result, .. } = fact {
+            if let Fact::CallClosed {
+                cached,
+                call,
+                result,
+                ..
+            } = fact
+            {
                 let attempt = self.attempt_at(call);
                 let results = outcome::possible_results(self.session, call, result)?;
                 let input = |result| {
                     let attempt = attempt.clone();
-                    without_reply(Input::ToolFinished { attempt, result })
+                    without_reply(match cached.clone() {
+                        None => Input::ToolFinished { attempt, result },
+                        Some(from) => Input::ToolCached {
+                            attempt,
+                            from,
+                            result,
+                        },
+                    })
                 };
                 return Ok(results.into_iter().map(input).collect());
             }

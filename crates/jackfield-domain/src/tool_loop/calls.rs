@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::approval;
 use crate::block::{RanBy, ToolCall};
-use crate::fact::{AfterLoss, CallEnd, Fact, ToolUse, TurnEnd};
+use crate::fact::{AfterLoss, CachedCall, CallEnd, Fact, ToolUse, TurnEnd};
 use crate::failure::{
     Disposition, ModelFailure, ModelFailureKind, Phase, ToolFailure, ToolFailureKind,
 };
@@ -260,6 +260,19 @@ impl Decider<'_> {
         self.close(&attempt.call, CallEnd::Ran, result);
     }
 
+    pub(super) fn tool_cached(
+        &mut self,
+        attempt: ToolAttempt,
+        from: Arc<CachedCall>,
+        result: ToolResult,
+    ) {
+        if self.running(&attempt).is_none() {
+            return self.late_outcome(attempt, &result);
+        }
+        let result = self.with_edit_note(&attempt.call, result);
+        self.close_from(&attempt.call, CallEnd::Cached, result, Some(from));
+    }
+
     pub(super) fn tool_asked(
         &mut self,
         attempt: &ToolAttempt,
@@ -338,6 +351,16 @@ impl Decider<'_> {
 
     /// Closes a call with its outcome. Decides here, once, how much of it is stored and how much models see.
     pub(super) fn close(&mut self, call: &ToolCallId, end: CallEnd, result: ToolResult) {
+        self.close_from(call, end, result, None);
+    }
+
+    fn close_from(
+        &mut self,
+        call: &ToolCallId,
+        end: CallEnd,
+        result: ToolResult,
+        cached: Option<Arc<CachedCall>>,
+    ) {
         if let Some(running) = self.turn.calls().iter().find(|open| open.call.id == *call)
             && let CallState::Running(RunningCall { attempt, .. }) = &running.state
         {
@@ -352,7 +375,7 @@ impl Decider<'_> {
             end,
             result,
             shown,
-            cached: None,
+            cached,
             revealed: None,
         });
     }

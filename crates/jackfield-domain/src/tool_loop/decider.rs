@@ -57,6 +57,11 @@ impl<'a> Decider<'a> {
             } => {
                 self.tool_asked(&attempt, handle, question);
             }
+            Input::ToolCached {
+                attempt,
+                from,
+                result,
+            } => self.tool_cached(attempt, from, result),
             Input::ToolFailed { attempt, failure } => {
                 if let Some(running) = self.running(&attempt) {
                     self.tool_failed(&running, &failure);

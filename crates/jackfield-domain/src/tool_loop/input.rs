@@ -1,7 +1,9 @@
 //! Inputs: the events that the loop handles.
 
+use std::sync::Arc;
+
 use crate::delta::Delta;
-use crate::fact::InputKind;
+use crate::fact::{CachedCall, InputKind};
 use crate::failure::{ModelFailure, ToolFailure};
 use crate::ids::{ModelAttempt, ToolAttempt};
 use crate::outcome::ToolResult;
@@ -62,6 +64,15 @@ pub enum Input {
         /// The question.
         question: Question,
     },
+    /// The outcome of an equal call is still valid, so the tool was not run.
+    ToolCached {
+        /// The attempt.
+        attempt: ToolAttempt,
+        /// The call that the tool answered.
+        from: Arc<CachedCall>,
+        /// The result.
+        result: ToolResult,
+    },
     /// A tool call ended without an outcome.
     ToolFailed {
         /// The attempt.
@@ -82,7 +93,7 @@ pub enum Input {
 
 impl Input {
     /// The kind of this input. A usage report counts as a delta of its reply, and breakers as a wake-up; neither
-    /// leads to a fact by itself.
+    /// leads to a fact by itself. A kept outcome counts as the tool's.
     #[must_use]
     pub const fn kind(&self) -> InputKind {
         match self {
@@ -93,7 +104,7 @@ impl Input {
             Self::ToolAccepted { .. } => InputKind::ToolAccepted,
             Self::ToolAsked { .. } => InputKind::ToolAsked,
             Self::ToolFailed { .. } => InputKind::ToolFailed,
-            Self::ToolFinished { .. } => InputKind::ToolFinished,
+            Self::ToolCached { .. } | Self::ToolFinished { .. } => InputKind::ToolFinished,
             Self::BreakersSeen(_) | Self::Woke => InputKind::Woke,
         }
     }

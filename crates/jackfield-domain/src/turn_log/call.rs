@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::block::ToolCall;
-use crate::fact::{AfterLoss, CallEnd};
+use crate::fact::{AfterLoss, CachedCall, CallEnd};
 use crate::failure::{Disposition, ToolFailureKind};
 use crate::ids::WaitId;
 use crate::late::LateOutcome;
@@ -81,6 +81,8 @@ pub struct AttemptLoss {
 pub struct CallOutcome {
     /// When it was closed.
     pub at: WallTime,
+    /// The call that the outcome was copied from, if it was.
+    pub cached: Option<Arc<CachedCall>>,
     /// How it got its outcome.
     pub end: CallEnd,
     /// The stored part of the outcome.

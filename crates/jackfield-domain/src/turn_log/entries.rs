@@ -203,15 +203,17 @@ impl TurnLog {
                 }
             }
             Fact::CallClosed {
+                cached,
                 call,
                 end,
                 result,
                 shown,
-                ..
+                revealed: _,
             } => {
                 if let Some(known) = self.call_mut(call) {
                     let outcome = CallOutcome {
                         at,
+                        cached: cached.clone(),
                         end: *end,
                         result: Arc::clone(result),
                         shown: *shown,

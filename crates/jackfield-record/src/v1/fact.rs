@@ -30,7 +30,9 @@ stored_struct! { Envelope as EnvelopeForm {
     step: u64, version: u32, now: Now, input: InputKind, facts: Vec<Fact>
 } }
 
-stored_struct! { CachedCall as CachedCallForm { call: ToolCallId, session: SessionId } }
+stored_struct! { CachedCall as CachedCallForm {
+    call: ToolCallId, session: SessionId, turn: TurnId
+} }
 
 stored_struct! { Compaction as CompactionForm {
     attempt: ModelAttempt, messages: Vec<Arc<Message>>, replaced: usize; maybe failure: ModelCallEnd, model: ModelRef, usage: Usage

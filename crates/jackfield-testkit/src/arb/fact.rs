@@ -158,13 +158,14 @@ fn call_closed() -> BoxedStrategy<Fact> {
         ][..],
     );
     let shown = option::weighted(0.2, 0..400_usize);
-    let cached = (call_id(), id(SessionId::MAX)).prop_map(|(call, session)| {
+    let cached = (call_id(), id(SessionId::MAX), turn_id()).prop_map(|(call, session, turn)| {
         Arc::new(CachedCall {
             call,
             session: match SessionId::parse(&session) {
                 Ok(session) => session,
                 Err(invalid) => unreachable!("{invalid}"),
             },
+            turn,
         })
     });
     let cached = option::weighted(0.2, cached);

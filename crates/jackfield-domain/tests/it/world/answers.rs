@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::fact::CachedCall;
 use jackfield_domain::failure::{
     Disposition, ModelFailure, ModelFailureKind, Phase, RetryAdvice, ToolFailure, ToolFailureKind,
 };
@@ -269,7 +270,22 @@ impl World {
                     // Different each time, so that the guard against repetition stays quiet.
                     _ => ToolResult::text(format!("fine {} {}", attempt.call, variant / 12 % 3)),
                 };
-                self.feed(Input::ToolFinished { attempt, result });
+                let input = if (variant / 36).is_multiple_of(3) && kind != 7 {
+                    self.classes.insert(Class::CachedOutcome);
+                    let from = Arc::new(CachedCall {
+                        call: attempt.call.clone(),
+                        session: self.machine.session().clone(),
+                        turn: self.machine.turn().id().clone(),
+                    });
+                    Input::ToolCached {
+                        attempt,
+                        from,
+                        result,
+                    }
+                } else {
+                    Input::ToolFinished { attempt, result }
+                };
+                self.feed(input);
             }
         }
     }
@@ -333,6 +349,7 @@ pub(crate) fn attempt_of(input: &Input) -> Option<Attempt> {
         | Input::ReplyFailed { attempt, .. } => Some(Attempt::Model(*attempt)),
         Input::ToolAccepted { attempt, .. }
         | Input::ToolAsked { attempt, .. }
+        | Input::ToolCached { attempt, .. }
         | Input::ToolFailed { attempt, .. }
         | Input::ToolFinished { attempt, .. } => Some(Attempt::Tool(attempt.clone())),
         Input::BreakersSeen(_) | Input::Delivered(_) | Input::Woke => None,

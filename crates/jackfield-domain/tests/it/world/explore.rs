@@ -16,6 +16,7 @@ use super::{Op, Property, World};
 pub(crate) enum Class {
     AcceptedCall,
     AnsweredRefusal,
+    CachedOutcome,
     CallNotStarted,
     CallShownAsWritten,
     CallShownInVain,
@@ -75,9 +76,10 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 58] = [
+    pub(crate) const ALL: [Self; 59] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
+        Self::CachedOutcome,
         Self::CallNotStarted,
         Self::CallShownAsWritten,
         Self::CallShownInVain,

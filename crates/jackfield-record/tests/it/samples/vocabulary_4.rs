@@ -8,7 +8,7 @@ use jackfield_domain::fact::{
     CachedCall, CallEnd, Compaction, Envelope, Fact, InputKind, ModelCallEnd, ToolUse,
 };
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
-use jackfield_domain::ids::{ModelAttempt, SessionId};
+use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::price::Money;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::PassedHeader;
@@ -146,6 +146,7 @@ pub(crate) fn call_closed_cached() -> Envelope {
     let from = CachedCall {
         call: call(),
         session: id(SessionId::parse("chat-1")),
+        turn: id(TurnId::parse("turn_1")),
     };
     step(
         InputKind::ToolFinished,
