@@ -1,14 +1,29 @@
 //! Tool calls outside any turn, made by a caller other than a model.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
-use jackfield_domain::ids::IdempotencyKey;
+use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
+use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::request::ToolRun;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::tool::CatalogEntry;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
-use jackfield_ports::toolbox::ToolEvents;
+use jackfield_ports::journal::LeaseDeadline;
+use jackfield_ports::toolbox::{ToolEnd, ToolEvents};
+use jackfield_ports::toolbox_source::ToolboxSet;
 use serde_json::{Map, Value};
+use tokio::task::JoinSet;
+
+use crate::error::EngineError;
+use crate::options::TurnOptions;
+use crate::perform::run_tool;
+use crate::state::{Engine, EngineState};
 
 /// A tool call outside any turn.
 pub struct DirectCall {
@@ -99,4 +114,129 @@ impl ToolEvents for ProgressSink {
             total,
         });
     }
+}
+
+impl Engine {
+    /// Runs one tool by its model-facing name, outside any turn. The policy is not consulted.
+    ///
+    /// Lists all tools first, to resolve the name. For many calls, get the [tools](Self::tools) once, and use
+    /// [`call_offered`](Self::call_offered).
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::UnknownTool`]. A failure of the call itself is part of its result.
+    pub async fn call_tool(
+        &self,
+        options: &TurnOptions,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolResult, EngineError> {
+        let offered = self.tools(options).await;
+        let Some(tool) = offered.catalog.tool(name) else {
+            let known = offered
+                .catalog
+                .iter()
+                .map(|tool| tool.definition.name.to_string());
+            return Err(EngineError::UnknownTool {
+                known: known.collect(),
+                name: name.to_owned(),
+            });
+        };
+        Ok(self
+            .call_offered(options, tool, DirectCall::new(arguments))
+            .await)
+    }
+
+    /// Runs one tool from [`Engine::tools`], outside any turn. The policy is not consulted: its decision is in
+    /// the tool's permission. Dropping the future aborts the tool.
+    pub async fn call_offered(
+        &self,
+        options: &TurnOptions,
+        tool: &CatalogEntry,
+        call: DirectCall,
+    ) -> ToolResult {
+        self.call_offered_raw(options, tool, call).await.result
+    }
+
+    /// Like [`call_offered`](Self::call_offered), for a caller that forwards the outcome to another program:
+    /// includes the content blocks as the tool's server sent them.
+    pub async fn call_offered_raw(
+        &self,
+        options: &TurnOptions,
+        tool: &CatalogEntry,
+        call: DirectCall,
+    ) -> DirectOutcome {
+        let toolboxes = self.shared.toolboxes_of(options.caller.as_deref()).await;
+        call_direct(&self.shared, toolboxes, tool, call, &options.limits).await
+    }
+}
+
+/// Runs one tool outside any turn, within its time limit. Dropping the future aborts the tool.
+async fn call_direct(
+    shared: &Arc<EngineState>,
+    toolboxes: Arc<ToolboxSet>,
+    tool: &CatalogEntry,
+    call: DirectCall,
+    limits: &Limits,
+) -> DirectOutcome {
+    let DirectCall {
+        arguments,
+        key,
+        progress,
+        trace,
+    } = call;
+    let Ok(call) = ToolCallId::parse(&direct_call_id(shared.clock.now().wall)) else {
+        return ToolResult::error("the call has no id").into();
+    };
+    let time_limit = tool.time_limit.unwrap_or(limits.tool_call);
+    let run = ToolRun {
+        fresh: false,
+        input: ToolInput::Json(JsonInput::from(arguments)),
+        key: key.unwrap_or_else(|| IdempotencyKey::derive(&call)),
+        max_bytes: limits.stored,
+        time_limit,
+        tool: tool.origin.clone(),
+        attempt: ToolAttempt { call, attempt: 1 },
+    };
+    // In its own task, so that a panic in the tool does not affect the caller.
+    let (shared, tool) = (Arc::clone(shared), tool.clone());
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let mut events = ProgressSink {
+            original: Vec::new(),
+            progress,
+            trace,
+        };
+        let no_lease = LeaseDeadline::never();
+        let running = run_tool(
+            &shared,
+            &toolboxes,
+            Some(&tool),
+            &run,
+            &no_lease,
+            &mut events,
+        );
+        let ended = tokio::time::timeout(time_limit, running).await;
+        (ended, events.original)
+    });
+    let Some(Ok((ended, original))) = task.join_next().await else {
+        return ToolResult::error("the tool crashed").into();
+    };
+    let result = match ended {
+        Ok(Ok(ToolEnd::Finished(result))) => return DirectOutcome { original, result },
+        Ok(Ok(ToolEnd::Asked { question, .. })) => {
+            ToolResult::error(format!("the tool asks for something: {}", question.message))
+        }
+        Ok(Err(error)) => ToolResult::error(error.to_string()),
+        Err(_) => ToolResult::error(format!("no answer within {} s", time_limit.as_secs_f64())),
+    };
+    result.into()
+}
+
+/// A unique call id: tools may treat two calls with one id as the same call.
+fn direct_call_id(now: WallTime) -> String {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let nth = CALLS.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    format!("hand_{:x}_{process:x}_{nth:x}", now.as_millis())
 }

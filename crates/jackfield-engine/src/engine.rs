@@ -8,7 +8,6 @@ use std::time::Duration;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
-use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::routing::Route;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolHints, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
@@ -19,14 +18,12 @@ use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::{
     FixedToolboxes, RegisteredToolbox, ToolboxSet, ToolboxSource, ToolboxStatus,
 };
-use serde_json::{Map, Value};
 
 use crate::approver::{Approver, ToolApprover};
 use crate::catalog::{self, ToolOffer};
 use crate::clients;
 use crate::clock::{Clock, SystemClock};
 use crate::delivered_cache::DeliveredCache;
-use crate::direct::{DirectCall, DirectOutcome};
 use crate::ephemeral::{Ephemeral, UndeliveredAnswers};
 use crate::error::EngineError;
 use crate::journals::Journals;
@@ -37,6 +34,7 @@ use crate::queues::Queues;
 use crate::route_table::RouteTable;
 use crate::shutdown::Shutdown;
 use crate::state::{Engine, EngineState};
+use crate::tool_cache::{ToolCache, ToolCacheSettings};
 use crate::toolboxes;
 use crate::turn_observer::TurnObserver;
 
@@ -49,6 +47,7 @@ pub struct EngineBuilder {
     models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
     routes: RouteTable,
     sources: Vec<Arc<dyn ToolboxSource>>,
+    tool_cache: ToolCacheSettings,
     toolboxes: Vec<RegisteredToolbox>,
     turn_observers: Vec<Arc<dyn TurnObserver>>,
     mcp_observers: McpObservers,
@@ -109,6 +108,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Keeps results of tools for equal calls of the same principal. By default, no result is kept.
+    pub fn tool_cache(mut self, settings: ToolCacheSettings) -> Self {
+        self.tool_cache = settings;
+        self
+    }
+
     /// Sets the approver that decides before a person is asked.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(FirstApprover::Approver(approver));
@@ -155,6 +160,7 @@ impl EngineBuilder {
             models,
             routes,
             sources,
+            tool_cache,
             toolboxes,
             turn_observers,
             mcp_observers,
@@ -193,6 +199,7 @@ impl EngineBuilder {
                 ephemeral: Ephemeral::default(),
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
+                tool_cache: Arc::new(ToolCache::new(tool_cache)),
                 toolbox_sources: sources,
                 turn_observers: Arc::new(turn_observers),
                 mcp_observers,
@@ -214,6 +221,7 @@ impl Engine {
             models: BTreeMap::new(),
             routes: RouteTable::default(),
             sources: Vec::new(),
+            tool_cache: ToolCacheSettings::default(),
             toolboxes: Vec::new(),
             turn_observers: Vec::new(),
             mcp_observers: McpObservers::default(),
@@ -270,6 +278,7 @@ impl Engine {
                 ephemeral,
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
+                tool_cache: Arc::clone(&shared.tool_cache),
                 toolbox_sources: Arc::clone(&shared.toolbox_sources),
                 turn_observers: Arc::clone(&shared.turn_observers),
                 mcp_observers: shared.mcp_observers.clone(),
@@ -428,59 +437,6 @@ impl Engine {
     #[must_use]
     pub fn has_approver(&self) -> bool {
         self.shared.approver.is_some()
-    }
-
-    /// Runs one tool by its model-facing name, outside any turn. The policy is not consulted.
-    ///
-    /// Lists all tools first, to resolve the name. For many calls, get the [tools](Self::tools) once, and use
-    /// [`call_offered`](Self::call_offered).
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError::UnknownTool`]. A failure of the call itself is part of its result.
-    pub async fn call_tool(
-        &self,
-        options: &TurnOptions,
-        name: &str,
-        arguments: Map<String, Value>,
-    ) -> Result<ToolResult, EngineError> {
-        let offered = self.tools(options).await;
-        let Some(tool) = offered.catalog.tool(name) else {
-            let known = offered
-                .catalog
-                .iter()
-                .map(|tool| tool.definition.name.to_string());
-            return Err(EngineError::UnknownTool {
-                known: known.collect(),
-                name: name.to_owned(),
-            });
-        };
-        Ok(self
-            .call_offered(options, tool, DirectCall::new(arguments))
-            .await)
-    }
-
-    /// Runs one tool from [`Engine::tools`], outside any turn. The policy is not consulted: its decision is in
-    /// the tool's permission. Dropping the future aborts the tool.
-    pub async fn call_offered(
-        &self,
-        options: &TurnOptions,
-        tool: &CatalogEntry,
-        call: DirectCall,
-    ) -> ToolResult {
-        self.call_offered_raw(options, tool, call).await.result
-    }
-
-    /// Like [`call_offered`](Self::call_offered), for a caller that forwards the outcome to another program:
-    /// includes the content blocks as the tool's server sent them.
-    pub async fn call_offered_raw(
-        &self,
-        options: &TurnOptions,
-        tool: &CatalogEntry,
-        call: DirectCall,
-    ) -> DirectOutcome {
-        let toolboxes = self.shared.toolboxes_of(options.caller.as_deref()).await;
-        crate::perform::call_direct(&self.shared, toolboxes, tool, call, &options.limits).await
     }
 
     /// The hints of all tools of these options' client, from the last lists of their servers, for forwarding to other

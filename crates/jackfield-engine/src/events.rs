@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jackfield_domain::fact::CachedCall;
 use jackfield_domain::failure::ToolFailure;
-use jackfield_domain::ids::{SessionId, ToolAttempt, TurnId, WaitId};
+use jackfield_domain::ids::{SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
@@ -25,6 +26,17 @@ use crate::news::{self, Observer};
 pub(crate) struct TurnRef {
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
+}
+
+impl TurnRef {
+    /// A call of this turn, as the origin of an outcome.
+    pub(crate) fn cached_call(&self, call: &ToolCallId) -> CachedCall {
+        CachedCall {
+            call: call.clone(),
+            session: self.session.clone(),
+            turn: self.turn.clone(),
+        }
+    }
 }
 
 /// An event from a task of a turn to its driver.

@@ -2,19 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
-use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
-use jackfield_domain::limits::Limits;
-use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::ids::ToolAttempt;
 use jackfield_domain::own_tool;
 use jackfield_domain::request::{Attempt, ToolRun};
 use jackfield_domain::setup::Setup;
-use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
-use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::tool_loop::{Action, Input, ToolLoop};
 use jackfield_domain::trace::TurnSpan;
 use jackfield_ports::journal::LeaseDeadline;
@@ -26,13 +21,13 @@ use tokio::time::Instant;
 
 use crate::call_traces::{CallTraces, ObservedCalls};
 use crate::crash;
-use crate::direct::{DirectCall, DirectOutcome, ProgressSink};
-use crate::events::{RunError, TaskEvent, ToolEventSender, TurnRef, send_event};
+use crate::events::{RunError, TaskEvent, ToolEventSender, TurnRef, send, send_event};
 use crate::late::LateOutcomeSender;
 use crate::model_call::ModelCall;
 use crate::pending_approvals::PendingApprovals;
 use crate::shutdown::stop;
 use crate::state::EngineState;
+use crate::tool_cache::CacheLookup;
 use crate::toolboxes;
 use crate::turn_budgets;
 
@@ -246,7 +241,11 @@ impl Workers {
                         return send_event(&sender, TaskEvent::LeasePassed).await;
                     }
                     let ended = match toolboxes::find_or_fail(&toolboxes, &tool.toolbox) {
-                        Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
+                        Ok(toolbox) => {
+                            let cache = &shared.tool_cache;
+                            let _change = cache.begin_change(entry.as_ref(), &tool.toolbox);
+                            toolbox.resume(&handle, answer.as_ref(), &mut events).await
+                        }
                         // The call was handed over before, so a missing toolbox does not prove that it had no
                         // effect.
                         Err(failure) => {
@@ -266,8 +265,16 @@ impl Workers {
                 let observed = self.observed.clone();
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let lease = self.lease.clone();
+                let setup = Arc::clone(&self.setup);
                 let task = self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
+                    let now = shared.clock.now();
+                    let cache = &shared.tool_cache;
+                    let missed = match cache.look_up(tool.as_ref(), &run, &toolboxes, &setup, now) {
+                        CacheLookup::Hit(input) => return send(&sender, input).await,
+                        CacheLookup::Miss(missed) => Some(missed),
+                        CacheLookup::Uncached => None,
+                    };
                     let mut events = ToolEventSender {
                         attempt: attempt.clone(),
                         late,
@@ -284,6 +291,9 @@ impl Workers {
                         &mut events,
                     );
                     let ended = running.await;
+                    if let (Some(missed), Ok(ToolEnd::Finished(result))) = (missed, &ended) {
+                        cache.keep(missed, turn_ref.cached_call(&attempt.call), result);
+                    }
                     send_event(&sender, TaskEvent::ended(&turn_ref, attempt, ended)).await;
                 });
                 (task_attempt, task)
@@ -340,7 +350,7 @@ fn attempt_of(action: &Action) -> Option<Attempt> {
 }
 
 /// Validates the arguments, runs the tool, and validates its outcome.
-async fn run_tool(
+pub(crate) async fn run_tool(
     shared: &EngineState,
     toolboxes: &ToolboxSet,
     tool: Option<&CatalogEntry>,
@@ -367,7 +377,9 @@ async fn run_tool(
     if lease.has_passed() {
         return Err(RunError::LeasePassed);
     }
+    let change = shared.tool_cache.begin_change(tool, &run.tool.toolbox);
     let ended = toolbox.call(run, events).await;
+    drop(change);
     crash::point("after-tool");
     // The check must not exceed the call's deadline, or an outcome that arrives just in time would be lost.
     let left = deadline.saturating_duration_since(Instant::now());
@@ -389,76 +401,6 @@ async fn check_outcome(
         }
         (_, ended) => ended,
     }
-}
-
-/// Runs one tool outside any turn, within its time limit. Dropping the future aborts the tool.
-pub(crate) async fn call_direct(
-    shared: &Arc<EngineState>,
-    toolboxes: Arc<ToolboxSet>,
-    tool: &CatalogEntry,
-    call: DirectCall,
-    limits: &Limits,
-) -> DirectOutcome {
-    let DirectCall {
-        arguments,
-        key,
-        progress,
-        trace,
-    } = call;
-    let Ok(call) = ToolCallId::parse(&direct_call_id(shared.clock.now().wall)) else {
-        return ToolResult::error("the call has no id").into();
-    };
-    let time_limit = tool.time_limit.unwrap_or(limits.tool_call);
-    let run = ToolRun {
-        fresh: false,
-        input: ToolInput::Json(JsonInput::from(arguments)),
-        key: key.unwrap_or_else(|| IdempotencyKey::derive(&call)),
-        max_bytes: limits.stored,
-        time_limit,
-        tool: tool.origin.clone(),
-        attempt: ToolAttempt { call, attempt: 1 },
-    };
-    // In its own task, so that a panic in the tool does not affect the caller.
-    let (shared, tool) = (Arc::clone(shared), tool.clone());
-    let mut task = JoinSet::new();
-    task.spawn(async move {
-        let mut events = ProgressSink {
-            original: Vec::new(),
-            progress,
-            trace,
-        };
-        let no_lease = LeaseDeadline::never();
-        let running = run_tool(
-            &shared,
-            &toolboxes,
-            Some(&tool),
-            &run,
-            &no_lease,
-            &mut events,
-        );
-        let ended = tokio::time::timeout(time_limit, running).await;
-        (ended, events.original)
-    });
-    let Some(Ok((ended, original))) = task.join_next().await else {
-        return ToolResult::error("the tool crashed").into();
-    };
-    let result = match ended {
-        Ok(Ok(ToolEnd::Finished(result))) => return DirectOutcome { original, result },
-        Ok(Ok(ToolEnd::Asked { question, .. })) => {
-            ToolResult::error(format!("the tool asks for something: {}", question.message))
-        }
-        Ok(Err(error)) => ToolResult::error(error.to_string()),
-        Err(_) => ToolResult::error(format!("no answer within {} s", time_limit.as_secs_f64())),
-    };
-    result.into()
-}
-
-/// A unique call id: tools may treat two calls with one id as the same call.
-fn direct_call_id(now: WallTime) -> String {
-    static CALLS: AtomicU32 = AtomicU32::new(0);
-    let nth = CALLS.fetch_add(1, Ordering::Relaxed);
-    let process = std::process::id();
-    format!("hand_{:x}_{process:x}_{nth:x}", now.as_millis())
 }
 
 /// The maximum time limit of a tool.

@@ -28,6 +28,7 @@ use crate::queues::Queues;
 use crate::route_table::RouteTable;
 use crate::shutdown::Shutdown;
 use crate::subscribers::Subscribers;
+use crate::tool_cache::ToolCache;
 use crate::toolboxes;
 use crate::turn_observer::TurnObserver;
 use crate::validate::Validators;
@@ -65,6 +66,7 @@ pub(crate) struct EngineState {
     pub(crate) ephemeral: Ephemeral,
     pub(crate) delivered: DeliveredCache,
     pub(crate) feeds: Arc<Feeds>,
+    pub(crate) tool_cache: Arc<ToolCache>,
     pub(crate) toolbox_sources: Arc<Vec<Arc<dyn ToolboxSource>>>,
     pub(crate) turn_observers: Arc<Vec<Arc<dyn TurnObserver>>>,
     pub(crate) mcp_observers: McpObservers,

@@ -41,6 +41,7 @@ mod script;
 mod second;
 mod slow_toolbox;
 mod spending;
+mod tool_cache;
 mod toolbox_sources;
 mod turn_observers;
 mod vast;
