@@ -197,6 +197,7 @@ impl Registry {
         problems.extend(taken);
         let observers = self.mcp_observers.clone().unwrap_or_default();
         builder = builder.mcp_observers(observers.clone());
+        builder = builder.tool_cache(config.tool_cache.clone());
         let common = CommonSettings {
             cache: config.cache.clone(),
             data: config.data.clone(),

@@ -15,7 +15,7 @@ use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
-use jackfield_engine::TurnOptions;
+use jackfield_engine::{ToolCacheSettings, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
@@ -86,6 +86,8 @@ pub struct Config {
     pub servers: BTreeMap<ToolboxId, McpServerEntry>,
     /// How long a turn waits for starting MCP servers.
     pub start_wait: Duration,
+    /// Which results of tools are kept.
+    pub tool_cache: ToolCacheSettings,
     /// The web APIs as tools.
     pub web: Web,
     /// The known context windows of models.
@@ -197,6 +199,7 @@ impl Default for Config {
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             start_wait: START_WAIT,
+            tool_cache: ToolCacheSettings::default(),
             web: Web::default(),
             windows: WindowList::default(),
         }

@@ -207,6 +207,8 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
                 .map_or(json!(false), |effect| json!(effect_word(effect))),
         ),
         ("system.prompt", json!(DEFAULT_PROMPT)),
+        ("tool_cache.bytes", size(config.tool_cache.bytes)),
+        ("tool_cache.entries", json!(config.tool_cache.entries)),
         ("trusted_projects", json!([])),
     ];
     let owned = defaults

@@ -7,6 +7,7 @@ mod response_format;
 mod routes;
 mod sections;
 mod serve;
+mod tool_cache;
 mod tool_sets;
 mod web;
 
@@ -139,7 +140,7 @@ pub fn keys() -> Vec<String> {
 pub(crate) fn known() -> Vec<AskedKey> {
     let sample = "[aliases]\nNAME = \"a/b\"\n[assistants.NAME]\n[models.NAME]\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
                   [policy.unknown_of]\nNAME = \"ask\"\n[routes.NAME]\n[serve.mcp.NAME.tools.NAME.arguments]\nNAME = 0\n\
-                  [serve.tokens.NAME.endpoints]\nNAME = \"a\"\n\
+                  [serve.tokens.NAME.endpoints]\nNAME = \"a\"\n[tool_cache.ttl_of]\nNAME = \"10m\"\n\
                   [web.tools.NAME.headers]\nNAME = \"\"\n[web.tools.NAME.parameters.NAME]\n";
     read(
         &mut Draft::default(),
@@ -195,6 +196,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     let settings = root.section("settings");
     sections::settings(&mut config.options, &mut config.extensions, settings, trust);
     serve::read(&mut config.serve, root.section("serve"), trust);
+    tool_cache::read(&mut config.tool_cache, root.section("tool_cache"), trust);
     web::read(&mut config.web, root.section("web"), trust);
     let others = config.plain_assistant();
     let section = root.section("assistants");

@@ -17,6 +17,7 @@ mod prices;
 mod registry;
 mod schema;
 mod servers;
+mod tool_cache;
 mod tool_sets;
 mod trust;
 mod upstreams;
