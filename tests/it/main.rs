@@ -109,6 +109,7 @@ mod streams;
 mod strict;
 mod switching;
 mod text_tools;
+mod tool_cache;
 mod traces;
 mod vendor_turns;
 mod watching;

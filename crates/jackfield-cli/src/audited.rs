@@ -12,7 +12,8 @@ use crate::args::AuditOutcome;
 /// An audit entry with its time and session.
 pub type SeenSessions = (WallTime, SessionId, AuditEntry);
 
-/// The outcomes of a call. There can be several: a question may have expired, or a result may have arrived late.
+/// The outcomes of a call. There can be several: a question may have expired, and a result may be cached or have
+/// arrived late.
 #[must_use]
 pub fn outcomes(call: &AuditedCall) -> Vec<AuditOutcome> {
     let ended = match &call.closed {
@@ -33,6 +34,13 @@ pub fn outcomes(call: &AuditedCall) -> Vec<AuditOutcome> {
     let expired = |question: &WaitLog| matches!(question.closed, Some((_, WaitEnd::Expired)));
     if ended != AuditOutcome::Expired && call.questions.iter().any(expired) {
         all.push(AuditOutcome::Expired);
+    }
+    if call
+        .closed
+        .as_ref()
+        .is_some_and(|closed| closed.cached.is_some())
+    {
+        all.push(AuditOutcome::Cached);
     }
     if !call.late.is_empty() {
         all.push(AuditOutcome::Late);

@@ -318,6 +318,7 @@ fn call(turn: &TurnLog, known: &CallLog) -> Value {
         "status": status.code(),
         "success": result.map(|_| status == Status::Done),
         "attempts": known.attempts.last().map_or(0, |last| last.number),
+        "cached": closed.and_then(|closed| closed.cached.as_deref()).map(values::cached_call),
         "attempt_log": known.attempts.iter().map(attempt).collect::<Vec<_>>(),
         "questions": turn.waits_of(&call.id).map(wait).collect::<Vec<_>>(),
         "closed": closed.map(|closed| closed.at.to_rfc3339()),

@@ -212,7 +212,9 @@ impl MarkdownPage {
             None => self.line("*No outcome yet.*"),
             Some(closed) => {
                 let status = Status::from_end(closed.end, closed.result.is_error);
-                self.result(&format!("Outcome: {}", status.words()), &closed.result);
+                let from = closed.cached.as_deref().map(words::cached_from);
+                let outcome = format!("Outcome: {}{}", status.words(), from.unwrap_or_default());
+                self.result(&outcome, &closed.result);
             }
         }
         for late in &known.late {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
-use jackfield_domain::fact::{AfterLoss, InputKind, ModelCallEnd, TurnEnd};
+use jackfield_domain::fact::{AfterLoss, CachedCall, InputKind, ModelCallEnd, TurnEnd};
 use jackfield_domain::failure::{Disposition, ModelFailure, ModelFailureKind, ToolFailureKind};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::message::Role;
@@ -263,6 +263,16 @@ pub const fn wait_end(kind: WaitEndKind) -> &'static str {
 #[must_use]
 pub fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The call that an outcome was copied from.
+#[must_use]
+pub fn cached_call(from: &CachedCall) -> Value {
+    json!({
+        "session": from.session.as_str(),
+        "turn": from.turn.as_str(),
+        "call": from.call.as_str(),
+    })
 }
 
 /// A note.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use jackfield_domain::fact::{CallEnd, Compaction, ModelCallEnd};
+use jackfield_domain::fact::{CachedCall, CallEnd, Compaction, ModelCallEnd};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{NoteEffect, NoteKind};
 use jackfield_domain::reply::FinishReason;
@@ -79,6 +79,17 @@ pub fn compaction(compaction: &Compaction) -> String {
         ),
         Some(ModelCallEnd::Lost) => "the compaction was lost with its process".to_owned(),
     }
+}
+
+/// Where the outcome of a call comes from that was not run, after the status of the call.
+#[must_use]
+pub fn cached_from(from: &CachedCall) -> String {
+    let CachedCall {
+        call,
+        session,
+        turn,
+    } = from;
+    format!(", cached from {call} of turn {turn} in session {session}")
 }
 
 /// The status of a call.

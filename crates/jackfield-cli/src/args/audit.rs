@@ -19,7 +19,7 @@ pub struct Audit {
     /// Only since a day, such as 2026-11-01, or for so long, such as 30d.
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
-    /// Only what ended so: ran, error, denied, not-run, cancelled, expired, unknown, open or late.
+    /// Only what ended so: ran, error, denied, not-run, cancelled, expired, unknown, open, cached or late.
     #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true)]
     pub outcome: Option<AuditOutcome>,
     /// At most this many, the newest.
@@ -36,6 +36,8 @@ pub struct Audit {
 /// How a call ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum AuditOutcome {
+    /// The result is that of an equal call.
+    Cached,
     /// The turn was cancelled.
     Cancelled,
     /// A person or a rule said no.

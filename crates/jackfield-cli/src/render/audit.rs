@@ -100,7 +100,8 @@ fn show_call(
     let style = match outcome_words {
         AuditOutcome::Ran => GOOD,
         AuditOutcome::Error | AuditOutcome::Unknown => BAD,
-        AuditOutcome::Cancelled
+        AuditOutcome::Cached
+        | AuditOutcome::Cancelled
         | AuditOutcome::Denied
         | AuditOutcome::Expired
         | AuditOutcome::Late
@@ -110,7 +111,10 @@ fn show_call(
     let size = call.closed.as_ref().map_or_else(String::new, |closed| {
         format!(" · {}", words::counted(closed.size as u64, "byte"))
     });
-    writeln!(out, "  {style}{}{style:#}{size}", word(outcome_words))?;
+    let closed = call.closed.as_ref();
+    let from = closed.and_then(|closed| closed.cached.as_deref());
+    let from = from.map(words::cached_from).unwrap_or_default();
+    writeln!(out, "  {style}{}{style:#}{from}{size}", word(outcome_words))?;
     if let Some(closed) = &call.closed
         && outcome_words != AuditOutcome::Ran
     {
@@ -207,6 +211,7 @@ fn seen(text: &str) -> String {
 
 const fn word(outcome: AuditOutcome) -> &'static str {
     match outcome {
+        AuditOutcome::Cached => "cached",
         AuditOutcome::Cancelled => "cancelled",
         AuditOutcome::Denied => "denied",
         AuditOutcome::Error => "error",
@@ -309,6 +314,7 @@ fn call_json(session: &SessionId, call: &AuditedCall) -> Value {
         "closed": call.closed.as_ref().map(|closed| json!({
             "at": since::exact(closed.at), "is_error": closed.is_error, "bytes": closed.size,
             "shown_bytes": closed.shown, "text": closed.text,
+            "cached": closed.cached.as_deref().map(values::cached_call),
         })),
         "late": late.collect::<Vec<_>>(),
     })

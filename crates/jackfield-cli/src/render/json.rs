@@ -21,8 +21,8 @@ use crate::render::words::{self, Status};
 use crate::render::{PromptPlace, QuestionPrompt, SavedFiles, TurnRenderer, spent};
 
 pub(crate) use jackfield_export::values::{
-    arguments, cost as cost_value, end, failure, limit_kind, merge, millis, model, model_call_end,
-    note, ran_by, wait_end, wait_kind,
+    arguments, cached_call, cost as cost_value, end, failure, limit_kind, merge, millis, model,
+    model_call_end, note, ran_by, wait_end, wait_kind,
 };
 
 /// Renders a turn for a program.
@@ -199,7 +199,11 @@ impl<O: Write + Send> Json<O> {
                 }))
             }
             Fact::CallClosed {
-                call, end, result, ..
+                cached,
+                call,
+                end,
+                result,
+                ..
             } => {
                 let started = self.started.iter().find(|(id, _)| id == call);
                 let took = started.map(|(_, started)| millis(now.mono.since(*started)));
@@ -207,6 +211,7 @@ impl<O: Write + Send> Json<O> {
                 let event = json!({
                     "event": "tool_finished",
                     "id": call.as_str(), "status": status, "duration_ms": took,
+                    "cached": cached.as_deref().map(cached_call),
                 });
                 let event = merge(event, outcome(result));
                 let saved = self.files.as_mut().map(|files| files.save(call, result));

@@ -21,7 +21,8 @@ use crate::render::hidden::{is_hidden, revealed};
 use crate::render::spent;
 
 pub use jackfield_export::words::{
-    Status, cancelled, escaped, finish, limit, note_effect, note_kind, one_line, printable,
+    Status, cached_from, cancelled, escaped, finish, limit, note_effect, note_kind, one_line,
+    printable,
 };
 
 /// The icon of a tool: one character, or a few that form one.

@@ -8,7 +8,8 @@ use jackfield_domain::turn_log::{CallLog, LogEntry, TurnLog};
 
 use super::wire::blocks::{BlockView, MessageView, ResultView, arguments};
 use super::wire::turn::{
-    CallView, CostView, EndView, NoteView, OriginView, TurnView, UsageView, WaitView,
+    CachedCallView, CallView, CostView, EndView, NoteView, OriginView, TurnView, UsageView,
+    WaitView,
 };
 use super::wire::words;
 
@@ -51,7 +52,9 @@ fn call_view(turn: &TurnLog, log: &CallLog) -> CallView {
     let origin = turn.tool(call).map(|tool| &tool.origin);
     let result = log.outcome().map(|(_, result)| result);
     let status = words::Status::of_call(turn, log);
-    let took = log.closed.as_ref().and_then(|closed| closed.took);
+    let closed = log.closed.as_ref();
+    let took = closed.and_then(|closed| closed.took);
+    let cached = closed.and_then(|closed| closed.cached.as_deref());
     CallView {
         id: call.id.to_string(),
         name: call.name.as_str().to_owned(),
@@ -66,6 +69,7 @@ fn call_view(turn: &TurnLog, log: &CallLog) -> CallView {
         status: status.code().to_owned(),
         success: result.map(|_| status == words::Status::Done),
         attempts: log.attempts.last().map_or(0, |last| last.number),
+        cached: cached.map(CachedCallView::from),
         duration_ms: took.map(words::millis),
         result: result.map(ResultView::from_result),
     }

@@ -171,9 +171,11 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             | Status::Unknown
             | Status::Waiting => WARM,
         };
-        let took = took
-            .map(|took| format!(" in {}", words::time(took)))
-            .unwrap_or_default();
+        let took = match (end, took) {
+            (CallEnd::Cached, _) => ", cached".to_owned(),
+            (_, Some(took)) => format!(" in {}", words::time(took)),
+            (_, None) => String::new(),
+        };
         let outcome = if self.options.verbose {
             String::new()
         } else {

@@ -189,7 +189,10 @@ fn turn_with_origin(
             LogEntry::CallClosed { call, outcome } => {
                 let result = &outcome.result;
                 let status = Status::from_end(outcome.end, result.is_error);
-                let took = outcome.took.map(|took| format!(" ({})", words::time(took)));
+                let took = match &outcome.cached {
+                    Some(from) => Some(words::cached_from(from)),
+                    None => outcome.took.map(|took| format!(" ({})", words::time(took))),
+                };
                 let text = if verbose {
                     words::printable(&result.to_text()).into_owned()
                 } else {

@@ -1,6 +1,6 @@
 //! Wire types of turns: answer, calls, waits and usage.
 
-use jackfield_domain::fact::{ModelCallEnd, TurnEnd};
+use jackfield_domain::fact::{CachedCall, ModelCallEnd, TurnEnd};
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::note::Note;
 use jackfield_domain::price::Cost;
@@ -108,10 +108,35 @@ pub(crate) struct CallView {
     pub(crate) success: Option<bool>,
     /// How often it was started.
     pub(crate) attempts: u32,
+    /// The equal call that the result was copied from, if the tool was not run for this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cached: Option<CachedCallView>,
     /// The time from its last start to its outcome, if one process saw both.
     pub(crate) duration_ms: Option<u64>,
     /// Its result.
     pub(crate) result: Option<ResultView>,
+}
+
+/// A call whose result was used again.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = CachedCall)]
+pub(crate) struct CachedCallView {
+    /// Its id.
+    pub(crate) call: String,
+    /// Its session.
+    pub(crate) session: String,
+    /// Its turn.
+    pub(crate) turn: String,
+}
+
+impl From<&CachedCall> for CachedCallView {
+    fn from(from: &CachedCall) -> Self {
+        Self {
+            call: from.call.to_string(),
+            session: from.session.to_string(),
+            turn: from.turn.to_string(),
+        }
+    }
 }
 
 /// Where a tool comes from.
