@@ -300,6 +300,26 @@ const scenarios = {
   },
 
   // A server that died with a call: the person decides, twice.
+  async cached(browser) {
+    const page = await opened(browser);
+    await page.goto(url);
+    await say(page, 'Search.');
+    await ended(page, 0);
+    await say(page, 'Search again.');
+    await ended(page, 1);
+    const links = page.locator('.turn .card').getByRole('link', { name: 'cached' });
+    assert.equal(await links.count(), 1);
+    const link = page.locator('.turn .card').nth(1).getByRole('link', { name: 'cached' });
+    assert.equal(await link.getAttribute('href'), new URL(page.url()).hash);
+    assert.match(await link.getAttribute('title'), /^Result of call call_\w+ in turn turn_\w+ of session /);
+    await isAccessible(page);
+    // The same after a reload.
+    await page.reload();
+    await ended(page, 1);
+    assert.equal(await links.count(), 1);
+    await shot(page, 'cached');
+  },
+
   async unknown(browser) {
     const page = await opened(browser, { viewport: { width: 800, height: 700 } });
     await page.goto(url);

@@ -95,6 +95,25 @@ async fn what_a_tool_gives_is_shown_as_what_it_is_and_esc_stops_a_turn() {
 }
 
 #[tokio::test]
+async fn a_card_with_the_result_of_an_equal_call_says_so() {
+    let files = Kept::new();
+    let server = McpServer::of("search", &json!([{ "text": "found" }]));
+    let mut turns = Vec::new();
+    for _ in 0..2 {
+        turns.push(ScriptTurn::call("shop__search", &json!({ "for": "tea" })));
+        turns.push(ScriptTurn::text("There."));
+    }
+    let claude = ScriptedClaude::start(turns).await;
+    let config = "[policy.tools]\n\"*\" = \"allow\"\n[tool_cache.ttl_of]\n\"shop/*\" = \"1h\"\n";
+    let run = files.gateway().servers([("shop", server.trusted())]);
+    let gateway = Gateway::listening(run.at_with(&claude.base_url(), config).start()).await;
+    Browser::start("cached", gateway.address()).ends().await;
+    assert_eq!(server.count("call search"), 1, "{:?}", server.log());
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_call_of_unknown_outcome_asks_whether_it_runs_again() {
     let files = Kept::new();
     let server = McpServer::new(json!({

@@ -67,6 +67,12 @@ export class ToolCard {
     this.inputFold.append(element('p', { className: 'dim', textContent: say('edited') }));
   }
 
+  // The result is that of an equal call.
+  setCached({ session, turn, call }) {
+    const title = say('cached_from', { session, turn, call });
+    this.badges.replaceChildren(element('a', { href: `#/sessions/${encodeURIComponent(session)}`, title, textContent: say('cached') }));
+  }
+
   started(attempt) {
     this.closeQuestion();
     this.setState('running');
@@ -126,7 +132,8 @@ export class ToolCard {
     if (view.edited_arguments !== undefined) this.setEdited(view.edited_arguments);
     else this.setArguments(view.arguments);
     if (view.duration_ms !== null) this.time.textContent = duration(view.duration_ms);
-    if (view.attempts > 1) this.badges.textContent = say('attempt', { n: view.attempts });
+    if (view.cached) this.setCached(view.cached);
+    else if (view.attempts > 1) this.badges.textContent = say('attempt', { n: view.attempts });
     this.closeQuestion();
     if (view.result) this.showResult(view.result);
   }

@@ -30,6 +30,8 @@ export default {
   by_user: 'User',
   bytes: 'Bytes',
   cache_share: 'From cache',
+  cached: 'cached',
+  cached_from: 'Result of call {call} in turn {turn} of session {session}.',
   call_cancelled: 'cancelled',
   call_denied: 'denied',
   call_done: 'done',

@@ -30,6 +30,8 @@ export default {
   by_user: 'Пользователь',
   bytes: 'Байты',
   cache_share: 'Из кэша',
+  cached: 'из кэша',
+  cached_from: 'Результат вызова {call} в ходе {turn} сеанса {session}.',
   call_cancelled: 'отменён',
   call_denied: 'запрещён',
   call_done: 'готово',

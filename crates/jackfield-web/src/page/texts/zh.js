@@ -30,6 +30,8 @@ export default {
   by_user: '用户',
   bytes: '字节',
   cache_share: '来自缓存',
+  cached: '已缓存',
+  cached_from: '会话 {session} 的轮次 {turn} 中调用 {call} 的结果。',
   call_cancelled: '已取消',
   call_denied: '已拒绝',
   call_done: '完成',
