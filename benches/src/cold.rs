@@ -40,6 +40,15 @@ impl Home {
     ///
     /// If the files cannot be written, or a program is missing.
     pub fn new() -> anyhow::Result<Self> {
+        Self::with_tools(1)
+    }
+
+    /// Makes it, with a server of so many tools.
+    ///
+    /// # Errors
+    ///
+    /// If the files cannot be written, or a program is missing.
+    pub fn with_tools(tools: usize) -> anyhow::Result<Self> {
         let home = Self {
             folder: tempfile::tempdir()?,
             program: beside("jackfield")?,
@@ -54,7 +63,11 @@ impl Home {
              base_url = \"{base_url}\"\napi_key_env = \"\"\napi = \"chat\"\n"
         );
         std::fs::write(folder.join("jackfield.toml"), config)?;
-        let server = json!({ "command": home.server, "args": [], "trust": true });
+        let more = [
+            "--more-tools".to_owned(),
+            tools.saturating_sub(1).to_string(),
+        ];
+        let server = json!({ "command": home.server, "args": more, "trust": true });
         let servers = json!({ "mcpServers": { "echo": server } });
         std::fs::write(folder.join("mcp-servers.json"), servers.to_string())?;
         Ok(home)

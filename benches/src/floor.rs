@@ -51,12 +51,34 @@ impl Bare {
     ///
     /// If the server does not answer with a text.
     pub async fn call(&self, arguments: serde_json::Map<String, Value>) -> anyhow::Result<String> {
-        let call = CallToolRequestParams::new(TOOL).with_arguments(arguments);
+        self.call_tool(TOOL, arguments).await
+    }
+
+    /// Calls a tool, and gives back its text.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not answer with a text.
+    pub async fn call_tool(
+        &self,
+        tool: &'static str,
+        arguments: serde_json::Map<String, Value>,
+    ) -> anyhow::Result<String> {
+        let call = CallToolRequestParams::new(tool).with_arguments(arguments);
         let CallToolResponse::Complete(result) = self.service.call_tool_once(call).await? else {
             bail!("the tool did not end");
         };
         let text = result.content.first().and_then(|block| block.as_text());
         Ok(text.context("there is no text")?.text.clone())
+    }
+
+    /// Lists the tools, and counts them.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not list them.
+    pub async fn list(&self) -> anyhow::Result<usize> {
+        Ok(self.service.list_all_tools().await?.len())
     }
 
     /// Ends the server.

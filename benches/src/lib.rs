@@ -13,6 +13,7 @@ pub mod echo;
 pub mod floor;
 pub mod gateway;
 pub mod journal;
+pub mod mcp;
 pub mod measure;
 pub mod ours;
 pub mod plan;

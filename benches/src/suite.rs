@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use tokio::runtime::{Builder, Runtime};
 
+mod mcp;
 mod served;
 
 use crate::cold::Home;
@@ -79,6 +80,9 @@ const CASES: &[(&str, Case)] = &[
     ("gateway-slow", served::slow),
     ("gateway-turn", served::turn),
     ("gateway-crowd", served::crowd),
+    ("mcp-list", mcp::list),
+    ("mcp-call", mcp::call),
+    ("notes", mcp::notes),
 ];
 
 fn turn(amount: Amount, report: &mut Report) -> anyhow::Result<()> {

@@ -236,7 +236,7 @@ fn on_its_core(program: &Path) -> Command {
     command
 }
 
-async fn reachable(host: &str) -> anyhow::Result<()> {
+pub(crate) async fn reachable(host: &str) -> anyhow::Result<()> {
     for _ in 0..500 {
         if TcpStream::connect(host).await.is_ok() {
             return Ok(());
@@ -246,7 +246,7 @@ async fn reachable(host: &str) -> anyhow::Result<()> {
     bail!("nobody listens at {host}")
 }
 
-fn free_port() -> anyhow::Result<u16> {
+pub(crate) fn free_port() -> anyhow::Result<u16> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     Ok(listener.local_addr()?.port())
 }
