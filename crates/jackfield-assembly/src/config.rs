@@ -78,8 +78,12 @@ pub struct Config {
     pub(crate) raw_values: ConfiguredValues,
     /// The routes, by name.
     pub routes: BTreeMap<Arc<str>, ConfiguredRoute>,
+    /// Whether MCP servers may ask a person during a call.
+    pub elicitation: bool,
     /// How long a list of tools of an MCP server that announces no changes is used at least.
     pub list_lifetime: Duration,
+    /// Whether MCP servers may ask for a message of the model during a call, each time after a yes of a person.
+    pub sampling: bool,
     /// The gateway.
     pub serve: ServeConfig,
     /// The MCP servers, by id.
@@ -195,7 +199,9 @@ impl Default for Config {
             remarks: Vec::new(),
             raw_values: ConfiguredValues::default(),
             routes: BTreeMap::new(),
+            elicitation: true,
             list_lifetime: LIST_LIFETIME,
+            sampling: true,
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             start_wait: START_WAIT,

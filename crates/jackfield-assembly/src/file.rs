@@ -265,7 +265,9 @@ fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
         draft.mcp_config = Some(file);
     }
     form::keys! { section over draft.config;
+        elicitation: form::flag(), "Whether servers may ask a person during a call";
         list_lifetime: form::duration("5s"), "How long a list of tools is used at least, of a server that announces no changes";
+        sampling: form::flag(), "Whether servers may ask for a message of the model during a call, each time after a yes";
         start_wait: form::duration("5s"), "How long a turn waits for MCP servers that start";
     }
     section.finish_with(|_| Some(SERVERS_HELP));

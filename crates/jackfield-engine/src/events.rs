@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jackfield_domain::fact::CachedCall;
-use jackfield_domain::failure::ToolFailure;
+use jackfield_domain::failure::{ModelFailure, ToolFailure};
 use jackfield_domain::ids::{SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
+use jackfield_domain::reply::Reply;
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::mcp_observer::McpRequest;
+use jackfield_ports::sampling::SamplingRequest;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents};
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -20,6 +22,7 @@ use crate::error::chain;
 use crate::feeds::RunningCall;
 use crate::late::LateOutcomeSender;
 use crate::news::{self, Observer};
+use crate::sampler::Sampler;
 
 /// The session and turn of a task, for log messages.
 #[derive(Clone)]
@@ -155,6 +158,7 @@ pub(crate) struct ToolEventSender {
     pub(crate) attempt: ToolAttempt,
     pub(crate) late: LateOutcomeSender,
     pub(crate) observed: ObservedCalls,
+    pub(crate) sampler: Sampler,
     pub(crate) sender: mpsc::Sender<TaskEvent>,
     pub(crate) trace: Option<Arc<TraceContext>>,
 }
@@ -182,6 +186,10 @@ impl ToolEvents for ToolEventSender {
 
     fn on_request(&mut self, request: &McpRequest) {
         self.observed.push(&self.attempt, request);
+    }
+
+    async fn sample(&mut self, request: SamplingRequest) -> Result<Reply, ModelFailure> {
+        self.sampler.sample(&self.attempt, request).await
     }
 
     async fn on_progress(&mut self, done: f64, total: Option<f64>, message: Option<String>) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
-use jackfield_domain::ids::ToolAttempt;
+use jackfield_domain::ids::{ToolAttempt, ToolboxId};
 use jackfield_domain::own_tool;
 use jackfield_domain::request::{Attempt, ToolRun};
 use jackfield_domain::setup::Setup;
@@ -25,8 +25,9 @@ use crate::events::{RunError, TaskEvent, ToolEventSender, TurnRef, send, send_ev
 use crate::late::LateOutcomeSender;
 use crate::model_call::ModelCall;
 use crate::pending_approvals::PendingApprovals;
+use crate::sampler::Sampler;
 use crate::shutdown::stop;
-use crate::state::EngineState;
+use crate::state::{Engine, EngineState};
 use crate::tool_cache::CacheLookup;
 use crate::toolboxes;
 use crate::turn_budgets;
@@ -225,7 +226,7 @@ impl Workers {
                 let task_attempt = attempt.clone();
                 let trace = self.traces.context(&TurnSpan::Tool(&attempt));
                 let (entry, late) = (self.entry(&tool), self.late.clone());
-                let observed = self.observed.clone();
+                let (observed, sampler) = (self.observed.clone(), self.sampler(&tool.toolbox));
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let lease = self.lease.clone();
                 let task = self.tasks.spawn(async move {
@@ -233,6 +234,7 @@ impl Workers {
                         attempt: attempt.clone(),
                         late,
                         observed,
+                        sampler,
                         sender: sender.clone(),
                         trace,
                     };
@@ -262,7 +264,7 @@ impl Workers {
                 let task_attempt = run.attempt.clone();
                 let trace = self.traces.context(&TurnSpan::Tool(&run.attempt));
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
-                let observed = self.observed.clone();
+                let (observed, sampler) = (self.observed.clone(), self.sampler(&run.tool.toolbox));
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let lease = self.lease.clone();
                 let setup = Arc::clone(&self.setup);
@@ -279,6 +281,7 @@ impl Workers {
                         attempt: attempt.clone(),
                         late,
                         observed,
+                        sampler,
                         sender: sender.clone(),
                         trace,
                     };
@@ -304,6 +307,18 @@ impl Workers {
         self.running.retain(|_, (other, _)| *other != attempt);
         self.running.insert(handle.id(), (attempt, handle));
         crash::point("between-actions");
+    }
+
+    fn sampler(&self, server: &ToolboxId) -> Sampler {
+        Sampler {
+            engine: Engine {
+                shared: Arc::clone(&self.shared),
+            },
+            made: 0,
+            server: server.clone(),
+            setup: Arc::clone(&self.setup),
+            turn: self.turn_ref.turn.clone(),
+        }
     }
 
     fn entry(&self, origin: &ToolOrigin) -> Option<CatalogEntry> {

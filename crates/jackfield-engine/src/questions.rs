@@ -147,11 +147,10 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
     questions.collect()
 }
 
-/// Whether a person can answer it. A request for a message of a model is none.
+/// Whether a person can answer it.
 const fn is_for_person(kind: &WaitKind) -> bool {
     match kind {
-        WaitKind::Approval { .. } | WaitKind::UnknownOutcome => true,
-        WaitKind::Elicitation { question, .. } => question.sampling.is_none(),
+        WaitKind::Approval { .. } | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => true,
         WaitKind::ClientResult => false,
     }
 }

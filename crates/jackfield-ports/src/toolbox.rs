@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jackfield_domain::failure::ToolFailure;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, ToolFailure};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::Reply;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::trace::TraceContext;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use crate::chat_model::BoxError;
 use crate::context_source::ContextSource;
 use crate::mcp_observer::McpRequest;
+use crate::sampling::SamplingRequest;
 
 /// A source of tools, such as the built-in tools or an MCP server.
 ///
@@ -146,6 +148,19 @@ pub trait ToolEvents: Send {
     /// A request to an MCP server, which the call consists of, has ended. It must not block.
     fn on_request(&mut self, request: &McpRequest) {
         let _unobserved = request;
+    }
+
+    /// Asks the turn's model for a message that the tool's server wants. A person has allowed it. It is not part of the
+    /// conversation; what it uses is recorded and counts for budgets. Dropping the future aborts it.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no message; by default, there is no model.
+    async fn sample(&mut self, request: SamplingRequest) -> Result<Reply, ModelFailure> {
+        let _unanswered = request;
+        let message = "there is no model for messages of tools here";
+        let kind = ModelFailureKind::Unsupported;
+        Err(ModelFailure::new(kind, Phase::BeforeSend, message))
     }
 
     /// The progress of the call: the amount done, the total if known, and a message.

@@ -143,8 +143,8 @@ const MIN_SECRET: usize = 6;
 /// Settings that apply to every server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ClientSettings {
-    /// Whether servers of the older era may ask a person in the middle of a call. Switch it off where no front end
-    /// shows questions: then they are declined at once.
+    /// Whether servers may ask a person in the middle of a call, by a form or a page to open. Switch it off where no front
+    /// end shows questions: then they are declined at once.
     pub asks: bool,
     /// The pause before the first restart of a failed server; doubled after every further failure.
     pub backoff: Duration,
@@ -172,6 +172,8 @@ pub struct ClientSettings {
     /// How long a server has to answer the probe of the newer era before the handshake of the older era is sent. A
     /// later answer to the probe still counts.
     pub probe: Duration,
+    /// Whether servers may ask for a message of the turn's model in the middle of a call. A person is asked each time.
+    pub samples: bool,
     /// How long a server has from its start to the end of the handshake. Generous, because programs such as `npx`
     /// first download the server.
     pub start_limit: Duration,
@@ -197,6 +199,7 @@ impl Default for ClientSettings {
             most_pages: 1000,
             most_tools: 4096,
             probe: Duration::from_secs(1),
+            samples: true,
             start_limit: Duration::from_secs(60),
             expose_faults: true,
             version: env!("CARGO_PKG_VERSION").to_owned(),

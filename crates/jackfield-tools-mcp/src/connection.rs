@@ -33,6 +33,7 @@ use crate::log::Log;
 use crate::mark::RequestsInFlight;
 use crate::observed::ObservedServer;
 use crate::process::{EXIT_WAIT, ServerProcess};
+use crate::questions::AllowedQuestions;
 use crate::request::PendingRequest;
 use crate::roots::Root;
 use crate::roots_handler::RootsHandler;
@@ -45,6 +46,8 @@ mod tool_list;
 pub(crate) struct ServerConnection {
     /// The abandoned requests.
     pub(crate) abandoned: Arc<AbandonedRequests>,
+    /// What the server may ask.
+    pub(crate) allowed: AllowedQuestions,
     changes: watch::Receiver<u64>,
     ended: watch::Receiver<bool>,
     pub(crate) era: Era,
@@ -204,18 +207,20 @@ impl RunningServer {
         }
         let abandoned = Arc::new(AbandonedRequests::default());
         let (replies, replied) = mpsc::channel(REPLIES);
+        let allowed = AllowedQuestions::of(settings);
         let transport = LinkTransport {
             abandoned: Arc::clone(&abandoned),
+            allowed,
             in_flight: Arc::new(RequestsInFlight::default()),
             link,
             notices,
             replies: replied,
-            takes_questions: settings.asks,
         };
-        let handler = RootsHandler::new(&settings.version, &config.roots);
+        let handler = RootsHandler::new(&settings.version, &config.roots, allowed);
         let service = serve_directly(handler, transport, Some(met.peer.clone()));
         let connection = Arc::new(ServerConnection {
             abandoned,
+            allowed,
             changes: changed,
             ended: has_ended,
             era: met.era,

@@ -14,6 +14,7 @@ use crate::era::Era;
 use crate::error::ServerFault;
 use crate::link::{Link, LinkEvent, OF_A_PROCESS, Outgoing};
 use crate::message::{ReadMessage, ServerMessage};
+use crate::questions::AllowedQuestions;
 use crate::transport::ServerNotices;
 
 /// The result of a successful handshake.
@@ -101,15 +102,10 @@ pub(crate) fn ended_early() -> ServerFault {
     ServerFault::new("it ended before it had answered", OF_A_PROCESS.ended)
 }
 
-/// The client's capabilities, which every request of the newer era contains. A server may ask for roots if there are any.
-pub(crate) fn client_capabilities(has_roots: bool) -> Value {
-    let mut capabilities = json!({
-        "elicitation": { "form": {} },
-        "extensions": { "io.modelcontextprotocol/tasks": {} },
-    });
-    if has_roots {
-        capabilities["roots"] = json!({});
-    }
+/// The client's capabilities, which every request of the newer era contains.
+pub(crate) fn client_capabilities(allowed: AllowedQuestions, has_roots: bool) -> Value {
+    let mut capabilities = allowed.capabilities(has_roots);
+    capabilities["extensions"] = json!({ "io.modelcontextprotocol/tasks": {} });
     capabilities
 }
 
@@ -137,22 +133,17 @@ impl Handshake<'_> {
 
     fn send_request(&mut self, id: &'static str) {
         let client = json!({ "name": "jackfield", "version": self.settings.version });
+        let allowed = AllowedQuestions::of(self.settings);
         let (method, params) = if id != INITIALIZE {
             let meta = json!({
                 "io.modelcontextprotocol/protocolVersion": ProtocolVersion::V_2026_07_28.as_str(),
                 "io.modelcontextprotocol/clientInfo": client,
-                "io.modelcontextprotocol/clientCapabilities": client_capabilities(self.has_roots),
+                "io.modelcontextprotocol/clientCapabilities": client_capabilities(allowed, self.has_roots),
             });
             ("server/discover", json!({ "_meta": meta }))
         } else {
             let version = ProtocolVersion::LATEST_WITH_INITIALIZE;
-            let mut capabilities = json!({});
-            if self.settings.asks {
-                capabilities["elicitation"] = json!({ "form": {} });
-            }
-            if self.has_roots {
-                capabilities["roots"] = json!({});
-            }
+            let capabilities = allowed.capabilities(self.has_roots);
             let params = json!({
                 "protocolVersion": version.as_str(),
                 "capabilities": capabilities,

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::IdempotencyKey;
-use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
-use serde_json::{Map, Value, json};
+use jackfield_domain::wait::JobHandle;
+use serde_json::{Value, json};
 
 use crate::call::ServerCall;
-use crate::roots::{self, Root};
+use crate::questions::Questions;
 
 /// The contents of a job handle. Handles outlive their process, so later versions must still read this form.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,142 +59,6 @@ pub(crate) struct InputRequest {
     /// The server's opaque state, which is sent back unchanged.
     pub(crate) state: Option<String>,
 }
-
-/// Questions of a server, asked one after another.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Questions {
-    /// The answers so far, by the server's keys.
-    pub(crate) answers: Map<String, Value>,
-    /// The questions without an answer, by the server's keys.
-    pub(crate) open: Map<String, Value>,
-}
-
-impl Questions {
-    /// Reads the questions in a server's answer.
-    pub(crate) fn from_answer(answer: &Value) -> Self {
-        let open = answer.get("inputRequests").and_then(Value::as_object);
-        Self {
-            answers: Map::new(),
-            open: open.cloned().unwrap_or_default(),
-        }
-    }
-
-    /// Answers the requests for roots among them, if there are any roots to tell.
-    pub(crate) fn answer_roots(&mut self, roots: &[Root]) {
-        if roots.is_empty() {
-            return;
-        }
-        let is_roots = |request: &Value| request.get("method") == Some(&json!("roots/list"));
-        self.open.retain(|key, request| {
-            let answered = is_roots(request);
-            if answered {
-                self.answers.insert(key.clone(), roots::list_result(roots));
-            }
-            !answered
-        });
-    }
-
-    /// The one question of a request of the server.
-    pub(crate) fn of_request(params: &Value) -> Self {
-        let request = json!({ "method": "elicitation/create", "params": params });
-        let mut open = Map::new();
-        open.insert(ONLY.to_owned(), request);
-        Self {
-            answers: Map::new(),
-            open,
-        }
-    }
-
-    /// The answer to the one question of a request of the server.
-    pub(crate) fn answer_to_request(&mut self, answer: &ElicitationAnswer) -> Value {
-        self.record_answer(answer);
-        self.answers.remove(ONLY).unwrap_or_default()
-    }
-
-    /// The next question.
-    ///
-    /// # Errors
-    ///
-    /// If the server must not ask it, given the capabilities that we declared.
-    pub(crate) fn next(&self) -> Result<Option<Question>, ToolFailure> {
-        let Some((_, request)) = self.open.iter().next() else {
-            return Ok(None);
-        };
-        let method = request.get("method").and_then(Value::as_str);
-        let params = request.get("params");
-        let mode = params.and_then(|params| params.get("mode"));
-        let form = mode.is_none_or(|mode| mode == "form");
-        let message = params.and_then(|params| params.get("message"));
-        match (method, message.and_then(Value::as_str)) {
-            (Some("elicitation/create"), Some(message)) if form => {
-                let schema = params.and_then(|params| params.get("requestedSchema"));
-                Ok(Some(Question {
-                    message: message.into(),
-                    schema: schema.cloned().map(Arc::new),
-                    sampling: None,
-                    url: None,
-                }))
-            }
-            (method, _) => Err(ToolFailure::unknown(
-                ToolFailureKind::ProtocolViolation,
-                format!(
-                    "the server asks for `{}`, which it was told cannot be given",
-                    method.unwrap_or("something without a name")
-                ),
-            )),
-        }
-    }
-
-    /// Records the answer to the next question.
-    pub(crate) fn record_answer(&mut self, answer: &ElicitationAnswer) {
-        let Some(key) = self.open.keys().next().cloned() else {
-            return;
-        };
-        // Keeps the server's order of the remaining questions.
-        let asked = self.open.shift_remove(&key);
-        let schema = asked.as_ref();
-        let schema = schema.and_then(|asked| asked.pointer("/params/requestedSchema"));
-        let response = match answer {
-            ElicitationAnswer::Accepted(content) => {
-                json!({ "action": "accept", "content": with_defaults(content, schema) })
-            }
-            ElicitationAnswer::Declined => json!({ "action": "decline" }),
-            ElicitationAnswer::Dismissed => json!({ "action": "cancel" }),
-        };
-        self.answers.insert(key, response);
-    }
-
-    fn to_json(&self) -> Value {
-        json!({ "answers": self.answers, "open": self.open })
-    }
-
-    fn from_json(json: &Value) -> Option<Self> {
-        Some(Self {
-            answers: json.get("answers")?.as_object()?.clone(),
-            open: json.get("open")?.as_object()?.clone(),
-        })
-    }
-}
-
-/// The content of an answer, with the defaults of fields that it leaves out (SEP-1034 of MCP 2025-11-25, read
-/// 2026-11-26).
-fn with_defaults(content: &Value, schema: Option<&Value>) -> Value {
-    let mut content = content.clone();
-    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
-    if let (Some(fields), Some(properties)) = (content.as_object_mut(), properties) {
-        for (name, property) in properties {
-            if let Some(default) = property.get("default")
-                && !fields.contains_key(name)
-            {
-                fields.insert(name.clone(), default.clone());
-            }
-        }
-    }
-    content
-}
-
-/// The key of the one question of a request.
-const ONLY: &str = "question";
 
 impl JobHandleForm {
     pub(crate) fn to_handle(&self) -> JobHandle {

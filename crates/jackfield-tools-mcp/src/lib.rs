@@ -76,6 +76,7 @@ mod observed;
 mod patterns;
 mod pipes;
 mod process;
+mod questions;
 mod repair;
 mod request;
 mod roots;

@@ -3,3 +3,4 @@
 pub(crate) mod context;
 pub(crate) mod definition;
 pub(crate) mod outcome;
+pub(crate) mod sampling;

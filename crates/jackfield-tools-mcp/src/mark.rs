@@ -165,6 +165,7 @@ mod tests {
 
     use super::{RequestMark, RequestNews, RequestsInFlight};
     use crate::message::ServerQuestion;
+    use crate::questions::QuestionMethod;
 
     /// Begins a request of this id.
     fn begin(in_flight: &RequestsInFlight, id: i64) -> RequestNews {
@@ -178,6 +179,7 @@ mod tests {
         ServerQuestion {
             during: None,
             id: RequestId::Number(1),
+            method: QuestionMethod::Elicitation,
             params: Value::Null,
         }
     }

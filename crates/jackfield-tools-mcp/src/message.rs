@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::answer::RpcAnswer;
 use crate::lines::Line;
+use crate::questions::QuestionMethod;
 use crate::repair::{repaired, trim_partial_character};
 use crate::scan::{IdFinder, complete_truncated};
 
@@ -26,7 +27,7 @@ pub(crate) enum ServerMessage {
     Noise(Vec<u8>),
     /// A notification.
     Notification { method: String, params: Value },
-    /// A question to a person, by a server of the older era.
+    /// A question to a person or the model, by a server of the older era.
     Question(ServerQuestion),
     /// Another request to the client.
     Request(Box<ServerJsonRpcMessage>),
@@ -38,13 +39,14 @@ pub(crate) enum ServerMessage {
     },
 }
 
-/// A question to a person (MCP 2025-11-25, "Elicitation", read 2026-11-26).
+/// A question to a person or the model (MCP 2025-11-25, "Elicitation" and "Sampling", read 2026-11-26).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ServerQuestion {
     /// The call that it belongs to, if the link can tell.
     pub(crate) during: Option<RequestId>,
     /// The id of the server's request.
     pub(crate) id: RequestId,
+    pub(crate) method: QuestionMethod,
     pub(crate) params: Value,
 }
 
@@ -57,9 +59,18 @@ impl ServerQuestion {
             .into_bytes()
     }
 
-    /// The reply that declines it.
-    pub(crate) fn decline(&self) -> Vec<u8> {
-        self.reply(&json!({ "action": "decline" }))
+    /// The reply without what the server asked for, with the reason where the protocol has a place for it.
+    pub(crate) fn refuse(&self, reason: &str) -> Vec<u8> {
+        let id = self.id.clone().into_json_value();
+        match self.method {
+            QuestionMethod::Elicitation => self.reply(&json!({ "action": "decline" })),
+            QuestionMethod::Sampling => {
+                let error = json!({ "code": REJECTED, "message": reason });
+                json!({ "jsonrpc": "2.0", "id": id, "error": error })
+                    .to_string()
+                    .into_bytes()
+            }
+        }
     }
 }
 
@@ -164,16 +175,17 @@ impl ServerMessage {
             None => None,
         };
         match (envelope.method.clone(), id) {
-            (Some(method), Some(id)) if method == "elicitation/create" => {
-                let params = envelope.params.map(RawValue::get);
-                let params = params.and_then(|text| serde_json::from_str(text).ok());
-                Some(Self::Question(ServerQuestion {
-                    during: None,
-                    id,
-                    params: params.unwrap_or_default(),
-                }))
-            }
-            (Some(_), Some(_)) => {
+            (Some(method), Some(id)) => {
+                if let Some(method) = QuestionMethod::parse(&method) {
+                    let params = envelope.params.map(RawValue::get);
+                    let params = params.and_then(|text| serde_json::from_str(text).ok());
+                    return Some(Self::Question(ServerQuestion {
+                        during: None,
+                        id,
+                        method,
+                        params: params.unwrap_or_default(),
+                    }));
+                }
                 let request = serde_json::from_slice(bytes).ok()?;
                 Some(Self::Request(Box::new(request)))
             }
@@ -211,5 +223,7 @@ pub(crate) fn error_data(text: &str) -> ErrorData {
     }
 }
 
+/// The code of the error for a message that a person rejected (MCP 2025-11-25, "Sampling", read 2026-11-26).
+const REJECTED: i32 = -1;
 /// The reason for a cut response that cannot be completed to useful JSON.
 const TOO_LONG: &str = "it is too long, and its beginning says nothing";

@@ -9,6 +9,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ClientHandler, RoleClient};
 
 use crate::handshake::client_capabilities;
+use crate::questions::AllowedQuestions;
 use crate::roots::{self, Root};
 
 /// The client handler for requests of the server. It lists the roots, and declines everything else.
@@ -18,8 +19,8 @@ pub(crate) struct RootsHandler {
 }
 
 impl RootsHandler {
-    pub(crate) fn new(version: &str, roots: &[Root]) -> Self {
-        let capabilities = client_capabilities(!roots.is_empty());
+    pub(crate) fn new(version: &str, roots: &[Root], allowed: AllowedQuestions) -> Self {
+        let capabilities = client_capabilities(allowed, !roots.is_empty());
         let capabilities = serde_json::from_value(capabilities).unwrap_or_default();
         let implementation = Implementation::new("jackfield", version);
         Self {

@@ -19,10 +19,9 @@ use crate::answer::{RequestError, RpcAnswer};
 use crate::call::{CallLimits, CallReply, ServerCall};
 use crate::connection::ServerConnection;
 use crate::held::HeldCall;
-use crate::jobs::{
-    HeldJob, InputRequest, JobHandleForm, Questions, TaskJob, TaskState, task_id, task_state,
-};
+use crate::jobs::{HeldJob, InputRequest, JobHandleForm, TaskJob, TaskState, task_id, task_state};
 use crate::mapping::outcome;
+use crate::questions::{Questions, Refusal};
 
 /// A call in flight.
 pub(crate) struct CallRun<'a> {
@@ -59,10 +58,12 @@ impl CallRun<'_> {
             JobHandleForm::Held(held) => self.answer_held(held, answer, events).await,
             JobHandleForm::InputRequired(mut asking) => {
                 self.max_bytes = asking.max_bytes;
-                if let Some(answer) = answer {
-                    asking.questions.record_answer(answer);
+                if let Some(answer) = answer
+                    && let Err(refusal) = asking.questions.answer(answer, events).await
+                {
+                    return Ok(self.refused(&asking.call.tool, &refusal));
                 }
-                if let Some(question) = asking.questions.next()? {
+                if let Some(question) = asking.questions.next(self.connection.allowed)? {
                     let handle = JobHandleForm::InputRequired(asking).to_handle();
                     return Ok(ToolEnd::Asked { handle, question });
                 }
@@ -71,8 +72,11 @@ impl CallRun<'_> {
             JobHandleForm::Task(mut task) => {
                 self.max_bytes = task.max_bytes;
                 if let (Some(questions), Some(answer)) = (&mut task.questions, answer) {
-                    questions.record_answer(answer);
-                    if let Some(question) = questions.next()? {
+                    if let Err(refusal) = questions.answer(answer, events).await {
+                        drop(self.cancel_guard(&task));
+                        return Ok(self.refused(&task.tool, &refusal));
+                    }
+                    if let Some(question) = questions.next(self.connection.allowed)? {
                         let handle = JobHandleForm::Task(task).to_handle();
                         return Ok(ToolEnd::Asked { handle, question });
                     }
@@ -116,7 +120,7 @@ impl CallRun<'_> {
                         let message = format!("`{}` asks and asks", input_request.call.tool);
                         return Err(protocol_violation(message));
                     }
-                    if let Some(question) = input_request.questions.next()? {
+                    if let Some(question) = input_request.questions.next(self.connection.allowed)? {
                         let handle =
                             JobHandleForm::InputRequired(Box::new(input_request)).to_handle();
                         return Ok(ToolEnd::Asked { handle, question });
@@ -173,7 +177,8 @@ impl CallRun<'_> {
                 Err(declined) => declined,
             };
             // If the connection is gone, the call ends with the reason.
-            let _gone = self.connection.reply(declined.question.decline()).await;
+            let refused = declined.question.refuse(NOT_ASKED);
+            let _gone = self.connection.reply(refused).await;
             let (connection, limits) = (self.connection, self.limits);
             let more = call.wait_for(declined.request, connection, limits, self.max_bytes, events);
             reply = more.await?;
@@ -186,8 +191,8 @@ impl CallRun<'_> {
     ///
     /// The call, if that cannot be asked, or if too many calls wait.
     fn hold(&self, held: Box<HeldCall>, call: &ServerCall) -> Result<ToolEnd, Box<HeldCall>> {
-        let questions = Questions::of_request(&held.question.params);
-        let Ok(Some(question)) = questions.next() else {
+        let questions = Questions::of_request(held.question.method, &held.question.params);
+        let Ok(Some(question)) = questions.next(self.connection.allowed) else {
             return Err(held);
         };
         let job = HeldJob {
@@ -209,7 +214,8 @@ impl CallRun<'_> {
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let is_there = self.connection.held.has(&held.name);
-        if let (None, true, Some(question)) = (answer, is_there, held.questions.next()?) {
+        let next = held.questions.next(self.connection.allowed)?;
+        if let (None, true, Some(question)) = (answer, is_there, next) {
             let handle = JobHandleForm::Held(held).to_handle();
             return Ok(ToolEnd::Asked { handle, question });
         }
@@ -223,8 +229,11 @@ impl CallRun<'_> {
         };
         self.max_bytes = held.max_bytes;
         let HeldCall { question, request } = *call;
-        let reply = held.questions.answer_to_request(answer);
-        if !self.connection.reply(question.reply(&reply)).await {
+        let reply = match held.questions.answer_to_request(answer, events).await {
+            Ok(reply) => question.reply(&reply),
+            Err(Refusal(reason)) => question.refuse(&reason),
+        };
+        if !self.connection.reply(reply).await {
             let message = format!("the server of `{}` went away", held.tool);
             return Err(ToolFailure::unknown(ToolFailureKind::Crashed, message).into());
         }
@@ -257,11 +266,7 @@ impl CallRun<'_> {
         task: TaskJob,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let mut cancel_guard = TaskCancel {
-            cancellations: self.connection.abandoned.cancellations().clone(),
-            peer: self.connection.peer.clone(),
-            task: Some(task.id.clone()),
-        };
+        let mut cancel_guard = self.cancel_guard(&task);
         let mut last_message: Option<String> = None;
         let mut polls = 0.0;
         loop {
@@ -286,7 +291,7 @@ impl CallRun<'_> {
                 }
                 TaskState::InputRequired(mut questions) => {
                     questions.answer_roots(&self.connection.roots);
-                    let Some(question) = questions.next()? else {
+                    let Some(question) = questions.next(self.connection.allowed)? else {
                         if !questions.answers.is_empty() {
                             self.send_answers(&task, questions.answers.into()).await?;
                         }
@@ -317,6 +322,22 @@ impl CallRun<'_> {
             cancel_guard.task = None;
             return Ok(end);
         }
+    }
+
+    fn cancel_guard(&self, task: &TaskJob) -> TaskCancel {
+        TaskCancel {
+            cancellations: self.connection.abandoned.cancellations().clone(),
+            peer: self.connection.peer.clone(),
+            task: Some(task.id.clone()),
+        }
+    }
+
+    /// The end of a call whose server does not get the message that it asked for.
+    fn refused(&self, tool: &str, Refusal(reason): &Refusal) -> ToolEnd {
+        let result = ToolResult::error(format!(
+            "`{tool}` needs a message of a model, and gets none: {reason}"
+        ));
+        ToolEnd::Finished(result.cut(self.max_bytes).unwrap_or(result))
     }
 
     /// Sends answers to a task that needs input.
@@ -391,5 +412,7 @@ fn protocol_violation(message: String) -> ToolError {
 const REPEAT_PAUSE: Duration = Duration::from_millis(200);
 /// The time limit for sending a cancellation.
 const CANCELLING: Duration = Duration::from_secs(5);
+/// Why a question that cannot be asked is refused.
+const NOT_ASKED: &str = "this cannot be asked now";
 /// The most times that one call is sent (MCP: clients SHOULD cap it).
 const MAX_ROUNDS: u64 = 10;

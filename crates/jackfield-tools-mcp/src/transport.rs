@@ -19,6 +19,7 @@ use crate::log::Log;
 use crate::mark::{RequestMark, RequestsInFlight};
 use crate::message::{ReadMessage, ServerMessage};
 use crate::mirrored::MirroredArguments;
+use crate::questions::AllowedQuestions;
 
 /// A link as a transport of `rmcp`.
 ///
@@ -27,13 +28,13 @@ use crate::mirrored::MirroredArguments;
 /// for each of them.
 pub(crate) struct LinkTransport {
     pub(crate) abandoned: Arc<AbandonedRequests>,
+    /// What the server may ask.
+    pub(crate) allowed: AllowedQuestions,
     pub(crate) in_flight: Arc<RequestsInFlight>,
     pub(crate) link: Box<dyn Link>,
     pub(crate) notices: ServerNotices,
     /// Replies to questions of the server, as JSON.
     pub(crate) replies: mpsc::Receiver<Vec<u8>>,
-    /// Whether a person may be asked.
-    pub(crate) takes_questions: bool,
 }
 
 /// The receivers of a server's notifications.
@@ -173,12 +174,13 @@ impl Transport<RoleClient> for LinkTransport {
                     _ => {}
                 },
                 ServerMessage::Question(question) => {
-                    let forwarded = match self.takes_questions {
+                    let forwarded = match self.allowed.has(question.method) {
                         true => self.in_flight.forward_question(question),
                         false => Err(question),
                     };
                     if let Err(question) = forwarded {
-                        drop(self.link.send(Outgoing::new(question.decline())));
+                        let refused = question.refuse(NOT_ASKED);
+                        drop(self.link.send(Outgoing::new(refused)));
                     }
                 }
                 ServerMessage::Request(request) => return Some(*request),
@@ -231,5 +233,7 @@ impl ServerNotices {
     }
 }
 
+/// Why a question is refused that belongs to no call, or that the server must not ask.
+const NOT_ASKED: &str = "this client does not take such a request now";
 /// The prefix in the log of a line whose JSON was repaired.
 const REPAIRED: &[u8] = b"[not JSON, on standard output: what JSON does not have was replaced]";

@@ -57,8 +57,12 @@ pub(crate) struct CommonSettings {
     pub(crate) observers: McpObservers,
     /// Whether errors that remote clients see omit details of this machine.
     pub(crate) redact_details: bool,
+    /// Whether they may ask a person.
+    pub(crate) elicitation: bool,
     /// How long a list of tools is used at least.
     pub(crate) list_lifetime: Duration,
+    /// Whether they may ask for a message of the model.
+    pub(crate) sampling: bool,
     pub(crate) start_wait: Duration,
     /// The settings of the client for sign-ins.
     pub(crate) sign_in_network: GuardedSettings,
@@ -458,10 +462,10 @@ fn root_of(config: &McpServerEntry, text: &str) -> Option<Root> {
 
 fn settings(config: &McpServerEntry, common: &CommonSettings) -> ClientSettings {
     let mut settings = ClientSettings {
-        // The terminal and the gateway have no forms yet, so a question would only delay its call.
-        asks: false,
+        asks: common.elicitation,
         expose_faults: !common.redact_details,
         list_lifetime: common.list_lifetime,
+        samples: common.sampling,
         ..ClientSettings::default()
     };
     if common.guarded {

@@ -196,6 +196,16 @@ async fn deliver(
         (ApprovalAnswer::Deny(_), WaitKind::UnknownOutcome) => {
             Answer::UnknownOutcome(UnknownAnswer::Report)
         }
+        (
+            ApprovalAnswer::Allow {
+                edited: None,
+                for_session: false,
+            },
+            WaitKind::Elicitation { question, .. },
+        ) if question.schema.is_none() => {
+            let content = Value::Object(Map::new());
+            Answer::Elicitation(ElicitationAnswer::Accepted(Arc::new(content)))
+        }
         (ApprovalAnswer::Allow { .. }, WaitKind::Elicitation { .. }) => {
             let message = "the tool asks for more than a yes";
             let help = "answer it on the page of `jackfield serve`, or over its API";

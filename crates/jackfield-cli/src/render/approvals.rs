@@ -60,7 +60,10 @@ pub fn one(
     }
     let what = match &question.wait.kind {
         WaitKind::UnknownOutcome => "it may have taken effect: run it again?".to_owned(),
-        WaitKind::Elicitation { question, .. } => words::one_line(&question.message),
+        WaitKind::Elicitation { question, .. } => {
+            let lines = question.message.lines().map(words::one_line);
+            lines.collect::<Vec<_>>().join("\n         ")
+        }
         WaitKind::Approval { .. } | WaitKind::ClientResult => "may it run?".to_owned(),
     };
     writeln!(out, "{}", label(question, words::arguments))?;

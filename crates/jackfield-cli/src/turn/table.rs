@@ -285,9 +285,13 @@ impl<'a> QuestionTable<'a> {
             WaitKind::UnknownOutcome if has_no_person => {
                 Some(Answer::UnknownOutcome(UnknownAnswer::Report))
             }
-            // Forms are not supported here.
-            WaitKind::Elicitation { .. } => Some(Answer::Elicitation(ElicitationAnswer::Declined)),
-            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
+            WaitKind::Elicitation { .. } if has_no_person => {
+                Some(Answer::Elicitation(ElicitationAnswer::Declined))
+            }
+            WaitKind::Approval { .. }
+            | WaitKind::ClientResult
+            | WaitKind::Elicitation { .. }
+            | WaitKind::UnknownOutcome => None,
         }
     }
 

@@ -62,7 +62,7 @@ impl ScriptedMcpServer {
                 self.answer(id, result);
             }
             "elicit" => {
-                let reply = self.elicit(id, with);
+                let reply = self.ask_client(id, "elicitation/create", with);
                 self.answer(id, words(&reply.to_string()));
             }
             "environment" => {
@@ -95,6 +95,10 @@ impl ScriptedMcpServer {
                 return false;
             }
             "reply" => self.answer(id, with.as_object().cloned().unwrap_or_default()),
+            "sample" => {
+                let reply = self.ask_client(id, "sampling/createMessage", with);
+                self.answer(id, words(&reply.to_string()));
+            }
             "size" => {
                 let size = with.as_u64().and_then(|size| usize::try_from(size).ok());
                 self.answer(id, words(&"x".repeat(size.unwrap_or(0))));
@@ -153,11 +157,10 @@ impl ScriptedMcpServer {
     }
 
     /// Asks the client during a call, and waits for its reply.
-    fn elicit(&self, during: &Value, params: &Value) -> Value {
+    fn ask_client(&self, during: &Value, method: &str, params: &Value) -> Value {
         let id = json!(format!("ask-{during}"));
         let mut params = params.clone();
         params["_meta"] = json!({ DURING: during });
-        let method = "elicitation/create";
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.raw(&request.to_string());
         let mut state = self.state();

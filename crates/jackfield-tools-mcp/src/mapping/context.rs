@@ -143,28 +143,30 @@ fn content(value: &Value) -> Option<OutcomePart> {
 /// The messages in an answer to `prompts/get`.
 pub(crate) fn messages(answer: &Value) -> Option<PromptMessages> {
     let original = answer.get("messages")?.as_array()?.clone();
-    let messages = original.iter().map(|message| {
-        let role = match message.get("role").and_then(Value::as_str)? {
-            "assistant" => Role::Assistant,
-            "user" => Role::User,
-            _ => return None,
-        };
-        // One part by the protocol; several in the wild.
-        let parts = match message.get("content")? {
-            Value::Array(parts) => parts.iter().map(part).collect(),
-            Value::String(words) => vec![OutcomePart::Text(words.as_str().into())],
-            one @ (Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_)) => {
-                vec![part(one)]
-            }
-        };
-        Some((role, parts))
-    });
-    let messages: Option<Vec<_>> = messages.collect();
+    let messages: Option<Vec<_>> = original.iter().map(message).collect();
     Some(PromptMessages {
         description: text(answer, "description"),
         messages: messages?,
         original,
     })
+}
+
+/// A message of a conversation: its role and its parts.
+pub(super) fn message(message: &Value) -> Option<(Role, Vec<OutcomePart>)> {
+    let role = match message.get("role").and_then(Value::as_str)? {
+        "assistant" => Role::Assistant,
+        "user" => Role::User,
+        _ => return None,
+    };
+    // One part by the protocol; several in the wild.
+    let parts = match message.get("content")? {
+        Value::Array(parts) => parts.iter().map(part).collect(),
+        Value::String(words) => vec![OutcomePart::Text(words.as_str().into())],
+        one @ (Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_)) => {
+            vec![part(one)]
+        }
+    };
+    Some((role, parts))
 }
 
 /// The values in an answer to `completion/complete`.
@@ -183,7 +185,7 @@ fn text(value: &Value, field: &str) -> Option<Arc<str>> {
     value.get(field).and_then(Value::as_str).map(Into::into)
 }
 
-fn required(value: &Value, field: &str) -> Option<Arc<str>> {
+pub(super) fn required(value: &Value, field: &str) -> Option<Arc<str>> {
     text(value, field).filter(|text| !text.trim().is_empty())
 }
 

@@ -117,7 +117,7 @@ async fn calls_that_wait_at_once_get_their_own_answers_over_http() {
 #[tokio::test]
 async fn a_question_that_cannot_be_asked_is_declined_and_the_call_goes_on() {
     let strange = [
-        json!({ "mode": "url", "message": "Open it.", "url": "https://a.example" }),
+        json!({ "mode": "url", "message": "Open it.", "url": "javascript:alert(1)" }),
         json!({ "requestedSchema": {} }),
     ];
     for params in strange {
@@ -127,6 +127,33 @@ async fn a_question_that_cannot_be_asked_is_declined_and_the_call_goes_on() {
             assert!(said.contains("decline"), "{said}");
             server.kept();
         }
+    }
+}
+
+#[tokio::test]
+async fn a_page_to_open_is_shown_with_its_host_and_the_answer_has_no_content() {
+    let params = json!({
+        "elicitationId": "e1",
+        "message": "Sign in.",
+        "mode": "url",
+        "url": "https://login.example/start?id=1",
+    });
+    for server in servers(&script("greet", &json!([{ "elicit": params }]))) {
+        let (handle, asked) = asked(&server, "greet").await;
+        assert_eq!(
+            asked.url.as_deref(),
+            Some("https://login.example/start?id=1")
+        );
+        assert!(
+            asked
+                .message
+                .contains("at login.example: https://login.example/"),
+            "{asked:?}"
+        );
+        let answer = ElicitationAnswer::Accepted(Arc::new(json!({})));
+        let said = text(answered(&*server.toolbox, &handle, Some(&answer)).await);
+        assert!(said.contains(r#"{"action":"accept"}"#), "{said}");
+        server.kept();
     }
 }
 

@@ -106,7 +106,9 @@ async fn what_a_server_must_not_ask_is_not_asked() {
     for request in [
         json!({ "method": "sampling/createMessage", "params": {} }),
         json!({ "method": "roots/list" }),
-        json!({ "method": "elicitation/create", "params": { "mode": "url", "message": "Go there", "url": "https://example.com" } }),
+        json!({ "method": "elicitation/create", "params": { "mode": "url", "message": "Go there", "url": "file:///etc" } }),
+        json!({ "method": "elicitation/create", "params": { "mode": "url", "message": "Go there", "url": "https://bank.example@x.example/" } }),
+        json!({ "method": "elicitation/create", "params": { "mode": "telepathy", "message": "Think" } }),
         json!("nonsense"),
     ] {
         let steps = json!([{ "ask": { "requests": { "one": request } } }, { "text": "done" }]);

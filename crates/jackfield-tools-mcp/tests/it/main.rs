@@ -18,4 +18,5 @@ mod mutations;
 mod observing;
 mod outcomes;
 mod processes;
+mod sampling;
 mod sign_in;

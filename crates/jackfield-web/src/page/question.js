@@ -6,7 +6,7 @@ import { formOf } from './form.js';
 import { say } from './languages.js';
 
 export class Question {
-  // `wait` has `id`, `kind` and `expires`, and of a server's own question `question` and `schema`; `found()` gives the
+  // `wait` has `id`, `kind` and `expires`, and of a server's own question `question`, `schema` and `url`; `found()` gives the
   // arguments of the call.
   constructor(wait, found) {
     this.wait = wait;
@@ -17,10 +17,11 @@ export class Question {
   }
 
   show() {
-    const { kind, question } = this.wait;
+    const { kind, question, url } = this.wait;
     const words = sayKind(kind);
     this.root.replaceChildren(element('p', {}, element('strong', { textContent: words })));
-    if (question) this.root.append(element('p', { textContent: visible(question) }));
+    for (const line of question ? question.split('\n') : []) this.root.append(element('p', { textContent: visible(line) }));
+    if (/^https?:/.test(url)) this.root.append(element('p', {}, element('a', { href: url, target: '_blank', rel: 'noopener noreferrer', textContent: visible(url) })));
     if (kind === 'approval') {
       this.root.append(this.buttons([
         button(say('allow_once'), () => this.answer('allow', {}), { className: 'primary' }),

@@ -9,7 +9,8 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool::Permission;
 use jackfield_domain::tool_input::ToolInput;
-use jackfield_domain::wait::{Wait, WaitKind};
+use jackfield_domain::wait::{Question, Wait, WaitKind};
+use serde_json::Value;
 
 use super::HumanRenderer;
 use crate::render::edits::{GUTTER, edits};
@@ -211,13 +212,23 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             // The lines below have the arguments.
             Some(shown) => shown.label.tool.clone(),
         };
-        let (question, choices) = match wait.kind {
+        let (question, choices) = match &wait.kind {
             WaitKind::UnknownOutcome => (
                 format!("{WARM}?{WARM:#} It is not known whether {label} took effect."),
                 format!("[{NAME}r{NAME:#}]un again  [{NAME}t{NAME:#}]ell the model"),
             ),
-            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+            WaitKind::Elicitation { question, .. } => (
+                format!("{WARM}?{WARM:#} The server of {label} asks:"),
+                answers(question),
+            ),
+            WaitKind::Approval { .. } | WaitKind::ClientResult => {
                 (format!("{WARM}?{WARM:#} Run {label}?"), choices(prompt))
+            }
+        };
+        let full_input = match &wait.kind {
+            WaitKind::Elicitation { question, .. } => elicitation(question),
+            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => {
+                full_input
             }
         };
         match (prompt.place, full_input.is_empty()) {
@@ -273,6 +284,30 @@ fn choices(prompt: &QuestionPrompt) -> String {
     choices + &format!("  [{NAME}e{NAME:#}]dit  [{NAME}n{NAME:#}]o, because …")
 }
 
+/// How a tool's own question is answered.
+fn answers(question: &Question) -> String {
+    let no = format!("[{NAME}n{NAME:#}]o");
+    match question.schema {
+        Some(_) => format!("the fields as JSON, or {no}"),
+        None => format!("[{NAME}y{NAME:#}]es  {no}"),
+    }
+}
+
+/// A tool's own question, and the fields of its form.
+fn elicitation(question: &Question) -> Vec<String> {
+    let lines = question.message.lines().map(words::one_line);
+    let properties = question
+        .schema
+        .as_deref()
+        .and_then(|schema| schema.get("properties")?.as_object());
+    let fields = properties.into_iter().flatten().map(|(name, field)| {
+        let text = |key: &str| field.get(key).and_then(Value::as_str).unwrap_or_default();
+        let about = [text("type"), text("title"), text("description")].join(" ");
+        words::one_line(&format!("{name}: {}", about.trim()))
+    });
+    lines.chain(fields).take(MOST_LINES).collect()
+}
+
 /// The arguments line by line, if the call line does not show all of them, with a diff for edits of several lines.
 fn in_full(input: &ToolInput) -> Vec<String> {
     let edits = edits(input);
@@ -309,6 +344,8 @@ fn styled(line: &str) -> String {
 
 /// The default icon of tools.
 const ICON: &str = "⚙";
+/// The most lines of a tool's own question.
+const MOST_LINES: usize = 100;
 
 /// The maximum length of a tool's name, in characters.
 pub(super) const NAME_WIDTH: usize = 64;

@@ -11,9 +11,13 @@ pub(super) const fn question(prompt: &'static str, initial: String) -> PersonQue
 
 /// The possible answers, in short.
 pub(super) const fn hint(wait: &Wait) -> &'static str {
-    match wait.kind {
+    match &wait.kind {
         WaitKind::UnknownOutcome => "an answer is r, to run it again, or t, to tell the model",
-        WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+        WaitKind::Elicitation { question, .. } if question.schema.is_some() => {
+            "an answer is a JSON object with the fields, or n"
+        }
+        WaitKind::Elicitation { .. } => "an answer is y or n",
+        WaitKind::Approval { .. } | WaitKind::ClientResult => {
             "an answer is one of the letters alone, or n and why"
         }
     }

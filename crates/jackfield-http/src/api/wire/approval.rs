@@ -38,6 +38,9 @@ pub(crate) struct ApprovalView {
     /// The JSON Schema of the answer to it, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) schema: Option<Value>,
+    /// The page that the person has to open, if it is answered there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
     /// When it ends unanswered.
     pub(crate) expires: String,
     /// How it ended, if it has.
@@ -84,6 +87,7 @@ impl ApprovalView {
             arguments: question.input.as_ref().map(arguments),
             question: own.map(|own| own.message.to_string()),
             schema: own.and_then(|own| own.schema.as_deref().cloned()),
+            url: own.and_then(|own| own.url.as_deref().map(str::to_owned)),
             expires: question.wait.deadline.to_rfc3339(),
             ended: question.end.as_ref().map(|(at, end)| AnsweredView {
                 at: at.to_rfc3339(),

@@ -171,6 +171,9 @@ pub(crate) struct WaitView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub(crate) schema: Option<Value>,
+    /// The page that the person has to open, if it is answered there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
 }
 
 /// Tokens. The sums include estimates, which are named.
@@ -287,6 +290,7 @@ impl WaitView {
             expires: wait.deadline.to_rfc3339(),
             question: question.map(|question| question.message.to_string()),
             schema: question.and_then(|question| question.schema.as_deref().cloned()),
+            url: question.and_then(|question| question.url.as_deref().map(str::to_owned)),
         }
     }
 }

@@ -1,0 +1,296 @@
+//! What a server asks of a person in the middle of a call: forms, addresses to open, messages of the model.
+//!
+//! Source: MCP specifications of 2025-11-25 and 2026-07-28, "Elicitation" and "Sampling", read 2026-11-26.
+
+use std::sync::Arc;
+
+use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
+use jackfield_domain::wait::{ElicitationAnswer, Question};
+use jackfield_ports::toolbox::ToolEvents;
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use crate::config::ClientSettings;
+use crate::mapping::sampling;
+use crate::roots::{self, Root};
+
+/// What servers may ask, as they were told.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct AllowedQuestions {
+    /// Forms, and addresses to open.
+    pub(crate) elicitation: bool,
+    /// Messages of the model.
+    pub(crate) sampling: bool,
+}
+
+impl AllowedQuestions {
+    pub(crate) const fn of(settings: &ClientSettings) -> Self {
+        Self {
+            elicitation: settings.asks,
+            sampling: settings.samples,
+        }
+    }
+
+    pub(crate) const fn has(self, method: QuestionMethod) -> bool {
+        match method {
+            QuestionMethod::Elicitation => self.elicitation,
+            QuestionMethod::Sampling => self.sampling,
+        }
+    }
+
+    /// The client's capabilities. A server may ask for roots if there are any.
+    pub(crate) fn capabilities(self, has_roots: bool) -> Value {
+        let mut capabilities = json!({});
+        if self.elicitation {
+            capabilities["elicitation"] = json!({ "form": {}, "url": {} });
+        }
+        if self.sampling {
+            capabilities["sampling"] = json!({});
+        }
+        if has_roots {
+            capabilities["roots"] = json!({});
+        }
+        capabilities
+    }
+}
+
+/// A request of a server that is a question.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum QuestionMethod {
+    Elicitation,
+    Sampling,
+}
+
+impl QuestionMethod {
+    pub(crate) fn parse(method: &str) -> Option<Self> {
+        match method {
+            "elicitation/create" => Some(Self::Elicitation),
+            "sampling/createMessage" => Some(Self::Sampling),
+            _ => None,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Elicitation => "elicitation/create",
+            Self::Sampling => "sampling/createMessage",
+        }
+    }
+}
+
+/// Why a server does not get what it asked for, in words for the server and the model. Elicitations have an answer for
+/// that; requests for messages have none.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Refusal(pub(crate) String);
+
+/// Questions of a server, asked one after another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Questions {
+    /// The answers so far, by the server's keys.
+    pub(crate) answers: Map<String, Value>,
+    /// The questions without an answer, by the server's keys.
+    pub(crate) open: Map<String, Value>,
+}
+
+impl Questions {
+    /// Reads the questions in a server's answer.
+    pub(crate) fn from_answer(answer: &Value) -> Self {
+        let open = answer.get("inputRequests").and_then(Value::as_object);
+        Self {
+            answers: Map::new(),
+            open: open.cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Answers the requests for roots among them, if there are any roots to tell.
+    pub(crate) fn answer_roots(&mut self, roots: &[Root]) {
+        if roots.is_empty() {
+            return;
+        }
+        let is_roots = |request: &Value| request.get("method") == Some(&json!("roots/list"));
+        self.open.retain(|key, request| {
+            let answered = is_roots(request);
+            if answered {
+                self.answers.insert(key.clone(), roots::list_result(roots));
+            }
+            !answered
+        });
+    }
+
+    /// The one question of a request of the server.
+    pub(crate) fn of_request(method: QuestionMethod, params: &Value) -> Self {
+        let request = json!({ "method": method.as_str(), "params": params });
+        let mut open = Map::new();
+        open.insert(ONLY.to_owned(), request);
+        Self {
+            answers: Map::new(),
+            open,
+        }
+    }
+
+    /// The answer to the one question of a request of the server.
+    ///
+    /// # Errors
+    ///
+    /// See [`answer`](Self::answer).
+    pub(crate) async fn answer_to_request(
+        &mut self,
+        answer: &ElicitationAnswer,
+        events: &mut dyn ToolEvents,
+    ) -> Result<Value, Refusal> {
+        self.answer(answer, events).await?;
+        Ok(self.answers.remove(ONLY).unwrap_or_default())
+    }
+
+    /// The next question.
+    ///
+    /// # Errors
+    ///
+    /// If the server must not ask it, given the capabilities that we declared.
+    pub(crate) fn next(&self, allowed: AllowedQuestions) -> Result<Option<Question>, ToolFailure> {
+        let Some((_, request)) = self.open.iter().next() else {
+            return Ok(None);
+        };
+        let name = request.get("method").and_then(Value::as_str);
+        let method = name.and_then(QuestionMethod::parse);
+        let params = request.get("params").unwrap_or(&Value::Null);
+        let question = match method.filter(|method| allowed.has(*method)) {
+            Some(QuestionMethod::Elicitation) => elicitation(params),
+            Some(QuestionMethod::Sampling) => sampling::question(params),
+            None => Err("which it was told cannot be given".to_owned()),
+        };
+        question.map(Some).map_err(|reason| {
+            let name = name.unwrap_or("something without a name");
+            ToolFailure {
+                disposition: Disposition::Unknown,
+                kind: ToolFailureKind::ProtocolViolation,
+                message: format!("the server asks for `{name}`, {reason}"),
+            }
+        })
+    }
+
+    /// Records the answer to the next question. If that is a request for a message, a yes asks the model for it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no message: a person declined it, or the model gave none.
+    pub(crate) async fn answer(
+        &mut self,
+        answer: &ElicitationAnswer,
+        events: &mut dyn ToolEvents,
+    ) -> Result<(), Refusal> {
+        let Some(key) = self.open.keys().next().cloned() else {
+            return Ok(());
+        };
+        // Keeps the server's order of the remaining questions.
+        let asked = self.open.shift_remove(&key).unwrap_or_default();
+        let method = asked.get("method").and_then(Value::as_str);
+        let params = asked.get("params").unwrap_or(&Value::Null);
+        let response = match method.and_then(QuestionMethod::parse) {
+            Some(QuestionMethod::Sampling) => message(params, answer, events).await?,
+            Some(QuestionMethod::Elicitation) | None => response(params, answer),
+        };
+        self.answers.insert(key, response);
+        Ok(())
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({ "answers": self.answers, "open": self.open })
+    }
+
+    pub(crate) fn from_json(json: &Value) -> Option<Self> {
+        Some(Self {
+            answers: json.get("answers")?.as_object()?.clone(),
+            open: json.get("open")?.as_object()?.clone(),
+        })
+    }
+}
+
+/// A form, or an address that the person has to open.
+fn elicitation(params: &Value) -> Result<Question, String> {
+    let text = |name: &str| params.get(name).and_then(Value::as_str);
+    let message = text("message").ok_or("without a `message`")?;
+    match text("mode") {
+        None | Some("form") => Ok(Question {
+            message: message.into(),
+            sampling: None,
+            schema: params.get("requestedSchema").cloned().map(Arc::new),
+            url: None,
+        }),
+        Some("url") => {
+            let url = text("url").ok_or("without a `url`")?;
+            let read = Url::parse(url).map_err(|error| format!("whose `url` is none: {error}"))?;
+            let host = read.host_str().filter(|_| is_web(&read));
+            let host = host.ok_or("whose `url` is no address of the web")?;
+            Ok(Question {
+                message: format!("{message}\nIt asks you to open a page at {host}: {read}").into(),
+                sampling: None,
+                schema: None,
+                url: Some(read.as_str().into()),
+            })
+        }
+        Some(other) => {
+            let mode: String = other.chars().take(80).collect();
+            Err(format!("in the mode `{mode}`, which is not known"))
+        }
+    }
+}
+
+/// Whether a browser may open it: no other scheme, and no user name that could be taken for the host.
+fn is_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+        && url.username().is_empty()
+        && url.password().is_none()
+}
+
+/// The answer to an elicitation.
+fn response(params: &Value, answer: &ElicitationAnswer) -> Value {
+    let is_url = params.get("mode").and_then(Value::as_str) == Some("url");
+    match answer {
+        ElicitationAnswer::Accepted(_) if is_url => json!({ "action": "accept" }),
+        ElicitationAnswer::Accepted(content) => {
+            let content = with_defaults(content, params.get("requestedSchema"));
+            json!({ "action": "accept", "content": content })
+        }
+        ElicitationAnswer::Declined => json!({ "action": "decline" }),
+        ElicitationAnswer::Dismissed => json!({ "action": "cancel" }),
+    }
+}
+
+/// The message that a server asked for.
+async fn message(
+    params: &Value,
+    answer: &ElicitationAnswer,
+    events: &mut dyn ToolEvents,
+) -> Result<Value, Refusal> {
+    match answer {
+        ElicitationAnswer::Accepted(_) => {}
+        ElicitationAnswer::Declined | ElicitationAnswer::Dismissed => {
+            return Err(Refusal("the user rejected the sampling request".to_owned()));
+        }
+    }
+    let request = sampling::request(params).map_err(Refusal)?;
+    let reply = events.sample(request).await;
+    let reply = reply.map_err(|failure| Refusal(failure.message.clone()))?;
+    sampling::result(&reply).map_err(Refusal)
+}
+
+/// The content of an answer, with the defaults of fields that it leaves out (SEP-1034 of MCP 2025-11-25, read
+/// 2026-11-26).
+fn with_defaults(content: &Value, schema: Option<&Value>) -> Value {
+    let mut content = content.clone();
+    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+    if let (Some(fields), Some(properties)) = (content.as_object_mut(), properties) {
+        for (name, property) in properties {
+            if let Some(default) = property.get("default")
+                && !fields.contains_key(name)
+            {
+                fields.insert(name.clone(), default.clone());
+            }
+        }
+    }
+    content
+}
+
+/// The key of the one question of a request.
+const ONLY: &str = "question";
