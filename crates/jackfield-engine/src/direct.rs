@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
@@ -13,17 +14,20 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::trace::TraceContext;
-use jackfield_domain::wait::JobHandle;
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
 use jackfield_ports::journal::LeaseDeadline;
 use jackfield_ports::toolbox::{ToolEnd, ToolEvents};
 use jackfield_ports::toolbox_source::ToolboxSet;
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::error::EngineError;
 use crate::options::TurnOptions;
-use crate::perform::run_tool;
+use crate::events::RunError;
+use crate::perform::{MAX_LAST_CHECK, check_outcome, run_tool};
 use crate::state::{Engine, EngineState};
+use crate::toolboxes;
 
 /// A tool call outside any turn.
 pub struct DirectCall {
@@ -33,8 +37,18 @@ pub struct DirectCall {
     pub key: Option<IdempotencyKey>,
     /// The progress callback; it must not block.
     pub progress: Box<dyn FnMut(CallProgress) + Send>,
+    /// Answers the tool's own questions; without it, they are declined.
+    pub questions: Option<Box<dyn QuestionHandler>>,
     /// The trace context of the caller.
     pub trace: Option<TraceContext>,
+}
+
+/// Answers the questions of a tool that is called outside any turn.
+#[async_trait]
+pub trait QuestionHandler: Send {
+    /// The answer to a question. The time limit of the call does not run meanwhile; after an hour, the question counts
+    /// as dismissed. Dropping the future means that nobody waits for the answer any more.
+    async fn answer(&mut self, question: &Question) -> ElicitationAnswer;
 }
 
 /// The progress of a call.
@@ -56,6 +70,7 @@ impl DirectCall {
             arguments,
             key: None,
             progress: Box::new(drop),
+            questions: None,
             trace: None,
         }
     }
@@ -183,6 +198,7 @@ async fn call_direct(
         arguments,
         key,
         progress,
+        mut questions,
         trace,
     } = call;
     let Ok(call) = ToolCallId::parse(&direct_call_id(shared.clock.now().wall)) else {
@@ -216,7 +232,25 @@ async fn call_direct(
             &no_lease,
             &mut events,
         );
-        let ended = tokio::time::timeout(time_limit, running).await;
+        let mut ended = timeout(time_limit, running).await;
+        for _ in 0..MAX_QUESTIONS {
+            let Ok(Ok(ToolEnd::Asked { handle, question })) = &ended else {
+                break;
+            };
+            let answer = match &mut questions {
+                Some(questions) => timeout(MAX_ANSWER, questions.answer(question))
+                    .await
+                    .unwrap_or(ElicitationAnswer::Dismissed),
+                None => ElicitationAnswer::Declined,
+            };
+            let resuming = async {
+                let toolbox = toolboxes::find_or_fail(&toolboxes, &run.tool.toolbox)?;
+                let resumed = toolbox.resume(handle, Some(&answer), &mut events).await;
+                let checked = check_outcome(&shared, Some(&tool), resumed, MAX_LAST_CHECK).await;
+                checked.map_err(RunError::Failed)
+            };
+            ended = timeout(time_limit, resuming).await;
+        }
         (ended, events.original)
     });
     let Some(Ok((ended, original))) = task.join_next().await else {
@@ -240,3 +274,8 @@ fn direct_call_id(now: WallTime) -> String {
     let process = std::process::id();
     format!("hand_{:x}_{process:x}_{nth:x}", now.as_millis())
 }
+
+/// The longest wait for an answer to a tool's question.
+const MAX_ANSWER: Duration = Duration::from_secs(3600);
+/// How many questions a tool may ask in a call.
+const MAX_QUESTIONS: usize = 10;

@@ -403,7 +403,7 @@ pub(crate) async fn run_tool(
 }
 
 /// Validates the outcome of a tool. It stays the outcome in any case.
-async fn check_outcome(
+pub(crate) async fn check_outcome(
     shared: &EngineState,
     tool: Option<&CatalogEntry>,
     ended: Result<ToolEnd, ToolError>,
@@ -426,6 +426,6 @@ const CHECK_SHARE: f64 = 0.8;
 /// schema takes milliseconds, and a bad one occupies a thread.
 const MAX_CHECK: Duration = Duration::from_secs(8);
 /// The time limit for validating an outcome.
-const MAX_LAST_CHECK: Duration = Duration::from_secs(2);
+pub(crate) const MAX_LAST_CHECK: Duration = Duration::from_secs(2);
 /// The capacity of the event channel; network readers wait when it is full.
 const QUEUE: usize = 256;

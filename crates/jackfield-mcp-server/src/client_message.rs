@@ -3,7 +3,9 @@
 //! Any line is answered or ignored as JSON-RPC 2.0 requires (section 5.1), and never ends the connection. Batches
 //! are refused: one revision of the protocol had them (2025-03-26), and the next one removed them.
 
-use rmcp::model::{ClientNotification, ClientRequest, ErrorCode, ErrorData, RequestId};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, RequestId,
+};
 use serde_json::{Map, Value, json};
 
 use crate::lines::Line;
@@ -21,6 +23,11 @@ pub(crate) enum ClientMessage {
     Refused {
         error: ErrorData,
         id: Option<RequestId>,
+    },
+    /// A response to a request of this server.
+    Response {
+        id: RequestId,
+        response: Box<ClientJsonRpcMessage>,
     },
     /// A request.
     Request {
@@ -71,10 +78,9 @@ impl ClientMessage {
         let id = message.get("id").map(request_id);
         let known = id.clone().flatten();
         let Some(method) = message.get("method") else {
-            // This server sends no requests, so it expects no responses. An error in reply to an error could
-            // loop.
+            // An error in reply to an error could loop.
             if message.contains_key("result") || message.contains_key("error") {
-                return Self::Ignored;
+                return Self::response(known, message);
             }
             return refused(ErrorCode::INVALID_REQUEST, "there is no `method`", known);
         };
@@ -103,6 +109,17 @@ impl ClientMessage {
                 Ok(request) => Self::Request { id, request },
                 Err(message) => refused(ErrorCode::INVALID_PARAMS, message, Some(id)),
             },
+        }
+    }
+
+    /// A response that cannot be read is ignored.
+    fn response(id: Option<RequestId>, message: Map<String, Value>) -> Self {
+        match (id, serde_json::from_value(Value::Object(message))) {
+            (Some(id), Ok(response)) => Self::Response {
+                id,
+                response: Box::new(response),
+            },
+            _ => Self::Ignored,
         }
     }
 

@@ -7,16 +7,17 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::IdempotencyKey;
 use jackfield_domain::tool::{CatalogEntry, InputFormat};
 use jackfield_domain::trace::TraceContext;
-use jackfield_engine::{CallProgress, DirectCall, Engine, TurnOptions};
+use jackfield_engine::{CallProgress, DirectCall, DirectOutcome, Engine, TurnOptions};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, DiscoverResult, ErrorCode, ErrorData,
     GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
-    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressToken,
-    ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResultType, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    InitializeRequestParams, InitializeResult, InputRequiredResult, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProgressToken, ProtocolVersion, ReadResourceRequestMethod,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResultType,
+    ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -27,6 +28,7 @@ use crate::context::Library;
 use crate::life::ConnectionLife;
 use crate::offer::{Offer, ToolSelection};
 use crate::own_tool::OwnTool;
+use crate::questions::{AskableClient, AskingCall, CallStep, PeerQuestions, WaitingCalls};
 use crate::revision::Revision;
 use crate::settings::ServerSettings;
 use crate::writer::LossLog;
@@ -45,10 +47,16 @@ pub(crate) struct RequestHandler {
     pub(crate) life: ConnectionLife,
     pub(crate) options: TurnOptions,
     pub(crate) choice: ToolSelection,
+    /// Who asks, where one handler is for one request.
+    pub(crate) client: Arc<str>,
     pub(crate) own_tools: Arc<[Arc<dyn OwnTool>]>,
+    /// Whether the client reads requests of the server during a call.
+    pub(crate) reads_questions: bool,
     pub(crate) settings: ServerSettings,
     /// One permit for each concurrent call.
     pub(crate) turns: Arc<Semaphore>,
+    /// The calls that wait for answers of clients of the newer era.
+    pub(crate) waiting: Arc<WaitingCalls>,
 }
 
 impl RequestHandler {
@@ -69,58 +77,6 @@ impl RequestHandler {
                 () = self.engine.toolboxes_changed() => {}
             }
         }
-    }
-
-    async fn call(
-        &self,
-        request: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let mut own_tools = self.own_tools.iter();
-        let own_tool = own_tools.find(|tool| *tool.entry().name() == *request.name);
-        let offer = match own_tool {
-            Some(_) => Offer::default(),
-            None => self.offer().await,
-        };
-        let tool = match own_tool {
-            Some(own) => Some(&own.entry().0),
-            None => offer.tool(&request.name),
-        };
-        let Some(tool) = tool else {
-            let complaint = offer.not_offered_message(&request.name);
-            return Err(ErrorData::invalid_params(complaint, None));
-        };
-        let arguments = request.arguments.unwrap_or_default();
-        if let (Some(headers), InputFormat::Json(schema)) = (&self.headers, &tool.definition.input)
-        {
-            request_headers::check_arguments(headers, schema, &arguments)
-                .map_err(|message| ErrorData::header_mismatch(message, None))?;
-        }
-        let (engines, arguments) = offer.resolve(tool, arguments);
-        // The semaphore is never closed.
-        let _turn = self.turns.acquire().await;
-        let key = context.meta.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
-        let call = DirectCall {
-            arguments,
-            key: key.and_then(|key| IdempotencyKey::parse(key).ok()),
-            progress: match context.meta.get_progress_token() {
-                Some(token) => progress_reporter(token, self.loss_log.clone()),
-                None => Box::new(drop),
-            },
-            trace: trace_context(|key| context.meta.get(key).and_then(Value::as_str)),
-        };
-        let direct_outcome = match own_tool {
-            Some(own) => own.call(call).await.into(),
-            None => {
-                let engine = &self.engine;
-                engine.call_offered_raw(&self.options, engines, call).await
-            }
-        };
-        let revision = Revision::of(context.protocol_version().as_ref());
-        let declares_structured = definition::output(tool, revision.legacy).is_some();
-        let mut result = outcome::result(&direct_outcome, declares_structured, revision);
-        result.meta = self.meta(revision.legacy);
-        Ok(result.into())
     }
 
     /// A note on the tools of a selection that are left out; `None` if there are none.

@@ -25,8 +25,10 @@
 //! | `writer` | writes messages to the client, line by line |
 //! | `transport` | connects both to `rmcp`: ids, cancellation, the limit on open requests |
 //! | `streamable` | the same for requests over HTTP, each with a transport of its own, and sessions |
+//! | `questions` | passes questions of tools on to the client |
 //! | `request_headers` | the headers of a request over HTTP |
-//! | `handler` | handles requests: listing tools, and calls |
+//! | `handler` | handles requests |
+//! | `tool_call` | calls tools |
 //! | `offer` | selects the offered tools |
 //! | `context` | resources and prompts, and which server they are of |
 //! | `own_tool` | tools of the server itself |
@@ -45,12 +47,14 @@ mod observed;
 mod offer;
 mod outcome;
 mod own_tool;
+mod questions;
 mod request_headers;
 mod revision;
 mod selection;
 mod server;
 mod settings;
 mod streamable;
+mod tool_call;
 mod transport;
 mod writer;
 

@@ -96,9 +96,12 @@ impl ToolServer {
             loss_log,
             options: self.options.clone(),
             choice: self.choice.clone(),
+            client: "".into(),
             own_tools: Arc::clone(&self.own_tools),
+            reads_questions: true,
             settings: self.settings.clone(),
             turns: Arc::new(Semaphore::new(self.settings.most_calls)),
+            waiting: Arc::default(),
         }
     }
 

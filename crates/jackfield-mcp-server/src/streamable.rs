@@ -15,8 +15,8 @@ use http::HeaderMap;
 use jackfield_domain::digest::Digest;
 use rmcp::ServerHandler as _;
 use rmcp::model::{
-    ClientRequest, ErrorCode, ErrorData, GetMeta as _, InitializeRequestParams, JsonRpcMessage,
-    ProtocolVersion, RequestId,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetMeta as _,
+    InitializeRequestParams, JsonRpcMessage, ProtocolVersion, RequestId,
 };
 use rmcp::service::serve_directly;
 use serde_json::json;
@@ -29,6 +29,7 @@ use crate::client_message::ClientMessage;
 use crate::handler::RequestHandler;
 use crate::life::ConnectionLife;
 use crate::observed::ObservedRequest;
+use crate::questions::WaitingCalls;
 use crate::request_headers::{self as headers, Accepts};
 use crate::server::ToolServer;
 use crate::writer::{LossLog, MessageKind, QUEUE, QueuedMessage};
@@ -41,6 +42,7 @@ pub struct HttpService {
     /// Ends all streams that wait for changes.
     closing: ConnectionLife,
     sessions: Arc<Sessions>,
+    waiting: Arc<WaitingCalls>,
 }
 
 impl HttpService {
@@ -88,6 +90,9 @@ impl HttpService {
                     400
                 };
                 HttpReply::error(status, id.as_ref(), &error)
+            }
+            ClientMessage::Response { id, response } => {
+                self.answered(client, headers, &id, *response).await
             }
             ClientMessage::Request { id, request } => {
                 let asked = Asked {
@@ -154,6 +159,25 @@ impl HttpService {
         HttpReply::Accepted
     }
 
+    /// Takes the response to a question of a call in this session.
+    async fn answered(
+        &self,
+        client: &str,
+        headers: &HeaderMap,
+        id: &RequestId,
+        response: ClientJsonRpcMessage,
+    ) -> HttpReply {
+        let session = headers::session(headers).and_then(|id| self.sessions.find(client, id));
+        match session {
+            Some(session) => {
+                session.answered(id, response).await;
+                HttpReply::Accepted
+            }
+            None if headers::session(headers).is_some() => no_session(None),
+            None => HttpReply::Accepted,
+        }
+    }
+
     /// The one place that decides of which era a request is.
     async fn request(&self, server: &ToolServer, asked: Asked<'_>) -> HttpReply {
         if let ClientRequest::InitializeRequest(request) = &asked.request {
@@ -190,6 +214,8 @@ impl HttpService {
         let mut handler = server.handler(LossLog::new(&messages), life.clone());
         handler.closing = Some(self.closing.clone());
         handler.headers = Some(asked.headers.clone());
+        handler.client = asked.client.into();
+        handler.waiting = Arc::clone(&self.waiting);
         let Asked {
             accepts,
             id,
@@ -277,6 +303,7 @@ impl HttpService {
         let (messages, queue) = mpsc::channel(QUEUE);
         let mut handler = server.handler(LossLog::new(&messages), life.clone());
         handler.turns = Arc::clone(&session.turns);
+        handler.reads_questions = asked.accepts.streams();
         let of_session = Some((session_id, session.peer.protocol_version.as_str()));
         let (id, headers) = (&asked.id, asked.headers);
         let observers = handler.engine.mcp_observers();

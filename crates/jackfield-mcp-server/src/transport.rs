@@ -76,6 +76,7 @@ impl<R> ClientPipes<R> {
             ClientMessage::Ignored => None,
             ClientMessage::Notification(note) => Some(JsonRpcMessage::notification(*note)),
             ClientMessage::Refused { error, id } => self.refuse(&error, id),
+            ClientMessage::Response { response, .. } => Some(*response),
             ClientMessage::Request { id, request } => match self.admit(&id, &request) {
                 Ok(permit) => {
                     let server_id = self.next_id;

@@ -3,7 +3,7 @@
 use std::io;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
@@ -17,9 +17,14 @@ pub(super) struct SingleRequest {
     life: ConnectionLife,
     messages: mpsc::Sender<QueuedMessage>,
     observed: Option<ObservedRequest>,
-    request: Option<ClientJsonRpcMessage>,
     /// Its place in the session.
-    _open: Option<OpenRequest>,
+    open: Option<OpenRequest>,
+    request: Option<ClientJsonRpcMessage>,
+    /// The client's responses to questions of the call, and their queue.
+    responses: (
+        mpsc::Sender<ClientJsonRpcMessage>,
+        mpsc::Receiver<ClientJsonRpcMessage>,
+    ),
     _last_word: LifeGuard,
 }
 
@@ -36,8 +41,9 @@ impl SingleRequest {
             life,
             messages,
             observed,
+            open,
             request: Some(request),
-            _open: open,
+            responses: mpsc::channel(1),
         }
     }
 }
@@ -47,11 +53,14 @@ impl Transport<RoleServer> for SingleRequest {
 
     fn send(
         &mut self,
-        message: ServerJsonRpcMessage,
+        mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let kind = MessageKind::of(&message);
         if let Some(observed) = &mut self.observed {
             observed.sent(&message);
+        }
+        if let (JsonRpcMessage::Request(question), Some(open)) = (&mut message, &self.open) {
+            question.id = open.ask(&question.id, &self.responses.0);
         }
         let bytes = serde_json::to_vec(&message).map_err(io::Error::from);
         let (life, messages) = (self.life.clone(), self.messages.clone());
@@ -79,8 +88,10 @@ impl Transport<RoleServer> for SingleRequest {
         if let Some(request) = self.request.take() {
             return Some(request);
         }
-        self.life.closed().await;
-        None
+        tokio::select! {
+            () = self.life.closed() => None,
+            response = self.responses.1.recv() => response,
+        }
     }
 
     async fn close(&mut self) -> io::Result<()> {

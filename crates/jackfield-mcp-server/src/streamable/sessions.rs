@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_engine::{McpObservers, McpSession, McpSide, McpTransport};
-use rmcp::model::{InitializeRequestParams, RequestId};
-use tokio::sync::Semaphore;
+use rmcp::model::{ClientJsonRpcMessage, InitializeRequestParams, JsonRpcMessage, RequestId};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
 use crate::life::ConnectionLife;
@@ -33,10 +33,19 @@ pub(super) struct ClientSession {
 
 #[derive(Debug)]
 struct OpenRequests {
+    /// The questions of its calls, by the ids that the client was given.
+    asked: HashMap<RequestId, AskedRequest>,
     by_id: HashMap<RequestId, ConnectionLife>,
     last_used: Instant,
     /// How many streams of changes are open.
     streams: usize,
+}
+
+/// A question of a call: its id there, and where the response goes.
+#[derive(Debug)]
+struct AskedRequest {
+    id: RequestId,
+    responses: mpsc::Sender<ClientJsonRpcMessage>,
 }
 
 /// A request's place in its session.
@@ -73,6 +82,7 @@ impl Sessions {
             life: ConnectionLife::new(),
             observers,
             open: Mutex::new(OpenRequests {
+                asked: HashMap::new(),
                 by_id: HashMap::new(),
                 last_used: Instant::now(),
                 streams: 0,
@@ -168,6 +178,20 @@ impl ClientSession {
         }
     }
 
+    /// Passes the client's response on to the call that asked; one to no open question is ignored.
+    pub(super) async fn answered(&self, id: &RequestId, mut response: ClientJsonRpcMessage) {
+        let Some(asked) = self.lock().asked.remove(id) else {
+            return;
+        };
+        match &mut response {
+            JsonRpcMessage::Response(response) => response.id = asked.id,
+            JsonRpcMessage::Error(error) => error.id = Some(asked.id),
+            JsonRpcMessage::Notification(_) | JsonRpcMessage::Request(_) => return,
+        }
+        // The call may have ended meanwhile.
+        let _ended = asked.responses.send(response).await;
+    }
+
     /// Ends its streams and requests.
     fn end(&self) {
         self.life.close();
@@ -211,9 +235,28 @@ impl OpenRequests {
     }
 }
 
+impl OpenRequest {
+    /// Opens a question of the request, and gives the id for the client: those of requests are counted for each request
+    /// alone.
+    pub(super) fn ask(
+        &self,
+        id: &RequestId,
+        responses: &mpsc::Sender<ClientJsonRpcMessage>,
+    ) -> RequestId {
+        let theirs = RequestId::String(format!("{}/{id}", self.id).into());
+        let asked = AskedRequest {
+            id: id.clone(),
+            responses: responses.clone(),
+        };
+        self.session.lock().asked.insert(theirs.clone(), asked);
+        theirs
+    }
+}
+
 impl Drop for OpenRequest {
     fn drop(&mut self) {
         let mut open = self.session.lock();
+        open.asked.retain(|_, asked| !asked.responses.is_closed());
         open.by_id.remove(&self.id);
         open.last_used = Instant::now();
     }

@@ -164,7 +164,7 @@ async fn where_nobody_is_asked_questions_are_declined_at_once() {
     let server = Scripted::with(script, |_, settings| settings.asks = false);
     let result = server.result("greet", json!({})).await;
     assert!(format!("{result:?}").contains("decline"), "{result:?}");
-    assert_eq!(server.count("capable of {}"), 1);
+    assert_eq!(server.count("capable of {\"sampling\":{}}"), 1);
     server.kept();
 }
 

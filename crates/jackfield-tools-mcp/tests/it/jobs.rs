@@ -194,7 +194,7 @@ async fn a_server_of_the_older_era_is_told_the_roots() {
         }
     })
     .await;
-    let capable = r#"capable of {"elicitation":{"form":{}},"roots":{}}"#;
+    let capable = r#"capable of {"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
     assert_eq!(server.count(capable), 1, "{:?}", server.log());
     server.kept();
 }
