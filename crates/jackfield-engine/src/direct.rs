@@ -23,8 +23,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::error::EngineError;
-use crate::options::TurnOptions;
 use crate::events::RunError;
+use crate::options::TurnOptions;
 use crate::perform::{MAX_LAST_CHECK, check_outcome, run_tool};
 use crate::state::{Engine, EngineState};
 use crate::toolboxes;

@@ -4,35 +4,31 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::IdempotencyKey;
-use jackfield_domain::tool::{CatalogEntry, InputFormat};
-use jackfield_domain::trace::TraceContext;
-use jackfield_engine::{CallProgress, DirectCall, DirectOutcome, Engine, TurnOptions};
+use jackfield_domain::tool::CatalogEntry;
+use jackfield_engine::{Engine, TurnOptions};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, DiscoverResult, ErrorCode, ErrorData,
     GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
-    InitializeRequestParams, InitializeResult, InputRequiredResult, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProgressToken, ProtocolVersion, ReadResourceRequestMethod,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResultType,
-    ServerCapabilities, ServerConfig, SubscriptionFilter,
+    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResultType, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::context::Library;
+use crate::definition;
 use crate::life::ConnectionLife;
 use crate::offer::{Offer, ToolSelection};
 use crate::own_tool::OwnTool;
-use crate::questions::{AskableClient, AskingCall, CallStep, PeerQuestions, WaitingCalls};
+use crate::questions::WaitingCalls;
 use crate::revision::Revision;
 use crate::settings::ServerSettings;
 use crate::writer::LossLog;
-use crate::{definition, outcome, request_headers};
 
 /// Handles the requests of one client.
 pub(crate) struct RequestHandler {
@@ -60,7 +56,7 @@ pub(crate) struct RequestHandler {
 }
 
 impl RequestHandler {
-    async fn offer(&self) -> Offer {
+    pub(crate) async fn offer(&self) -> Offer {
         self.choice.offer(self.engine.tools(&self.options).await)
     }
 
@@ -132,7 +128,7 @@ impl RequestHandler {
     }
 
     /// The server info in results, for revisions without a handshake.
-    fn meta(&self, legacy: bool) -> Option<MetaObject> {
+    pub(crate) fn meta(&self, legacy: bool) -> Option<MetaObject> {
         let server = serde_json::to_value(self.implementation()).ok()?;
         (!legacy).then(|| {
             let mut meta = MetaObject::new();
@@ -388,40 +384,9 @@ fn one_page(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
     Ok(())
 }
 
-/// Reports the progress of a call to the client. The value must increase (MCP, "Progress"), and updates are
-/// dropped if the client reads too slowly.
-fn progress_reporter(
-    token: ProgressToken,
-    loss_log: LossLog,
-) -> Box<dyn FnMut(CallProgress) + Send> {
-    let mut last = f64::NEG_INFINITY;
-    let token = token.0.into_json_value();
-    Box::new(move |progress| {
-        if !(progress.done.is_finite() && progress.done > last) {
-            return;
-        }
-        last = progress.done;
-        let mut params = json!({ "progressToken": token, "progress": progress.done });
-        if let Some(total) = progress.total.filter(|total| total.is_finite()) {
-            params["total"] = json!(total);
-        }
-        if let Some(message) = progress.message {
-            params["message"] = json!(message);
-        }
-        let note =
-            json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
-        loss_log.try_send(note.to_string().into_bytes());
-    })
-}
-
 /// The error of a cancelled request. It is never sent, as such a request has no response.
 fn cancelled_error() -> ErrorData {
     ErrorData::internal_error("cancelled", None)
-}
-
-/// The trace context of a request's `_meta`, under unprefixed keys (MCP SEP-414, read 2026-11-25).
-fn trace_context<'m>(text: impl Fn(&str) -> Option<&'m str>) -> Option<TraceContext> {
-    TraceContext::parse(text("traceparent")?, text("tracestate"))
 }
 
 fn ending_error() -> ErrorData {
@@ -434,8 +399,6 @@ fn ending_error() -> ErrorData {
 const DISCOVER_TTL: u64 = 60_000;
 /// A generic error code of JSON-RPC servers.
 const ENDING: i32 = -32000;
-/// The key in `_meta` of a call for an idempotency key, which is the same for every attempt.
-const IDEMPOTENCY_KEY: &str = "jackfield/idempotencyKey";
 /// How long a client may cache lists of resources and prompts, and a resource, in milliseconds: their changes are not
 /// announced.
 const CONTEXT_TTL: u64 = 5_000;

@@ -2,18 +2,20 @@
 
 use jackfield_domain::ids::IdempotencyKey;
 use jackfield_domain::tool::{CatalogEntry, InputFormat};
-use jackfield_engine::{DirectCall, DirectOutcome};
+use jackfield_domain::trace::TraceContext;
+use jackfield_engine::{CallProgress, DirectCall, DirectOutcome};
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, InputRequiredResult,
+    CallToolRequestParams, CallToolResponse, ErrorData, InputRequiredResult, ProgressToken,
 };
 use rmcp::service::RequestContext;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::handler::RequestHandler;
 use crate::offer::Offer;
 use crate::questions::{AskableClient, AskingCall, CallStep, PeerQuestions};
 use crate::revision::Revision;
+use crate::writer::LossLog;
 use crate::{definition, outcome, request_headers};
 
 impl RequestHandler {
@@ -123,3 +125,37 @@ enum Made {
     Asked(Box<InputRequiredResult>),
     Ended(DirectOutcome),
 }
+
+/// Reports the progress of a call to the client. The value must increase (MCP, "Progress"), and updates are
+/// dropped if the client reads too slowly.
+fn progress_reporter(
+    token: ProgressToken,
+    loss_log: LossLog,
+) -> Box<dyn FnMut(CallProgress) + Send> {
+    let mut last = f64::NEG_INFINITY;
+    let token = token.0.into_json_value();
+    Box::new(move |progress| {
+        if !(progress.done.is_finite() && progress.done > last) {
+            return;
+        }
+        last = progress.done;
+        let mut params = json!({ "progressToken": token, "progress": progress.done });
+        if let Some(total) = progress.total.filter(|total| total.is_finite()) {
+            params["total"] = json!(total);
+        }
+        if let Some(message) = progress.message {
+            params["message"] = json!(message);
+        }
+        let note =
+            json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+        loss_log.try_send(note.to_string().into_bytes());
+    })
+}
+
+/// The trace context of a request's `_meta`, under unprefixed keys (MCP SEP-414, read 2026-11-25).
+fn trace_context<'m>(text: impl Fn(&str) -> Option<&'m str>) -> Option<TraceContext> {
+    TraceContext::parse(text("traceparent")?, text("tracestate"))
+}
+
+/// The key in `_meta` of a call for an idempotency key, which is the same for every attempt.
+const IDEMPOTENCY_KEY: &str = "jackfield/idempotencyKey";

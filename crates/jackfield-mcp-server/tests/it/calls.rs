@@ -309,10 +309,6 @@ async fn whatever_goes_wrong_with_a_tool_is_an_outcome() {
         ),
         (ScriptedCall::failure(unavailable), "it is down"),
         (ScriptedCall::panicking(), "the tool crashed"),
-        (
-            ScriptedCall::question("Which one?", Value::Null),
-            "Which one?",
-        ),
     ] {
         let mut wire = Wire::to(server(&reading(call)));
         wire.call(1, "read", json!({})).await;

@@ -128,9 +128,14 @@ impl Wire {
 
     /// Begins in the older era, with this revision; gives the answer.
     pub(crate) async fn greet(&mut self, version: &str) -> Value {
+        self.greet_with(version, json!({})).await
+    }
+
+    /// The same, with these capabilities.
+    pub(crate) async fn greet_with(&mut self, version: &str, capabilities: Value) -> Value {
         let params = json!({
             "protocolVersion": version,
-            "capabilities": {},
+            "capabilities": capabilities,
             "clientInfo": { "name": "test", "version": "1" },
         });
         let hello =

@@ -8,6 +8,7 @@ mod hostile;
 mod mapping;
 mod observing;
 mod offering;
+mod questions;
 mod rmcp_client;
 mod selecting;
 mod streamable;

@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use crate::harness::{TIME_LIMIT, request, server, toolbox};
 
 /// A client, and the service that it asks.
-struct Client {
-    name: &'static str,
-    server: ToolServer,
-    service: HttpService,
+pub(crate) struct Client {
+    pub(crate) name: &'static str,
+    pub(crate) server: ToolServer,
+    pub(crate) service: HttpService,
 }
 
 impl Client {
-    fn of(tools: &ScriptedToolbox) -> Self {
+    pub(crate) fn of(tools: &ScriptedToolbox) -> Self {
         Self {
             name: "one",
             server: server(tools),
@@ -27,7 +27,7 @@ impl Client {
         }
     }
 
-    async fn post(&self, pairs: &[(&str, &str)], body: &Value) -> HttpReply {
+    pub(crate) async fn post(&self, pairs: &[(&str, &str)], body: &Value) -> HttpReply {
         let headers = headers(pairs);
         let body = body.to_string();
         let reply = self
@@ -53,7 +53,12 @@ impl Client {
 
     /// Begins a session of this revision.
     async fn begin(&self, version: &str) -> String {
-        let reply = self.post(&[("accept", BOTH)], &hello(version)).await;
+        self.begin_with(version, hello(version)).await
+    }
+
+    /// Begins a session with this message.
+    pub(crate) async fn begin_with(&self, version: &str, hello: Value) -> String {
+        let reply = self.post(&[("accept", BOTH)], &hello).await;
         let HttpReply::Message {
             body,
             session: Some(session),
@@ -70,7 +75,7 @@ impl Client {
         session
     }
 
-    async fn in_session(&self, session: &str, body: &Value) -> HttpReply {
+    pub(crate) async fn in_session(&self, session: &str, body: &Value) -> HttpReply {
         let pairs = [("accept", BOTH), ("mcp-session-id", session)];
         self.post(&pairs, body).await
     }
@@ -86,20 +91,24 @@ fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
 }
 
 fn hello(version: &str) -> Value {
+    hello_with(version, json!({}))
+}
+
+pub(crate) fn hello_with(version: &str, capabilities: Value) -> Value {
     let client = json!({ "name": "test", "version": "1" });
     legacy(
         "initialize",
-        json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client }),
+        json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client }),
     )
 }
 
-fn legacy(method: &str, params: Value) -> Value {
+pub(crate) fn legacy(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params })
 }
 
 /// The status and the message of a reply that is no stream.
 #[track_caller]
-fn whole(reply: HttpReply) -> (u16, Value) {
+pub(crate) fn whole(reply: HttpReply) -> (u16, Value) {
     let HttpReply::Message { body, status, .. } = reply else {
         panic!("no message: {reply:?}");
     };
@@ -107,14 +116,14 @@ fn whole(reply: HttpReply) -> (u16, Value) {
 }
 
 #[track_caller]
-fn stream(reply: HttpReply) -> MessageStream {
+pub(crate) fn stream(reply: HttpReply) -> MessageStream {
     let HttpReply::Stream(stream) = reply else {
         panic!("no stream: {reply:?}");
     };
     stream
 }
 
-async fn next(stream: &mut MessageStream) -> Option<Value> {
+pub(crate) async fn next(stream: &mut MessageStream) -> Option<Value> {
     let next = tokio::time::timeout(TIME_LIMIT, stream.next()).await;
     let next = next.expect("a message in time")?;
     Some(serde_json::from_slice(&next).expect("JSON"))

@@ -61,14 +61,20 @@ impl ScriptedCall {
 
     /// A question, and the handle for its answer.
     pub fn question(message: &str, handle: Value) -> Self {
+        let question = Question {
+            message: message.into(),
+            schema: None,
+            sampling: None,
+            url: None,
+        };
+        Self::asks(question, handle)
+    }
+
+    /// This question, and the handle for its answer.
+    pub fn asks(question: Question, handle: Value) -> Self {
         Self::ending(FakeCallEnd::Come(Box::new(Ok(ToolEnd::Asked {
             handle: JobHandle(Arc::new(handle)),
-            question: Question {
-                message: message.into(),
-                schema: None,
-                sampling: None,
-                url: None,
-            },
+            question,
         }))))
     }
 
