@@ -6,7 +6,7 @@ use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_testkit::fakes::{Ending, Gate, ScriptedCall, ScriptedToolbox};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::harness::{Wire, server, text, toolbox};
 
