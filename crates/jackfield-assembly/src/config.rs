@@ -25,6 +25,7 @@ use crate::journal::JournalConfig;
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::presets::PRESETS;
 use crate::prices::{self, CURRENCY, Prices};
+use crate::questions::McpQuestions;
 use crate::routes::ConfiguredRoute;
 use crate::serve::ServeConfig;
 use crate::servers::McpServerEntry;
@@ -71,6 +72,8 @@ pub struct Config {
     pub(crate) prices: Prices,
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderConfig>,
+    /// What MCP servers may ask during a call.
+    pub questions: McpQuestions,
     /// Files and values that were found but are not used; with help, if the person can do something about it.
     pub remarks: Vec<ConfigProblem>,
     /// The raw values of files, environment and flags, by key, with their sources. Show them through
@@ -78,12 +81,8 @@ pub struct Config {
     pub(crate) raw_values: ConfiguredValues,
     /// The routes, by name.
     pub routes: BTreeMap<Arc<str>, ConfiguredRoute>,
-    /// Whether MCP servers may ask a person during a call.
-    pub elicitation: bool,
     /// How long a list of tools of an MCP server that announces no changes is used at least.
     pub list_lifetime: Duration,
-    /// Whether MCP servers may ask for a message of the model during a call, each time after a yes of a person.
-    pub sampling: bool,
     /// The gateway.
     pub serve: ServeConfig,
     /// The MCP servers, by id.
@@ -196,12 +195,11 @@ impl Default for Config {
             options,
             prices: Prices::new(),
             providers: providers.collect(),
+            questions: McpQuestions::default(),
             remarks: Vec::new(),
             raw_values: ConfiguredValues::default(),
             routes: BTreeMap::new(),
-            elicitation: true,
             list_lifetime: LIST_LIFETIME,
-            sampling: true,
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             start_wait: START_WAIT,

@@ -255,6 +255,15 @@ fn not_used(model: &ModelRef, place: ValueSource) -> ConfigProblem {
 fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
     form::keys! { let section;
         config: form::filled("mcp-servers.json"), "The file with the MCP servers";
+        elicitation: form::flag(), "Whether servers may ask a person during a call";
+        sampling: form::flag(), "Whether servers may ask for a message of the model during a call, each time after a yes";
+    }
+    let questions = &mut draft.config.questions;
+    if let Some((asks, _)) = elicitation {
+        questions.elicitation = Some(asks);
+    }
+    if let Some((asks, _)) = sampling {
+        questions.sampling = Some(asks);
     }
     if let Some((file, place)) = config {
         if trust == Trust::Found {
@@ -265,9 +274,7 @@ fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
         draft.mcp_config = Some(file);
     }
     form::keys! { section over draft.config;
-        elicitation: form::flag(), "Whether servers may ask a person during a call";
         list_lifetime: form::duration("5s"), "How long a list of tools is used at least, of a server that announces no changes";
-        sampling: form::flag(), "Whether servers may ask for a message of the model during a call, each time after a yes";
         start_wait: form::duration("5s"), "How long a turn waits for MCP servers that start";
     }
     section.finish_with(|_| Some(SERVERS_HELP));

@@ -47,6 +47,7 @@ mod preferred;
 mod presets;
 mod prices;
 mod provider_state;
+mod questions;
 
 mod quirks;
 mod redact;
@@ -92,6 +93,7 @@ pub use self::otlp::OtlpConfig;
 pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 pub use self::preferred::preferred_models;
 pub use self::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
+pub use self::questions::McpQuestions;
 pub use self::registry::Registry;
 pub use self::reload::ServerFiles;
 pub use self::routes::{ConfiguredRoute, ConfiguredTarget};

@@ -16,7 +16,7 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
 use jackfield_ports::journal::LeaseDeadline;
-use jackfield_ports::toolbox::{ToolEnd, ToolEvents};
+use jackfield_ports::toolbox::{ToolEnd, ToolEvents, Toolbox};
 use jackfield_ports::toolbox_source::ToolboxSet;
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
@@ -25,7 +25,7 @@ use tokio::time::timeout;
 use crate::error::EngineError;
 use crate::events::RunError;
 use crate::options::TurnOptions;
-use crate::perform::{MAX_LAST_CHECK, check_outcome, run_tool};
+use crate::perform::{resume_tool, run_tool};
 use crate::state::{Engine, EngineState};
 use crate::toolboxes;
 
@@ -46,8 +46,8 @@ pub struct DirectCall {
 /// Answers the questions of a tool that is called outside any turn.
 #[async_trait]
 pub trait QuestionHandler: Send {
-    /// The answer to a question. The time limit of the call does not run meanwhile; after an hour, the question counts
-    /// as dismissed. Dropping the future means that nobody waits for the answer any more.
+    /// The answer to a question. The time limit of the call does not run meanwhile; after 50 minutes, the
+    /// question counts as dismissed. Dropping the future gives up the call.
     async fn answer(&mut self, question: &Question) -> ElicitationAnswer;
 }
 
@@ -233,23 +233,31 @@ async fn call_direct(
             &mut events,
         );
         let mut ended = timeout(time_limit, running).await;
-        for _ in 0..MAX_QUESTIONS {
-            let Ok(Ok(ToolEnd::Asked { handle, question })) = &ended else {
+        let mut asked = 0;
+        while let Ok(Ok(ToolEnd::Asked { handle, question })) = &ended {
+            asked += 1;
+            let toolbox = toolboxes::find_or_fail(&toolboxes, &run.tool.toolbox).ok();
+            let mut open = OpenQuestion::new(toolbox, handle);
+            if asked > MAX_QUESTIONS {
                 break;
-            };
+            }
             let answer = match &mut questions {
                 Some(questions) => timeout(MAX_ANSWER, questions.answer(question))
                     .await
                     .unwrap_or(ElicitationAnswer::Dismissed),
                 None => ElicitationAnswer::Declined,
             };
-            let resuming = async {
-                let toolbox = toolboxes::find_or_fail(&toolboxes, &run.tool.toolbox)?;
-                let resumed = toolbox.resume(handle, Some(&answer), &mut events).await;
-                let checked = check_outcome(&shared, Some(&tool), resumed, MAX_LAST_CHECK).await;
-                checked.map_err(RunError::Failed)
-            };
-            ended = timeout(time_limit, resuming).await;
+            open.answered();
+            let resuming = resume_tool(
+                &shared,
+                &toolboxes,
+                (&run.tool, Some(&tool)),
+                (handle, Some(&answer)),
+                &mut events,
+            );
+            let resumed = timeout(time_limit, resuming).await;
+            drop(open);
+            ended = resumed.map(|ended| ended.map_err(RunError::Failed));
         }
         (ended, events.original)
     });
@@ -267,6 +275,33 @@ async fn call_direct(
     result.into()
 }
 
+/// A question without an answer. Dropping it gives up the call at its tool.
+struct OpenQuestion {
+    handle: JobHandle,
+    toolbox: Option<Arc<dyn Toolbox>>,
+}
+
+impl OpenQuestion {
+    fn new(toolbox: Option<&Arc<dyn Toolbox>>, handle: &JobHandle) -> Self {
+        Self {
+            handle: handle.clone(),
+            toolbox: toolbox.map(Arc::clone),
+        }
+    }
+
+    fn answered(&mut self) {
+        self.toolbox = None;
+    }
+}
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        if let Some(toolbox) = &self.toolbox {
+            toolbox.abandon(&self.handle);
+        }
+    }
+}
+
 /// A unique call id: tools may treat two calls with one id as the same call.
 fn direct_call_id(now: WallTime) -> String {
     static CALLS: AtomicU32 = AtomicU32::new(0);
@@ -275,7 +310,7 @@ fn direct_call_id(now: WallTime) -> String {
     format!("hand_{:x}_{process:x}_{nth:x}", now.as_millis())
 }
 
-/// The longest wait for an answer to a tool's question.
-const MAX_ANSWER: Duration = Duration::from_secs(3600);
+/// The longest wait for an answer to a tool's question: shorter than a server's call is held open for it.
+const MAX_ANSWER: Duration = Duration::from_secs(50 * 60);
 /// How many questions a tool may ask in a call.
 const MAX_QUESTIONS: usize = 10;

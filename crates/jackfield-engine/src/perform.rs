@@ -12,6 +12,7 @@ use jackfield_domain::setup::Setup;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_loop::{Action, Input, ToolLoop};
 use jackfield_domain::trace::TurnSpan;
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::journal::LeaseDeadline;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents};
 use jackfield_ports::toolbox_source::ToolboxSet;
@@ -242,19 +243,14 @@ impl Workers {
                         // The call goes on where it runs, and the next owner resumes it.
                         return send_event(&sender, TaskEvent::LeasePassed).await;
                     }
-                    let ended = match toolboxes::find_or_fail(&toolboxes, &tool.toolbox) {
-                        Ok(toolbox) => {
-                            let cache = &shared.tool_cache;
-                            let _change = cache.begin_change(entry.as_ref(), &tool.toolbox);
-                            toolbox.resume(&handle, answer.as_ref(), &mut events).await
-                        }
-                        // The call was handed over before, so a missing toolbox does not prove that it had no
-                        // effect.
-                        Err(failure) => {
-                            Err(ToolFailure::unknown(failure.kind, failure.message).into())
-                        }
-                    };
-                    let ended = check_outcome(&shared, entry.as_ref(), ended, MAX_LAST_CHECK).await;
+                    let resumed = resume_tool(
+                        &shared,
+                        &toolboxes,
+                        (&tool, entry.as_ref()),
+                        (&handle, answer.as_ref()),
+                        &mut events,
+                    );
+                    let ended = resumed.await;
                     let ended = ended.map_err(RunError::Failed);
                     send_event(&sender, TaskEvent::ended(&turn_ref, attempt, ended)).await;
                 });
@@ -402,8 +398,27 @@ pub(crate) async fn run_tool(
     Ok(check_outcome(shared, tool, ended, limit).await?)
 }
 
+/// Resumes a call that continues elsewhere, and validates its outcome.
+pub(crate) async fn resume_tool(
+    shared: &EngineState,
+    toolboxes: &ToolboxSet,
+    (origin, tool): (&ToolOrigin, Option<&CatalogEntry>),
+    (handle, answer): (&JobHandle, Option<&ElicitationAnswer>),
+    events: &mut dyn ToolEvents,
+) -> Result<ToolEnd, ToolError> {
+    let ended = match toolboxes::find_or_fail(toolboxes, &origin.toolbox) {
+        Ok(toolbox) => {
+            let _change = shared.tool_cache.begin_change(tool, &origin.toolbox);
+            toolbox.resume(handle, answer, events).await
+        }
+        // The call was handed over before, so a missing toolbox does not prove that it had no effect.
+        Err(failure) => Err(ToolFailure::unknown(failure.kind, failure.message).into()),
+    };
+    check_outcome(shared, tool, ended, MAX_LAST_CHECK).await
+}
+
 /// Validates the outcome of a tool. It stays the outcome in any case.
-pub(crate) async fn check_outcome(
+async fn check_outcome(
     shared: &EngineState,
     tool: Option<&CatalogEntry>,
     ended: Result<ToolEnd, ToolError>,
@@ -426,6 +441,6 @@ const CHECK_SHARE: f64 = 0.8;
 /// schema takes milliseconds, and a bad one occupies a thread.
 const MAX_CHECK: Duration = Duration::from_secs(8);
 /// The time limit for validating an outcome.
-pub(crate) const MAX_LAST_CHECK: Duration = Duration::from_secs(2);
+const MAX_LAST_CHECK: Duration = Duration::from_secs(2);
 /// The capacity of the event channel; network readers wait when it is full.
 const QUEUE: usize = 256;

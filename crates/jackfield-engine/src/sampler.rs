@@ -45,9 +45,9 @@ impl Sampler {
         let now = self.engine.shared.clock.now();
         // An attempt is resumed after each question, also by another process, so the time is part of the id.
         let ToolAttempt { call, attempt } = during;
+        let (turn, made) = (&self.turn, self.made);
         let id = format!(
-            "sampling-{call}-{attempt}-{}-{}",
-            self.made,
+            "sampling-{turn}-{call}-{attempt}-{made}-{}",
             now.wall.as_millis()
         );
         let caller = self.setup.caller.as_ref();

@@ -43,7 +43,7 @@ pub(crate) struct RequestHandler {
     pub(crate) life: ConnectionLife,
     pub(crate) options: TurnOptions,
     pub(crate) choice: ToolSelection,
-    /// Who asks, where one handler is for one request.
+    /// The owner of waiting calls, where one handler is for one request; else empty.
     pub(crate) client: Arc<str>,
     pub(crate) own_tools: Arc<[Arc<dyn OwnTool>]>,
     /// Whether the client reads requests of the server during a call.

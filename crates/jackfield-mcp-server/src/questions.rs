@@ -12,14 +12,14 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::wait::{ElicitationAnswer, Question};
 use jackfield_engine::{DirectOutcome, QuestionHandler};
 use rmcp::model::{
-    CallToolRequestParams, ClientCapabilities, ClientResult, ElicitResult, ElicitationAction,
-    InputRequest, InputRequests, InputRequiredResult, ServerRequest,
+    CallToolRequestParams, ClientCapabilities, ClientResult, ElicitRequest, ElicitResult,
+    ElicitationAction, InputRequest, InputRequests, InputRequiredResult, ServerRequest,
 };
 use rmcp::{Peer, RoleServer};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 /// What a client can be asked.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -45,12 +45,12 @@ impl AskableClient {
     }
 
     /// The request with this question; `None` if the client cannot be asked it.
-    fn request(self, question: &Question) -> Option<Value> {
+    fn request(self, question: &Question) -> Option<ElicitRequest> {
         let message = &*question.message;
         let params = match (&question.schema, &question.url) {
             _ if question.sampling.is_some() => return None,
             (_, Some(url)) if self.url => json!({
-                "elicitationId": Digest::of(url.as_bytes()).to_hex(),
+                "elicitationId": random_id()?,
                 "message": message,
                 "mode": "url",
                 "url": **url,
@@ -60,8 +60,16 @@ impl AskableClient {
             }
             _ => return None,
         };
-        Some(json!({ "method": "elicitation/create", "params": params }))
+        let request = json!({ "method": "elicitation/create", "params": params });
+        serde_json::from_value(request).ok()
     }
+}
+
+/// A name that cannot be guessed; `None` if the operating system has no random numbers.
+fn random_id() -> Option<String> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).ok()?;
+    Some(Digest::from_bytes(random).to_hex())
 }
 
 /// The answer in a client's response; anything else than an answer dismisses the question.
@@ -88,9 +96,7 @@ pub(crate) struct PeerQuestions {
 #[async_trait]
 impl QuestionHandler for PeerQuestions {
     async fn answer(&mut self, question: &Question) -> ElicitationAnswer {
-        let request = self.client.request(question);
-        let request = request.and_then(|request| serde_json::from_value(request).ok());
-        let Some(request) = request else {
+        let Some(request) = self.client.request(question) else {
             return ElicitationAnswer::Declined;
         };
         match self
@@ -118,12 +124,11 @@ type AskedQuestion = (InputRequest, oneshot::Sender<ElicitationAnswer>);
 #[async_trait]
 impl QuestionHandler for QueuedQuestions {
     async fn answer(&mut self, question: &Question) -> ElicitationAnswer {
-        let request = self.client.request(question);
-        let request = request.and_then(|request| serde_json::from_value(request).ok());
-        let Some(request) = request else {
+        let Some(request) = self.client.request(question) else {
             return ElicitationAnswer::Declined;
         };
         let (sender, answered) = oneshot::channel();
+        let request = InputRequest::Elicitation(request);
         if self.questions.send((request, sender)).await.is_err() {
             return ElicitationAnswer::Dismissed;
         }
@@ -139,7 +144,7 @@ pub(crate) struct AskingCall {
     task: JoinHandle<DirectOutcome>,
 }
 
-/// What a call has come to.
+/// The next event of a call.
 pub(crate) enum CallStep {
     Asked(Box<InputRequest>),
     /// `None` if its task has crashed.
@@ -200,17 +205,16 @@ struct WaitingCall {
 impl WaitingCalls {
     /// Keeps a call for [`MAX_WAIT`], and gives the result that asks the question. Without room for it, it is dropped.
     pub(crate) fn keep(
-        self: &Arc<Self>,
+        &self,
         call: AskingCall,
         (client, tool): (&str, &str),
         request: InputRequest,
     ) -> Option<InputRequiredResult> {
-        // Who knows the state answers the question, so it cannot be guessed.
-        let mut random = [0; 32];
-        getrandom::fill(&mut random).ok()?;
-        let state = Digest::from_bytes(random).to_hex();
-        let until = Instant::now() + MAX_WAIT;
+        // Who knows the state answers the question.
+        let state = random_id()?;
+        let now = Instant::now();
         let mut waiting = self.lock();
+        waiting.retain(|_, call| call.until > now);
         let own = waiting.values().filter(|other| &*other.client == client);
         if own.count() >= MAX_CALLS {
             return None;
@@ -219,38 +223,46 @@ impl WaitingCalls {
             call,
             client: client.into(),
             tool: tool.into(),
-            until,
+            until: now + MAX_WAIT,
         };
         waiting.insert(state.clone(), call);
         drop(waiting);
-        let (calls, late) = (Arc::downgrade(self), state.clone());
-        tokio::spawn(async move {
-            sleep_until(until).await;
-            if let Some(calls) = calls.upgrade() {
-                calls.lock().remove(&late);
-            }
-        });
         let requests = InputRequests::from([(QUESTION.to_owned(), request)]);
         Some(InputRequiredResult::new(Some(requests), Some(state)))
     }
 
-    /// The call that the client sends again, with its answer passed on; `None` if none of this client and tool waits.
-    pub(crate) fn resume(&self, client: &str, again: &CallToolRequestParams) -> Option<AskingCall> {
-        let state = again.request_state.as_deref()?;
+    /// The call that the client sends again, with its answer passed on.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong: no call of this client and tool waits under the state, or there is no answer; then it still waits.
+    pub(crate) fn resume(
+        &self,
+        client: &str,
+        again: &CallToolRequestParams,
+    ) -> Result<AskingCall, &'static str> {
+        let state = again.request_state.as_deref().unwrap_or_default();
         let mut waiting = self.lock();
-        let found = waiting.get(state)?;
-        if &*found.client != client || *found.tool != *again.name || found.until <= Instant::now() {
-            return None;
+        let is_own = waiting.get(state).is_some_and(|found| {
+            &*found.client == client && *found.tool == *again.name && found.until > Instant::now()
+        });
+        if !is_own {
+            return Err("the call does not wait for an answer any more");
         }
-        let mut call = waiting.remove(state)?.call;
-        drop(waiting);
         let responses = again.input_responses.as_ref();
         let response = responses.and_then(|responses| responses.get(QUESTION));
+        let response = response.cloned();
+        let response = response.ok_or("`inputResponses` has no answer to the question")?;
+        let found = waiting.remove(state);
+        drop(waiting);
+        let mut call = found
+            .ok_or("the call does not wait for an answer any more")?
+            .call;
         if let Some(place) = call.answer.take() {
             // The tool may have ended meanwhile.
-            let _ended = place.send(answer(response.cloned().unwrap_or_default()));
+            let _ended = place.send(answer(response));
         }
-        Some(call)
+        Ok(call)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, WaitingCall>> {
@@ -266,8 +278,8 @@ impl std::fmt::Debug for WaitingCalls {
     }
 }
 
-/// The maximum number of calls of a client that wait.
-const MAX_CALLS: usize = 64;
+/// The maximum number of calls of a client that wait: few of those that a server's connection holds open.
+const MAX_CALLS: usize = 16;
 /// The longest wait for an answer.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 /// The key of the question in a result.

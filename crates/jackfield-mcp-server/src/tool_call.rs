@@ -62,8 +62,8 @@ impl RequestHandler {
         let direct_outcome = match own_tool {
             Some(own) => own.call(call).await.into(),
             None => match self.make(engines, call, &again, context).await? {
-                Made::Asked(asked) => return Ok((*asked).into()),
-                Made::Ended(outcome) => outcome,
+                CallReply::Asked(asked) => return Ok((*asked).into()),
+                CallReply::Ended(outcome) => outcome,
             },
         };
         let revision = Revision::of(context.protocol_version().as_ref());
@@ -80,32 +80,29 @@ impl RequestHandler {
         mut call: DirectCall,
         again: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Made, ErrorData> {
+    ) -> Result<CallReply, ErrorData> {
         let client = AskableClient::of(context.client_capabilities());
         let legacy = Revision::of(context.protocol_version().as_ref()).legacy;
-        if legacy || client.is_none() {
+        // A state is never that of a new call, whatever else the request says.
+        let mut asking = if again.request_state.is_some() {
+            let resumed = self.waiting.resume(&self.client, again);
+            resumed.map_err(|message| ErrorData::invalid_params(message, None))?
+        } else if legacy || client.is_none() {
             if !client.is_none() && self.reads_questions {
                 let peer = context.peer.clone();
                 call.questions = Some(Box::new(PeerQuestions { client, peer }));
             }
             let calling = self.engine.call_offered_raw(&self.options, tool, call);
-            return Ok(Made::Ended(calling.await));
-        }
-        let mut asking = match &again.request_state {
-            Some(_) => self.waiting.resume(&self.client, again).ok_or_else(|| {
-                ErrorData::invalid_params("the call does not wait for an answer any more", None)
-            })?,
-            None => {
-                let (engine, options, tool) =
-                    (self.engine.clone(), self.options.clone(), tool.clone());
-                AskingCall::begin(client, |questions| async move {
-                    call.questions = Some(questions);
-                    engine.call_offered_raw(&options, &tool, call).await
-                })
-            }
+            return Ok(CallReply::Ended(calling.await));
+        } else {
+            let (engine, options, tool) = (self.engine.clone(), self.options.clone(), tool.clone());
+            AskingCall::begin(client, |questions| async move {
+                call.questions = Some(questions);
+                engine.call_offered_raw(&options, &tool, call).await
+            })
         };
         match asking.next().await {
-            CallStep::Ended(Some(outcome)) => Ok(Made::Ended(outcome)),
+            CallStep::Ended(Some(outcome)) => Ok(CallReply::Ended(outcome)),
             CallStep::Ended(None) => Err(ErrorData::internal_error("the tool crashed", None)),
             CallStep::Asked(request) => {
                 let owner = (&*self.client, &*again.name);
@@ -114,14 +111,14 @@ impl RequestHandler {
                     ErrorData::internal_error("too many calls wait for an answer", None)
                 })?;
                 asked.meta = self.meta(false);
-                Ok(Made::Asked(Box::new(asked)))
+                Ok(CallReply::Asked(Box::new(asked)))
             }
         }
     }
 }
 
-/// What a call has come to.
-enum Made {
+/// The reply to a call.
+enum CallReply {
     Asked(Box<InputRequiredResult>),
     Ended(DirectOutcome),
 }

@@ -107,6 +107,12 @@ pub trait Toolbox: Send + Sync {
         )
         .into())
     }
+
+    /// Gives up a call that waits for an answer, which never comes: the server need not keep it open. It must not block.
+    /// The default does nothing, for toolboxes that keep nothing open.
+    fn abandon(&self, handle: &JobHandle) {
+        let _kept = handle;
+    }
 }
 
 /// How a call returned.

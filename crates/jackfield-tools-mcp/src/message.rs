@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::answer::RpcAnswer;
 use crate::lines::Line;
-use crate::questions::QuestionMethod;
+use crate::questions::{QuestionMethod, Refusal};
 use crate::repair::{repaired, trim_partial_character};
 use crate::scan::{IdFinder, complete_truncated};
 
@@ -60,12 +60,12 @@ impl ServerQuestion {
     }
 
     /// The reply without what the server asked for, with the reason where the protocol has a place for it.
-    pub(crate) fn refuse(&self, reason: &str) -> Vec<u8> {
+    pub(crate) fn refuse(&self, refusal: &Refusal) -> Vec<u8> {
         let id = self.id.clone().into_json_value();
         match self.method {
             QuestionMethod::Elicitation => self.reply(&json!({ "action": "decline" })),
             QuestionMethod::Sampling => {
-                let error = json!({ "code": REJECTED, "message": reason });
+                let error = json!({ "code": refusal.code, "message": refusal.public_reason() });
                 json!({ "jsonrpc": "2.0", "id": id, "error": error })
                     .to_string()
                     .into_bytes()
@@ -223,7 +223,5 @@ pub(crate) fn error_data(text: &str) -> ErrorData {
     }
 }
 
-/// The code of the error for a message that a person rejected (MCP 2025-11-25, "Sampling", read 2026-11-26).
-const REJECTED: i32 = -1;
 /// The reason for a cut response that cannot be completed to useful JSON.
 const TOO_LONG: &str = "it is too long, and its beginning says nothing";

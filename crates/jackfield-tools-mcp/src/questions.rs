@@ -78,10 +78,48 @@ impl QuestionMethod {
     }
 }
 
-/// Why a server does not get what it asked for, in words for the server and the model. Elicitations have an answer for
-/// that; requests for messages have none.
+/// Why a server gets no message. Elicitations have an answer for that.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Refusal(pub(crate) String);
+pub(crate) struct Refusal {
+    /// The code of the error for the server.
+    pub(crate) code: i32,
+    /// The reason in full, for this side.
+    pub(crate) reason: String,
+}
+
+impl Refusal {
+    /// A person said no.
+    pub(crate) fn rejected() -> Self {
+        Self {
+            code: REJECTED,
+            reason: "the user rejected the request for a message of the model".to_owned(),
+        }
+    }
+
+    /// A request that cannot be answered as it is.
+    pub(crate) fn invalid(reason: impl Into<String>) -> Self {
+        Self {
+            code: INVALID,
+            reason: reason.into(),
+        }
+    }
+
+    /// The model gave no message.
+    fn failed(reason: impl Into<String>) -> Self {
+        Self {
+            code: FAILED,
+            reason: reason.into(),
+        }
+    }
+
+    /// The reason for the server. What went wrong at the model is not its business.
+    pub(crate) fn public_reason(&self) -> &str {
+        match self.code {
+            FAILED => "the model gave no message",
+            _ => &self.reason,
+        }
+    }
+}
 
 /// Questions of a server, asked one after another.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,19 +140,34 @@ impl Questions {
         }
     }
 
-    /// Answers the requests for roots among them, if there are any roots to tell.
-    pub(crate) fn answer_roots(&mut self, roots: &[Root]) {
-        if roots.is_empty() {
-            return;
-        }
-        let is_roots = |request: &Value| request.get("method") == Some(&json!("roots/list"));
-        self.open.retain(|key, request| {
-            let answered = is_roots(request);
-            if answered {
-                self.answers.insert(key.clone(), roots::list_result(roots));
+    /// Answers what needs no person: requests for roots, if there are any roots, and elicitations that were not allowed.
+    ///
+    /// # Errors
+    ///
+    /// If one asks for a message of the model, which was not allowed.
+    pub(crate) fn settle(
+        &mut self,
+        roots: &[Root],
+        allowed: AllowedQuestions,
+    ) -> Result<(), Refusal> {
+        for (key, request) in std::mem::take(&mut self.open) {
+            let method = request.get("method").and_then(Value::as_str);
+            match method.and_then(QuestionMethod::parse) {
+                Some(QuestionMethod::Elicitation) if !allowed.elicitation => {
+                    self.answers.insert(key, json!({ "action": "decline" }));
+                }
+                Some(QuestionMethod::Sampling) if !allowed.sampling => {
+                    return Err(Refusal::invalid("this client gives none"));
+                }
+                None if method == Some("roots/list") && !roots.is_empty() => {
+                    self.answers.insert(key, roots::list_result(roots));
+                }
+                _ => {
+                    self.open.insert(key, request);
+                }
             }
-            !answered
-        });
+        }
+        Ok(())
     }
 
     /// The one question of a request of the server.
@@ -157,7 +210,7 @@ impl Questions {
         let question = match method.filter(|method| allowed.has(*method)) {
             Some(QuestionMethod::Elicitation) => elicitation(params),
             Some(QuestionMethod::Sampling) => sampling::question(params),
-            None => Err("which it was told cannot be given".to_owned()),
+            None => Err("which is not among the capabilities of this client".to_owned()),
         };
         question.map(Some).map_err(|reason| {
             let name = name.unwrap_or("something without a name");
@@ -212,7 +265,7 @@ fn elicitation(params: &Value) -> Result<Question, String> {
     let message = text("message").ok_or("without a `message`")?;
     match text("mode") {
         None | Some("form") => Ok(Question {
-            message: message.into(),
+            message: cut(message).into(),
             sampling: None,
             schema: params.get("requestedSchema").cloned().map(Arc::new),
             url: None,
@@ -223,7 +276,7 @@ fn elicitation(params: &Value) -> Result<Question, String> {
             let host = read.host_str().filter(|_| is_web(&read));
             let host = host.ok_or("whose `url` is no address of the web")?;
             Ok(Question {
-                message: format!("{message}\nIt asks you to open a page at {host}: {read}").into(),
+                message: format!("Open a page at {host}: {read}\n{}", indented(message)).into(),
                 sampling: None,
                 schema: None,
                 url: Some(read.as_str().into()),
@@ -234,6 +287,19 @@ fn elicitation(params: &Value) -> Result<Question, String> {
             Err(format!("in the mode `{mode}`, which is not known"))
         }
     }
+}
+
+/// The server's words below ours, each line of them recognisable as the server's.
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = cut(text).lines().map(|line| format!("  {line}")).collect();
+    lines.join("\n")
+}
+
+/// A text of the server, cut to a readable length, with a mark.
+fn cut(text: &str) -> String {
+    let end = text.floor_char_boundary(MAX_TEXT);
+    let (kept, rest) = text.split_at(end);
+    format!("{kept}{}", if rest.is_empty() { "" } else { " […]" })
 }
 
 /// Whether a browser may open it: no other scheme, and no user name that could be taken for the host.
@@ -266,13 +332,13 @@ async fn message(
     match answer {
         ElicitationAnswer::Accepted(_) => {}
         ElicitationAnswer::Declined | ElicitationAnswer::Dismissed => {
-            return Err(Refusal("the user rejected the sampling request".to_owned()));
+            return Err(Refusal::rejected());
         }
     }
-    let request = sampling::request(params).map_err(Refusal)?;
+    let request = sampling::request(params).map_err(Refusal::invalid)?;
     let reply = events.sample(request).await;
-    let reply = reply.map_err(|failure| Refusal(failure.message.clone()))?;
-    sampling::result(&reply).map_err(Refusal)
+    let reply = reply.map_err(|failure| Refusal::failed(failure.message))?;
+    sampling::result(&reply).map_err(Refusal::failed)
 }
 
 /// The content of an answer, with the defaults of fields that it leaves out (SEP-1034 of MCP 2025-11-25, read
@@ -292,5 +358,13 @@ fn with_defaults(content: &Value, schema: Option<&Value>) -> Value {
     content
 }
 
+/// The code of the error for a message that the model did not give (JSON-RPC 2.0).
+const FAILED: i32 = -32603;
+/// The code of the error for a request that cannot be answered as it is (JSON-RPC 2.0).
+const INVALID: i32 = -32602;
+/// The code of the error for a message that a person rejected (MCP 2025-11-25, "Sampling", read 2026-11-26).
+const REJECTED: i32 = -1;
+/// The longest text of an elicitation that is shown, in bytes.
+const MAX_TEXT: usize = 4 << 10;
 /// The key of the one question of a request.
 const ONLY: &str = "question";

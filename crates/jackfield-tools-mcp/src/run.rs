@@ -73,7 +73,7 @@ impl CallRun<'_> {
                 self.max_bytes = task.max_bytes;
                 if let (Some(questions), Some(answer)) = (&mut task.questions, answer) {
                     if let Err(refusal) = questions.answer(answer, events).await {
-                        drop(self.cancel_guard(&task));
+                        drop(TaskCancel::new(self.connection, &task));
                         return Ok(self.refused(&task.tool, &refusal));
                     }
                     if let Some(question) = questions.next(self.connection.allowed)? {
@@ -111,7 +111,10 @@ impl CallRun<'_> {
             match kind.as_str() {
                 "input_required" => {
                     let mut questions = Questions::from_answer(&answer);
-                    questions.answer_roots(&self.connection.roots);
+                    let settled = questions.settle(&self.connection.roots, self.connection.allowed);
+                    if let Err(refusal) = settled {
+                        return Ok(self.refused(&input_request.call.tool, &refusal));
+                    }
                     input_request.questions = questions;
                     let state = answer.get("requestState").and_then(Value::as_str);
                     input_request.state = state.map(str::to_owned);
@@ -172,12 +175,12 @@ impl CallRun<'_> {
                 CallReply::Held(held) => held,
                 CallReply::Other(kind, answer) => return Ok(Settled::Other(kind, answer)),
             };
-            let declined = match self.hold(held, call) {
+            let (declined, refusal) = match self.hold(held, call) {
                 Ok(asked) => return Ok(Settled::End(asked)),
                 Err(declined) => declined,
             };
             // If the connection is gone, the call ends with the reason.
-            let refused = declined.question.refuse(NOT_ASKED);
+            let refused = declined.question.refuse(&refusal);
             let _gone = self.connection.reply(refused).await;
             let (connection, limits) = (self.connection, self.limits);
             let more = call.wait_for(declined.request, connection, limits, self.max_bytes, events);
@@ -189,16 +192,24 @@ impl CallRun<'_> {
     ///
     /// # Errors
     ///
-    /// The call, if that cannot be asked, or if too many calls wait.
-    fn hold(&self, held: Box<HeldCall>, call: &ServerCall) -> Result<ToolEnd, Box<HeldCall>> {
+    /// The call and the reason, if that cannot be asked, or if too many calls wait.
+    fn hold(
+        &self,
+        held: Box<HeldCall>,
+        call: &ServerCall,
+    ) -> Result<ToolEnd, (Box<HeldCall>, Refusal)> {
         let questions = Questions::of_request(held.question.method, &held.question.params);
-        let Ok(Some(question)) = questions.next(self.connection.allowed) else {
-            return Err(held);
+        let question = match questions.next(self.connection.allowed) {
+            Ok(Some(question)) => question,
+            Ok(None) => return Err((held, Refusal::invalid("there is no question"))),
+            Err(failure) => return Err((held, Refusal::invalid(failure.message))),
         };
+        let kept = self.connection.held.keep(held);
+        let name = kept.map_err(|held| (held, Refusal::invalid("too many calls wait")))?;
         let job = HeldJob {
             key: call.key.clone(),
             max_bytes: self.max_bytes,
-            name: self.connection.held.keep(held)?,
+            name,
             questions,
             tool: call.tool.clone(),
         };
@@ -231,7 +242,7 @@ impl CallRun<'_> {
         let HeldCall { question, request } = *call;
         let reply = match held.questions.answer_to_request(answer, events).await {
             Ok(reply) => question.reply(&reply),
-            Err(Refusal(reason)) => question.refuse(&reason),
+            Err(refusal) => question.refuse(&refusal),
         };
         if !self.connection.reply(reply).await {
             let message = format!("the server of `{}` went away", held.tool);
@@ -266,7 +277,7 @@ impl CallRun<'_> {
         task: TaskJob,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let mut cancel_guard = self.cancel_guard(&task);
+        let mut cancel_guard = TaskCancel::new(self.connection, &task);
         let mut last_message: Option<String> = None;
         let mut polls = 0.0;
         loop {
@@ -290,7 +301,10 @@ impl CallRun<'_> {
                     continue;
                 }
                 TaskState::InputRequired(mut questions) => {
-                    questions.answer_roots(&self.connection.roots);
+                    let settled = questions.settle(&self.connection.roots, self.connection.allowed);
+                    if let Err(refusal) = settled {
+                        return Ok(self.refused(&task.tool, &refusal));
+                    }
                     let Some(question) = questions.next(self.connection.allowed)? else {
                         if !questions.answers.is_empty() {
                             self.send_answers(&task, questions.answers.into()).await?;
@@ -324,16 +338,9 @@ impl CallRun<'_> {
         }
     }
 
-    fn cancel_guard(&self, task: &TaskJob) -> TaskCancel {
-        TaskCancel {
-            cancellations: self.connection.abandoned.cancellations().clone(),
-            peer: self.connection.peer.clone(),
-            task: Some(task.id.clone()),
-        }
-    }
-
     /// The end of a call whose server does not get the message that it asked for.
-    fn refused(&self, tool: &str, Refusal(reason): &Refusal) -> ToolEnd {
+    fn refused(&self, tool: &str, refusal: &Refusal) -> ToolEnd {
+        let reason = &refusal.reason;
         let result = ToolResult::error(format!(
             "`{tool}` needs a message of a model, and gets none: {reason}"
         ));
@@ -362,10 +369,20 @@ enum Settled {
 }
 
 /// Requests the cancellation of a task when dropped.
-struct TaskCancel {
+pub(crate) struct TaskCancel {
     cancellations: TaskTracker,
     peer: Peer<rmcp::RoleClient>,
     task: Option<String>,
+}
+
+impl TaskCancel {
+    pub(crate) fn new(connection: &ServerConnection, task: &TaskJob) -> Self {
+        Self {
+            cancellations: connection.abandoned.cancellations().clone(),
+            peer: connection.peer.clone(),
+            task: Some(task.id.clone()),
+        }
+    }
 }
 
 impl Drop for TaskCancel {
@@ -412,7 +429,5 @@ fn protocol_violation(message: String) -> ToolError {
 const REPEAT_PAUSE: Duration = Duration::from_millis(200);
 /// The time limit for sending a cancellation.
 const CANCELLING: Duration = Duration::from_secs(5);
-/// Why a question that cannot be asked is refused.
-const NOT_ASKED: &str = "this cannot be asked now";
 /// The most times that one call is sent (MCP: clients SHOULD cap it).
 const MAX_ROUNDS: u64 = 10;

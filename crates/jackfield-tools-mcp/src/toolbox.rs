@@ -22,7 +22,7 @@ use crate::gate::{DefinitionGate, review};
 use crate::jobs::JobHandleForm;
 use crate::listing::{Listing, definitions, usable_tools};
 use crate::mapping::definition::{self, MappedTool};
-use crate::run::CallRun;
+use crate::run::{CallRun, TaskCancel};
 use crate::state::{ServerMemory, ServerState};
 use crate::supervisor::{ServerHandle, Supervisor, SupervisorCommand};
 
@@ -397,6 +397,18 @@ impl Toolbox for McpToolbox {
             max_bytes: 0,
         };
         call_run.resume(job, answer, events).await
+    }
+
+    /// A call of the older era that is held open is cancelled at its server, and so is a task.
+    fn abandon(&self, handle: &JobHandle) {
+        let connection = lock(&self.current).upgrade();
+        if let (Ok(job), Some(connection)) = (JobHandleForm::from_handle(handle), connection) {
+            match job {
+                JobHandleForm::Held(held) => drop(connection.held.take(&held.name)),
+                JobHandleForm::InputRequired(_) => {}
+                JobHandleForm::Task(task) => drop(TaskCancel::new(&connection, &task)),
+            }
+        }
     }
 }
 

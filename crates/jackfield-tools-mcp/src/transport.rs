@@ -19,7 +19,7 @@ use crate::log::Log;
 use crate::mark::{RequestMark, RequestsInFlight};
 use crate::message::{ReadMessage, ServerMessage};
 use crate::mirrored::MirroredArguments;
-use crate::questions::AllowedQuestions;
+use crate::questions::{AllowedQuestions, Refusal};
 
 /// A link as a transport of `rmcp`.
 ///
@@ -179,7 +179,7 @@ impl Transport<RoleClient> for LinkTransport {
                         false => Err(question),
                     };
                     if let Err(question) = forwarded {
-                        let refused = question.refuse(NOT_ASKED);
+                        let refused = question.refuse(&Refusal::invalid(NOT_ASKED));
                         drop(self.link.send(Outgoing::new(refused)));
                     }
                 }

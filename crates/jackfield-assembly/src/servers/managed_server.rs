@@ -195,6 +195,10 @@ impl Toolbox for ManagedServer {
     ) -> Result<ToolEnd, ToolError> {
         self.mcp.resume(handle, answer, events).await
     }
+
+    fn abandon(&self, handle: &JobHandle) {
+        self.mcp.abandon(handle);
+    }
 }
 
 /// Reports that a server cannot be used.

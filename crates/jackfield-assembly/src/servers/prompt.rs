@@ -225,6 +225,10 @@ impl Toolbox for Prompt {
         };
         self.running.resume(handle, answer, events).await
     }
+
+    fn abandon(&self, handle: &JobHandle) {
+        self.running.abandon(handle);
+    }
 }
 
 /// Requests count as calls: a server that was replaced ends after them, and must not start again for another one.

@@ -17,6 +17,7 @@ use jackfield_tools_mcp::{
 use url::Url;
 
 use crate::expand::expand;
+use crate::questions::McpQuestions;
 use crate::servers::managed_server::{BrokenServer, ManagedServer, StartReport};
 use crate::servers::memory::ToolListFile;
 use crate::servers::pins::{AcceptError, ChangedTool, PinNotice, Pins};
@@ -57,12 +58,10 @@ pub(crate) struct CommonSettings {
     pub(crate) observers: McpObservers,
     /// Whether errors that remote clients see omit details of this machine.
     pub(crate) redact_details: bool,
-    /// Whether they may ask a person.
-    pub(crate) elicitation: bool,
     /// How long a list of tools is used at least.
     pub(crate) list_lifetime: Duration,
-    /// Whether they may ask for a message of the model.
-    pub(crate) sampling: bool,
+    /// What they may ask during a call.
+    pub(crate) questions: McpQuestions,
     pub(crate) start_wait: Duration,
     /// The settings of the client for sign-ins.
     pub(crate) sign_in_network: GuardedSettings,
@@ -462,10 +461,10 @@ fn root_of(config: &McpServerEntry, text: &str) -> Option<Root> {
 
 fn settings(config: &McpServerEntry, common: &CommonSettings) -> ClientSettings {
     let mut settings = ClientSettings {
-        asks: common.elicitation,
+        asks: common.questions.elicitation(),
         expose_faults: !common.redact_details,
         list_lifetime: common.list_lifetime,
-        samples: common.sampling,
+        samples: common.questions.sampling(),
         ..ClientSettings::default()
     };
     if common.guarded {

@@ -285,6 +285,12 @@ impl<'a> QuestionTable<'a> {
             WaitKind::UnknownOutcome if has_no_person => {
                 Some(Answer::UnknownOutcome(UnknownAnswer::Report))
             }
+            // It waits for an answer by `jackfield approvals`, too.
+            WaitKind::Elicitation { question, .. }
+                if matches!(self.ask_mode, AskMode::Elsewhere) && question.schema.is_none() =>
+            {
+                None
+            }
             WaitKind::Elicitation { .. } if has_no_person => {
                 Some(Answer::Elicitation(ElicitationAnswer::Declined))
             }

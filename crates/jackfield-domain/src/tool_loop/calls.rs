@@ -266,8 +266,9 @@ impl Decider<'_> {
         from: Arc<CachedCall>,
         result: ToolResult,
     ) {
+        // The tool did not run, so there is no outcome that could be late.
         if self.running(&attempt).is_none() {
-            return self.late_outcome(attempt, &result);
+            return;
         }
         let result = self.with_edit_note(&attempt.call, result);
         self.close_from(&attempt.call, CallEnd::Cached, result, Some(from));

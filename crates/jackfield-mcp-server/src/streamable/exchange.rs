@@ -56,6 +56,7 @@ impl Transport<RoleServer> for SingleRequest {
         mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let kind = MessageKind::of(&message);
+        let is_question = matches!(message, JsonRpcMessage::Request(_));
         if let Some(observed) = &mut self.observed {
             observed.sent(&message);
         }
@@ -75,7 +76,12 @@ impl Transport<RoleServer> for SingleRequest {
                 biased;
                 // A cancelled request has no response.
                 () = life.closed() => {}
-                _gone = messages.send(message) => {}
+                sent = messages.send(message) => {
+                    // A question that no client reads would wait for its response in vain.
+                    if is_question && sent.is_err() {
+                        return Err(io::ErrorKind::BrokenPipe.into());
+                    }
+                }
             }
             if kind != MessageKind::Notification {
                 life.close();

@@ -37,6 +37,8 @@ struct OpenRequests {
     asked: HashMap<RequestId, AskedRequest>,
     by_id: HashMap<RequestId, ConnectionLife>,
     last_used: Instant,
+    /// How many questions its calls have asked.
+    questions: u64,
     /// How many streams of changes are open.
     streams: usize,
 }
@@ -44,6 +46,8 @@ struct OpenRequests {
 /// A question of a call: its id there, and where the response goes.
 #[derive(Debug)]
 struct AskedRequest {
+    /// The request that asks.
+    during: RequestId,
     id: RequestId,
     responses: mpsc::Sender<ClientJsonRpcMessage>,
 }
@@ -85,6 +89,7 @@ impl Sessions {
                 asked: HashMap::new(),
                 by_id: HashMap::new(),
                 last_used: Instant::now(),
+                questions: 0,
                 streams: 0,
             }),
             peer,
@@ -243,12 +248,15 @@ impl OpenRequest {
         id: &RequestId,
         responses: &mpsc::Sender<ClientJsonRpcMessage>,
     ) -> RequestId {
-        let theirs = RequestId::String(format!("{}/{id}", self.id).into());
+        let mut open = self.session.lock();
+        open.questions += 1;
+        let theirs = RequestId::String(format!("question-{}", open.questions).into());
         let asked = AskedRequest {
+            during: self.id.clone(),
             id: id.clone(),
             responses: responses.clone(),
         };
-        self.session.lock().asked.insert(theirs.clone(), asked);
+        open.asked.insert(theirs.clone(), asked);
         theirs
     }
 }
@@ -256,7 +264,7 @@ impl OpenRequest {
 impl Drop for OpenRequest {
     fn drop(&mut self) {
         let mut open = self.session.lock();
-        open.asked.retain(|_, asked| !asked.responses.is_closed());
+        open.asked.retain(|_, asked| asked.during != self.id);
         open.by_id.remove(&self.id);
         open.last_used = Instant::now();
     }

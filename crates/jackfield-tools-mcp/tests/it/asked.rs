@@ -147,7 +147,7 @@ async fn a_page_to_open_is_shown_with_its_host_and_the_answer_has_no_content() {
         assert!(
             asked
                 .message
-                .contains("at login.example: https://login.example/"),
+                .starts_with("Open a page at login.example: https://login.example/"),
             "{asked:?}"
         );
         let answer = ElicitationAnswer::Accepted(Arc::new(json!({})));

@@ -305,7 +305,8 @@ fn elicitation(question: &Question) -> Vec<String> {
         let about = [text("type"), text("title"), text("description")].join(" ");
         words::one_line(&format!("{name}: {}", about.trim()))
     });
-    lines.chain(fields).take(MOST_LINES).collect()
+    // A yes is for all of it, so nothing is left out.
+    lines.chain(fields).collect()
 }
 
 /// The arguments line by line, if the call line does not show all of them, with a diff for edits of several lines.
@@ -344,8 +345,6 @@ fn styled(line: &str) -> String {
 
 /// The default icon of tools.
 const ICON: &str = "⚙";
-/// The most lines of a tool's own question.
-const MOST_LINES: usize = 100;
 
 /// The maximum length of a tool's name, in characters.
 pub(super) const NAME_WIDTH: usize = 64;
