@@ -13,7 +13,7 @@ fn shop() -> McpServer {
     McpServer::new(json!({
         "tools": [tool("search"), buy],
         "calls": {
-            "search": [{ "text": "first" }, { "text": "second" }, { "text": "third" }],
+            "search": [{ "text": "found" }],
             "buy": [{ "text": "bought" }],
         },
     }))
@@ -67,7 +67,7 @@ async fn an_equal_call_of_another_session_is_cached_until_something_may_have_cha
     assert_eq!(call(&gateway).await["result"]["text"], "bought");
     let third = call(&gateway).await;
     assert_eq!(third["cached"], Value::Null);
-    assert_eq!(third["result"]["text"], "second");
+    assert_eq!(server.count("call search"), 2, "{:?}", server.log());
     // What is shown elsewhere says so, too.
     let cached = second["session"].as_str().expect("an id");
     let path = format!("/api/v1/sessions/{cached}/export");
@@ -107,7 +107,7 @@ async fn a_killed_gateway_leaves_no_result_to_the_next_one() {
         Gateway::listening(run.at_with(&claude.base_url(), CONFIG).start())
     };
     let gateway = start().await;
-    assert_eq!(call(&gateway).await["result"]["text"], "first");
+    assert_eq!(call(&gateway).await["result"]["text"], "found");
     assert!(call(&gateway).await["cached"].is_object());
     gateway.running.kill();
     gateway.running.end().await;
@@ -131,7 +131,7 @@ async fn clients_with_different_principals_share_nothing() {
     let run = run.env("ANN", ANN).env("PHONE", PHONE).env("BEN", BEN);
     let run = run.at_with(&claude.base_url(), &format!("{CONFIG}{tokens}"));
     let gateway = Gateway::listening(run.start()).await;
-    let mut seen = Vec::new();
+    let (mut seen, mut sessions) = (Vec::new(), Vec::new());
     for token in [ANN, BEN, PHONE, BEN] {
         let token = format!("Bearer {token}");
         let made = gateway.raw("POST", "/api/v1/sessions");
@@ -141,23 +141,17 @@ async fn clients_with_different_principals_share_nothing() {
         let sent = gateway.post(&path, &json!({ "message": "Go on." }));
         let sent = sent.header("authorization", &token).answered().await;
         let turn = sent.is(200);
-        let call = &turn["calls"][0];
-        seen.push((
-            text(&call["result"]["text"]).to_owned(),
-            call["cached"].is_object(),
-        ));
+        let from = turn["calls"][0]["cached"]["session"].as_str();
+        let from = from.map(str::to_owned);
+        sessions.push(text(&made["id"]).to_owned());
+        seen.push(from);
     }
-    let seen: Vec<_> = seen
-        .iter()
-        .map(|(text, cached)| (&**text, *cached))
-        .collect();
-    let wanted = [
-        ("first", false),
-        ("second", false),
-        ("first", true),
-        ("second", true),
-    ];
+    let [ann, ben, ..] = &sessions[..] else {
+        panic!("{sessions:?}");
+    };
+    let wanted = [None, None, Some(ann.clone()), Some(ben.clone())];
     assert_eq!(seen, wanted);
+    assert_eq!(server.count("call search"), 2, "{:?}", server.log());
     kept(&claude);
     gateway.end().await;
 }
