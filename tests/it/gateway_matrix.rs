@@ -37,7 +37,8 @@ const DIALECTS: [Wire; 4] = [
 ];
 
 /// Those that providers speak.
-const BEHIND: [Wire; 5] = [
+const BEHIND: [Wire; 6] = [
+    Wire::Bedrock,
     Wire::Claude,
     Wire::Gemini,
     Wire::OllamaNative,
@@ -299,6 +300,7 @@ async fn converse(
     let server = way.to.serve(script).await;
     let sessions = Kept::new();
     let provider = match way.to {
+        Wire::Bedrock => "kind = \"bedrock\"",
         Wire::Claude => "kind = \"claude\"",
         Wire::Gemini => "kind = \"gemini\"",
         Wire::OllamaNative => "kind = \"ollama\"",
@@ -348,7 +350,7 @@ async fn converse(
 /// What the vendors' base URLs end with.
 const fn base(wire: Wire) -> &'static str {
     match wire {
-        Wire::Claude | Wire::Gemini | Wire::OllamaNative => "",
+        Wire::Bedrock | Wire::Claude | Wire::Gemini | Wire::OllamaNative => "",
         Wire::DeepSeek
         | Wire::Mistral
         | Wire::Ollama
@@ -383,7 +385,7 @@ impl Whole {
                 let path = format!("/v1beta/models/{model}:generateContent");
                 (path, body.expect("JSON"))
             }
-            Wire::OllamaNative => unreachable!("no client speaks it"),
+            Wire::Bedrock | Wire::OllamaNative => unreachable!("no client speaks it"),
             Wire::OpenAiResponses => {
                 let profile = Profile::openai(model);
                 let mapped = responses::request::to_wire(request, &owner, &profile, false);
@@ -413,7 +415,7 @@ impl Whole {
                 claude::stream::Decoder::for_request(owner, request, &asked).read_whole(body)
             }
             Wire::Gemini => gemini::stream::Decoder::for_request(owner, request).read_whole(body),
-            Wire::OllamaNative => unreachable!("no client speaks it"),
+            Wire::Bedrock | Wire::OllamaNative => unreachable!("no client speaks it"),
             Wire::OpenAiResponses => {
                 responses::stream::Decoder::for_request(owner, request).read_whole(body)
             }

@@ -19,6 +19,7 @@ mod api_ui;
 mod approvals;
 mod approvers;
 mod asking;
+mod asking_bedrock;
 mod asking_gemini;
 mod asking_ollama;
 mod asking_openai;

@@ -17,7 +17,8 @@ use crate::harness::kept;
 use crate::models::{Chat, Wire};
 
 /// The languages.
-const DIALECTS: [Wire; 5] = [
+const DIALECTS: [Wire; 6] = [
+    Wire::Bedrock,
     Wire::Claude,
     Wire::Gemini,
     Wire::OllamaNative,
@@ -30,7 +31,8 @@ const DIALECTS: [Wire; 5] = [
 const OTHERS: [Wire; 3] = [Wire::Claude, Wire::OpenAiChat, Wire::OpenAiResponses];
 
 /// Those that show their reasoning.
-const REASONING: [Wire; 5] = [
+const REASONING: [Wire; 6] = [
+    Wire::Bedrock,
     Wire::Claude,
     Wire::DeepSeek,
     Wire::Gemini,

@@ -12,6 +12,9 @@ use jackfield_domain::tool::Safety;
 use jackfield_engine::TurnReport;
 use jackfield_engine::{Engine, SendMessage, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
+use jackfield_provider_bedrock::client::Bedrock;
+use jackfield_provider_bedrock::config::BedrockConfig;
+use jackfield_provider_bedrock::credentials::Credentials;
 use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::ClaudeConfig;
 use jackfield_provider_gemini::client::Gemini;
@@ -25,6 +28,7 @@ use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::{Api, OpenAiConfig, Profile};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedCall, ScriptedToolbox};
+use jackfield_testservers::bedrock::ScriptedBedrock;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::gemini::ScriptedGemini;
 use jackfield_testservers::ollama::ScriptedOllama;
@@ -35,6 +39,8 @@ use jackfield_testservers::scripted::ScriptedServer;
 /// A wire language, and who speaks it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Wire {
+    /// Bedrock's Converse, in front of a model of Claude.
+    Bedrock,
     /// Claude Messages.
     Claude,
     /// Chat Completions, with reasoning that is shown and has to come back.
@@ -55,6 +61,7 @@ pub(crate) enum Wire {
 
 /// A scripted server of any vendor.
 pub(crate) enum Server {
+    Bedrock(ScriptedBedrock),
     Claude(ScriptedClaude),
     Gemini(ScriptedGemini),
     Ollama(ScriptedOllama),
@@ -66,6 +73,7 @@ impl Deref for Server {
 
     fn deref(&self) -> &ScriptedServer {
         match self {
+            Self::Bedrock(server) => server,
             Self::Claude(server) => server,
             Self::Gemini(server) => server,
             Self::Ollama(server) => server,
@@ -78,6 +86,7 @@ impl Wire {
     /// Starts the vendor's server.
     pub(crate) async fn serve(self, script: impl Into<Script>) -> Server {
         match self {
+            Self::Bedrock => Server::Bedrock(ScriptedBedrock::start(script).await),
             Self::Claude => Server::Claude(ScriptedClaude::start(script).await),
             Self::DeepSeek => {
                 Server::OpenAi(ScriptedOpenAi::like(VendorQuirks::DeepSeek, script).await)
@@ -99,6 +108,7 @@ impl Wire {
     /// The model behind it, by the provider of this name.
     pub(crate) fn model(self) -> ModelRef {
         let (provider, model) = match self {
+            Self::Bedrock => ("bedrock", "us.anthropic.claude-opus-5-5"),
             Self::Claude => ("claude", "claude-opus-5-5"),
             Self::DeepSeek => ("deepseek", "deepseek-flash"),
             Self::Gemini => ("gemini", "gemini-3.8-flash"),
@@ -117,7 +127,8 @@ impl Wire {
     /// Whether its server tells what the model thought.
     pub(crate) const fn shows_reasoning(self) -> bool {
         match self {
-            Self::Claude
+            Self::Bedrock
+            | Self::Claude
             | Self::DeepSeek
             | Self::Gemini
             | Self::Ollama
@@ -137,6 +148,11 @@ impl Wire {
         let transport =
             Transport::new(TransportSettings::default()).expect("a transport can be set up");
         let key = Some(Secret::new("sk-any"));
+        if self == Self::Bedrock {
+            let mut config = BedrockConfig::new(base_url).expect("an address");
+            config.credentials = key.map(Credentials::Bearer);
+            return Arc::new(Bedrock::new(config, transport).expect("an adapter"));
+        }
         if self == Self::Claude {
             let mut config = ClaudeConfig::new(base_url).expect("an address");
             config.key = key;
@@ -162,7 +178,8 @@ impl Wire {
             Self::DeepSeek => config.profile = ByModel::new(|_| Profile::DEEPSEEK),
             Self::Mistral => config.profile = ByModel::new(|_| Profile::MISTRAL),
             Self::Ollama => config.profile = ByModel::new(|_| Profile::OLLAMA),
-            Self::Claude
+            Self::Bedrock
+            | Self::Claude
             | Self::Gemini
             | Self::OllamaNative
             | Self::OpenAiChat

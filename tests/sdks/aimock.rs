@@ -72,6 +72,8 @@ async fn a_call_and_an_answer_over_the_wire_of_each_vendor() {
     let aimock = Aimock::start().await;
     for (provider, model) in [
         ("azure", "gpt-6.2-sol"),
+        ("bedrock", "us.anthropic.claude-opus-5-5"),
+        ("bedrock", "us.amazon.nova-pro-v1:0"),
         ("claude", "claude-opus-5-5"),
         ("gemini", "gemini-3.8-flash"),
         ("mistral", "mistral-large-latest"),
@@ -83,6 +85,7 @@ async fn a_call_and_an_answer_over_the_wire_of_each_vendor() {
         let mut ask = jackfield(["ask", "--json", "-m", &model, "19+23?"]);
         for variable in [
             "ANTHROPIC_API_KEY",
+            "AWS_BEARER_TOKEN_BEDROCK",
             "AZURE_OPENAI_API_KEY",
             "GEMINI_API_KEY",
             "MISTRAL_API_KEY",

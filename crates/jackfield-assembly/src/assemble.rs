@@ -7,6 +7,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_ports::toolbox_source::FixedToolboxes;
+use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::text_tools::TextTools;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_store_memory::MemoryJournal;
@@ -305,6 +306,7 @@ impl Registry {
             name: Arc::clone(name),
             options: options.collect(),
             transport: transport.clone(),
+            variables: variables(&**factory, environment),
         };
         let is_passthrough = match provider.passthrough {
             ProviderPassthrough::Always => true,
@@ -361,6 +363,19 @@ fn unknown_dialects(
     problems
 }
 
+/// The variables that a factory reads beside its key, as far as they are set.
+fn variables(
+    factory: &dyn ProviderFactory,
+    environment: &Environment,
+) -> BTreeMap<Arc<str>, Secret> {
+    let names = factory.variables().iter();
+    let set = names.filter_map(|name| {
+        let text = environment.get(name)?.ok()?;
+        (!text.trim().is_empty()).then(|| (Arc::from(*name), Secret::new(&text)))
+    });
+    set.collect()
+}
+
 fn unknown_options(
     factory: &dyn ProviderFactory,
     provider: &ProviderConfig,
@@ -394,6 +409,7 @@ struct BuiltProvider {
 
 /// The built-in dialects.
 const DIALECTS: &[&str] = &[
+    "bedrock",
     "claude",
     "gemini",
     "ollama",

@@ -27,6 +27,11 @@ pub trait ProviderFactory: Send + Sync {
         &[]
     }
 
+    /// Variables of the environment that it reads beside its key, such as `AWS_REGION`.
+    fn variables(&self) -> &[&str] {
+        &[]
+    }
+
     /// The page where a person gets a key.
     fn key_page(&self) -> Option<&str> {
         None
@@ -70,7 +75,7 @@ pub trait ProviderFactory: Send + Sync {
 }
 
 /// The settings of a provider.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProviderSettings {
     /// The address, if it differs from that of the kind.
@@ -91,6 +96,8 @@ pub struct ProviderSettings {
     pub options: BTreeMap<Arc<str>, Value>,
     /// The HTTP transport, shared by all providers.
     pub transport: Transport,
+    /// The [variables](ProviderFactory::variables) of the environment that are set, and not empty.
+    pub variables: BTreeMap<Arc<str>, Secret>,
 }
 
 /// The endpoints of a provider's own API, beside those for messages, that are open to clients: paths such as

@@ -16,6 +16,7 @@
 mod approvals;
 mod assemble;
 mod assistants;
+mod bedrock;
 mod bounded_file;
 mod claude;
 mod claude_code;

@@ -19,7 +19,8 @@ pub(crate) struct Preset {
     pub(crate) provider: Option<&'static str>,
 }
 
-/// The kind whose server has an API of its own beside that in OpenAI's form.
+/// The kinds whose servers have an API of their own beside those in OpenAI's form.
+pub(crate) const BEDROCK: &str = "bedrock";
 pub(crate) const OLLAMA: &str = "ollama";
 
 /// The kinds of servers. Addresses, variables and pages are from the vendors' documentation (2026-11).
@@ -40,7 +41,7 @@ pub(crate) const PRESETS: &[Preset] = &[
         base_url: None,
         key_page: Some("https://console.aws.amazon.com/bedrock"),
         key_variable: Some("AWS_BEARER_TOKEN_BEDROCK"),
-        kind: "bedrock",
+        kind: BEDROCK,
         path: "/openai/v1",
         profile: "openai",
         provider: Some("aws.bedrock"),

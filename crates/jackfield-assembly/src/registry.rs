@@ -10,6 +10,7 @@ use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::ToolboxSource;
 
+use crate::bedrock::BedrockFactory;
 use crate::claude::{CLAUDE_PRESETS, ClaudeFactory};
 use crate::claude_code::ClaudeCodeFactory;
 use crate::config::Config;
@@ -18,7 +19,7 @@ use crate::gemini::GeminiFactory;
 use crate::ollama::OllamaFactory;
 use crate::openai::OpenAiFactory;
 use crate::place::{ConfigProblem, Origin};
-use crate::presets::{OLLAMA, PRESETS};
+use crate::presets::{BEDROCK, OLLAMA, PRESETS};
 use crate::web;
 
 /// The kinds of providers and journals, and the toolboxes beside the configured ones.
@@ -184,10 +185,10 @@ impl Default for Registry {
                 .provider("claude-code", Arc::new(ClaudeCodeFactory))
                 .provider("gemini", Arc::new(GeminiFactory)),
             |registry, preset| {
-                let factory: Arc<dyn ProviderFactory> = if preset.kind == OLLAMA {
-                    Arc::new(OllamaFactory(OpenAiFactory(preset)))
-                } else {
-                    Arc::new(OpenAiFactory(preset))
+                let factory: Arc<dyn ProviderFactory> = match preset.kind {
+                    BEDROCK => Arc::new(BedrockFactory(OpenAiFactory(preset))),
+                    OLLAMA => Arc::new(OllamaFactory(OpenAiFactory(preset))),
+                    _ => Arc::new(OpenAiFactory(preset)),
                 };
                 registry.provider(preset.kind, factory)
             },

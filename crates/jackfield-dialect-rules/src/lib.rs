@@ -8,12 +8,14 @@
 //! |---|---|
 //! | `/v1beta/models/MODEL:generateContent` | [`gemini::check`] |
 //! | `/api/chat` | [`ollama::check`] |
+//! | `/model/MODEL/converse` | [`bedrock::check`] |
 //! | `/v1/messages` | [`claude::check`] |
 //! | `/v1/chat/completions` | [`openai::chat::check`] |
 //! | `/v1/responses` | [`openai::responses::check`] |
 //!
 //! A check returns every violation, each with its path. It never changes the body.
 
+pub mod bedrock;
 pub mod claude;
 pub mod gemini;
 pub mod ollama;

@@ -39,6 +39,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 
 use self::reply_events::ReplyEvents;
 use crate::base_url::BaseUrl;
+use crate::frames::FrameDecoder;
 use crate::secret::Secret;
 use crate::transport::{Incoming, Transport};
 
@@ -144,7 +145,7 @@ async fn exchange<A: Adapter>(
         return Err(ModelFailure::new(kind, Phase::BeforeSend, why).into());
     }
     let PreparedRequest {
-        mut decoder,
+        decoder,
         notes,
         request: mut http_request,
     } = adapter.prepare(request)?;
@@ -164,24 +165,23 @@ async fn exchange<A: Adapter>(
         return Err(refusal::read_refusal(adapter, incoming, &url).await);
     }
     let mut incoming = incoming.decompress().await?;
-    let media_type = incoming.media_type();
-    let mut end = match media_type.as_deref() {
-        Some(media_type) if A::LINES.contains(&media_type) => {
-            let mut lines = ReplyEvents::lines(incoming.into_lines());
-            read_stream(&mut lines, &mut decoder, reply_sink).await?;
-            decoder.finish().map_err(undecodable)?
+    let mut end = match reply_form(adapter, &mut incoming).await? {
+        ReplyForm::Events => {
+            let events = ReplyEvents::events(incoming.into_events());
+            read_stream(events, decoder, reply_sink).await?
         }
-        media_type @ (Some(_) | None) => match detect_form(media_type, &mut incoming).await? {
-            ReplyForm::Events => {
-                let mut events = ReplyEvents::events(incoming.into_events());
-                read_stream(&mut events, &mut decoder, reply_sink).await?;
-                decoder.finish().map_err(undecodable)?
-            }
-            ReplyForm::Whole => read_body(incoming, decoder, reply_sink).await?,
-            ReplyForm::Other => {
-                return Err(refusal::read_refusal(adapter, incoming, &url).await);
-            }
-        },
+        ReplyForm::Frames(frames) => {
+            let events = ReplyEvents::frames(incoming.into_frames(frames));
+            read_stream(events, decoder, reply_sink).await?
+        }
+        ReplyForm::Lines => {
+            let events = ReplyEvents::lines(incoming.into_lines());
+            read_stream(events, decoder, reply_sink).await?
+        }
+        ReplyForm::Whole => read_body(incoming, decoder, reply_sink).await?,
+        ReplyForm::Other => {
+            return Err(refusal::read_refusal(adapter, incoming, &url).await);
+        }
     };
     end.notes.splice(0..0, notes);
     span::record(&span, &end);
@@ -204,13 +204,33 @@ fn add_trace(headers: &mut HeaderMap, context: &TraceContext) {
 enum ReplyForm {
     /// Server-sent events.
     Events,
+    /// Frames, with their decoder.
+    Frames(Box<dyn FrameDecoder>),
+    /// One document per line.
+    Lines,
     /// Not a response of a provider.
     Other,
     /// One document.
     Whole,
 }
 
-/// The form of a successful response's body. Servers and proxies send a wrong media type, or none, so the first
+/// The form of a successful response's body: one that the adapter declares, or one that is common.
+async fn reply_form<A: Adapter>(
+    adapter: &A,
+    incoming: &mut Incoming,
+) -> Result<ReplyForm, ModelError> {
+    let media_type = incoming.media_type();
+    let media_type = media_type.as_deref();
+    if let Some(frames) = media_type.and_then(|media_type| adapter.frames(media_type)) {
+        return Ok(ReplyForm::Frames(frames));
+    }
+    match media_type {
+        Some(media_type) if A::LINES.contains(&media_type) => Ok(ReplyForm::Lines),
+        Some(_) | None => detect_form(media_type, incoming).await,
+    }
+}
+
+/// The form of a successful response's body in a common form. Servers and proxies send a wrong media type, or none, so the first
 /// bytes decide.
 async fn detect_form(
     media_type: Option<&str>,
@@ -240,10 +260,10 @@ const MAX_FIELD: usize = 6;
 
 /// Reads a reply that comes as events.
 async fn read_stream(
-    events: &mut ReplyEvents,
-    decoder: &mut impl DecodeReply,
+    mut events: ReplyEvents,
+    mut decoder: impl DecodeReply,
     reply_sink: &mut ReplySink<'_>,
-) -> Result<(), ModelError> {
+) -> Result<ReplyEnd, ModelError> {
     let mut reported_tokens = 0;
     while let Some(event) = events.next().await? {
         let deltas = decoder.push(event.name.as_deref(), &event.data);
@@ -272,7 +292,7 @@ async fn read_stream(
             break;
         }
     }
-    Ok(())
+    Ok(decoder.finish().map_err(undecodable)?)
 }
 
 /// Reads a reply that comes as one document, from a server that does not stream.

@@ -1,5 +1,5 @@
 //! Shared parts of provider adapters: the exchange with the provider, and its building blocks: an HTTP client,
-//! server-sent events, lines, statuses, `retry-after`, secrets.
+//! server-sent events, lines, frames, statuses, `retry-after`, secrets.
 //!
 //! An adapter implements [`Adapter`](exchange::Adapter): it builds its request with its dialect and names the
 //! decoder for the response; [`exchange::reply`] does the rest over a [`Transport`](transport::Transport). Every
@@ -19,6 +19,7 @@ pub mod base_url;
 pub mod by_model;
 mod cause;
 pub mod exchange;
+pub mod frames;
 pub mod guarded;
 pub mod lines;
 pub mod retry_after;

@@ -6,6 +6,7 @@
 //!
 //! | server | languages | program |
 //! |---|---|---|
+//! | [`ScriptedBedrock`](bedrock::ScriptedBedrock) | Bedrock's Converse | `scripted-bedrock` |
 //! | [`ScriptedClaude`](claude::ScriptedClaude) | Claude Messages | `scripted-claude` |
 //! | [`ScriptedGemini`](gemini::ScriptedGemini) | Gemini | `scripted-gemini` |
 //! | [`ScriptedOllama`](ollama::ScriptedOllama) | Ollama's own API | `scripted-ollama` |
@@ -21,6 +22,7 @@
 //! others are in [`ScriptedServer`](scripted::ScriptedServer), the same for every vendor. Their programs are the
 //! same servers as processes, with the script in a file ([`script::json`]).
 
+pub mod bedrock;
 pub mod built;
 pub mod checks;
 pub mod claude;

@@ -112,6 +112,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-domain",
             "jackfield-engine",
             "jackfield-ports",
+            "jackfield-provider-bedrock",
             "jackfield-provider-claude",
             "jackfield-provider-claude-code",
             "jackfield-provider-gemini",
@@ -241,6 +242,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "jackfield-assembly",
             "jackfield-cli",
+            "jackfield-dialect-kit",
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
+    ),
+    // Its language goes one way, so it has no dialect beside it; Claude's is for what Claude takes wherever it runs.
+    (
+        "jackfield-provider-bedrock",
+        &[
+            "jackfield-dialect-claude",
             "jackfield-dialect-kit",
             "jackfield-domain",
             "jackfield-ports",

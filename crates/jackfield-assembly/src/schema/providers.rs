@@ -3,7 +3,7 @@
 use crate::form::ValueForm::{self, Any, Text, Texts, ToolMode, ToolModes, Whole, Words};
 
 /// The options of all kinds, with forms and descriptions.
-pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 22] {
+pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 23] {
     [
         (
             "allowed_tools",
@@ -12,8 +12,8 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 22] {
         ),
         (
             "api",
-            Words(vec!["chat", "native", "responses"]),
-            "What is spoken with a server that is like OpenAI's, or with Ollama",
+            Words(vec!["chat", "converse", "native", "responses"]),
+            "What is spoken with a server that is like OpenAI's, with Bedrock, or with Ollama",
         ),
         (
             "arguments",
@@ -84,6 +84,7 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 22] {
             Any,
             "What the server takes, field by field, over what is known of it",
         ),
+        ("region", Text("us-east-1"), "The region of Bedrock"),
         (
             "tools",
             ToolMode,

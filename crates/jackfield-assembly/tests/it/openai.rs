@@ -5,7 +5,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Opening;
-use jackfield_engine::SendMessage;
+use jackfield_engine::{SendMessage, TurnReport};
 use jackfield_testkit::server::{RecordedRequest, Response, TestServer};
 use serde_json::json;
 
@@ -42,6 +42,13 @@ async fn sent(provider: &str, text: &str) -> RecordedRequest {
 
 /// The request for a turn, which fails: that it was sent is all that matters.
 async fn ask(server: &TestServer, assembled: &Assembly, provider: &str) -> RecordedRequest {
+    let body = json!({ "error": { "message": "no", "type": "invalid_request_error" } });
+    server.answer(Response::json(400, body.to_string()));
+    turn(assembled, provider).await;
+    server.requests().pop().unwrap()
+}
+
+async fn turn(assembled: &Assembly, provider: &str) -> TurnReport {
     let mut options = assembled.options.clone();
     options.model = ModelRef {
         model: "some-model".into(),
@@ -52,17 +59,13 @@ async fn ask(server: &TestServer, assembled: &Assembly, provider: &str) -> Recor
         options,
         session: SessionId::parse(provider).unwrap(),
     };
-    let body = json!({ "error": { "message": "no", "type": "invalid_request_error" } });
-    server.answer(Response::json(400, body.to_string()));
-    assembled.engine.send(message, &mut ()).await.unwrap();
-    server.requests().pop().unwrap()
+    assembled.engine.send(message, &mut ()).await.unwrap()
 }
 
 #[tokio::test]
 async fn every_kind_is_asked_where_and_as_it_is_known_to_be() {
     for (kind, path, key) in [
         ("azure", "/openai/v1/responses", Some("Bearer of-azure")),
-        ("bedrock", "/openai/v1/responses", Some("Bearer of-bedrock")),
         (
             "cerebras",
             "/v1/chat/completions",
@@ -109,6 +112,59 @@ async fn every_kind_is_asked_where_and_as_it_is_known_to_be() {
         assert!(seen.path.starts_with("/deep/"), "{kind}: {}", seen.path);
         assert!(!seen.path.contains("/v1"), "{kind}: {}", seen.path);
         assert_eq!(seen.json().get("tools"), None, "{kind}");
+    }
+}
+
+/// Bedrock's own API and those in OpenAI's form, with a bearer key or the keys of an account.
+#[tokio::test]
+async fn bedrock_is_asked_over_its_own_api() {
+    let table = "[providers.bedrock]\nbase_url = 'URL'\nregion = 'eu-west-1'\n";
+    let seen = sent("bedrock", table).await;
+    assert_eq!(seen.path, "/model/some-model/converse-stream");
+    assert_eq!(seen.header("authorization"), Some("Bearer of-bedrock"));
+    let seen = sent("bedrock", &format!("{table}api = 'responses'")).await;
+    assert_eq!(seen.path, "/openai/v1/responses");
+    assert_eq!(seen.header("authorization"), Some("Bearer of-bedrock"));
+    let account = [
+        ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
+        ("AWS_REGION", "us-west-2"),
+        ("AWS_SECRET_ACCESS_KEY", "secret-1"),
+        ("AWS_SESSION_TOKEN", "token-1"),
+    ];
+    let server = TestServer::start().await;
+    for (more, region) in [("", "us-west-2"), ("region = 'eu-west-1'", "eu-west-1")] {
+        let text = format!(
+            "[providers.bedrock]\nbase_url = '{}'\n{more}",
+            server.base_url()
+        );
+        let loaded = World::new().with_user(&text).load().unwrap();
+        let assembled = Registry::default().assemble(&loaded, &Environment::from_iter(account));
+        let seen = ask(&server, &assembled.unwrap(), "bedrock").await;
+        let authorization = seen.header("authorization").unwrap();
+        let scope = format!("/{region}/bedrock/aws4_request");
+        assert!(authorization.contains(&scope), "{authorization}");
+        assert_eq!(seen.header("x-amz-security-token"), Some("token-1"));
+        assert!(!format!("{seen:?}").contains("secret-1"));
+    }
+}
+
+/// A secret key signs, and is no bearer key.
+#[tokio::test]
+async fn a_secret_key_is_never_sent() {
+    let account = [("AWS_SECRET_ACCESS_KEY", "secret-1")];
+    for (more, missing) in [
+        ("", "AWS_ACCESS_KEY_ID is not set"),
+        ("api = 'chat'", "AWS_BEARER_TOKEN_BEDROCK is not set"),
+    ] {
+        let server = TestServer::start().await;
+        let base_url = server.base_url();
+        let text =
+            format!("[providers.bedrock]\nbase_url = '{base_url}'\nregion = 'us-east-1'\n{more}");
+        let loaded = World::new().with_user(&text).load().unwrap();
+        let assembled = Registry::default().assemble(&loaded, &Environment::from_iter(account));
+        let report = format!("{:?}", turn(&assembled.unwrap(), "bedrock").await);
+        assert!(report.contains(missing), "{report}");
+        assert!(server.requests().is_empty(), "{more}");
     }
 }
 
@@ -260,7 +316,23 @@ fn what_cannot_be_is_told() {
         ),
         (
             "kind = 'bedrock'",
+            "region is not set: write `region = \"us-east-1\"`, or set AWS_REGION",
+        ),
+        (
+            "kind = 'bedrock'\napi = 'responses'",
             "base_url is not set: the kind `bedrock` has no address of its own",
+        ),
+        (
+            "kind = 'bedrock'\napi = 'native'",
+            "api is \"converse\", \"chat\" or \"responses\"",
+        ),
+        (
+            "kind = 'bedrock'\nregion = 'us-east-1.example'",
+            "region is the name of one, such as `us-east-1`",
+        ),
+        (
+            "kind = 'bedrock'\nregion = 'us-east-1'\nquirks.seed = false",
+            "quirks is for `api = \"chat\"`",
         ),
         (
             "kind = 'claude-bedrock'",

@@ -20,8 +20,9 @@ const FORMATS: [&str; 10] = [
     "uuid",
 ];
 
-/// The schema within the subset, and the changes; `None` if there is no such schema.
-pub(super) fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
+/// The schema within the subset that can be enforced, and the changes; `None` if there is no such schema.
+#[must_use]
+pub fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
     let mut changes = Changes::default();
     let restricted = sub_schema(&sound(schema, &mut changes), "", &mut changes)?;
     Some((restricted, changes.into_vec()))

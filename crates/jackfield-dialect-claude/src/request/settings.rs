@@ -105,6 +105,12 @@ fn max_tokens(settings: &Settings, profile: &Profile, notes: &mut Notes) -> u64 
         "max_tokens_defaulted",
         "settings.max_output_tokens",
     );
+    default_max_tokens(settings, profile)
+}
+
+/// The limit of output tokens for a request that sets none.
+#[must_use]
+pub fn default_max_tokens(settings: &Settings, profile: &Profile) -> u64 {
     match settings.thinking {
         // The budget counts against the limit, so the answer needs extra room.
         Some(ThinkingMode::Budget(budget)) if profile.thinking_budget => {
@@ -127,7 +133,8 @@ fn sampled(value: Option<f64>, setting: &str, notes: &mut Notes) -> Option<f64> 
     Some(sent).filter(|sent| sent.is_finite())
 }
 
-fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
+/// The level of effort in Claude's words; `None` if the model takes none, which is noted.
+pub fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
     let effort = settings.effort?;
     let path = "settings.effort";
     if effort == Effort::None && profile.thinking_off {
@@ -153,7 +160,8 @@ fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<S
     Some(word.to_owned())
 }
 
-fn thinking(
+/// How a Claude model thinks, wherever it runs; `None` leaves it to the model.
+pub fn thinking(
     settings: &Settings,
     profile: &Profile,
     max_tokens: u64,

@@ -12,6 +12,7 @@ use jackfield_domain::request::ModelRequest;
 use serde::Serialize;
 use tracing::Span;
 
+use crate::frames::FrameDecoder;
 use crate::secret::Secret;
 
 /// The specific parts of an adapter: its configuration, its headers and paths, and its dialect.
@@ -42,6 +43,12 @@ pub trait Adapter: Send + Sync {
     ///
     /// The `retry-after` headers are applied afterwards.
     fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure>;
+
+    /// The decoder of a stream of this media type, if the provider streams frames: binary, and neither server-sent events
+    /// nor lines. See [`Frames`](crate::frames::Frames).
+    fn frames(&self, _media_type: &str) -> Option<Box<dyn FrameDecoder>> {
+        None
+    }
 
     /// The key, which is removed from all messages.
     fn key(&self) -> Option<&Secret>;

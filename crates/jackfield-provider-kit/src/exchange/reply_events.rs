@@ -1,14 +1,15 @@
-//! The events of a streamed reply: server-sent events, or lines.
+//! The events of a streamed reply: server-sent events, lines, or frames.
 
 use std::collections::VecDeque;
 
 use jackfield_ports::chat_model::ModelError;
 
 use super::surrogates::SurrogateJoiner;
+use crate::frames::Frames;
 use crate::lines::JsonLines;
 use crate::sse::{RawEvent, RawEvents};
 
-/// The events of a reply, from either form of stream, with complete characters.
+/// The events of a reply, from any form of stream, with complete characters.
 pub(super) struct ReplyEvents {
     /// The error of the body, which is returned after all earlier events.
     failed: Option<ModelError>,
@@ -20,12 +21,17 @@ pub(super) struct ReplyEvents {
 
 enum EventSource {
     Events(RawEvents),
+    Frames(Frames),
     Lines(JsonLines),
 }
 
 impl ReplyEvents {
     pub(super) fn events(events: RawEvents) -> Self {
         Self::new(EventSource::Events(events))
+    }
+
+    pub(super) fn frames(frames: Frames) -> Self {
+        Self::new(EventSource::Frames(frames))
     }
 
     pub(super) fn lines(lines: JsonLines) -> Self {
@@ -52,6 +58,7 @@ impl ReplyEvents {
             }
             let next = match &mut self.source {
                 EventSource::Events(events) => events.next().await,
+                EventSource::Frames(frames) => frames.next().await,
                 EventSource::Lines(lines) => lines.next().await,
             };
             match next {

@@ -11,6 +11,7 @@ use jackfield_ports::chat_model::ModelError;
 
 use super::fault::RequestPeer;
 use super::pieces::TimedChunks;
+use crate::frames::{FrameDecoder, Frames};
 use crate::lines::JsonLines;
 use crate::sse::RawEvents;
 
@@ -143,6 +144,12 @@ impl Incoming {
     #[must_use]
     pub fn into_events(self) -> RawEvents {
         RawEvents::new(self.into_chunks())
+    }
+
+    /// The body, as frames that this decoder reads.
+    #[must_use]
+    pub fn into_frames(self, decoder: Box<dyn FrameDecoder>) -> Frames {
+        Frames::new(self.into_chunks(), decoder)
     }
 
     /// The body, as lines.

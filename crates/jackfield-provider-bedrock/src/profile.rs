@@ -1,0 +1,87 @@
+//! The capabilities of models, by their names.
+
+use jackfield_dialect_claude::options::Profile as ClaudeProfile;
+
+/// The capabilities of a model behind Converse.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Profile {
+    /// Whether a request may have cache points.
+    pub cache_points: bool,
+    /// What a Claude model takes; `None` for all others.
+    pub claude: Option<ClaudeProfile>,
+    /// Whether a call of any tool can be forced.
+    pub forced_any: bool,
+    /// Whether a call of one tool can be forced.
+    pub forced_tool: bool,
+    /// Whether a result says that it is an error.
+    pub result_status: bool,
+    /// Whether the answer can be held to a schema.
+    pub structured_output: bool,
+}
+
+impl Profile {
+    /// A model of which nothing is known.
+    pub const UNKNOWN: Self = Self {
+        cache_points: false,
+        claude: None,
+        forced_any: false,
+        forced_tool: false,
+        result_status: false,
+        structured_output: true,
+    };
+
+    /// The profile of a model, by its id or its ARN.
+    ///
+    /// Of `ToolChoice`, `ToolResultBlock` and `CachePointBlock` the service model, and the user guide, name Claude and
+    /// Nova; of `any` Mistral, too (2026-11). An ARN of an application's inference profile does not name its model.
+    #[must_use]
+    pub fn of(model: &str) -> Self {
+        let name = model.to_ascii_lowercase();
+        if name.contains("anthropic") || name.contains("claude") {
+            return Self::of_claude(ClaudeProfile::of(&name));
+        }
+        if name.contains("amazon.nova") {
+            return Self {
+                cache_points: true,
+                forced_any: true,
+                forced_tool: true,
+                result_status: true,
+                structured_output: false,
+                ..Self::UNKNOWN
+            };
+        }
+        Self {
+            forced_any: name.contains("mistral"),
+            ..Self::UNKNOWN
+        }
+    }
+
+    /// The profile of a Claude model.
+    #[must_use]
+    pub const fn of_claude(claude: ClaudeProfile) -> Self {
+        Self {
+            cache_points: true,
+            claude: Some(claude),
+            forced_any: claude.forced_tools,
+            forced_tool: claude.forced_tools,
+            result_status: true,
+            structured_output: claude.structured_output,
+        }
+    }
+
+    /// Whether the conversation may end with words of the model, which it continues.
+    pub(crate) fn prefill(&self) -> bool {
+        self.claude.is_none_or(|claude| claude.prefill)
+    }
+
+    /// Whether temperature and the like are supported.
+    pub(crate) fn sampling(&self) -> bool {
+        self.claude.is_none_or(|claude| claude.sampling)
+    }
+
+    /// Whether a message in the conversation may be the system's.
+    pub(crate) fn system_messages(&self) -> bool {
+        self.claude.is_some_and(|claude| claude.system_messages)
+    }
+}
