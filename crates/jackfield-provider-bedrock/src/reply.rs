@@ -1,6 +1,7 @@
 //! Decodes the events of a reply into deltas.
 //!
-//! A block has no start but for a call: its first piece begins it. The reason of the end comes before the usage.
+//! A block has no start but for a call: its first piece begins it. The reason of the end comes before the usage, which
+//! ends the reply.
 
 mod blocks;
 
@@ -35,6 +36,7 @@ pub(crate) const REDACTED: &str = "redacted_content";
 pub struct Decoder {
     has_calls: bool,
     has_emitted: bool,
+    is_done: bool,
     /// The blocks that have begun and not ended, by their indices.
     open: Vec<(u32, OpenBlock)>,
     owner: StateOwner,
@@ -50,6 +52,7 @@ impl Decoder {
         Self {
             has_calls: false,
             has_emitted: false,
+            is_done: false,
             open: Vec::new(),
             owner,
             reason: None,
@@ -110,13 +113,14 @@ impl Decoder {
                 }
             }
             "messageStop" => {
-                let reason = event
-                    .stop_reason
-                    .ok_or("the reply does not say why it ended")?;
-                self.close(out);
-                self.reason = Some(reason);
+                let reason = event.stop_reason;
+                self.reason = Some(reason.ok_or("the reply does not say why it ended")?);
             }
-            "metadata" => self.usage = event.usage.or(self.usage),
+            "metadata" => {
+                self.close(out);
+                self.usage = event.usage.or(self.usage);
+                self.is_done = self.reason.is_some();
+            }
             _ => {}
         }
         Ok(())
@@ -171,8 +175,7 @@ impl DecodeReply for Decoder {
             return Err(DecodeError::Failed(failure));
         }
         let mut out = Vec::new();
-        let is_late = self.reason.is_some() && name != "metadata";
-        if is_late || !EVENTS.contains(&name) {
+        if self.is_done || !EVENTS.contains(&name) {
             return Ok(out);
         }
         let event = serde_json::from_str(data)
@@ -188,12 +191,12 @@ impl DecodeReply for Decoder {
     }
 
     fn is_complete(&self) -> bool {
-        self.reason.is_some() && self.usage.is_some()
+        self.is_done
     }
 
     fn finish(self) -> Result<ReplyEnd, DecodeError> {
         let phase = self.phase();
-        let Some(reason) = &self.reason else {
+        let Some(reason) = self.reason.as_ref().filter(|_| self.is_done) else {
             return Err(DecodeError::Truncated { phase });
         };
         if UNUSABLE.contains(&reason.as_str()) {
@@ -215,6 +218,7 @@ impl DecodeReply for Decoder {
             blocks::whole(index, block, &self.owner, &self.text_tools, &mut out);
         }
         self.seen(&out);
+        self.is_done = true;
         self.reason = Some(reply.stop_reason);
         self.usage = reply.usage;
         Ok((out, self.finish()?))

@@ -47,9 +47,8 @@ pub(super) fn supposed_prefix(model: &str) -> Option<&'static str> {
 /// Why models with this prefix cannot be used, and what to do.
 pub(super) fn refusal(prefix: &str) -> String {
     if ["bedrock", "bedrock_converse"].contains(&prefix) {
-        "LiteLLM asks Bedrock by Converse and InvokeModel, which Jackfield does not speak; write a provider of the kind \
-         `claude-bedrock` or `bedrock` with the `base_url` of your region, a key in AWS_BEARER_TOKEN_BEDROCK, and the \
-         names that models have there"
+        "write a provider of the kind `bedrock` with your `region`, and name its models as `bedrock/MODEL`; its keys are \
+         in AWS_BEARER_TOKEN_BEDROCK, or in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             .to_owned()
     } else {
         format!(

@@ -324,9 +324,9 @@ model = \"a-b\"
 a-b = \"mistral/mistral-large-latest\"
 ",
         &[
-            "line 4: model_list[0].litellm_params.model: the model was left out: LiteLLM asks Bedrock by Converse and \
-             InvokeModel, which Jackfield does not speak; write a provider of the kind `claude-bedrock` or `bedrock` with the \
-             `base_url` of your region, a key in AWS_BEARER_TOKEN_BEDROCK, and the names that models have there",
+            "line 4: model_list[0].litellm_params.model: the model was left out: write a provider of the kind `bedrock` with \
+             your `region`, and name its models as `bedrock/MODEL`; its keys are in AWS_BEARER_TOKEN_BEDROCK, or in \
+             AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
             "line 7: model_list[1]: has no name of its own: it is no model for chats but for `embedding`; clients name it \
              as `openai/text-embedding-3-small` at the endpoints that `serve.endpoints` opens",
             "line 10: model_list[2]: needs no entry: clients name these models as `claude/MODEL`",

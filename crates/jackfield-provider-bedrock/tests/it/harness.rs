@@ -76,7 +76,13 @@ impl ChatModelHarness for BedrockHarness {
     }
 
     fn never_takes(&self) -> &[(RequestPart, &str)] {
-        &[(RequestPart::OutcomeTool, "a result goes by its call's id")]
+        &[
+            (
+                RequestPart::MediaType,
+                "a format is a word of its own, such as `png`",
+            ),
+            (RequestPart::OutcomeTool, "a result goes by its call's id"),
+        ]
     }
 
     fn echo(&self, request: &RecordedRequest) -> Echo {

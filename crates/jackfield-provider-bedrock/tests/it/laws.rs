@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use jackfield_dialect_rules::bedrock;
-use jackfield_domain::block::{Block, Content};
+use jackfield_domain::block::{Block, CachePoint, Content};
+use jackfield_domain::media::{Document, MediaSource};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::{Extension, StateOwner};
@@ -91,10 +92,9 @@ impl RequestMappers for Bedrock {
         back
     }
 
-    /// A format in words is no setting any more, and stubs are no tools.
+    /// A format in words is no setting any more.
     fn is_one_way(notes: &[Note]) -> bool {
-        let codes = ["format_in_words", "stubs_offered"];
-        notes.iter().any(|note| codes.contains(&&*note.code))
+        notes.iter().any(|note| note.code == "format_in_words")
     }
 }
 
@@ -169,7 +169,29 @@ fn around(message: Message, choices: &mut Choices, messages: &mut Vec<Message>) 
         messages.push(of(Role::System, "Be brief."));
     }
     messages.push(message);
-    match choices.below(6) {
+    match choices.below(8) {
+        6 => {
+            let document = Content::Document(Document {
+                cite: false,
+                context: None,
+                source: MediaSource::Base64 {
+                    media_type: "application/pdf".into(),
+                    data: "AAAA".into(),
+                },
+                title: Some("a report".into()),
+            });
+            messages.push(Message::new(Role::User, vec![document.into()]));
+        }
+        7 => {
+            let cached = |seconds| {
+                let mut block = Block::text("a part");
+                block.cache = Some(CachePoint { seconds });
+                block
+            };
+            let lifetimes = [None, Some(300), Some(3600), Some(60), None];
+            let blocks = lifetimes.map(cached).to_vec();
+            messages.push(Message::new(Role::User, blocks));
+        }
         3 => messages.push(of(Role::User, "also this")),
         4 => messages.push(of(Role::System, "Speak softly.")),
         5 => {
@@ -280,4 +302,66 @@ fn tools(tools: &[Arc<ToolDefinition>], choices: &mut Choices) -> Vec<Arc<ToolDe
 const BESIDE_DOCUMENT: &str = "This is the document.";
 
 /// Every note but `empty_message`, which no valid conversation has.
-const NOTES: &[&str] = &[];
+const NOTES: &[&str] = &[
+    "annotation_not_sent",
+    "blank_stop_sequence",
+    "blank_text",
+    "cache_lifetime",
+    "cache_point_not_possible",
+    "choice_by_subset",
+    "choice_not_forced",
+    "choice_without_tools",
+    "document_as_text",
+    "document_renamed",
+    "document_without_citations",
+    "effort_none",
+    "effort_not_supported",
+    "effort_raised",
+    "empty_result_in_words",
+    "error_put_into_words",
+    "extension_of_another_dialect",
+    "extension_path",
+    "format_field_not_sent",
+    "format_in_words",
+    "image_detail",
+    "malformed_arguments",
+    "max_tokens_cut",
+    "max_tokens_defaulted",
+    "media_as_text",
+    "messages_merged",
+    "opaque_as_text",
+    "opaque_withheld",
+    "output_schema_not_sent",
+    "parallel_calls_not_sent",
+    "provider_call_withheld",
+    "provider_outcome_withheld",
+    "refusal_as_text",
+    "sampling_cut",
+    "sampling_not_supported",
+    "schema_closed",
+    "schema_keywords_described",
+    "schema_not_enforceable",
+    "schema_root_made_object",
+    "service_tier_unknown",
+    "setting_not_supported",
+    "state_withheld",
+    "strict_not_sent",
+    "structured_as_text",
+    "structured_not_sent",
+    "stubs_offered",
+    "system_message_as_user",
+    "system_message_moved",
+    "text_arguments",
+    "text_beside_document",
+    "text_input_as_json",
+    "thinking_always_on",
+    "thinking_budget_changed",
+    "thinking_display_not_sent",
+    "thinking_not_supported",
+    "thinking_withheld",
+    "thinking_without_budget",
+    "too_many_cache_points",
+    "tool_name_changed",
+    "tool_name_twice",
+    "tool_not_chosen",
+];

@@ -47,9 +47,7 @@ pub(crate) fn read(body: &Value) -> Result<ModelRequest, String> {
     let mut settings = echo::settings(body);
     settings.extensions = extensions(body);
     let tools = list(&body["toolConfig"]["tools"]).iter();
-    // Stubs are offered where there is no tool.
-    let is_stub = |tool: &&Value| tool["toolSpec"]["description"] == STUB;
-    let tools: Result<Vec<_>, String> = tools.filter(|one| !is_stub(one)).map(tool).collect();
+    let tools: Result<Vec<_>, String> = tools.map(tool).collect();
     let parts = list(&body["system"]).iter().map(|part| text(&part["text"]));
     let parts = parts
         .filter(|text| !text.starts_with(ASKED))
@@ -262,5 +260,3 @@ fn extensions(body: &Value) -> Vec<Extension> {
 
 /// What begins the words for a format.
 const ASKED: &str = "Give your last answer, when you call no more tools";
-/// What describes a tool that is not offered.
-const STUB: &str = "This tool is not available now. Do not call it.";

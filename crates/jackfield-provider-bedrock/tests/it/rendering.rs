@@ -21,6 +21,10 @@ pub(crate) const IMPOSSIBLE: &[(Manner, &str)] = &[
     (Manner::ArgumentsCumulative, "pieces are never repeated"),
     (Manner::ArgumentsNull, "a piece of arguments is text"),
     (Manner::CallsInOnePiece, "an event is about one block"),
+    (
+        Manner::EndMarkerMissing,
+        "a reply ends with `metadata`; without it, it broke off",
+    ),
     (Manner::IndexMissing, "the number of a block is required"),
     (Manner::IndexNegative, "no block is counted below zero"),
     (
@@ -105,14 +109,11 @@ pub(crate) fn render(reply: &VendorReply) -> Option<WireReply> {
     }
     events.extend(interleaved(&mut turns));
     events.push(("messageStop", json!({ "stopReason": reason })));
-    let ending = events.len();
     let mut metadata = json!({ "usage": usage, "metrics": { "latencyMs": 551 } });
     if manner == Manner::UsageMissing {
         metadata.as_object_mut().unwrap().shift_remove("usage");
     }
-    if manner != Manner::EndMarkerMissing {
-        events.push(("metadata", metadata));
-    }
+    events.push(("metadata", metadata));
     if manner == Manner::NullsForNothing {
         events.iter_mut().for_each(|(_, data)| nulls(data));
     }
@@ -121,8 +122,6 @@ pub(crate) fn render(reply: &VendorReply) -> Option<WireReply> {
         .map(|(kind, data)| event(kind, data))
         .collect();
     let mut wire = WireReply::events(frames);
-    // Only the usage follows.
-    wire.ending = ending;
     wire.headers = vec![(
         "content-type".to_owned(),
         "application/vnd.amazon.eventstream".to_owned(),

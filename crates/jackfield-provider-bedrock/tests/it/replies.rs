@@ -83,12 +83,8 @@ impl ReplyMappers for Bedrock {
             }
         }
         events.push(event("messageStop", &json!({ "stopReason": reason(end) })));
-        if let Some(usage) = usage(end) {
-            events.push(event(
-                "metadata",
-                &json!({ "usage": usage, "metrics": { "latencyMs": 1 } }),
-            ));
-        }
+        let metadata = json!({ "usage": usage(end), "metrics": { "latencyMs": 1 } });
+        events.push(event("metadata", &metadata));
         events
     }
 
