@@ -5,6 +5,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod bedrock;
 mod claude;
 mod gemini;
 mod ollama;
