@@ -1,7 +1,7 @@
 //! The frames of a stream: messages of `application/vnd.amazon.eventstream`, with checksums.
 
 use aws_smithy_eventstream::frame::{DecodedFrame, MessageFrameDecoder};
-use aws_smithy_types::event_stream::{HeaderValue, Message};
+use aws_smithy_types::event_stream::Message;
 use bytes::BytesMut;
 use jackfield_provider_kit::frames::FrameDecoder;
 use jackfield_provider_kit::sse::RawEvent;
@@ -46,10 +46,8 @@ fn event(message: &Message) -> Result<RawEvent, String> {
     let header = |name: &str| {
         let mut headers = message.headers().iter();
         let header = headers.find(|header| header.name().as_str() == name)?;
-        match header.value() {
-            HeaderValue::String(text) => Some(text.as_str().to_owned()),
-            _ => None,
-        }
+        let text = header.value().as_string().ok()?;
+        Some(text.as_str().to_owned())
     };
     let payload = std::str::from_utf8(message.payload());
     let payload = payload.map_err(|_| "an event is not valid UTF-8".to_owned())?;

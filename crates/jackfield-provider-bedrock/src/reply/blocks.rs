@@ -172,7 +172,10 @@ impl OpenBlock {
                         ran_by,
                         upstream,
                     },
-                    other => other,
+                    other @ (BlockStart::Refusal
+                    | BlockStart::Text
+                    | BlockStart::Thinking { .. }
+                    | BlockStart::Whole(_)) => other,
                 };
                 out.push(Delta::BlockStarted { index, start });
                 let text = text.unwrap_or(&input).into();
@@ -198,7 +201,9 @@ pub(super) fn whole(
         let input = call.input.take().map(|input| match input {
             Value::String(text) => text,
             Value::Null => String::new(),
-            input => input.to_string(),
+            input @ (Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+                input.to_string()
+            }
         });
         open = Some(OpenBlock::call(index, call, owner, text_tools, out));
         pieces.push(BlockDelta {

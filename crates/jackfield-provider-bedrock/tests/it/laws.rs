@@ -276,13 +276,13 @@ fn tools(tools: &[Arc<ToolDefinition>], choices: &mut Choices) -> Vec<Arc<ToolDe
                 9 => {
                     *schema = Arc::new(
                         json!({ "anyOf": [{ "required": ["a"] }], "properties": { "a": {} } }),
-                    )
+                    );
                 }
                 10 => *schema = Arc::new(json!({ "type": "array", "items": { "type": "string" } })),
                 11 => {
                     *schema = Arc::new(
                         json!({ "type": "object", "additionalProperties": { "type": "string" } }),
-                    )
+                    );
                 }
                 _ => {}
             }
