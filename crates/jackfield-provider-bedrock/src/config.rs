@@ -8,7 +8,7 @@ use jackfield_provider_kit::secret::InvalidSecret;
 use thiserror::Error;
 
 use crate::credentials::Credentials;
-use crate::profile::Profile;
+use crate::profile::ModelProfile;
 
 /// Settings of Bedrock in one region.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct BedrockConfig {
     /// The reason why required credentials are missing, in a sentence; requests fail with it.
     pub missing_key: Option<String>,
     /// The capabilities of the models.
-    pub profile: ByModel<Profile>,
+    pub profile: ByModel<ModelProfile>,
     /// Whether the models support tools.
     pub tools: bool,
 }
@@ -52,7 +52,7 @@ impl BedrockConfig {
             base_url: BaseUrl::parse(base_url)?,
             credentials: None,
             missing_key: None,
-            profile: ByModel::new(Profile::of),
+            profile: ByModel::new(ModelProfile::of),
             tools: true,
         })
     }

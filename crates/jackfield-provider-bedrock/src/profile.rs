@@ -5,7 +5,7 @@ use jackfield_dialect_claude::options::Profile as ClaudeProfile;
 /// The capabilities of a model behind Converse.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Profile {
+pub struct ModelProfile {
     /// Whether a request may have cache points.
     pub cache_points: bool,
     /// What a Claude model takes; `None` for all others.
@@ -20,7 +20,7 @@ pub struct Profile {
     pub structured_output: bool,
 }
 
-impl Profile {
+impl ModelProfile {
     /// A model of which nothing is known.
     pub const UNKNOWN: Self = Self {
         cache_points: false,

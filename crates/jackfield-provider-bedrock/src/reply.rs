@@ -42,7 +42,7 @@ pub struct Decoder {
     owner: StateOwner,
     reason: Option<String>,
     text_tools: HashSet<Arc<str>>,
-    usage: Option<wire::Usage>,
+    usage: Option<wire::TokenUsage>,
 }
 
 impl Decoder {
@@ -210,7 +210,7 @@ impl DecodeReply for Decoder {
     }
 
     fn read_whole(mut self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
-        let reply: wire::Reply = serde_json::from_slice(body)
+        let reply: wire::ConverseResponse = serde_json::from_slice(body)
             .map_err(|fault| self.violation(format!("no reply: {fault}")))?;
         let mut out = Vec::new();
         let blocks = reply.output.message.content.into_iter().flatten();
@@ -240,7 +240,7 @@ fn finish_reason(reason: &str, has_calls: bool) -> FinishReason {
 }
 
 /// Totals: on the wire, the input excludes what was cached.
-fn usage(usage: &wire::Usage) -> Usage {
+fn usage(usage: &wire::TokenUsage) -> Usage {
     let cache_read = usage.cache_read_input_tokens.unwrap_or(0);
     let cache_write = usage.cache_write_input_tokens.unwrap_or(0);
     let fresh = usage.input_tokens.unwrap_or(0);

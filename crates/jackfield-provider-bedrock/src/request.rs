@@ -14,7 +14,7 @@ use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::request::ModelRequest;
 use serde_json::{Map, Value};
 
-use crate::profile::Profile;
+use crate::profile::ModelProfile;
 use crate::{DIALECT, wire};
 
 pub use jackfield_dialect_kit::outgoing::Unsupported;
@@ -30,13 +30,13 @@ pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub fn to_wire(
     request: &ModelRequest,
     owner: &StateOwner,
-    profile: &Profile,
+    profile: &ModelProfile,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
     let mut conversation = conversation::to_wire(request, owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     if let Some(asked) = settings.asked {
-        conversation.system.push(wire::Block::Text(asked));
+        conversation.system.push(wire::ContentBlock::Text(asked));
     }
     let mut fields = settings.fields;
     let thinks = fields

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 pub struct Request {
     /// The system prompt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub system: Vec<Block>,
+    pub system: Vec<ContentBlock>,
     /// The conversation.
     pub messages: Vec<Message>,
     /// Settings that all models have.
@@ -54,7 +54,7 @@ pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// The blocks.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
 }
 
 /// Who speaks.
@@ -72,7 +72,7 @@ pub enum Role {
 /// A block of a message, of the system prompt, or of a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Block {
+pub enum ContentBlock {
     /// What stands before it may be cached.
     CachePoint(CachePoint),
     /// A document.
@@ -183,7 +183,7 @@ pub struct ToolResult {
     /// The id of the call.
     pub tool_use_id: String,
     /// The parts.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
     /// `error`, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
@@ -194,7 +194,7 @@ pub struct ToolResult {
 #[serde(rename_all = "camelCase")]
 pub struct ToolConfig {
     /// The tools.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ToolItem>,
     /// The choice; the model decides without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
@@ -203,7 +203,7 @@ pub struct ToolConfig {
 /// A tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tool {
+pub struct ToolItem {
     /// Its definition.
     pub tool_spec: ToolSpec,
 }
@@ -313,7 +313,7 @@ pub struct Event {
     pub stop_reason: Option<String>,
     /// The tokens.
     #[serde(default)]
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
 }
 
 /// A piece of a block.
@@ -360,14 +360,14 @@ pub struct InputDelta {
 /// A reply that comes as one document.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct Reply {
+pub struct ConverseResponse {
     /// The message.
     pub output: Output,
     /// Why the reply ended.
     pub stop_reason: String,
     /// The tokens.
     #[serde(default)]
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
 }
 
 /// What a reply says.
@@ -447,7 +447,7 @@ pub struct CallStart {
 /// The tokens of a reply; those of the cache are not among the input.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Input read from the cache.
     #[serde(deserialize_with = "jackfield_dialect_kit::whole_number::optional")]
     pub cache_read_input_tokens: Option<u64>,

@@ -25,7 +25,7 @@ impl RequestWriter<'_> {
         &mut self,
         at: BlockPath,
         block: &Block,
-    ) -> Result<Option<wire::Block>, Unsupported> {
+    ) -> Result<Option<wire::ContentBlock>, Unsupported> {
         if let Content::Thinking(thinking) = &block.content {
             return Ok(self.thinking(at, block, thinking));
         }
@@ -70,7 +70,7 @@ impl RequestWriter<'_> {
             }
             Content::Opaque(opaque) => {
                 let text = self.notes.fallback(at, opaque);
-                text.map(|text| wire::Block::Text(text.to_owned()))
+                text.map(|text| wire::ContentBlock::Text(text.to_owned()))
             }
             Content::Refusal(text) => {
                 if self.notes.is_blank(at, text) {
@@ -78,14 +78,14 @@ impl RequestWriter<'_> {
                 }
                 self.notes
                     .approximated(NoteEffect::Cosmetic, "refusal_as_text", at);
-                Some(wire::Block::Text((**text).to_owned()))
+                Some(wire::ContentBlock::Text((**text).to_owned()))
             }
             Content::Text(text) => {
                 if self.notes.is_blank(at, &text.text) {
                     return Ok(None);
                 }
                 self.notes.annotations_lost(at, text);
-                Some(wire::Block::Text((*text.text).to_owned()))
+                Some(wire::ContentBlock::Text((*text.text).to_owned()))
             }
             Content::Thinking(_) => None,
             Content::ToolCall(call) => self.call(at, call)?,
@@ -108,13 +108,13 @@ impl RequestWriter<'_> {
         at: BlockPath,
         words: String,
         reason: &'static str,
-    ) -> Result<Option<wire::Block>, Unsupported> {
+    ) -> Result<Option<wire::ContentBlock>, Unsupported> {
         if at.role != Role::Assistant {
             return Err(at.unsupported(reason));
         }
         self.notes
             .approximated(NoteEffect::Meaning, "media_as_text", at);
-        Ok(Some(wire::Block::Text(words)))
+        Ok(Some(wire::ContentBlock::Text(words)))
     }
 
     /// Reasoning goes back to the model that wrote it alone, with its proof.
@@ -123,7 +123,7 @@ impl RequestWriter<'_> {
         at: BlockPath,
         block: &Block,
         thinking: &Thinking,
-    ) -> Option<wire::Block> {
+    ) -> Option<wire::ContentBlock> {
         let kind = if thinking.redacted {
             REDACTED
         } else {
@@ -148,7 +148,7 @@ impl RequestWriter<'_> {
                 self.notes
                     .dropped(NoteEffect::Cosmetic, "redacted_text", path);
             }
-            return Some(wire::Block::ReasoningContent(
+            return Some(wire::ContentBlock::ReasoningContent(
                 wire::Reasoning::RedactedContent(proof),
             ));
         }
@@ -156,7 +156,7 @@ impl RequestWriter<'_> {
             text: (*thinking.text).to_owned(),
             signature: Some(proof).filter(|proof| !proof.is_empty()),
         };
-        Some(wire::Block::ReasoningContent(
+        Some(wire::ContentBlock::ReasoningContent(
             wire::Reasoning::ReasoningText(reasoning),
         ))
     }
@@ -165,7 +165,7 @@ impl RequestWriter<'_> {
         &mut self,
         at: BlockPath,
         call: &Arc<ToolCall>,
-    ) -> Result<Option<wire::Block>, Unsupported> {
+    ) -> Result<Option<wire::ContentBlock>, Unsupported> {
         if at.role != Role::Assistant {
             return Err(at.unsupported("only the model calls tools"));
         }
@@ -177,14 +177,14 @@ impl RequestWriter<'_> {
         let name = self.notes.called_name(at, &call.name, MAX_NAME);
         self.called.push(name.clone());
         let fields = self.notes.object_input(at, &call.input);
-        Ok(Some(wire::Block::ToolUse(wire::ToolUse {
+        Ok(Some(wire::ContentBlock::ToolUse(wire::ToolUse {
             tool_use_id: self.ids.wire_id(&call.id),
             name,
             input: fields.map_or_else(|wrapped| wrapped, |input| input.fields.clone()),
         })))
     }
 
-    fn outcome(&mut self, at: BlockPath, outcome: &ToolOutcome) -> wire::Block {
+    fn outcome(&mut self, at: BlockPath, outcome: &ToolOutcome) -> wire::ContentBlock {
         let path = format_args!("{at}.outcome");
         self.notes.withheld(path, &outcome.opaque, &[]);
         let result = &outcome.result;
@@ -205,9 +205,9 @@ impl RequestWriter<'_> {
             };
             sent.map_or(Medium::Unsupported, Medium::Part)
         };
-        let mut content = results::parts(self.notes, at, result, wire::Block::Text, medium);
+        let mut content = results::parts(self.notes, at, result, wire::ContentBlock::Text, medium);
         self.in_result_words(at, result.is_error, &mut content);
-        wire::Block::ToolResult(wire::ToolResult {
+        wire::ContentBlock::ToolResult(wire::ToolResult {
             tool_use_id: self.ids.wire_id(&outcome.call),
             content,
             status: (result.is_error && profile.result_status).then_some("error"),
@@ -215,16 +215,21 @@ impl RequestWriter<'_> {
     }
 
     /// Puts into words what a result cannot say otherwise: that it is an error, or that there is nothing.
-    fn in_result_words(&mut self, at: BlockPath, is_error: bool, content: &mut Vec<wire::Block>) {
+    fn in_result_words(
+        &mut self,
+        at: BlockPath,
+        is_error: bool,
+        content: &mut Vec<wire::ContentBlock>,
+    ) {
         let is_empty = content.is_empty();
         let text = content.iter_mut().find_map(|part| match part {
-            wire::Block::Text(text) => Some(text),
-            wire::Block::CachePoint(_)
-            | wire::Block::Document(_)
-            | wire::Block::Image(_)
-            | wire::Block::ReasoningContent(_)
-            | wire::Block::ToolResult(_)
-            | wire::Block::ToolUse(_) => None,
+            wire::ContentBlock::Text(text) => Some(text),
+            wire::ContentBlock::CachePoint(_)
+            | wire::ContentBlock::Document(_)
+            | wire::ContentBlock::Image(_)
+            | wire::ContentBlock::ReasoningContent(_)
+            | wire::ContentBlock::ToolResult(_)
+            | wire::ContentBlock::ToolUse(_) => None,
         });
         let (code, words) = match text {
             Some(text) if is_error && !self.profile.result_status => {
@@ -240,7 +245,7 @@ impl RequestWriter<'_> {
         };
         let path = format_args!("{at}.result");
         self.notes.approximated(NoteEffect::Cosmetic, code, path);
-        content.extend(words.map(|words| wire::Block::Text(words.to_owned())));
+        content.extend(words.map(|words| wire::ContentBlock::Text(words.to_owned())));
     }
 }
 

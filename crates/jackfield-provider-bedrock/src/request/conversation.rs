@@ -12,7 +12,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 
 use super::Unsupported;
-use crate::profile::Profile;
+use crate::profile::ModelProfile;
 use crate::wire;
 
 /// The mapped conversation and system prompt.
@@ -21,7 +21,7 @@ pub(super) struct MappedConversation {
     /// The names of the called tools, in order.
     pub(super) called: Vec<String>,
     pub(super) messages: Vec<wire::Message>,
-    pub(super) system: Vec<wire::Block>,
+    pub(super) system: Vec<wire::ContentBlock>,
 }
 
 /// The context for mapping blocks.
@@ -34,21 +34,21 @@ pub(super) struct RequestWriter<'a> {
     pub(super) names: HashSet<String>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
-    pub(super) profile: &'a Profile,
+    pub(super) profile: &'a ModelProfile,
 }
 
 /// Maps the system prompt and the conversation.
 pub(super) fn to_wire(
     request: &ModelRequest,
     owner: &StateOwner,
-    profile: &Profile,
+    profile: &ModelProfile,
     notes: &mut Notes,
 ) -> Result<MappedConversation, Unsupported> {
     let parts = notes.system_parts(&request.system);
     let parts = parts
         .into_iter()
-        .map(|part| wire::Block::Text((*part.text).to_owned()));
-    let mut system: Vec<wire::Block> = parts.collect();
+        .map(|part| wire::ContentBlock::Text((*part.text).to_owned()));
+    let mut system: Vec<wire::ContentBlock> = parts.collect();
     let mut writer = RequestWriter {
         cache_paths: Vec::new(),
         called: Vec::new(),
@@ -81,7 +81,8 @@ pub(super) fn to_wire(
                     .notes
                     .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
                 writer.drop_cache_points(n);
-                let is_point = |block: &wire::Block| matches!(block, wire::Block::CachePoint(_));
+                let is_point =
+                    |block: &wire::ContentBlock| matches!(block, wire::ContentBlock::CachePoint(_));
                 system.extend(content.into_iter().filter(|block| !is_point(block)));
                 continue;
             }
@@ -141,7 +142,7 @@ fn limit_cache_points(messages: &mut [wire::Message], paths: &[String], notes: &
     }
     for message in messages {
         message.content.retain(|block| {
-            let goes = excess > 0 && matches!(block, wire::Block::CachePoint(_));
+            let goes = excess > 0 && matches!(block, wire::ContentBlock::CachePoint(_));
             excess -= usize::from(goes);
             !goes
         });
@@ -149,7 +150,11 @@ fn limit_cache_points(messages: &mut [wire::Message], paths: &[String], notes: &
 }
 
 impl RequestWriter<'_> {
-    fn message(&mut self, n: usize, message: &Message) -> Result<Vec<wire::Block>, Unsupported> {
+    fn message(
+        &mut self,
+        n: usize,
+        message: &Message,
+    ) -> Result<Vec<wire::ContentBlock>, Unsupported> {
         let mut content = Vec::with_capacity(message.blocks.len());
         for (at, block) in BlockPath::of(message, n) {
             if let Some(sent) = self.block(at, block)? {
@@ -158,21 +163,21 @@ impl RequestWriter<'_> {
                 content.extend(point);
             }
         }
-        let has = |is_kind: fn(&wire::Block) -> bool| content.iter().any(is_kind);
-        if has(|block| matches!(block, wire::Block::Document(_)))
-            && !has(|block| matches!(block, wire::Block::Text(_)))
+        let has = |is_kind: fn(&wire::ContentBlock) -> bool| content.iter().any(is_kind);
+        if has(|block| matches!(block, wire::ContentBlock::Document(_)))
+            && !has(|block| matches!(block, wire::ContentBlock::Text(_)))
         {
             // A document without a text is refused.
             let path = format_args!("messages[{n}].blocks");
             self.notes
                 .approximated(NoteEffect::Cosmetic, "text_beside_document", path);
-            content.push(wire::Block::Text(BESIDE_DOCUMENT.to_owned()));
+            content.push(wire::ContentBlock::Text(BESIDE_DOCUMENT.to_owned()));
         }
         Ok(content)
     }
 
     /// The cache point after a block, if it has one.
-    fn cache_point(&mut self, at: BlockPath, block: &Block) -> Option<wire::Block> {
+    fn cache_point(&mut self, at: BlockPath, block: &Block) -> Option<wire::ContentBlock> {
         let point = block.cache?;
         let is_thought = matches!(block.content, Content::Thinking(_));
         if !self.profile.cache_points || is_thought {
@@ -181,7 +186,7 @@ impl RequestWriter<'_> {
         }
         let ttl = self.notes.cache_lifetime(at, point, LIFETIMES);
         self.cache_paths.push(at.to_string());
-        Some(wire::Block::CachePoint(wire::CachePoint {
+        Some(wire::ContentBlock::CachePoint(wire::CachePoint {
             kind: "default",
             ttl,
         }))

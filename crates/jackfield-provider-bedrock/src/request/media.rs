@@ -8,16 +8,16 @@ use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::media::{Document, Image, ImageDetail, MediaSource};
 use jackfield_domain::note::NoteEffect;
 
-use crate::profile::Profile;
+use crate::profile::ModelProfile;
 use crate::wire;
 
 /// An image; `None` if Bedrock does not take it.
-pub(super) fn image(image: &Image) -> Option<wire::Block> {
+pub(super) fn image(image: &Image) -> Option<wire::ContentBlock> {
     let MediaSource::Base64 { media_type, data } = &image.source else {
         return None;
     };
     let format = format_of(media_type, &IMAGES).filter(|_| !data.is_empty())?;
-    Some(wire::Block::Image(wire::Image {
+    Some(wire::ContentBlock::Image(wire::Image {
         format,
         source: wire::Source::Bytes((**data).to_owned()),
     }))
@@ -43,10 +43,10 @@ pub(super) fn is_blank(document: &Document, at: impl Display, notes: &mut Notes)
 pub(super) fn document(
     document: &Document,
     at: impl Display,
-    profile: &Profile,
+    profile: &ModelProfile,
     names: &mut HashSet<String>,
     notes: &mut Notes,
-) -> Option<wire::Block> {
+) -> Option<wire::ContentBlock> {
     let is_claude = profile.claude.is_some();
     let (format, source) = match &document.source {
         MediaSource::Base64 { media_type, data } => {
@@ -56,7 +56,9 @@ pub(super) fn document(
         MediaSource::Text(text) if is_claude => ("txt", wire::Source::Text((**text).to_owned())),
         MediaSource::Text(text) => {
             notes.approximated(NoteEffect::Cosmetic, "document_as_text", at);
-            return Some(wire::Block::Text(media_text::document(document, text)));
+            return Some(wire::ContentBlock::Text(media_text::document(
+                document, text,
+            )));
         }
         MediaSource::File { .. } | MediaSource::Url(_) => return None,
     };
@@ -64,7 +66,7 @@ pub(super) fn document(
         notes.approximated(NoteEffect::Quality, "document_without_citations", &at);
     }
     let context = document.context.as_deref().filter(|_| is_claude);
-    Some(wire::Block::Document(wire::Document {
+    Some(wire::ContentBlock::Document(wire::Document {
         format,
         name: name(document.title.as_deref(), at, names, notes),
         source,

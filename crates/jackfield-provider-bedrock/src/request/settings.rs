@@ -7,7 +7,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::settings::{ResponseFormat, Settings};
 use serde_json::{Map, Value, json};
 
-use crate::profile::Profile;
+use crate::profile::ModelProfile;
 use crate::wire;
 
 /// The default of the most tokens, where it is not Claude's: few models write less at most.
@@ -54,7 +54,11 @@ pub(super) struct MappedSettings {
     pub(super) tier: Option<wire::ServiceTier>,
 }
 
-pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes) -> MappedSettings {
+pub(super) fn to_wire(
+    settings: &Settings,
+    profile: &ModelProfile,
+    notes: &mut Notes,
+) -> MappedSettings {
     drop_all_but(TAKEN, settings, notes);
     let max_tokens = max_tokens(settings, profile, notes);
     let mut fields = Map::new();
@@ -108,7 +112,7 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
 }
 
 /// The limit is always sent: without one, Bedrock reserves the model's maximum of the account's quota.
-fn max_tokens(settings: &Settings, profile: &Profile, notes: &mut Notes) -> u32 {
+fn max_tokens(settings: &Settings, profile: &ModelProfile, notes: &mut Notes) -> u32 {
     let path = "settings.max_output_tokens";
     let limit = i32::MAX.unsigned_abs();
     match settings.max_output_tokens {
@@ -174,7 +178,7 @@ fn service_tier(settings: &Settings, notes: &mut Notes) -> Option<wire::ServiceT
 /// cannot be held to one.
 fn format(
     settings: &Settings,
-    profile: &Profile,
+    profile: &ModelProfile,
     notes: &mut Notes,
 ) -> (Option<wire::TextFormat>, Option<String>) {
     let path = "settings.response_format";

@@ -12,14 +12,14 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
-use crate::profile::Profile;
+use crate::profile::ModelProfile;
 use crate::{DIALECT, wire};
 
 /// The offered tools and the choice among them; `None` if there are none. `called` are the names of the conversation's
 /// calls; `fields`, those of the model's own, get Claude's switch of parallel calls.
 pub(super) fn to_wire(
     request: &ModelRequest,
-    (profile, thinks): (&Profile, bool),
+    (profile, thinks): (&ModelProfile, bool),
     called: &[String],
     fields: &mut Map<String, Value>,
     notes: &mut Notes,
@@ -60,7 +60,7 @@ struct ForcedCalls {
 fn choice(
     request: &ModelRequest,
     can_force: ForcedCalls,
-    tools: &[wire::Tool],
+    tools: &[wire::ToolItem],
     is_subset: bool,
     notes: &mut Notes,
 ) -> Option<wire::ToolChoice> {
@@ -102,10 +102,10 @@ fn stubs(called: &[String], notes: &mut Notes) -> Option<wire::ToolConfig> {
         return None;
     }
     notes.approximated(NoteEffect::Cosmetic, "stubs_offered", "tools");
-    let mut tools: Vec<wire::Tool> = Vec::new();
+    let mut tools: Vec<wire::ToolItem> = Vec::new();
     for name in called {
         if !tools.iter().any(|tool| tool.tool_spec.name == *name) {
-            tools.push(wire::Tool {
+            tools.push(wire::ToolItem {
                 tool_spec: wire::ToolSpec {
                     name: name.clone(),
                     description: Some(STUB.to_owned()),
@@ -126,7 +126,7 @@ fn stubs(called: &[String], notes: &mut Notes) -> Option<wire::ToolConfig> {
 /// Only Claude has a switch, among its own fields.
 fn parallel_calls(
     request: &ModelRequest,
-    profile: &Profile,
+    profile: &ModelProfile,
     has_tools: bool,
     fields: &mut Map<String, Value>,
     notes: &mut Notes,
@@ -147,7 +147,12 @@ fn parallel_calls(
     notes.dropped(effect, "parallel_calls_not_sent", "settings.parallel_calls");
 }
 
-fn spec(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut Notes) -> wire::Tool {
+fn spec(
+    n: usize,
+    definition: &ToolDefinition,
+    profile: &ModelProfile,
+    notes: &mut Notes,
+) -> wire::ToolItem {
     let mut strict = definition.strict;
     if strict.is_some()
         && profile
@@ -181,7 +186,7 @@ fn spec(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
     extensions::apply(&definition.extensions, DIALECT, parent, notes, |_, _| {
         Placement::NoPlace
     });
-    wire::Tool {
+    wire::ToolItem {
         tool_spec: wire::ToolSpec {
             name: definition.name.as_str().to_owned(),
             description: (!is_blank).then(|| (**description).to_owned()),

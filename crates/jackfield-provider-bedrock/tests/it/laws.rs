@@ -11,7 +11,7 @@ use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
 use jackfield_domain::tool::{InputFormat, ToolDefinition};
-use jackfield_provider_bedrock::profile::Profile;
+use jackfield_provider_bedrock::profile::ModelProfile;
 use jackfield_provider_bedrock::request;
 use jackfield_testkit::arb;
 use jackfield_testkit::laws::RequestMappers;
@@ -49,7 +49,7 @@ impl RequestMappers for Bedrock {
         owner: &StateOwner,
         model: &&'static str,
     ) -> Result<(Value, Vec<Note>), String> {
-        let made = request::to_wire(request, owner, &Profile::of(model));
+        let made = request::to_wire(request, owner, &ModelProfile::of(model));
         let (body, notes) = made.map_err(|refused| refused.path)?;
         Ok((serde_json::to_value(&body).expect("JSON"), notes))
     }
