@@ -111,6 +111,7 @@ mod strict;
 mod switching;
 mod text_tools;
 mod tool_cache;
+mod tool_search;
 mod traces;
 mod vendor_turns;
 mod watching;

@@ -58,6 +58,7 @@ impl Bench {
             strict: None,
             system: Arc::default(),
             tools: Arc::default(),
+            searchable: Arc::default(),
             tools_as_text: false,
             whole: false,
         };

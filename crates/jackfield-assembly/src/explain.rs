@@ -124,6 +124,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         LogFormat::Text => "text",
     };
     let serve = config.serve.limits;
+    let search = &config.options.tool_search;
     let builtins = format!("policy.tools.{}", quoted(BUILTINS));
     let defaults = vec![
         (&*builtins, json!("allow")),
@@ -211,6 +212,8 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("system.prompt", json!(DEFAULT_PROMPT)),
         ("tool_cache.bytes", size(config.tool_cache.bytes)),
         ("tool_cache.entries", json!(config.tool_cache.entries)),
+        ("tool_search.always", json!(search.always)),
+        ("tool_search.enabled", json!(search.enabled)),
         ("trusted_projects", json!([])),
     ];
     let owned = defaults

@@ -197,6 +197,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::settings(&mut config.options, &mut config.extensions, settings, trust);
     serve::read(&mut config.serve, root.section("serve"), trust);
     tool_cache::read(&mut config.tool_cache, root.section("tool_cache"), trust);
+    sections::tool_search(&mut config.options.tool_search, root.section("tool_search"));
     web::read(&mut config.web, root.section("web"), trust);
     let others = config.plain_assistant();
     let section = root.section("assistants");

@@ -23,6 +23,8 @@ pub struct Profile {
     pub thinking_budget: bool,
     /// Whether thinking can be disabled.
     pub thinking_off: bool,
+    /// Whether tools can be deferred until a result refers to them (`defer_loading`, `tool_reference`).
+    pub tool_references: bool,
 }
 
 impl Profile {
@@ -38,17 +40,23 @@ impl Profile {
         system_messages: true,
         thinking_budget: false,
         thinking_off: false,
+        tool_references: true,
     };
 
-    /// The profile of a model, by its id; that of the newest models for an unknown id.
+    /// The profile of a model, by its id; that of the newest models for an unknown id, without references to tools if it is not Claude's.
     ///
     /// Sampling parameters are refused after Opus 4.6, forced calls and `disabled` thinking from 5.1 on, the role
-    /// `system` in the conversation before 4.8 (Claude platform docs, migration page 2026-10-21). Models up to 4.6
+    /// `system` in the conversation before 4.8 (Claude platform docs, migration page 2026-10-21), references to tools
+    /// before 4.5 (tool search page, 2026-11). Models up to 4.6
     /// use the older API version, the last with sampling.
     #[must_use]
     pub fn of(model: &str) -> Self {
         let Some(version) = version(model) else {
-            return Self::NEWEST;
+            return Self {
+                // A server that only speaks like Claude may not know them.
+                tool_references: model.contains("claude"),
+                ..Self::NEWEST
+            };
         };
         let old = version <= (4, 6);
         let opus_4_5 = version == (4, 5) && model.contains("opus");
@@ -63,6 +71,7 @@ impl Profile {
             system_messages: version >= (4, 8),
             thinking_budget: old && version >= (3, 7),
             thinking_off: version < (5, 1),
+            tool_references: version >= (4, 5),
         }
     }
 }

@@ -7,6 +7,7 @@ mod incoming;
 mod outcomes;
 mod schema;
 mod settings;
+mod tool_search;
 mod tools;
 
 use jackfield_dialect_kit::notes::Notes;
@@ -14,6 +15,7 @@ use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 
+use self::tool_search::SearchedRequest;
 use crate::options::Profile;
 use crate::{DIALECT, wire};
 
@@ -47,8 +49,15 @@ pub fn to_wire(
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
     let mut about_tools = Notes::default();
-    let tools = tools::to_wire(request, &mut about_tools);
-    let mut conversation = conversation::to_wire(request, &tools, owner, profile, &mut notes)?;
+    let searched = SearchedRequest::new(request, profile);
+    let request = searched
+        .as_ref()
+        .map_or(request, |searched| &searched.request);
+    let mut tools = tools::to_wire(request, &mut about_tools);
+    let references = searched.as_ref().map(|searched| searched.defer(&mut tools));
+    let references = references.unwrap_or_default();
+    let mut conversation =
+        conversation::to_wire(request, &tools, references, owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     let thinks = settings
         .thinking

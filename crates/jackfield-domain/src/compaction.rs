@@ -186,6 +186,7 @@ impl CompactionPlan {
                 }],
             }),
             tools: Arc::default(),
+            searchable: Arc::default(),
             tools_as_text: false,
             whole,
         }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use crate::digest::Digest;
 use crate::failure::{Disposition, ModelFailure, ToolFailureKind};
-use crate::ids::{ForkPlace, ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
+use crate::ids::{
+    ForkPlace, ModelAttempt, SessionId, ToolAttempt, ToolCallId, ToolName, TurnId, WaitId,
+};
 use crate::limits::LimitKind;
 use crate::message::Message;
 use crate::outcome::ToolResult;
@@ -142,6 +144,8 @@ pub enum Fact {
         from: SessionId,
         /// The messages.
         messages: Arc<Vec<Arc<Message>>>,
+        /// The tools that searches had revealed to the other session until then, in their order.
+        revealed: Vec<ToolName>,
     },
     /// A turn ended.
     TurnEnded {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::fact::Fact;
-use crate::ids::{ForkPlace, SessionId};
+use crate::ids::{ForkPlace, SessionId, ToolName};
 use crate::message::{Message, Messages};
 use crate::session::Session;
 
@@ -26,6 +26,21 @@ pub fn messages_until<'a>(
     let mut places = ForkPlaces::new(session, facts.into_iter());
     let (_, messages) = places.find(|(place, _)| place == at)?;
     Some(messages.join())
+}
+
+/// The tools that searches had revealed to the session of these facts up to a place, in their order.
+pub fn revealed_until<'a>(
+    session: SessionId,
+    facts: impl IntoIterator<Item = &'a Fact>,
+    at: &ForkPlace,
+) -> Vec<ToolName> {
+    let mut places = ForkPlaces::new(session, facts.into_iter());
+    while let Some((place, _)) = places.next() {
+        if place == *at {
+            return places.session.revealed().to_vec();
+        }
+    }
+    Vec::new()
 }
 
 /// Iterates over the fork places of a session.

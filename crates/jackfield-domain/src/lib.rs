@@ -21,6 +21,7 @@ pub mod directory;
 pub mod estimate;
 pub mod fact;
 pub mod failure;
+pub mod find_tools;
 pub mod fork;
 pub mod ids;
 pub mod late;

@@ -36,6 +36,8 @@ pub struct ModelRequest {
     pub model: ModelRef,
     /// The most rounds of the turn, for providers that make rounds of their own; `None` if it is no call of a turn.
     pub rounds: Option<u32>,
+    /// The tools that a search of the turn finds, by name. Those that it has found are among the tools, too.
+    pub searchable: Arc<Vec<Arc<ToolDefinition>>>,
     /// Settings.
     pub settings: Arc<Settings>,
     /// The least effect of a [`Note`](crate::note::Note) at which the request is refused as `Unsupported`

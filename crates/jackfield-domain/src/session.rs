@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::approval::Grants;
 use crate::fact::{Compaction, Fact};
-use crate::ids::{ForkPlace, SessionId};
+use crate::ids::{ForkPlace, SessionId, ToolName};
 use crate::message::Message;
 use crate::setup::InputCount;
+use crate::tool::Catalog;
 use crate::turn::Turn;
 
 /// A conversation, computed from its facts.
@@ -17,6 +18,8 @@ pub struct Session {
     forked: Option<(SessionId, ForkPlace)>,
     grants: Grants,
     id: SessionId,
+    /// The tools that searches have revealed, in their order.
+    revealed: Vec<ToolName>,
     turn: Option<Turn>,
     turns: u32,
 }
@@ -30,6 +33,7 @@ impl Session {
             forked: None,
             grants: Grants::default(),
             id,
+            revealed: Vec::new(),
             turn: None,
             turns: 0,
         }
@@ -58,11 +62,18 @@ impl Session {
             self.grants.revoke_changed(&setup.catalog);
             self.turns = *ordinal;
             self.turn = Some(opened);
-        } else if let Fact::SessionForked { at, from, messages } = fact {
+        } else if let Fact::SessionForked {
+            at,
+            from,
+            messages,
+            revealed,
+        } = fact
+        {
             // A fork is the beginning of a session; later ones are ignored.
             if self.turns == 0 {
                 self.forked = Some((from.clone(), at.clone()));
                 self.before = Arc::clone(messages);
+                self.revealed.clone_from(revealed);
             }
         } else if let (Fact::Compacted(compaction), None) = (fact, &self.turn) {
             self.apply_compaction(compaction);
@@ -70,6 +81,22 @@ impl Session {
             turn.apply(fact);
             if matches!(fact, Fact::WaitClosed { .. }) {
                 self.grants.extend(turn.grants());
+            }
+            if let Fact::CallClosed {
+                revealed: Some(revealed),
+                ..
+            } = fact
+            {
+                self.reveal(revealed);
+            }
+        }
+    }
+
+    fn reveal(&mut self, revealed: &Catalog) {
+        for tool in revealed.revealed() {
+            let name = &tool.definition.name;
+            if !self.revealed.contains(name) {
+                self.revealed.push(name.clone());
             }
         }
     }
@@ -88,6 +115,12 @@ impl Session {
     #[must_use]
     pub const fn grants(&self) -> &Grants {
         &self.grants
+    }
+
+    /// The tools that searches have revealed, in their order. The next turn offers those of them that are still there.
+    #[must_use]
+    pub fn revealed(&self) -> &[ToolName] {
+        &self.revealed
     }
 
     /// Its id.

@@ -146,6 +146,8 @@ pub struct CatalogEntry {
     pub definition: Arc<ToolDefinition>,
     /// The digest of the toolbox's whole definition; approvals and recovery are bound to it.
     pub digest: Digest,
+    /// How far a search has come to it; `None` if models are offered it from the beginning.
+    pub discovery: Option<Discovery>,
     /// For people: one character.
     pub icon: Option<Arc<str>>,
     /// The tool's origin.
@@ -171,6 +173,7 @@ impl CatalogEntry {
         Self {
             asked_by: None,
             digest: tool.digest(),
+            discovery: None,
             icon: tool.icon,
             definition: Arc::new(ToolDefinition {
                 description: tool.description,
@@ -192,6 +195,16 @@ impl CatalogEntry {
             when_unknown: UnknownPolicy::Report,
         }
     }
+}
+
+/// The state of a tool that models find by a search.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Discovery {
+    /// No search has found it: models are not offered it, and cannot call it.
+    Deferred,
+    /// A search has found it, as the one of this number. It is offered after the tools with lower numbers, so that
+    /// the beginning of a request stays the same.
+    Revealed(u32),
 }
 
 /// The origin of a tool.
@@ -224,9 +237,54 @@ impl Catalog {
         self.entries.values().map(|tool| &**tool)
     }
 
-    /// The tools that models are offered, by name.
+    /// The tools that models are offered: first those that are offered from the beginning, by name, then those that
+    /// searches found, in their order.
     pub fn offered(&self) -> impl Iterator<Item = &CatalogEntry> {
-        self.iter().filter(|tool| tool.asked_by.is_none())
+        self.initial().chain(self.revealed())
+    }
+
+    /// The tools that models are offered from the beginning, by name.
+    pub fn initial(&self) -> impl Iterator<Item = &CatalogEntry> {
+        self.iter()
+            .filter(|tool| tool.asked_by.is_none() && tool.discovery.is_none())
+    }
+
+    /// The tools that searches have found, in their order.
+    pub fn revealed(&self) -> impl Iterator<Item = &CatalogEntry> {
+        let mut revealed: Vec<(u32, &CatalogEntry)> = self
+            .iter()
+            .filter_map(|tool| match tool.discovery? {
+                Discovery::Deferred => None,
+                Discovery::Revealed(number) => Some((number, tool)),
+            })
+            .collect();
+        revealed.sort_by_key(|(number, _)| *number);
+        revealed.into_iter().map(|(_, tool)| tool)
+    }
+
+    /// The definitions of the tools that searches find, whether one has found them or not, by name.
+    pub fn searchable(&self) -> impl Iterator<Item = Arc<ToolDefinition>> {
+        let searchable = self.iter().filter(|tool| tool.discovery.is_some());
+        searchable.map(|tool| Arc::clone(&tool.definition))
+    }
+
+    /// The deferred tools of these names as revealed ones, in this order; `None` if none of them is deferred.
+    pub(crate) fn reveal(&self, names: &[ToolName]) -> Option<Self> {
+        let last = self.iter().filter_map(|tool| match tool.discovery? {
+            Discovery::Deferred => None,
+            Discovery::Revealed(number) => Some(number),
+        });
+        let first = last.max().map_or(0, |last| last.saturating_add(1));
+        let deferred = names
+            .iter()
+            .filter_map(|name| self.entries.get(name))
+            .filter(|tool| tool.is_deferred());
+        let revealed = deferred.zip(0u32..).map(|(tool, place)| CatalogEntry {
+            discovery: Some(Discovery::Revealed(first.saturating_add(place))),
+            ..CatalogEntry::clone(tool)
+        });
+        let revealed: Self = revealed.collect();
+        (!revealed.is_empty()).then_some(revealed)
     }
 
     /// Whether it is empty.
@@ -248,6 +306,20 @@ impl Catalog {
             })
             .collect();
         Digest::of_parts(lines.iter().map(String::as_str))
+    }
+}
+
+impl CatalogEntry {
+    /// Whether models are offered it, and can call it.
+    #[must_use]
+    pub fn is_offered(&self) -> bool {
+        self.asked_by.is_none() && !self.is_deferred()
+    }
+
+    /// Whether a search has to find it before models are offered it.
+    #[must_use]
+    pub fn is_deferred(&self) -> bool {
+        self.discovery == Some(Discovery::Deferred)
     }
 }
 

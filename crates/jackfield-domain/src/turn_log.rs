@@ -86,7 +86,10 @@ impl SessionLog {
     fn apply(&mut self, fact: &Fact, now: Now) {
         if let Some(turn) = TurnLog::open(fact, now.wall) {
             self.turns.push(turn);
-        } else if let Fact::SessionForked { at, from, messages } = fact {
+        } else if let Fact::SessionForked {
+            at, from, messages, ..
+        } = fact
+        {
             self.forked = Some(ForkOrigin {
                 at: at.clone(),
                 from: from.clone(),

@@ -392,6 +392,7 @@ fn entry(
             strict: None,
         }),
         digest,
+        discovery: None,
         icon: tool.icon,
         permission: policy.permission(&origin, tool.safety, status.trusted),
         origin,
@@ -420,6 +421,7 @@ pub(crate) fn own_tool(
     Some(CatalogEntry {
         asked_by: Some(Arc::clone(provider)),
         digest: tool.digest(),
+        discovery: None,
         definition: Arc::new(ToolDefinition {
             description: tool.description,
             extensions: Vec::new(),

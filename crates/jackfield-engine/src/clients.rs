@@ -346,6 +346,7 @@ fn entry(toolbox: &ToolboxId, definition: &Arc<ToolDefinition>) -> CatalogEntry 
         asked_by: None,
         definition: Arc::clone(definition),
         digest: spec.digest(),
+        discovery: None,
         icon: None,
         origin: ToolOrigin {
             tool: name,

@@ -125,6 +125,7 @@ impl Engine {
             at,
             from: origin,
             messages: history,
+            revealed: folded.revealed().to_vec(),
         };
         let facts = vec![forked, Fact::Compacted(Arc::clone(&compaction))];
         self.begin_fork(&from, &to, facts).await?;

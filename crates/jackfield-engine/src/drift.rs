@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jackfield_domain::block::RanBy;
+use jackfield_domain::find_tools;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::policy::Policy;
 use jackfield_domain::restrictions::{Restriction, Restrictions};
@@ -44,7 +45,9 @@ pub(crate) async fn restrictions(
     }
     let tools = || {
         let tools = setup.catalog.iter();
-        tools.filter(|tool| tool.ran_by == RanBy::Engine && tool.asked_by.is_none())
+        tools.filter(|tool| {
+            tool.ran_by == RanBy::Engine && tool.asked_by.is_none() && !find_tools::is(tool)
+        })
     };
     let needed: BTreeSet<&ToolboxId> = tools().map(|tool| &tool.origin.toolbox).collect();
     let available: Vec<RegisteredToolbox> = toolboxes

@@ -68,6 +68,7 @@ mod state;
 mod subscribers;
 mod target_watch;
 mod tool_cache;
+mod tool_search;
 mod toolboxes;
 mod turn_budgets;
 mod turn_observer;
@@ -117,7 +118,7 @@ pub use self::journal_copy::{CopyReport, copy_journal};
 pub use self::keeper::{Keeper, KeeperOptions, KeptSession};
 pub use self::news::{Observer, ObserverEvent};
 pub use self::options::{
-    Disconnect, Durability, SecondMessage, SendMessage, ServerTools, TurnOptions,
+    Disconnect, Durability, SecondMessage, SendMessage, ServerTools, ToolSearch, TurnOptions,
 };
 pub use self::questions::OpenQuestion;
 pub use self::report::{CallReport, TurnReport, reports};

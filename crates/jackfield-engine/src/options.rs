@@ -70,6 +70,8 @@ pub struct TurnOptions {
     pub strict: Option<NoteEffect>,
     /// The system prompt.
     pub system: SystemPrompt,
+    /// Whether the model has to find most server tools by a search.
+    pub tool_search: ToolSearch,
     /// Whether rounds after the first may use tools.
     pub tools_after_first_round: bool,
     /// The trace context of the client's request, which is recorded.
@@ -112,6 +114,7 @@ impl TurnOptions {
             settings: Settings::default(),
             strict: None,
             system: SystemPrompt::default(),
+            tool_search: ToolSearch::default(),
             tools_after_first_round: true,
             trace: None,
             when_unknown: UnknownPolicy::Report,
@@ -181,6 +184,25 @@ impl ServerTools {
                     Some((prefix, _)) if !prefix.contains('*') => prefix == toolbox.as_str(),
                     Some(_) | None => true,
                 }),
+        }
+    }
+}
+
+/// How a turn offers its server tools: all from the beginning, or most of them once a search has found them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ToolSearch {
+    /// Patterns of the server tools that are offered from the beginning, which have the syntax of policy patterns.
+    pub always: Vec<Arc<str>>,
+    /// Whether the other server tools are deferred: the model finds them with `find_tools`. A turn with only a few of
+    /// them offers them all.
+    pub enabled: bool,
+}
+
+impl Default for ToolSearch {
+    fn default() -> Self {
+        Self {
+            always: vec!["builtin/*".into()],
+            enabled: false,
         }
     }
 }

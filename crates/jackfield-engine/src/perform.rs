@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::find_tools;
 use jackfield_domain::ids::{ToolAttempt, ToolboxId};
 use jackfield_domain::own_tool;
 use jackfield_domain::request::{Attempt, ToolRun};
@@ -30,6 +31,7 @@ use crate::sampler::Sampler;
 use crate::shutdown::stop;
 use crate::state::{Engine, EngineState};
 use crate::tool_cache::CacheLookup;
+use crate::tool_search;
 use crate::toolboxes;
 use crate::turn_budgets;
 
@@ -262,10 +264,15 @@ impl Workers {
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
                 let (observed, sampler) = (self.observed.clone(), self.sampler(&run.tool.toolbox));
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
-                let lease = self.lease.clone();
+                let (catalog, lease) = (Arc::clone(&self.catalog), self.lease.clone());
                 let setup = Arc::clone(&self.setup);
                 let task = self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
+                    if let Some(tool) = tool.as_ref().filter(|tool| find_tools::is(tool)) {
+                        let ended = tool_search::run(&shared, catalog, tool, &run).await;
+                        return send_event(&sender, TaskEvent::ended(&turn_ref, attempt, ended))
+                            .await;
+                    }
                     let now = shared.clock.now();
                     let cache = &shared.tool_cache;
                     let missed = match cache.look_up(tool.as_ref(), &run, &toolboxes, &setup, now) {

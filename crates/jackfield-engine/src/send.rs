@@ -31,6 +31,7 @@ use crate::resume::ResumeSession;
 use crate::route_targets::TurnTargets;
 use crate::state::Engine;
 use crate::target_watch::{BreakerLook, TargetWatch};
+use crate::tool_search;
 
 impl Engine {
     /// Sends a message and drives its turn to the end.
@@ -122,6 +123,7 @@ impl Engine {
         if options.caller.is_some() {
             offered.remove_denied();
         }
+        tool_search::defer(&mut offered.catalog, &options, folded.revealed());
         let now = self.shared.clock.now();
         let targets = match &route {
             Some(route) => {

@@ -296,11 +296,13 @@ impl Engine {
                 session: from.clone(),
             });
         };
+        let revealed = fork::revealed_until(from.clone(), facts(&loaded), at);
         drop(loaded);
         let forked = Fact::SessionForked {
             at: at.clone(),
             from: from.clone(),
             messages,
+            revealed,
         };
         self.begin_fork(from, to, vec![forked]).await
     }

@@ -43,6 +43,7 @@ impl OwnToolEntry {
         Self(CatalogEntry {
             asked_by: None,
             digest,
+            discovery: None,
             icon: None,
             origin: ToolOrigin {
                 tool: name.as_str().into(),

@@ -85,6 +85,8 @@ impl Plan {
             forced_tools: false,
             prefill: true,
             system_messages: false,
+            // Nor for tools that are not loaded.
+            tool_references: false,
             ..Profile::of(&request.model.model)
         };
         let (mut body, mut notes) = request::to_wire(&neutral, owner, &profile, true)

@@ -144,7 +144,11 @@ impl Seen {
                 at: _,
                 from: _,
                 messages,
-            } => messages.iter().for_each(|message| self.message(message)),
+                revealed,
+            } => {
+                self.field("field.revealed_before", !revealed.is_empty());
+                messages.iter().for_each(|message| self.message(message));
+            }
             Fact::TurnEnded { end, view } => {
                 self.field("field.view", view.is_some());
                 self.turn_end(end);
@@ -303,6 +307,7 @@ impl Seen {
         }) = caller.as_deref()
         {}
         for tool in catalog.iter() {
+            self.field("field.discovery", tool.discovery.is_some());
             self.kind(&tool.definition.input);
             self.kind(&tool.permission);
             self.kind(&tool.ran_by);

@@ -51,6 +51,7 @@ pub(crate) fn read(
         form::keys! { let section;
             model: form::filled("claude/claude-opus-5-5"), "Its model: an alias, or provider/model";
             system: form::text("Be brief."), "Its system prompt";
+            tool_search: form::flag(), "Whether it finds most of its server tools by a search";
             tools: form::of(ValueForm::Tools, serve::tools), "Its server tools, below what a request may use";
         }
         if let Some(model) = model {
@@ -58,6 +59,9 @@ pub(crate) fn read(
         }
         if let Some((prompt, _)) = system {
             assistant.options.system = system_prompt(PartOrigin::Configuration, &prompt);
+        }
+        if let Some((enabled, _)) = tool_search {
+            assistant.options.tool_search.enabled = enabled;
         }
         if let Some((tools, _)) = tools {
             assistant.options.server_tools = tools;

@@ -12,7 +12,7 @@ use jackfield_domain::policy::{PolicyRule, RuleVerdict, UnknownRule};
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
-use jackfield_engine::{SecondMessage, TurnOptions};
+use jackfield_engine::{SecondMessage, ToolSearch, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;
 use toml::de::DeValue;
 
@@ -53,6 +53,15 @@ pub(crate) fn compaction(options: &mut TurnOptions, mut section: Section<'_>) {
     }
     if let Some((share, _)) = at {
         options.compaction = CompactionPolicy::at_share(share);
+    }
+    section.finish();
+}
+
+/// Reads `[tool_search]`.
+pub(crate) fn tool_search(search: &mut ToolSearch, mut section: Section<'_>) {
+    form::keys! { section over search;
+        always: form::texts("builtin/*"), "Server tools that are offered without a search";
+        enabled: form::flag(), "Whether models find the other server tools by a search";
     }
     section.finish();
 }

@@ -16,5 +16,6 @@ impl super::Profile for Profile {
         flag!(system_messages),
         flag!(thinking_budget),
         flag!(thinking_off),
+        flag!(tool_references),
     ];
 }

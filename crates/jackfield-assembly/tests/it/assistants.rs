@@ -19,11 +19,14 @@ top_k = 5
 prompt = "For all."
 [serve]
 approvals = "wait"
+[tool_search]
+always = ["git/status"]
 [assistants.plain]
 [assistants.reviewer]
 model = "fast"
 system = "You review."
 tools = ["git/*"]
+tool_search = true
 approvals = "deny"
 kept = false
 limits.rounds = 20
@@ -51,6 +54,8 @@ fn what_an_assistant_does_not_say_is_as_for_other_turns() {
         options.server_tools,
         ServerTools::Only(vec!["git/*".into()])
     );
+    assert!(options.tool_search.enabled);
+    assert_eq!(options.tool_search.always, ["git/status".into()]);
     assert_eq!(options.limits.rounds, 20);
     assert_eq!(options.limits.tool_call.as_secs(), 9);
     assert_eq!(options.settings.seed, Some(2));
@@ -66,6 +71,7 @@ fn what_an_assistant_does_not_say_is_as_for_other_turns() {
     assert_eq!(plain.options.settings, config.options.settings);
     assert_eq!(plain.approvals, config.serve.approvals);
     assert!(plain.kept);
+    assert!(!plain.options.tool_search.enabled);
     // Other turns do not have it.
     assert_eq!(config.options.limits.rounds, 7);
     assert_eq!(config.options.settings.seed, Some(1));

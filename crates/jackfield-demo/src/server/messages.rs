@@ -153,6 +153,7 @@ fn model_request(incoming: Incoming) -> ModelRequest {
         strict: None,
         system: Arc::new(incoming.system),
         tools: Arc::new(incoming.tools),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -35,6 +35,7 @@ impl Talk {
             strict: None,
             system: Arc::default(),
             tools: Arc::new(vec![calculator(), clock()]),
+            searchable: Arc::default(),
             tools_as_text: false,
             whole: false,
         };

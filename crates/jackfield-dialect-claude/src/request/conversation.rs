@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::Unsupported;
 use super::extensions::SYSTEM;
+use super::tool_search::References;
 use crate::options::Profile;
 use crate::property_names::PropertyNames;
 use crate::reply::state;
@@ -45,6 +46,7 @@ pub(super) struct RequestWriter<'a> {
     pub(super) names: HashMap<String, Arc<PropertyNames>>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
+    pub(super) references: References,
     /// The provider-run calls that have a result, by the provider's id.
     pub(super) complete_calls: HashSet<String>,
     /// The toolset of each call, for its result.
@@ -55,6 +57,7 @@ pub(super) struct RequestWriter<'a> {
 pub(super) fn to_wire(
     request: &ModelRequest,
     tools: &[wire::Tool],
+    references: References,
     owner: &StateOwner,
     profile: &Profile,
     notes: &mut Notes,
@@ -85,6 +88,7 @@ pub(super) fn to_wire(
         owner,
         complete_calls: complete_provider_calls(request, owner),
         names: names(tools),
+        references,
         toolsets: HashMap::new(),
     };
     let mut messages: Vec<wire::InputMessage> = Vec::new();

@@ -12,6 +12,7 @@ use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 
 use super::blocks::{document_block, image_block};
 use super::conversation::{RequestWriter, plain};
+use super::tool_search;
 use crate::reply::state;
 use crate::wire;
 
@@ -26,11 +27,23 @@ impl RequestWriter<'_> {
         let known = self.toolsets.get(&outcome.call).cloned();
         wire::Block::ToolResult(wire::ToolResult {
             tool_use_id: self.ids.wire_id(&outcome.call),
-            content: self.result(at, &outcome.result),
+            content: self.content(at, outcome),
             is_error: outcome.result.is_error.then_some(true),
             toolset_name: known.or_else(|| echoed.map(|(_, name)| name.to_owned())),
             cache_control: None,
         })
+    }
+
+    fn content(&mut self, at: BlockPath, outcome: &ToolOutcome) -> Option<wire::Content> {
+        let references = self.references.get(&outcome.call);
+        let Some(names) = references.filter(|names| !names.is_empty()) else {
+            return self.result(at, &outcome.result);
+        };
+        let content = tool_search::references(names);
+        let path = format_args!("{at}.outcome.result.content");
+        self.notes
+            .approximated(NoteEffect::Cosmetic, "tools_as_references", path);
+        Some(content)
     }
 
     fn result(&mut self, at: BlockPath, result: &ToolResult) -> Option<wire::Content> {

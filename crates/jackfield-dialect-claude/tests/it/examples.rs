@@ -49,6 +49,7 @@ pub(crate) fn of(messages: Vec<Message>) -> ModelRequest {
             output: None,
             strict: None,
         })]),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

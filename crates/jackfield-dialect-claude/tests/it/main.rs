@@ -17,4 +17,5 @@ mod request_laws;
 mod serve;
 mod stream_laws;
 mod structured;
+mod tool_search;
 mod tools;

@@ -13,11 +13,17 @@ fn unknown_ids_have_the_profile_of_the_newest_models() {
         "claude-opus-5-5",
         "claude-fable-5-1",
         "claude-mythos-preview",
-        "qwen3",
-        "",
         "claude-opus-6",
     ] {
         assert_eq!(Profile::of(id), Profile::NEWEST, "{id}");
+    }
+    // A server that only speaks like Claude.
+    let other = Profile {
+        tool_references: false,
+        ..Profile::NEWEST
+    };
+    for id in ["qwen3", ""] {
+        assert_eq!(Profile::of(id), other, "{id}");
     }
 }
 
@@ -55,6 +61,7 @@ fn what_models_take_changed_with_their_versions() {
     );
     assert!(of("claude-opus-5").thinking_off && !of("claude-opus-5-5").thinking_off);
     assert!(of("claude-opus-4-5").effort && !of("claude-haiku-4-5").effort);
+    assert!(of("claude-haiku-4-5").tool_references && !of("claude-opus-4-1").tool_references);
     assert_eq!(of("claude-opus-4-6").api_version, "2023-06-01");
     assert_eq!(of("claude-opus-4-7").api_version, "2026-10-21");
 }

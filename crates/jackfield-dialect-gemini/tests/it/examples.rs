@@ -76,6 +76,7 @@ fn request() -> ModelRequest {
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::new(vec![Arc::new(tool)]),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -34,6 +34,7 @@ fn sent(schema: Value) -> (Value, Vec<String>) {
         strict: None,
         system: Arc::default(),
         tools: Arc::default(),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     };

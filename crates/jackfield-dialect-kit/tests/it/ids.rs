@@ -46,6 +46,7 @@ fn request(calls: &[(&str, Option<&str>)]) -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::default(),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -52,6 +52,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::new(tools),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

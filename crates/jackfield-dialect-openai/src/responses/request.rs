@@ -51,6 +51,7 @@ pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
             strict: None,
             system: Arc::default(),
             tools: Arc::default(),
+            searchable: Arc::default(),
             tools_as_text: false,
             whole: false,
         };

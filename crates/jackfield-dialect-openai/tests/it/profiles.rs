@@ -23,6 +23,7 @@ fn asked(settings: &Settings) -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::default(),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -173,9 +173,12 @@ fn fact_fields(fact: &Fact) -> Parts {
             "reply_received",
             fields![attempt, first_token, reply, settled],
         ),
-        Fact::SessionForked { at, from, messages } => {
-            ("session_forked", fields![at, from, messages])
-        }
+        Fact::SessionForked {
+            at,
+            from,
+            messages,
+            revealed,
+        } => ("session_forked", fields![at, from, messages, revealed]),
         Fact::TurnEnded { end, view } => ("turn_ended", fields![end, view]),
         Fact::TurnOpened {
             opening,

@@ -8,12 +8,13 @@ use crate::fact::{AfterLoss, CachedCall, CallEnd, Fact, ToolUse, TurnEnd};
 use crate::failure::{
     Disposition, ModelFailure, ModelFailureKind, Phase, ToolFailure, ToolFailureKind,
 };
+use crate::find_tools;
 use crate::ids::{IdempotencyKey, ToolAttempt, ToolCallId, WaitId};
 use crate::limits::{LimitKind, OnLimit};
 use crate::outcome::ToolResult;
 use crate::reply::FinishReason;
 use crate::request::{Attempt, ToolRun};
-use crate::tool::{InputFormat, Permission, ToolChoice, UnknownPolicy};
+use crate::tool::{Catalog, InputFormat, Permission, ToolChoice, UnknownPolicy};
 use crate::tool_input::ToolInput;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::approvals::StartPermission;
@@ -113,6 +114,9 @@ impl Decider<'_> {
                 &setup.catalog,
             ));
         };
+        if tool.is_deferred() {
+            return not_run(error_texts::not_loaded(&tool.definition.name));
+        }
         if let Some(why) = self.restriction(&call.id) {
             return not_run(error_texts::restricted(&why));
         }
@@ -370,6 +374,7 @@ impl Decider<'_> {
         let limits = &self.turn.setup.limits;
         let result = result.cut(limits.stored).unwrap_or(result);
         let shown = (result.size() > limits.shown).then_some(limits.shown);
+        let revealed = self.revealed_by(call, &end, &result);
         let result = Arc::new(result);
         self.decide(Fact::CallClosed {
             call: call.clone(),
@@ -377,8 +382,25 @@ impl Decider<'_> {
             result,
             shown,
             cached,
-            revealed: None,
+            revealed,
         });
+    }
+
+    /// The tools that this outcome of a call adds to the turn: those that a search found.
+    fn revealed_by(
+        &self,
+        call: &ToolCallId,
+        end: &CallEnd,
+        result: &ToolResult,
+    ) -> Option<Arc<Catalog>> {
+        if *end != CallEnd::Ran {
+            return None;
+        }
+        let catalog = &self.turn.setup.catalog;
+        let call = self.turn.open_call(call)?;
+        let is_search = catalog.tool(call.name.as_str()).is_some_and(find_tools::is);
+        let names = is_search.then(|| find_tools::names(result))?;
+        catalog.reveal(&names).map(Arc::new)
     }
 
     /// Stops calls that exceeded their time limit. Their effect is unknown.

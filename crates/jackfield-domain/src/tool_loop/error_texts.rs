@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::failure::Disposition;
+use crate::find_tools;
 use crate::ids::ToolName;
 use crate::limits::LimitKind;
 use crate::outcome::ToolResult;
@@ -28,6 +29,14 @@ pub(super) fn no_such_tool(name: &str, catalog: &Catalog) -> ToolResult {
         text.push('.');
     }
     ToolResult::error(text)
+}
+
+pub(super) fn not_loaded(name: &ToolName) -> ToolResult {
+    let search = find_tools::NAME;
+    ToolResult::error(format!(
+        "The call was not run: `{name}` is not loaded, and its arguments are unknown. Call `{search}` with the query \
+         `select:{name}` first."
+    ))
 }
 
 pub(super) fn malformed(fault: &str) -> ToolResult {

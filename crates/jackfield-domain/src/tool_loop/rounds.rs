@@ -132,6 +132,7 @@ impl Decider<'_> {
             messages: self.turn.messages.clone().with_cache_point(),
             model: setup.model_of(target).unwrap_or(&setup.model).clone(),
             rounds: Some(setup.limits.rounds),
+            searchable: Arc::new(setup.catalog.searchable().collect()),
             settings: Arc::clone(&setup.settings),
             strict: setup.strict,
             system: Arc::clone(&setup.system),

@@ -43,8 +43,9 @@ impl PartialEq for Definitions {
     }
 }
 
-/// The tool definitions for a model: those of the catalog, and a stub for each tool that occurs only in the
-/// history.
+/// The tool definitions for a model: those that are offered from the beginning, a stub for each tool that occurs
+/// only in the history, and those that searches have found. The last come last, so that what a provider has cached
+/// of the beginning of a request stays valid.
 ///
 /// Never empty if the history has calls, because some providers reject that.
 pub(super) fn definitions<'a>(
@@ -53,25 +54,31 @@ pub(super) fn definitions<'a>(
 ) -> Vec<Arc<ToolDefinition>> {
     let mut definitions: Vec<Arc<ToolDefinition>> = setup
         .catalog
-        .offered()
+        .initial()
         .map(|tool| Arc::clone(&tool.definition))
         .collect();
     let mut missing_tools: BTreeSet<ToolName> = BTreeSet::new();
     let mut has_invalid_name = false;
-    let is_offered = |name: &str| {
+    // A deferred tool is still there, so a stub would be wrong.
+    let is_there = |name: &str| {
         let tool = setup.catalog.tool(name);
         tool.is_some_and(|tool| tool.asked_by.is_none())
     };
     for call in messages.flat_map(|message| message.calls()) {
-        if call.ran_by != RanBy::Provider && !is_offered(call.name.as_str()) {
+        if call.ran_by != RanBy::Provider && !is_there(call.name.as_str()) {
             match ToolName::parse(call.name.as_str()) {
                 Ok(name) => _ = missing_tools.insert(name),
                 Err(_) => has_invalid_name = true,
             }
         }
     }
+    let mut revealed = setup.catalog.revealed().peekable();
     // An invalid tool name cannot be sent, but at least one definition is needed.
-    if has_invalid_name && definitions.is_empty() && missing_tools.is_empty() {
+    if has_invalid_name
+        && definitions.is_empty()
+        && missing_tools.is_empty()
+        && revealed.peek().is_none()
+    {
         missing_tools.insert(ToolName::fallback());
     }
     definitions.extend(missing_tools.into_iter().map(|name| {
@@ -86,6 +93,7 @@ pub(super) fn definitions<'a>(
             strict: None,
         })
     }));
+    definitions.extend(revealed.map(|tool| Arc::clone(&tool.definition)));
     definitions
 }
 

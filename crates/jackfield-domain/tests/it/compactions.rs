@@ -239,6 +239,7 @@ fn a_fork_may_begin_with_a_summary() {
         },
         from: SessionId::parse("other").expect("an id"),
         messages: Arc::new(messages.to_vec()),
+        revealed: Vec::new(),
     };
     let compacted = |replaced| {
         Fact::Compacted(Arc::new(Compaction {

@@ -7,11 +7,11 @@ use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::{Opening, Setup};
-use jackfield_domain::tool::Catalog;
+use jackfield_domain::tool::{Catalog, CatalogEntry, Discovery};
 use jackfield_domain::turn::Turn;
 use jackfield_domain::usage::Usage;
 
-use crate::world::setup;
+use crate::world::{TOOLS, setup};
 
 const ATTEMPT: ModelAttempt = ModelAttempt {
     round: 1,
@@ -44,6 +44,17 @@ fn compacted(replaced: usize) -> Fact {
             ..Usage::default()
         }),
     }))
+}
+
+fn closed(revealed: Option<Arc<Catalog>>) -> Fact {
+    Fact::CallClosed {
+        cached: None,
+        call: ToolCallId::parse("call_1").expect("an id"),
+        end: CallEnd::Ran,
+        result: Arc::default(),
+        revealed,
+        shown: None,
+    }
 }
 
 fn texts(turn: &Turn) -> Vec<String> {
@@ -90,16 +101,51 @@ fn a_revealed_tool_joins_the_catalog_and_replaces_none() {
     };
     let mut turn = turn(small);
     let revealed: Catalog = [first.clone(), changed].into_iter().collect();
-    turn.apply(&Fact::CallClosed {
-        cached: None,
-        call: ToolCallId::parse("call_1").expect("an id"),
-        end: CallEnd::Ran,
-        result: Arc::default(),
-        revealed: Some(Arc::new(revealed)),
-        shown: None,
-    });
+    turn.apply(&closed(Some(Arc::new(revealed))));
     let catalog: Vec<_> = turn.setup().catalog.iter().cloned().collect();
     assert_eq!(catalog, tools);
+}
+
+#[test]
+fn revealed_tools_follow_all_others_in_the_order_in_which_they_were_found() {
+    let whole = setup(Limits::default());
+    let names: Vec<&str> = TOOLS
+        .iter()
+        .copied()
+        .filter(|name| *name != "gone")
+        .collect();
+    let with = |name: &str, discovery| {
+        let tool = whole.catalog.tool(name).expect("a tool").clone();
+        CatalogEntry { discovery, ..tool }
+    };
+    let deferred = names.iter().map(|name| match *name {
+        "again" | "ask" | "write" => with(name, Some(Discovery::Deferred)),
+        name => with(name, None),
+    });
+    let catalog = Arc::new(deferred.collect());
+    let mut turn = turn(Setup {
+        catalog,
+        ..whole.clone()
+    });
+    for (revealed, order) in [("write", 0), ("again", 1)] {
+        let tool = with(revealed, Some(Discovery::Revealed(order)));
+        let revealed: Catalog = [tool].into_iter().collect();
+        turn.apply(&closed(Some(Arc::new(revealed))));
+    }
+    let offered = turn.setup().catalog.offered();
+    let offered: Vec<&str> = offered.map(|tool| tool.definition.name.as_str()).collect();
+    let expected = [
+        "ask_again",
+        "careful",
+        "client",
+        "denied",
+        "read",
+        "write",
+        "again",
+    ];
+    assert_eq!(offered, expected);
+    let hidden = turn.setup().catalog.tool("ask").expect("a tool");
+    assert!(hidden.is_deferred() && !hidden.is_offered());
 }
 
 #[test]

@@ -35,6 +35,8 @@ properties! {
     nothing_starts_that_the_day_forbids => ForbiddenIsNotStarted,
     no_model_call_begins_that_the_rest_does_not_pay_for => PaysForWhatItBegins,
     nothing_happens_after_the_end => NothingAfterTheEnd,
+    offers_are_appended_to_what_was_offered => OffersAreAppended,
+    only_what_was_offered_runs => OnlyOfferedToolsRun,
     outcomes_keep_call_order_whatever_finished_first => OutcomesKeepCallOrder,
     requests_are_found_by_what_a_client_was_shown => RequestsAreFound,
     recovery_follows_the_table => RecoveryFollowsTheTable,

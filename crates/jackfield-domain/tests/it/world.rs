@@ -30,6 +30,7 @@ mod forks;
 mod inbox;
 mod ledger;
 mod logs;
+mod offers;
 mod oracle;
 mod replayed;
 mod routes;
@@ -42,7 +43,7 @@ pub(crate) use self::checks::Property;
 pub(crate) use self::explore::{Class, explored};
 use self::ledger::Ledger;
 pub(crate) use self::replayed::CHANGES;
-pub(crate) use self::scenario::setup;
+pub(crate) use self::scenario::{TOOLS, setup};
 use self::views::Watched;
 
 /// Something that the world does to the loop, or to itself. Numbers are taken modulo what there is.

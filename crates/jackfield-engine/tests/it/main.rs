@@ -38,6 +38,7 @@ mod routes;
 mod running;
 mod schemas;
 mod script;
+mod searching;
 mod second;
 mod slow_toolbox;
 mod spending;

@@ -170,7 +170,9 @@ impl SessionEvents {
                 usage: reply.end.usage.as_ref().map(UsageView::from),
                 notes: reply.end.notes.iter().map(NoteView::from).collect(),
             }),
-            Fact::SessionForked { at, from, messages } => EventView::Forked(Forked {
+            Fact::SessionForked {
+                at, from, messages, ..
+            } => EventView::Forked(Forked {
                 from: ForkedView {
                     session: from.to_string(),
                     turn: at.ordinal,

@@ -167,6 +167,7 @@ impl Talk {
                 strict: None,
                 system: Arc::new(SystemPrompt { parts: vec![part] }),
                 tools: Arc::new(vec![tool("add"), tool("look")]),
+                searchable: Arc::default(),
                 tools_as_text: false,
                 whole: false,
             },

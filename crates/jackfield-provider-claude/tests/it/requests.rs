@@ -200,6 +200,7 @@ pub(crate) fn request(model: &str) -> ModelRequest {
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::default(),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

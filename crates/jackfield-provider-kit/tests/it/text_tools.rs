@@ -116,6 +116,7 @@ fn request() -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::new(vec![Arc::new(clock)]),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -47,6 +47,7 @@ pub(crate) fn read(body: &Value) -> Result<ModelRequest, String> {
         strict: None,
         system: Arc::new(prompt(&reader.system)),
         tools: Arc::new(tools?),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: body["stream"] == false,
     })

@@ -447,6 +447,7 @@ fn request() -> ModelRequest {
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::default(),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -10,7 +10,7 @@ use jackfield_domain::fact::{
 };
 use jackfield_domain::failure::{Disposition, ModelFailure, ToolFailureKind};
 use jackfield_domain::ids::{
-    ForkPlace, ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId,
+    ForkPlace, ModelAttempt, SessionId, ToolAttempt, ToolCallId, ToolName, TurnId, WaitId,
 };
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::message::Message;
@@ -75,7 +75,10 @@ stored_enum! { Fact as FactForm {
         maybe first_token: Duration;
         many settled: Reservation
     },
-    SessionForked { from: SessionId, at: ForkPlace, messages: Arc<Vec<Arc<Message>>> },
+    SessionForked {
+        from: SessionId, at: ForkPlace, messages: Arc<Vec<Arc<Message>>>;
+        many revealed: ToolName
+    },
     TurnEnded { end: TurnEnd; maybe view: Digest },
     TurnOpened { turn: TurnId, ordinal: u32, opening: Opening, setup: Arc<Setup> },
     TurnResumed { nth: u32; maybe restrictions: Arc<Restrictions> },

@@ -8,8 +8,8 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId, WaitId};
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::tool::{
-    Catalog, CatalogEntry, Grammar, InputFormat, Permission, Safety, ToolChoice, ToolDefinition,
-    ToolOrigin, UnknownPolicy,
+    Catalog, CatalogEntry, Discovery, Grammar, InputFormat, Permission, Safety, ToolChoice,
+    ToolDefinition, ToolOrigin, UnknownPolicy,
 };
 use serde_json::Value;
 
@@ -23,8 +23,10 @@ stored_struct! { CatalogEntry as CatalogEntryForm {
     ran_by: RanBy,
     safety: Safety,
     when_unknown: UnknownPolicy;
-    maybe asked_by: Arc<str>, icon: Arc<str>, time_limit: Duration, title: Arc<str>
+    maybe asked_by: Arc<str>, discovery: Discovery, icon: Arc<str>, time_limit: Duration, title: Arc<str>
 } }
+
+stored_enum! { Discovery as DiscoveryForm { Deferred, Revealed(number: u32) } }
 
 stored_struct! { Grammar as GrammarForm { syntax: Arc<str>, definition: Arc<str> } }
 

@@ -61,6 +61,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
             samples::model_call_started_target(),
         ),
         ("reply_received_timed", samples::reply_received_timed()),
+        ("tool_search", samples::tool_search()),
         ("turn_ended_cost", samples::turn_ended_cost()),
         ("turn_ended_viewed", samples::turn_ended_viewed()),
         ("turn_opened_called", samples::turn_opened_called()),

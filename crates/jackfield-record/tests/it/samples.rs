@@ -4,6 +4,7 @@ mod approval;
 mod caller;
 mod conversation;
 mod directory;
+mod tool_search;
 mod turn;
 mod vocabulary_4;
 
@@ -42,6 +43,7 @@ pub(crate) use self::caller::{
 };
 pub(crate) use self::conversation::{reply_received, tool_result};
 pub(crate) use self::directory::directory_changes;
+pub(crate) use self::tool_search::tool_search;
 pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict};
 pub(crate) use self::vocabulary_4::{
     backend_session, call_closed_cached, compacted, compacted_failed, model_call_ended_at_once,
@@ -296,6 +298,7 @@ pub(crate) fn session_forked() -> Envelope {
             Arc::new(conversation::user()),
             Arc::new(conversation::partial()),
         ]),
+        revealed: Vec::new(),
     };
     step(InputKind::Forked, vec![forked(Some(3)), forked(None)])
 }

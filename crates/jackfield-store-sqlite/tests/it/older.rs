@@ -84,6 +84,7 @@ async fn grows(journal: &SqliteJournal, id: &SessionId, epoch: Epoch, position: 
         },
         from: id.clone(),
         messages: Arc::default(),
+        revealed: Vec::new(),
     };
     commits(journal, &one(id, epoch, position, forked)).await;
 }

@@ -33,6 +33,7 @@ fn forked(number: u64, text: &str) -> Envelope {
         },
         from: session("elsewhere"),
         messages: Arc::new(vec![Arc::new(message(text))]),
+        revealed: Vec::new(),
     }];
     step
 }

@@ -186,6 +186,7 @@ async fn grow(journal: &SqliteJournal, s: &SessionId, places: std::ops::Range<u6
             },
             from: s.clone(),
             messages: Arc::new(vec![Arc::new(Message::user(text.repeat(LONG)))]),
+            revealed: Vec::new(),
         }],
         ..step(number)
     };

@@ -328,14 +328,16 @@ fn session_forked() -> BoxedStrategy<Fact> {
         round,
         turn,
     });
-    (place, id(SessionId::MAX), conversation())
-        .prop_map(|(at, from, messages)| Fact::SessionForked {
+    let revealed = vec(tool_name(), 0..3);
+    (place, id(SessionId::MAX), conversation(), revealed)
+        .prop_map(|(at, from, messages, revealed)| Fact::SessionForked {
             at,
             from: match SessionId::parse(&from) {
                 Ok(from) => from,
                 Err(invalid) => unreachable!("{invalid}"),
             },
             messages: Arc::new(messages),
+            revealed,
         })
         .boxed()
 }

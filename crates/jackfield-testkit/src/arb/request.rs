@@ -172,6 +172,7 @@ pub fn model_request() -> impl Strategy<Value = ModelRequest> + Clone {
                 settings: Arc::new(settings),
                 strict: None,
                 system: Arc::new(system),
+                searchable: Arc::default(),
                 tools_as_text: false,
                 whole: false,
             },

@@ -8,8 +8,8 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::naming;
 use jackfield_domain::tool::{
-    Catalog, CatalogEntry, Grammar, InputFormat, Safety, ToolChoice, ToolDefinition, ToolOrigin,
-    ToolSpec, UnknownPolicy,
+    Catalog, CatalogEntry, Discovery, Grammar, InputFormat, Safety, ToolChoice, ToolDefinition,
+    ToolOrigin, ToolSpec, UnknownPolicy,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -133,6 +133,10 @@ pub fn tool_origin() -> impl Strategy<Value = ToolOrigin> + Clone {
 pub fn catalog_entry() -> impl Strategy<Value = CatalogEntry> + Clone {
     let icon = option::of(Just(Arc::<str>::from("🕰")));
     let ran_by = prop_oneof![4 => Just(RanBy::Engine), 1 => Just(RanBy::Client)];
+    let discovery = prop_oneof![
+        Just(Discovery::Deferred),
+        (0..4u32).prop_map(Discovery::Revealed)
+    ];
     let when_unknown = select(
         &[
             UnknownPolicy::Ask,
@@ -155,16 +159,18 @@ pub fn catalog_entry() -> impl Strategy<Value = CatalogEntry> + Clone {
             option::of(text()),
             when_unknown,
             option::of(text()),
+            option::weighted(0.3, discovery),
         ),
     )
         .prop_map(
             |(
                 (definition, digest, icon, origin, permission),
-                (ran_by, safety, time_limit, title, when_unknown, asked_by),
+                (ran_by, safety, time_limit, title, when_unknown, asked_by, discovery),
             )| CatalogEntry {
                 asked_by,
                 definition: Arc::new(definition),
                 digest,
+                discovery,
                 icon,
                 origin,
                 permission,

@@ -265,6 +265,7 @@ fn request(blocks: Vec<Block>, seed: Option<i64>) -> ModelRequest {
         strict: None,
         system: std::sync::Arc::default(),
         tools: std::sync::Arc::default(),
+        searchable: std::sync::Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -133,6 +133,7 @@ pub(crate) fn as_request(incoming: Incoming) -> ModelRequest {
         strict: None,
         system: incoming.system.into(),
         tools: std::sync::Arc::new(incoming.tools),
+        searchable: std::sync::Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -116,6 +116,7 @@ fn full() -> ModelRequest {
             ),
             tool("shell", InputFormat::Text(None)),
         ]),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

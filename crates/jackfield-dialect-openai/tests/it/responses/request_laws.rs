@@ -176,6 +176,7 @@ fn as_request(incoming: Incoming) -> ModelRequest {
         strict: None,
         system: incoming.system.into(),
         tools: std::sync::Arc::new(incoming.tools),
+        searchable: std::sync::Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -144,6 +144,7 @@ fn the_vendors_tools_go_to_the_vendor_as_they_are() {
             strict: None,
             system: Arc::new(incoming.system),
             tools: Arc::new(incoming.tools),
+            searchable: Arc::default(),
             tools_as_text: false,
             whole: false,
         };

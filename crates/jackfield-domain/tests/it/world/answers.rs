@@ -9,6 +9,7 @@ use jackfield_domain::fact::CachedCall;
 use jackfield_domain::failure::{
     Disposition, ModelFailure, ModelFailureKind, Phase, RetryAdvice, ToolFailure, ToolFailureKind,
 };
+use jackfield_domain::find_tools;
 use jackfield_domain::ids::{ModelAttempt, ToolAttempt};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
@@ -19,7 +20,7 @@ use jackfield_domain::wait::{
     Answer, Approval, ElicitationAnswer, JobHandle, Question, UnknownAnswer, Wait, WaitKind,
 };
 
-use super::scenario::TOOLS;
+use super::scenario::{HIDDEN, TOOLS};
 use super::{Class, World, pick_from};
 
 /// What a provider counts before the end of a reply.
@@ -145,7 +146,9 @@ impl World {
         for n in 0..count {
             let index = blocks + 1 + n;
             let choice = (bits / 8).wrapping_add(u16::try_from(n).unwrap_or(0).wrapping_mul(3));
-            let name = TOOLS[usize::from(choice) % TOOLS.len()];
+            let searches = [find_tools::NAME, HIDDEN];
+            let mut tools = TOOLS.iter().chain(&searches).cycle();
+            let name = *tools.nth(usize::from(choice % 11)).unwrap_or(&HIDDEN);
             let start = BlockStart::ToolCall {
                 json: true,
                 name: name.into(),
@@ -264,7 +267,9 @@ impl World {
             }
             kind => {
                 self.land(&flying);
+                let found = self.found(&attempt).filter(|_| kind < 6);
                 let result = match kind {
+                    _ if found.is_some() => found.unwrap_or_default(),
                     6 => ToolResult::text("long ".repeat(20 + usize::from(variant / 12 % 2) * 40)),
                     7 => ToolResult::error("the tool says no"),
                     // Different each time, so that the guard against repetition stays quiet.
@@ -288,6 +293,14 @@ impl World {
                 self.feed(input);
             }
         }
+    }
+
+    /// What a search finds, if this is an attempt at one.
+    fn found(&self, attempt: &ToolAttempt) -> Option<ToolResult> {
+        let turn = self.machine.turn();
+        let call = turn.open_call(&attempt.call)?;
+        let hidden = turn.setup().catalog.tool(HIDDEN)?;
+        (call.name.as_str() == find_tools::NAME).then(|| find_tools::outcome(&[hidden]))
     }
 
     fn land(&mut self, attempt: &Attempt) {

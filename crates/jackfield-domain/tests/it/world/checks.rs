@@ -35,6 +35,8 @@ pub(crate) enum Property {
     LogsAgreeWithTurns,
     MessagesAreValid,
     NothingAfterTheEnd,
+    OffersAreAppended,
+    OnlyOfferedToolsRun,
     OutcomesKeepCallOrder,
     PaysForWhatItBegins,
     RecoveryFollowsTheTable,
@@ -63,6 +65,7 @@ impl World {
         self.check_facts(step);
         self.check_forks(step);
         self.check_log(step);
+        self.check_offers(step);
         self.check_paid(step);
         self.check_targets(step);
         self.check_compactions(step);
@@ -460,7 +463,7 @@ impl World {
             })
             .count();
         let may = match tool {
-            "read" => u32::MAX,
+            "find_tools" | "read" => u32::MAX,
             "again" | "ask_again" => 2,
             _ => u32::try_from(by_hand).unwrap_or(u32::MAX),
         };

@@ -54,6 +54,8 @@ pub(crate) enum Class {
     RepeatedAtOnce,
     RestrictedCall,
     RetryScheduled,
+    RevealedRan,
+    RevealedTool,
     RoundWithoutReply,
     RouteHopped,
     RouteKeptOut,
@@ -76,7 +78,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 59] = [
+    pub(crate) const ALL: [Self; 61] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CachedOutcome,
@@ -117,6 +119,8 @@ impl Class {
         Self::RepeatedAtOnce,
         Self::RestrictedCall,
         Self::RetryScheduled,
+        Self::RevealedRan,
+        Self::RevealedTool,
         Self::RoundWithoutReply,
         Self::RouteHopped,
         Self::RouteKeptOut,

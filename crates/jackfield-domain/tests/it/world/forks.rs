@@ -42,6 +42,7 @@ impl World {
                 at: at.clone(),
                 from: from.clone(),
                 messages: Arc::clone(&messages),
+                revealed: fork::revealed_until(from.clone(), &facts, &at),
             };
             let fork = SessionId::parse("fork").expect("an id");
             let session = Session::fold(fork, [&forked]);

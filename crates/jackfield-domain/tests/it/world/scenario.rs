@@ -7,6 +7,7 @@ use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::digest::Digest;
+use jackfield_domain::find_tools;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::locate::chain;
@@ -17,7 +18,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::target::Target;
 use jackfield_domain::tool::{
-    Catalog, CatalogEntry, InputFormat, Permission, Safety, ToolDefinition, ToolOrigin,
+    Catalog, CatalogEntry, Discovery, InputFormat, Permission, Safety, ToolDefinition, ToolOrigin,
     UnknownPolicy,
 };
 use proptest::prelude::*;
@@ -36,6 +37,9 @@ pub(crate) const TOOLS: [&str; 9] = [
     "ask_again",
     "gone",
 ];
+
+/// The tool that a search finds, in worlds.
+pub(crate) const HIDDEN: &str = "hidden";
 
 /// Whose the sessions of all worlds are.
 pub(crate) const PRINCIPAL: &str = "somebody";
@@ -58,6 +62,15 @@ fn catalog() -> Catalog {
     tools.map(|name| entry(name)).collect()
 }
 
+/// The tools of a turn that finds one of them by a search.
+fn searched() -> Catalog {
+    let mut hidden = entry(HIDDEN);
+    hidden.discovery = Some(Discovery::Deferred);
+    let catalog: Catalog = catalog().iter().cloned().chain([hidden]).collect();
+    let search = find_tools::entry(&catalog);
+    catalog.iter().cloned().chain(search).collect()
+}
+
 fn entry(name: &str) -> CatalogEntry {
     let definition = ToolDefinition {
         description: name.into(),
@@ -71,6 +84,7 @@ fn entry(name: &str) -> CatalogEntry {
         asked_by: None,
         definition: Arc::new(definition),
         digest: Digest::of(name.as_bytes()),
+        discovery: None,
         icon: None,
         origin: ToolOrigin {
             tool: name.into(),
@@ -182,6 +196,7 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
             allowance,
             caller: Some(Arc::new(caller)),
             can_supersede,
+            catalog: Arc::new(searched()),
             compaction: window.map(|_| CompactionPolicy { at_percent: 80 }),
             affinity: affinity.filter(|target| *target <= more),
             fallbacks: fallbacks.collect(),

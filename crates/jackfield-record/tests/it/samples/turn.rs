@@ -73,6 +73,7 @@ fn entry(name: &str, input: InputFormat, permission: Permission) -> CatalogEntry
             strict: None,
         }),
         digest: Digest::of(name.as_bytes()),
+        discovery: None,
         icon: None,
         origin: ToolOrigin {
             tool: name.into(),

@@ -253,6 +253,7 @@ pub(super) fn request_with(
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::new(tools.iter().copied().map(tool).collect()),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -37,6 +37,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::default(),
+        searchable: Arc::default(),
         tools_as_text: false,
         whole: false,
     }

@@ -1,0 +1,188 @@
+//! Tool search behind the gateway: what the model's server is sent, request by request.
+
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::ScriptTurn;
+use serde_json::{Value, json};
+
+use crate::harness::{Gateway, Kept, McpServer, kept, tool};
+
+/// The requests of two turns of a session: the first searches and calls what it found, the second calls it again.
+async fn requests(more: &str) -> Vec<Value> {
+    let script = json!({
+        "many": 12,
+        "tools": [tool("forecast")],
+        "calls": { "forecast": [{ "text": "sunny" }] },
+    });
+    let server = McpServer::new(script);
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("find_tools", &json!({ "query": "forecast" })),
+        ScriptTurn::call("box__forecast", &json!({})),
+        ScriptTurn::text("It is sunny."),
+        ScriptTurn::call("box__forecast", &json!({})),
+        ScriptTurn::text("Still."),
+    ])
+    .await;
+    let sessions = Kept::new();
+    let more = format!("{more}[assistants.finder]\ntool_search = true\n");
+    let serve = sessions.gateway().at_with(&claude.base_url(), &more);
+    let serve = serve.servers([("box", server.trusted())]);
+    let gateway = Gateway::listening(serve.start()).await;
+    for (question, answer) in [("And the weather?", "It is sunny."), ("Now?", "Still.")] {
+        let body = json!({
+            "model": "finder", "messages": [{ "role": "user", "content": question }],
+        });
+        let asked = gateway.post("/v1/chat/completions", &body);
+        let answered = asked.header("x-session-id", "s-1").answered().await;
+        let said = answered.is(200)["choices"][0]["message"]["content"].clone();
+        assert_eq!(said, answer);
+    }
+    gateway.end().await;
+    assert_eq!(server.count("call forecast"), 2, "{:?}", server.log());
+    kept(&claude);
+    claude.requests()
+}
+
+fn names(request: &Value) -> Vec<&str> {
+    let tools = request["tools"].as_array().into_iter().flatten();
+    tools.filter_map(|tool| tool["name"].as_str()).collect()
+}
+
+fn content(request: &Value, place: usize) -> &Value {
+    &request["messages"][place]["content"][0]["content"]
+}
+
+#[tokio::test]
+async fn found_tools_are_appended_to_those_of_the_request_before() {
+    let requests = requests("providers.claude.quirks.tool_references = false\n").await;
+    let first = ["calculator", "current_datetime", "find_tools"];
+    assert_eq!(names(&requests[0]), first);
+    let all = [&first[..], &["box__forecast"]].concat();
+    for request in &requests[1..] {
+        assert_eq!(names(request), all);
+        let (before, now) = (&requests[0]["tools"], &request["tools"]);
+        let before = before.to_string();
+        // Byte for byte, up to the end of the list.
+        assert!(now.to_string().starts_with(before.trim_end_matches(']')));
+    }
+    let found = content(&requests[1], 2).to_string();
+    assert!(found.contains("box__forecast"), "{found}");
+}
+
+#[tokio::test]
+async fn claude_loads_found_tools_by_references_and_its_tools_stay_as_they_are() {
+    let requests = requests("").await;
+    let tools = requests[0]["tools"].as_array().expect("tools");
+    assert_eq!(tools.len(), 16);
+    let loaded = tools.iter().filter(|tool| tool["defer_loading"] != true);
+    let loaded: Vec<_> = loaded.filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(loaded, ["calculator", "current_datetime", "find_tools"]);
+    for request in &requests[1..] {
+        assert_eq!(request["tools"], requests[0]["tools"]);
+        let found = json!([{ "type": "tool_reference", "tool_name": "box__forecast" }]);
+        assert_eq!(*content(request, 2), found);
+    }
+}
+
+/// Definitions of 300 tools, each as long as those of usual MCP servers: 25 things, and what is done to them.
+fn many() -> Vec<Value> {
+    let things = [
+        "alert",
+        "article",
+        "branch",
+        "build",
+        "calendar",
+        "channel",
+        "comment",
+        "contact",
+        "customer",
+        "dashboard",
+        "device",
+        "document",
+        "event",
+        "folder",
+        "image",
+        "invoice",
+        "issue",
+        "label",
+        "message",
+        "order",
+        "project",
+        "release",
+        "report",
+        "ticket",
+        "user",
+    ];
+    let actions = [
+        "archive", "assign", "copy", "create", "delete", "export", "get", "list", "move",
+        "restore", "search", "update",
+    ];
+    let text = |about: String| json!({ "type": "string", "description": about });
+    let tools = things.iter().flat_map(|thing| {
+        actions.iter().map(move |action| {
+            let description = format!(
+                "Use this tool to {action} one {thing} or several of them. It needs the permission to \
+                 {action} in the workspace, and returns what became of each {thing} as JSON."
+            );
+            let schema = json!({
+                "type": "object",
+                "properties": {
+                    "id": text(format!("The id of the {thing}, as returned by list_{thing}.")),
+                    "workspace": text("The workspace, by its name in the address.".to_owned()),
+                    "fields": {
+                        "type": "array",
+                        "items": { "type": "string" },
+                        "description": format!("The fields of the {thing} to return; all by default."),
+                    },
+                    "limit": {
+                        "type": "integer", "minimum": 1, "maximum": 100, "default": 20,
+                        "description": "The most entries of a page.",
+                    },
+                    "cursor": text("The cursor of the page before, for the next one.".to_owned()),
+                },
+                "required": ["workspace"],
+            });
+            json!({
+                "name": format!("{action}_{thing}"), "description": description, "inputSchema": schema,
+            })
+        })
+    });
+    tools.collect()
+}
+
+/// The bytes of the requests of a turn that assigns a ticket, with these tools.
+async fn sizes(search: bool) -> Vec<usize> {
+    let script = json!({ "tools": many(), "calls": { "assign_ticket": [{ "text": "assigned" }] } });
+    let server = McpServer::new(script);
+    let call = ScriptTurn::call("work__assign_ticket", &json!({ "workspace": "home" }));
+    let answer = ScriptTurn::text("Done.");
+    let find = ScriptTurn::call("find_tools", &json!({ "query": "assign a ticket" }));
+    let turns = if search {
+        vec![find, call, answer]
+    } else {
+        vec![call, answer]
+    };
+    let claude = ScriptedClaude::start(turns).await;
+    let sessions = Kept::new();
+    let more = format!(
+        "tool_search.enabled = {search}\nproviders.claude.quirks.tool_references = false\n\
+         policy.tools.\"*\" = \"allow\"\n"
+    );
+    let ran = sessions.run(&["ask", "Assign the ticket to Ann."]);
+    let ran = ran.at_with(&claude.base_url(), &more);
+    let ran = ran.servers([("work", server.entry())]).run().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    kept(&claude);
+    let requests = claude.requests();
+    requests.iter().map(|body| body.to_string().len()).collect()
+}
+
+/// The figures of `docs/benchmarks.md`; `--nocapture` shows them.
+#[tokio::test]
+async fn a_search_among_300_tools_sends_a_twentieth() {
+    let (plain, searched) = (sizes(false).await, sizes(true).await);
+    println!("bytes of requests: {plain:?} with all tools, {searched:?} with a search");
+    assert_eq!((plain.len(), searched.len()), (2, 3));
+    assert!(searched[0] * 20 < plain[0]);
+    let sum = |sizes: &[usize]| sizes.iter().sum::<usize>();
+    assert!(sum(&searched) * 20 < sum(&plain));
+}
