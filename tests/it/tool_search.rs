@@ -27,14 +27,19 @@ async fn requests(more: &str) -> Vec<Value> {
     let serve = sessions.gateway().at_with(&claude.base_url(), &more);
     let serve = serve.servers([("box", server.trusted())]);
     let gateway = Gateway::listening(serve.start()).await;
+    let mut session: Option<String> = None;
     for (question, answer) in [("And the weather?", "It is sunny."), ("Now?", "Still.")] {
         let body = json!({
             "model": "finder", "messages": [{ "role": "user", "content": question }],
         });
-        let asked = gateway.post("/v1/chat/completions", &body);
-        let answered = asked.header("x-session-id", "s-1").answered().await;
+        let mut asked = gateway.post("/v1/chat/completions", &body);
+        if let Some(session) = &session {
+            asked = asked.header("x-session-id", session);
+        }
+        let answered = asked.answered().await;
         let said = answered.is(200)["choices"][0]["message"]["content"].clone();
         assert_eq!(said, answer);
+        session = Some(answered.header("x-session-id").to_owned());
     }
     gateway.end().await;
     assert_eq!(server.count("call forecast"), 2, "{:?}", server.log());

@@ -60,7 +60,7 @@ macro_rules! kinds {
 }
 
 /// Fields that may be missing, and the record beside the sessions; each has to be there once.
-const FIELDS: [&str; 36] = [
+const FIELDS: [&str; 38] = [
     "field.affinity",
     "field.annotation",
     "field.approval",
