@@ -23,7 +23,8 @@ async fn requests(more: &str) -> Vec<Value> {
     ])
     .await;
     let sessions = Kept::new();
-    let more = format!("{more}[assistants.finder]\ntool_search = true\n");
+    let more =
+        format!("policy.tools.\"*\" = \"allow\"\n{more}[assistants.finder]\ntool_search = true\n");
     let serve = sessions.gateway().at_with(&claude.base_url(), &more);
     let serve = serve.servers([("box", server.trusted())]);
     let gateway = Gateway::listening(serve.start()).await;
