@@ -133,5 +133,84 @@ async fn one_request_with_a_key_at_both_gateways_at_once_begins_one_turn() {
     other.end().await;
 }
 
+/// The same in a conversation: the client sends all of it to both, and each time one more question.
+#[tokio::test]
+async fn a_conversation_that_is_continued_at_both_gateways_at_once_has_one_turn_more() {
+    let database = Database::new("continued");
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
+    let (one, other) = two(&database, &claude, false).await;
+    let mut messages = Vec::new();
+    for nth in 0..TIMES {
+        messages.push(json!({ "role": "user", "content": format!("Hello number {nth}?") }));
+        let body = json!({ "model": "claude-sonnet-5", "messages": messages });
+        let ask = |gateway: &Gateway| {
+            let asking = gateway.post(CHAT, &body);
+            let asking = asking.header("idempotency-key", &format!("key-{nth}"));
+            // The first one says that the conversation is kept.
+            match nth {
+                0 => asking.header("x-session-id", "new").answered(),
+                _ => asking.answered(),
+            }
+        };
+        let (first, second) = tokio::join!(ask(&one), ask(&other));
+        let first = first.is(200);
+        assert_eq!(first["id"], second.is(200)["id"], "{nth}");
+        messages.push(first["choices"][0]["message"].clone());
+    }
+    assert_eq!(turns(&one).await, [TIMES]);
+    assert_eq!(claude.requests().len(), TIMES);
+    kept(&claude);
+    one.end().await;
+    other.end().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_is_posted_to_a_session_at_both_gateways_at_once_begins_once() {
+    let database = Database::new("posted");
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
+    let (one, other) = two(&database, &claude, false).await;
+    let made = one.raw("POST", "/api/v1/sessions").answered().await.is(201);
+    let path = format!(
+        "/api/v1/sessions/{}/turns",
+        made["id"].as_str().expect("an id")
+    );
+    for nth in 0..TIMES {
+        let body = json!({ "message": format!("Hello number {nth}?") });
+        let ask = |gateway: &Gateway| {
+            let asking = gateway.post(&path, &body);
+            asking
+                .header("idempotency-key", &format!("key-{nth}"))
+                .answered()
+        };
+        let (first, second) = tokio::join!(ask(&one), ask(&other));
+        let (first, second) = (first.is(200), second.is(200));
+        assert_eq!(
+            (&first["id"], &first["answer"]),
+            (&second["id"], &json!("Hello."))
+        );
+    }
+    assert_eq!(turns(&one).await, [TIMES]);
+    assert_eq!(claude.requests().len(), TIMES);
+    kept(&claude);
+    one.end().await;
+    other.end().await;
+}
+
+/// How many turns each session has.
+async fn turns(gateway: &Gateway) -> Vec<usize> {
+    let sessions = gateway
+        .get("/api/v1/sessions?limit=100")
+        .answered()
+        .await
+        .is(200);
+    let sessions = sessions["sessions"].as_array().expect("a list");
+    let turns = sessions
+        .iter()
+        .map(|session| session["turns"].as_u64().expect("a number"));
+    turns
+        .map(|turns| usize::try_from(turns).expect("few"))
+        .collect()
+}
+
 const TIMES: usize = 10;
 const CHAT: &str = "/v1/chat/completions";

@@ -109,7 +109,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
     let second = match config.options.if_busy {
         SecondMessage::Cancel => "cancel",
         SecondMessage::Queue => "queue",
-        SecondMessage::First | SecondMessage::Refuse => "refuse",
+        SecondMessage::Refuse => "refuse",
     };
     let approvals = match config.serve.approvals {
         ApprovalsMode::Deny => "deny",

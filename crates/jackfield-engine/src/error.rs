@@ -199,6 +199,13 @@ impl EngineError {
         }
     }
 
+    /// Whether a message that [expected](crate::TurnOptions::expected_turns) this number of turns was refused because
+    /// its session has another one since, or is about to get it from another process.
+    #[must_use]
+    pub fn is_overtaken(&self, expected: u32) -> bool {
+        matches!(self, Self::Busy { session, turn } if *turn != TurnId::derive(session, expected))
+    }
+
     /// Whether the journal is at fault, not the session or the request: a retry may succeed once the journal
     /// works again.
     #[must_use]

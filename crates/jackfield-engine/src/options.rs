@@ -41,6 +41,10 @@ pub struct TurnOptions {
     pub compaction: Option<CompactionPolicy>,
     /// What happens to a background turn when its last client disconnects.
     pub disconnect: Disconnect,
+    /// How many turns the session must have when this one begins; `None` is any number. If it has another number, the
+    /// message ends no turn and is refused with [`EngineError::Busy`](crate::EngineError::Busy), whatever `if_busy`
+    /// says. So a caller that has looked for an earlier turn of the same request begins none that it did not see.
+    pub expected_turns: Option<u32>,
     /// The models after the first one, in the order in which the turn falls back to them. The next one is called
     /// when a model call has failed for good, nothing of its reply was shown that cannot be replaced, and the
     /// request is not the cause.
@@ -102,6 +106,7 @@ impl TurnOptions {
             client_tools: Vec::new(),
             compaction: None,
             disconnect: Disconnect::default(),
+            expected_turns: None,
             fallbacks: Vec::new(),
             limits: Limits::default(),
             model,
@@ -227,14 +232,11 @@ pub enum Disconnect {
 }
 
 /// What happens to a message to a session with a running turn. A turn that only waits for external answers is
-/// superseded in any case but the second one.
+/// superseded in any case.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum SecondMessage {
     /// The running turn is cancelled, and the message begins the next one.
     Cancel,
-    /// The message begins the first turn of its session or none: if there is a turn, whatever its state, or another
-    /// process is about to begin one, it is refused with [`EngineError::Busy`](crate::EngineError::Busy).
-    First,
     /// The message waits until the turn is over, behind earlier messages.
     Queue,
     /// The message is refused with [`EngineError::Busy`](crate::EngineError::Busy), which names the turn.

@@ -100,6 +100,7 @@ impl Engine {
             }
         }
         let mut busy_policy = BusyPolicy {
+            expected_turns: options.expected_turns,
             if_busy: options.if_busy,
             observer,
             was_notified: false,
@@ -193,7 +194,7 @@ impl Engine {
                     Some(queue.lock().await)
                 }
             },
-            SecondMessage::Cancel | SecondMessage::First | SecondMessage::Refuse => None,
+            SecondMessage::Cancel | SecondMessage::Refuse => None,
         };
         loop {
             let mut driven = match occupied.try_acquire(session) {
@@ -208,7 +209,9 @@ impl Engine {
             match (busy_policy.if_busy, turn) {
                 // A client may see the turn's end before the session is released.
                 _ if is_over => {}
-                (SecondMessage::First, _) => return Err(self.busy_error(session.clone()).await),
+                (_, Some(turn)) if busy_policy.is_overtaken_by(session, &turn) => {
+                    return Err(self.busy_error(session.clone()).await);
+                }
                 (manner, Some(turn)) if only_waits || manner == SecondMessage::Cancel => {
                     self.cancel_superseded(session, &turn).await?;
                 }
@@ -239,7 +242,7 @@ impl Engine {
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
-            if busy_policy.if_busy == SecondMessage::First && folded.turns() > 0 {
+            if !busy_policy.expects(folded.turns()) {
                 let mut ownership = ownership;
                 ownership.release().await;
                 return Err(self.busy_error(session.clone()).await);
@@ -298,8 +301,10 @@ impl Engine {
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
+            if !busy_policy.expects(folded.turns()) {
+                return Err(self.busy_error(session.clone()).await);
+            }
             match (busy_policy.if_busy, folded.open_turn()) {
-                (SecondMessage::First, _) => return Err(self.busy_error(session.clone()).await),
                 (manner, Some(turn)) if turn.only_waits() || manner == SecondMessage::Cancel => {
                     self.cancel_superseded(session, turn.id()).await?;
                 }
@@ -367,12 +372,24 @@ impl Engine {
 
 /// How to handle a busy session, and the observer to notify of the wait.
 struct BusyPolicy<'o> {
+    expected_turns: Option<u32>,
     if_busy: SecondMessage,
     observer: &'o mut dyn Observer,
     was_notified: bool,
 }
 
 impl BusyPolicy<'_> {
+    /// Whether the message may begin a turn after this many.
+    fn expects(&self, turns: u32) -> bool {
+        self.expected_turns.is_none_or(|expected| expected == turns)
+    }
+
+    /// Whether this turn of the session is one that the sender of the message did not see.
+    fn is_overtaken_by(&self, session: &SessionId, turn: &TurnId) -> bool {
+        let seen = |turns| *turn == TurnId::derive(session, turns);
+        self.expected_turns.is_some_and(|turns| !seen(turns))
+    }
+
     /// Notifies the observer once that the message waits.
     fn notify_queued(&mut self, session: &SessionId) {
         if !std::mem::replace(&mut self.was_notified, true) {

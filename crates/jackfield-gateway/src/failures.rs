@@ -7,6 +7,8 @@ use std::time::Duration;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::locate::ResultsRefused;
 use jackfield_engine::{DirectoryError, EngineError, JournalError, chain};
 
 use crate::matcher::MatchError;
@@ -65,6 +67,29 @@ pub fn from_match_error(error: &MatchError) -> ServeError {
             ServeError::new(ServeErrorKind::Conflict, error.to_string())
         }
     }
+}
+
+/// The error for refused client results, with the ids of their calls.
+pub(crate) fn from_refused_results(refused: ResultsRefused) -> ServeError {
+    let (kind, message) = match refused {
+        ResultsRefused::Conflict { call } => (
+            ServeErrorKind::Conflict,
+            format!("the call {call} has another result already, and keeps it"),
+        ),
+        ResultsRefused::Missing { calls } => {
+            let calls: Vec<&str> = calls.iter().map(ToolCallId::as_str).collect();
+            let message = format!(
+                "results are missing: send those of {} in the same request; the turn waits for them",
+                calls.join(", ")
+            );
+            (ServeErrorKind::ResultsMissing, message)
+        }
+        ResultsRefused::Unknown { call } => (
+            ServeErrorKind::NoSuchCall,
+            format!("there is a result for {call}, and the turn made no such call"),
+        ),
+    };
+    ServeError::new(kind, message)
 }
 
 /// The client's error when the journal fails. It is retryable: for example, the disk may have space again soon.

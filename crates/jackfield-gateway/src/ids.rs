@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::{InvalidId, SessionId};
+use jackfield_domain::ids::{ForkPlace, InvalidId, SessionId};
 
 /// Validates the idempotency key of a request. The key is kept with the turn.
 ///
@@ -60,8 +60,9 @@ pub fn named_session(principal: &str, name: &str, rewriting: u32) -> Result<Sess
     SessionId::parse(&format!("{digits}-{}", tag(&digits, principal)))
 }
 
-/// The id of a new session for a request with an idempotency key, and the session of the last turn with that key which
-/// does not count; the same in every process. It proves the owner as that of [`session_for`] does.
+/// The id of a new session for a request with an idempotency key, the session of the last turn with that key which does
+/// not count, and the place of which the session is a fork, if it is one; the same in every process. It proves the owner
+/// as that of [`session_for`] does.
 ///
 /// # Errors
 ///
@@ -70,9 +71,23 @@ pub(crate) fn keyed_session(
     principal: &str,
     key: &str,
     after: Option<&SessionId>,
+    fork: Option<(&SessionId, &ForkPlace)>,
 ) -> Result<SessionId, InvalidId> {
     let after = after.map_or("", SessionId::as_str);
-    let mut digits = Digest::of_parts(["keyed session", principal, key, after]).to_hex();
+    let round = fork
+        .and_then(|(_, at)| at.round)
+        .map(|round| round.to_string());
+    let place = fork.map(|(from, at)| {
+        [
+            from.as_str(),
+            at.turn.as_str(),
+            round.as_deref().unwrap_or_default(),
+        ]
+    });
+    let parts = ["keyed session", principal, key, after]
+        .into_iter()
+        .chain(place.into_iter().flatten());
+    let mut digits = Digest::of_parts(parts).to_hex();
     digits.truncate(24);
     SessionId::parse(&format!("{digits}-{}", tag(&digits, principal)))
 }

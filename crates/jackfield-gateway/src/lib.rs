@@ -64,6 +64,7 @@ pub use self::config::{
 };
 pub use self::gateway::Gateway;
 pub use self::item_references::resolve_references;
+pub use self::key_locks::OvertakenWait;
 pub use self::locator::{Destination, SessionLocator};
 pub use self::matcher::{Claim, MatchError, RequestIdentity, RequestMatch, RequestMatcher};
 pub use self::metrics::{EndedRequest, GatewayMetrics};

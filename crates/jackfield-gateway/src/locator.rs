@@ -21,6 +21,8 @@ pub struct Destination {
     pub located: Located,
     /// The setup of the last turn there: a request that does not mention tools uses its tools.
     pub setup: Option<Arc<Setup>>,
+    /// The number of turns of the session.
+    pub turns: u32,
 }
 
 /// Finds the session that a request continues.
@@ -180,6 +182,7 @@ impl Destination {
             before: Arc::default(),
             located,
             setup: None,
+            turns: 0,
         }
     }
 }
@@ -234,6 +237,7 @@ fn resolve_destination(session: SessionId, loaded: &Loaded, located: Located) ->
         before: before.unwrap_or_else(|| folded.messages()),
         located,
         setup,
+        turns: folded.turns(),
     }
 }
 

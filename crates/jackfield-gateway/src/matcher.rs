@@ -196,6 +196,24 @@ impl RequestMatcher {
     ) -> Result<RequestMatch, MatchError> {
         let claim_key = (Arc::clone(&request.principal), Arc::clone(key));
         let first = self.keys.lock(&claim_key).await;
+        Ok(match self.find_keyed(request, key).await? {
+            KeyedTurn::Existing(started) => RequestMatch::Existing(started),
+            KeyedTurn::None { after } => RequestMatch::New {
+                after,
+                claim: Claim {
+                    _body: None,
+                    _key: Some(first),
+                },
+            },
+        })
+    }
+
+    /// Looks for the turn of a request with this idempotency key, without a claim.
+    pub(crate) async fn find_keyed(
+        &self,
+        request: &RequestIdentity,
+        key: &Arc<str>,
+    ) -> Result<KeyedTurn, MatchError> {
         let marks = [Mark::of_key(key)];
         let found = self
             .engine
@@ -215,15 +233,13 @@ impl RequestMatcher {
                 let key = Arc::clone(key);
                 return Err(MatchError::KeyConflict { key });
             }
-            return self.reattach(&found.session, &found.turn, request).await;
+            let disconnect = request.disconnect;
+            let started = self
+                .engine
+                .subscribe(&found.session, &found.turn, 0, disconnect);
+            return Ok(KeyedTurn::Existing(Box::new(started.await?)));
         }
-        Ok(RequestMatch::New {
-            after,
-            claim: Claim {
-                _body: None,
-                _key: Some(first),
-            },
-        })
+        Ok(KeyedTurn::None { after })
     }
 
     /// The last turn of the session that a request names, if a request with an equal body began it. Earlier
@@ -288,6 +304,15 @@ impl RequestMatcher {
         }
         Ok(Some(RequestMatch::Existing(Box::new(begun))))
     }
+}
+
+/// The turn of an idempotency key.
+pub(crate) enum KeyedTurn {
+    Existing(Box<StartedTurn>),
+    None {
+        /// The session of a turn with the key that does not count.
+        after: Option<SessionId>,
+    },
 }
 
 /// How much an answer needs delivery, the most first.

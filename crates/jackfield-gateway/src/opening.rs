@@ -2,14 +2,13 @@
 //! client results, or a new one. The engine and the domain search and decide; this module acts on the decision.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::DIALECT as RESPONSES;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::{Caller, Display, Repeats};
 use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::{ForkPlace, SessionId, ToolCallId, TurnId};
+use jackfield_domain::ids::{ForkPlace, SessionId, TurnId};
 use jackfield_domain::locate::{self, HistoryKeys, Located, ResultsRefused};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolOutcome;
@@ -18,15 +17,16 @@ use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_engine::{
-    ClientResultsOptions, Durability, Engine, EngineError, SecondMessage, SendMessage, ServerTools,
+    ClientResultsOptions, Durability, Engine, EngineError, JournalError, SendMessage, ServerTools,
     StartedTurn, TurnOptions,
 };
 use serde_json::Value;
 
 use crate::failures::{self, from_engine_error, from_match_error};
 use crate::gateway::Gateway;
+use crate::key_locks::OvertakenWait;
 use crate::locator::{Destination, SessionLocator};
-use crate::matcher::{Claim, RequestIdentity, RequestMatch};
+use crate::matcher::{Claim, KeyedTurn, RequestIdentity, RequestMatch};
 use crate::parsed_request::ParsedRequest;
 use crate::request_slot::RequestSlot;
 use crate::{ids, previous, tools};
@@ -62,47 +62,48 @@ async fn open(
 ) -> Result<AnsweringTurn, ServeError> {
     let engine = gateway.engine();
     let identity = request_identity(request);
-    let began = Instant::now();
+    let mut overtaken_wait = OvertakenWait::default();
     let mut known_keys = None;
     let started = loop {
         let matched = gateway.shared.matcher.find(&identity).await;
-        let (after, claim) = match matched.map_err(|error| from_match_error(&error))? {
+        let (mut after, claim) = match matched.map_err(|error| from_match_error(&error))? {
             RequestMatch::New { after, claim } => (after, claim),
             RequestMatch::Existing(started) => break *started,
         };
         let history_keys =
             known_keys.get_or_insert_with(|| HistoryKeys::from_history(&request.incoming.messages));
         let place = locate_request(engine, request, history_keys).await?;
-        // What a turn of before answers costs nothing more.
-        if !matches!(
+        let is_of_open_turn = matches!(
             place.located,
             Located::Answer { .. } | Located::Collect { .. }
-        ) {
+        );
+        // The place may be that of a turn which another process has begun since, for an equal request.
+        if let Some(key) = &request.key
+            && !is_of_open_turn
+            && !matches!(place.located, Located::New | Located::Refused(_))
+        {
+            let found = gateway.shared.matcher.find_keyed(&identity, key).await;
+            match found.map_err(|error| from_match_error(&error))? {
+                KeyedTurn::Existing(started) => break *started,
+                KeyedTurn::None { after: found } => after = found,
+            }
+        }
+        // What a turn of before answers costs nothing more.
+        if !is_of_open_turn {
             slot.check_budgets()?;
         }
         let mut opener = TurnOpener {
             request,
+            after,
             claim: Some(claim),
             engine,
             gateway,
-            keyed_session: None,
-            lost: false,
+            overtaken: None,
             view: history_keys.view(),
         };
-        if let Some(key) = &request.key {
-            let after = after.as_ref();
-            let session = ids::keyed_session(&request.principal, key, after);
-            opener.keyed_session = Some(session.map_err(|error| failures::internal(&error))?);
-        }
-        match opener.open(place).await {
-            // The same request came to another process, which begins the turn.
-            Err(_) if opener.lost => {
-                if began.elapsed() >= KEY_LIMIT {
-                    return Err(failures::begins_elsewhere());
-                }
-                tokio::time::sleep(KEY_POLL).await;
-            }
-            opened => break opened?,
+        match (opener.open(place).await, opener.overtaken) {
+            (Err(_), Some(turns)) => overtaken_wait.pause(turns).await?,
+            (opened, _) => break opened?,
         }
     };
     Ok(AnsweringTurn {
@@ -171,15 +172,14 @@ fn request_identity(request: &ParsedRequest) -> RequestIdentity {
 /// Opens a turn for a request.
 struct TurnOpener<'a> {
     request: &'a ParsedRequest,
+    /// The session of an earlier turn with the idempotency key, which does not count.
+    after: Option<SessionId>,
     /// Makes identical requests wait until the turn of this one is known.
     claim: Option<Claim>,
     engine: &'a Engine,
     gateway: &'a Gateway,
-    /// The session that every process takes for a new session of this request, if it has an idempotency key: one of
-    /// them begins the turn.
-    keyed_session: Option<SessionId>,
-    /// Whether another process was first.
-    lost: bool,
+    /// The number of turns that the session was found with, if another process was first.
+    overtaken: Option<u32>,
     /// The key of the client's view of the history.
     view: Option<Digest>,
 }
@@ -190,6 +190,7 @@ impl TurnOpener<'_> {
             before,
             located,
             setup,
+            turns,
         } = place;
         match self.unless_new(located) {
             Located::Answer {
@@ -208,7 +209,7 @@ impl TurnOpener<'_> {
             } => {
                 let opening = self.opening(&before, known)?;
                 let setup = self.inherited_setup(&session, setup);
-                self.begin(session, opening, setup).await
+                self.begin(session, turns, opening, setup).await
             }
             Located::Fork {
                 at,
@@ -218,20 +219,20 @@ impl TurnOpener<'_> {
                 let opening = self.opening(&before, known)?;
                 let session = self.fork(&session, &at).await?;
                 let setup = self.inherited_setup(&session, setup);
-                self.begin(session, opening, setup).await
+                self.begin(session, 0, opening, setup).await
             }
             Located::Late {
                 at,
                 results,
                 session,
             } => {
-                let session = match at {
-                    Some(at) => self.fork(&session, &at).await?,
-                    None => session,
+                let (session, turns) = match at {
+                    Some(at) => (self.fork(&session, &at).await?, 0),
+                    None => (session, turns),
                 };
                 // A client that brings results need not repeat the tool list, where the setup of the turn is
                 // known.
-                self.begin(session, Opening::ClientResults(results), setup)
+                self.begin(session, turns, Opening::ClientResults(results), setup)
                     .await
             }
             Located::More {
@@ -239,30 +240,26 @@ impl TurnOpener<'_> {
                 session,
                 text: words,
             } => {
-                let session = match at {
-                    Some(at) => self.fork(&session, &at).await?,
-                    None => session,
+                let (session, turns) = match at {
+                    Some(at) => (self.fork(&session, &at).await?, 0),
+                    None => (session, turns),
                 };
                 // The request brings results, so the setup applies here, too.
-                self.begin(session, Opening::UserMessage(words), setup)
+                self.begin(session, turns, Opening::UserMessage(words), setup)
                     .await
             }
             Located::New => {
                 let opening = self.opening(&[], 0)?;
                 self.gateway.check_turn_limit()?;
                 let is_durable = durability(self.request) == Durability::Durable;
-                let keyed = self.keyed_session.clone().filter(|_| is_durable);
-                let session = match keyed {
-                    Some(session) => session,
-                    None => new_session()?,
-                };
+                let session = self.new_session(is_durable, None)?;
                 if !is_durable {
                     let created = self.engine.create_ephemeral(&session);
                     created.map_err(|error| from_engine_error(&error))?;
                 }
-                self.begin(session, opening, None).await
+                self.begin(session, 0, opening, None).await
             }
-            Located::Refused(refused) => Err(results_error(refused)),
+            Located::Refused(refused) => Err(failures::from_refused_results(refused)),
         }
     }
 
@@ -315,7 +312,7 @@ impl TurnOpener<'_> {
         locate::opening(before, new).map_err(|error| match locate::results(new).first() {
             // The result answers no open call.
             Some(result) if !new.iter().any(|message| message.calls().next().is_some()) => {
-                results_error(ResultsRefused::Unknown {
+                failures::from_refused_results(ResultsRefused::Unknown {
                     call: result.call.clone(),
                 })
             }
@@ -343,15 +340,14 @@ impl TurnOpener<'_> {
     async fn begin(
         &mut self,
         session: SessionId,
+        turns: u32,
         opening: Opening,
         inherited: Option<Arc<Setup>>,
     ) -> Result<StartedTurn, ServeError> {
         self.gateway.check_turn_limit()?;
         let mut options = self.request.options.clone();
-        let is_keyed = self.keyed_session.as_ref() == Some(&session);
-        if is_keyed {
-            options.if_busy = SecondMessage::First;
-        }
+        let is_durable = self.engine.durability(&session) == Durability::Durable;
+        options.expected_turns = self.is_keyed(is_durable).then_some(turns);
         options.caller = Some(Arc::new(self.caller()));
         // A client that sends its whole history decides itself what is in it.
         if self.request.session.is_none() && self.request.incoming.previous.is_none() {
@@ -365,10 +361,13 @@ impl TurnOpener<'_> {
             options,
             session,
         };
+        let expected = message.options.expected_turns;
         let claim = self.claim.take();
         let started = self.engine.begin_with_guard(message, claim).await;
-        self.lost = is_keyed && matches!(started, Err(EngineError::Busy { .. }));
-        started.map_err(|error| from_engine_error(&error))
+        started.map_err(|error| {
+            self.overtaken = expected.filter(|turns| error.is_overtaken(*turns));
+            from_engine_error(&error)
+        })
     }
 
     async fn answer(
@@ -410,12 +409,41 @@ impl TurnOpener<'_> {
         started.map_err(|error| from_engine_error(&error))
     }
 
-    async fn fork(&self, session: &SessionId, at: &ForkPlace) -> Result<SessionId, ServeError> {
+    async fn fork(&mut self, session: &SessionId, at: &ForkPlace) -> Result<SessionId, ServeError> {
         self.gateway.check_turn_limit()?;
-        let fork = new_session()?;
-        let forked = self.engine.fork(session, at, &fork).await;
-        forked.map_err(|error| from_engine_error(&error))?;
-        Ok(fork)
+        let is_durable = self.engine.durability(session) == Durability::Durable;
+        let fork = self.new_session(is_durable, Some((session, at)))?;
+        match self.engine.fork(session, at, &fork).await {
+            Ok(()) => Ok(fork),
+            // Another process has made it for an equal request.
+            Err(EngineError::Exists { .. }) if self.is_keyed(is_durable) => Ok(fork),
+            Err(error) => {
+                let is_owned = matches!(error, EngineError::Journal(JournalError::Owned { .. }));
+                self.overtaken = Some(0).filter(|_| is_owned && self.is_keyed(is_durable));
+                Err(from_engine_error(&error))
+            }
+        }
+    }
+
+    /// Whether every process takes the same session for a new session of this request, so that one of them begins the
+    /// turn.
+    const fn is_keyed(&self, is_durable: bool) -> bool {
+        is_durable && self.request.key.is_some()
+    }
+
+    /// A new session, which is a fork of this place if there is one.
+    fn new_session(
+        &self,
+        is_durable: bool,
+        fork: Option<(&SessionId, &ForkPlace)>,
+    ) -> Result<SessionId, ServeError> {
+        let session = match &self.request.key {
+            Some(key) if is_durable => {
+                ids::keyed_session(&self.request.principal, key, self.after.as_ref(), fork)
+            }
+            Some(_) | None => ids::session(),
+        };
+        session.map_err(|error| failures::internal(&error))
     }
 
     fn repeats(&self) -> Repeats {
@@ -458,35 +486,3 @@ impl TurnOpener<'_> {
         }
     }
 }
-
-fn new_session() -> Result<SessionId, ServeError> {
-    ids::session().map_err(|error| failures::internal(&error))
-}
-
-/// The error for refused client results, with the ids of their calls.
-fn results_error(refused: ResultsRefused) -> ServeError {
-    let (kind, message) = match refused {
-        ResultsRefused::Conflict { call } => (
-            ServeErrorKind::Conflict,
-            format!("the call {call} has another result already, and keeps it"),
-        ),
-        ResultsRefused::Missing { calls } => {
-            let calls: Vec<&str> = calls.iter().map(ToolCallId::as_str).collect();
-            let message = format!(
-                "results are missing: send those of {} in the same request; the turn waits for them",
-                calls.join(", ")
-            );
-            (ServeErrorKind::ResultsMissing, message)
-        }
-        ResultsRefused::Unknown { call } => (
-            ServeErrorKind::NoSuchCall,
-            format!("there is a result for {call}, and the turn made no such call"),
-        ),
-    };
-    ServeError::new(kind, message)
-}
-
-/// How long a request waits for the turn of an equal one in another process: longer than the default lease. Where the
-/// lease is longer, and that process was lost before it began the turn, the client has to come again.
-const KEY_LIMIT: Duration = Duration::from_secs(15);
-const KEY_POLL: Duration = Duration::from_millis(50);

@@ -19,7 +19,7 @@ use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{
     ClientResultsOptions, Disconnect, Engine, EngineError, SecondMessage, SendMessage, TurnOptions,
 };
-use jackfield_gateway::{Gateway, Principal, trace_context};
+use jackfield_gateway::{Gateway, OvertakenWait, Principal, trace_context};
 use tokio::time::timeout;
 
 use super::answer::{AnswerOptions, replay_turn};
@@ -67,28 +67,55 @@ pub(crate) async fn post(
     let mut options = options(&gateway, &own.client, request, mode).await?;
     options.trace = trace_context(&headers);
     let engine = gateway.engine();
-    // Of two concurrent requests with one key, the second finds the turn of the first.
-    let key_lock = match &key {
-        Some(_) => Some(gateway.lock_session(&own.session).await),
-        None => None,
+    options.caller = Some(caller(
+        &options,
+        Arc::clone(&principal),
+        digest,
+        key.clone(),
+    ));
+    let mut parts = Some(parts);
+    let mut opening = None;
+    let mut overtaken_wait = OvertakenWait::default();
+    let started = loop {
+        // Of two concurrent requests with one key, the second finds the turn of the first: here by the lock, and at
+        // another process as that does not begin its turn in a session that has another one since it looked.
+        let mut key_lock = None;
+        if let Some(key) = &key {
+            key_lock = Some(gateway.lock_session(&own.session).await);
+            match find_earlier(engine, &own.session, &principal, key, digest).await? {
+                EarlierTurn::None { turns } => options.expected_turns = Some(turns),
+                EarlierTurn::Found(turn) => {
+                    drop(key_lock);
+                    return replay_turn(gateway.clone(), slot, own.session, turn, mode).await;
+                }
+            }
+        }
+        // The resources in it are read once.
+        if let Some(parts) = parts.take() {
+            slot.check_budgets()?;
+            gateway.check_turn_limit()?;
+            let message = context::message(&gateway, &own.client, parts).await?;
+            opening = Some(Opening::UserMessage(Arc::new(message)));
+        }
+        let Some(opening) = opening.clone() else {
+            continue;
+        };
+        let message = SendMessage {
+            opening,
+            options: options.clone(),
+            session: own.session.clone(),
+        };
+        // If this request is cancelled meanwhile, its turn may begin all the same.
+        match (
+            engine.begin_with_guard(message, key_lock).await,
+            options.expected_turns,
+        ) {
+            (Err(error), Some(turns)) if error.is_overtaken(turns) => {
+                overtaken_wait.pause(turns).await?;
+            }
+            (started, _) => break started?,
+        }
     };
-    if let Some(key) = &key
-        && let Some(turn) = find_earlier(engine, &own.session, &principal, key, digest).await?
-    {
-        drop(key_lock);
-        return replay_turn(gateway.clone(), slot, own.session, turn, mode).await;
-    }
-    slot.check_budgets()?;
-    gateway.check_turn_limit()?;
-    options.caller = Some(caller(&options, principal, digest, key));
-    let message = context::message(&gateway, &own.client, parts).await?;
-    let message = SendMessage {
-        opening: Opening::UserMessage(Arc::new(message)),
-        options,
-        session: own.session,
-    };
-    // If this request is cancelled meanwhile, its turn may begin all the same.
-    let started = engine.begin_with_guard(message, key_lock).await?;
     AnswerOptions::from_started(started, slot)
         .respond(gateway, mode)
         .await
@@ -309,6 +336,14 @@ pub(super) fn disconnect(gateway: &Gateway, mode: Mode) -> Disconnect {
     }
 }
 
+/// What [`find_earlier`] found in a session.
+pub(super) enum EarlierTurn {
+    /// The turn of the key.
+    Found(TurnId),
+    /// None, in a session with this number of turns.
+    None { turns: u32 },
+}
+
 /// The turn that an earlier request with this key began in the session.
 pub(super) async fn find_earlier(
     engine: &Engine,
@@ -316,28 +351,37 @@ pub(super) async fn find_earlier(
     principal: &str,
     key: &str,
     body: Digest,
-) -> Result<Option<TurnId>, ProblemDetails> {
+) -> Result<EarlierTurn, ProblemDetails> {
     let loaded = engine.load(session).await?;
-    let facts = loaded.steps.iter().flat_map(|step| &step.facts);
-    let mut callers = facts.filter_map(|fact| {
-        if let Fact::TurnOpened { setup, turn, .. } = fact {
-            Some((setup.caller.as_ref()?, turn))
-        } else {
-            None
-        }
-    });
-    let is_match =
-        |caller: &Caller| caller.key.as_deref() == Some(key) && *caller.principal == *principal;
-    match callers.find(|(caller, _)| is_match(caller)) {
-        None => Ok(None),
-        Some((caller, turn)) if caller.body == Some(body) => Ok(Some(turn.clone())),
-        Some((_, turn)) => {
-            let detail = format!(
-                "the idempotency key `{key}` was used with another request: use a new key for a new message"
-            );
-            Err(ProblemDetails::new(ProblemKind::Conflict, detail).with("turn", turn.as_str()))
+    let mut turns = 0;
+    for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
+        let Fact::TurnOpened {
+            ordinal,
+            setup,
+            turn,
+            ..
+        } = fact
+        else {
+            continue;
+        };
+        turns = *ordinal;
+        match setup.caller.as_deref() {
+            Some(caller)
+                if caller.key.as_deref() == Some(key) && *caller.principal == *principal =>
+            {
+                if caller.body == Some(body) {
+                    return Ok(EarlierTurn::Found(turn.clone()));
+                }
+                let detail = format!(
+                    "the idempotency key `{key}` was used with another request: use a new key for a new message"
+                );
+                let problem = ProblemDetails::new(ProblemKind::Conflict, detail);
+                return Err(problem.with("turn", turn.as_str()));
+            }
+            Some(_) | None => {}
         }
     }
+    Ok(EarlierTurn::None { turns })
 }
 
 /// The current state of a turn.

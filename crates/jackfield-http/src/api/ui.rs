@@ -25,7 +25,7 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::turn_log::{SessionLog, TurnLog};
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitKind};
 use jackfield_engine::{ClientResultsOptions, Loaded, SendMessage};
-use jackfield_gateway::{Gateway, Principal, RequestSlot};
+use jackfield_gateway::{Gateway, OvertakenWait, Principal, RequestSlot};
 use tokio::time::Instant;
 
 use self::chat_session::{current, place, session_of};
@@ -34,7 +34,7 @@ use self::stream::ChunkStream;
 use super::extract::{ChatPath, JsonBody, Requester, no_turn};
 use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
-use super::turns;
+use super::turns::{self, EarlierTurn};
 use super::wire::request::{Mode, PostTurn};
 use super::wire::ui::{UiAnswers, UiChat};
 use super::wire::words;
@@ -146,14 +146,15 @@ async fn begin(
     let id = &*last_message.id;
     let body = Digest::of_parts(["ui", &*chat, id, &*again, &*place_in_chat, &*content]);
     let key: Arc<str> = format!("ui-{}", body.to_hex()).into();
+    let principal = Arc::clone(&client.principal);
+    let mut seen = None;
     if let Some((row, _)) = &found {
-        let principal = &client.principal;
-        let earlier = turns::find_earlier(engine, &row.session, principal, &key, body).await?;
-        if let Some(turn) = earlier {
-            drop(lock);
-            engine.prioritize_resume(&row.session, &turn).await?;
-            let loaded = engine.load(&row.session).await?;
-            return replayed(gateway, slot, row.session.clone(), &loaded, turn).await;
+        match turns::find_earlier(engine, &row.session, &principal, &key, body).await? {
+            EarlierTurn::Found(turn) => {
+                drop(lock);
+                return earlier(gateway, slot, row.session.clone(), turn).await;
+            }
+            EarlierTurn::None { turns } => seen = Some((row.session.clone(), turns)),
         }
     }
     gateway.check_turn_limit()?;
@@ -173,6 +174,9 @@ async fn begin(
     let mut options = turns::options(&gateway, &client, post, Mode::Stream).await?;
     // A refused request makes no session.
     let session = place(&gateway, &client, &chat, found, base, asked).await?;
+    let expected = seen.filter(|(known, _)| *known == session);
+    let expected = expected.map_or(0, |(_, turns)| turns);
+    options.expected_turns = Some(expected);
     options.caller = Some(Arc::new(Caller {
         body: Some(body),
         dialect: DIALECT.into(),
@@ -181,7 +185,7 @@ async fn begin(
             server_tools: true,
         },
         echo: None,
-        key: Some(key),
+        key: Some(Arc::clone(&key)),
         model: words::model(&options.model).into(),
         principal: Arc::clone(&client.principal),
         view: None,
@@ -192,7 +196,20 @@ async fn begin(
         session: session.clone(),
     };
     // If this request is cancelled meanwhile, its turn may begin all the same.
-    let started = engine.begin_with_guard(send, Some(lock)).await?;
+    let started = match engine.begin_with_guard(send, Some(lock)).await {
+        Err(error) if error.is_overtaken(expected) => {
+            let mut wait = OvertakenWait::default();
+            loop {
+                // An equal request came to another process, or another message did.
+                match turns::find_earlier(engine, &session, &principal, &key, body).await? {
+                    EarlierTurn::Found(turn) => return earlier(gateway, slot, session, turn).await,
+                    EarlierTurn::None { turns } if turns != expected => return Err(error.into()),
+                    EarlierTurn::None { turns } => wait.pause(turns).await?,
+                }
+            }
+        }
+        started => started?,
+    };
     let events = SessionEvents::for_turn(session.clone());
     let told = ChunkStream {
         answered: Vec::new(),
@@ -207,6 +224,19 @@ async fn begin(
         watcher: started.watcher,
     };
     Ok(told.response())
+}
+
+/// Streams the message of a turn that an equal request began.
+async fn earlier(
+    gateway: Gateway,
+    slot: RequestSlot,
+    session: SessionId,
+    turn: TurnId,
+) -> Result<Response, ProblemDetails> {
+    let engine = gateway.engine();
+    engine.prioritize_resume(&session, &turn).await?;
+    let loaded = engine.load(&session).await?;
+    replayed(gateway, slot, session, &loaded, turn).await
 }
 
 /// Takes the answers of the front end, and streams the rest of the message.

@@ -17,5 +17,6 @@ mod login;
 mod mcp;
 mod routes;
 mod tls;
+mod two_gateways;
 mod usage;
 mod web_page;

@@ -55,8 +55,14 @@ pub(super) async fn place(
         if before > 0 {
             return Err(unknown_history(0, before));
         }
-        engine.create(&base).await?;
-        return Ok(base);
+        return match engine.create(&base).await {
+            Ok(())
+            // An equal request at another process makes it, and one of them begins the turn.
+            | Err(
+                EngineError::Exists { .. } | EngineError::Journal(JournalError::Owned { .. }),
+            ) => Ok(base),
+            Err(error) => Err(error.into()),
+        };
     };
     let sources = sources(engine, &row.session).await?;
     let earlier = sources.first().map_or(0, |source| source.earlier);
