@@ -223,3 +223,57 @@ async fn what_another_process_left_at_work_is_ended_only_if_that_was_said() {
     };
     assert!(facts.any(reported), "what the call did is not known");
 }
+
+/// A message whose sender saw this many turns.
+fn after(how: SecondMessage, turns: u32) -> SendMessage {
+    let mut message = second(how);
+    message.options.expected_turns = Some(turns);
+    message
+}
+
+const ALL: [SecondMessage; 3] = [
+    SecondMessage::Cancel,
+    SecondMessage::Queue,
+    SecondMessage::Refuse,
+];
+
+#[tokio::test(start_paused = true)]
+async fn it_begins_no_turn_after_another_one_than_its_sender_saw() {
+    for how in ALL {
+        let bench = Bench::new();
+        bench.gate.add_permits(9);
+        let first = bench.send(after(how, 0)).await;
+        assert_eq!(first.expect("a report").end, ANSWERED);
+        let error = bench.send(after(how, 0)).await;
+        let error = error.expect_err("there is one turn");
+        assert!(error.is_overtaken(0), "{how:?}: {error}");
+        let second = bench.send(after(how, 1)).await;
+        assert_eq!(second.expect("a report").end, ANSWERED);
+        assert_eq!(bench.ends().await, [ANSWERED, ANSWERED], "{how:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_supersedes_no_turn_that_its_sender_did_not_see() {
+    for how in ALL {
+        let bench = Bench::new();
+        bench.gate.add_permits(1);
+        tokio::select! {
+            report = bench.send(asking()) => panic!("it ended: {report:?}"),
+            overtaken = async {
+                bench.is_waiting().await;
+                bench.send(after(how, 0)).await
+            } => {
+                let error = overtaken.expect_err("there is a turn");
+                assert!(error.is_overtaken(0), "{how:?}: {error}");
+            }
+        }
+        // Another process has left it, and it is refused as well.
+        let error = bench
+            .send(after(how, 0))
+            .await
+            .expect_err("there is a turn");
+        assert!(error.is_overtaken(0), "{how:?}: {error}");
+        assert!(bench.ends().await.is_empty(), "{how:?}");
+    }
+}
