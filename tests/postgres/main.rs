@@ -10,6 +10,7 @@
 mod budgets;
 mod commands;
 mod copying;
+mod outages;
 mod replicas;
 mod waking;
 mod world;

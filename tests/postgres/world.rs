@@ -10,6 +10,7 @@ static SERVER: LazyLock<PostgresServer> =
     LazyLock::new(|| PostgresServer::start().expect("a server"));
 
 /// A database.
+#[derive(Clone)]
 pub(crate) struct Database(String);
 
 impl Database {
@@ -34,6 +35,11 @@ impl Database {
     /// A gateway before it runs, on a free port.
     pub(crate) fn gateway(&self) -> Jackfield {
         self.run(&["serve", "--bind", "127.0.0.1:0"])
+    }
+
+    /// Executes statements in this database.
+    pub(crate) fn inside(&self, statements: &str) -> String {
+        SERVER.sql_in(&self.0, statements).expect("executed")
     }
 
     /// Executes statements as the administrator, of whichever database.

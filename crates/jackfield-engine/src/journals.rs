@@ -197,6 +197,10 @@ impl Journal for Journals {
         self.durable.close().await;
     }
 
+    async fn check_form(&self) -> Result<(), JournalError> {
+        self.durable.check_form().await
+    }
+
     fn is_durable(&self) -> bool {
         self.durable.is_durable()
     }

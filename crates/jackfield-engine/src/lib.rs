@@ -86,7 +86,7 @@ pub use jackfield_ports::journal::directory::ChangeQuery;
 pub use jackfield_ports::journal::marks::{FoundTurn, Mark};
 pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow};
 pub use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
-pub use jackfield_ports::journal::{DeliveryOutcome, Hold, JournalError, Loaded};
+pub use jackfield_ports::journal::{DeliveryOutcome, Hold, JournalError, Loaded, Outage};
 pub use jackfield_ports::mcp_observer::{
     McpObserver, McpObservers, McpRequest, McpSession, McpSide, McpSpan, McpTransport,
 };

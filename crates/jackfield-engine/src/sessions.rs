@@ -10,7 +10,9 @@ use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
-use jackfield_ports::journal::{Append, Appended, Hold, Journal as _, JournalError, Loaded};
+use jackfield_ports::journal::{
+    Append, Appended, Hold, Journal as _, JournalError, Loaded, Outage, OutageError,
+};
 
 use crate::error::EngineError;
 use crate::options::Durability;
@@ -118,16 +120,18 @@ impl Engine {
         self.shared.write_health.is_failing()
     }
 
-    /// Checks that the journal accepts writes, by creating and deleting a probe session. Gives up after ten
-    /// seconds.
+    /// Checks that the journal has the form of this build and accepts writes, by creating and deleting a probe session.
+    /// Gives up after ten seconds.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if it does not.
+    /// [`EngineError::Journal`] if it does not. [`Outage::of`](jackfield_ports::journal::Outage::of) may say why.
     pub async fn check_writable(&self) -> Result<(), EngineError> {
         let tried = tokio::time::timeout(MAX_ATTEMPT_TIME, self.try_writing()).await;
         let tried = tried.unwrap_or_else(|_| {
-            let source = format!("nothing was written within {MAX_ATTEMPT_TIME:?}").into();
+            let why = format!("nothing was written within {MAX_ATTEMPT_TIME:?}");
+            let outage = Outage::Slow;
+            let source = OutageError { outage, why }.into();
             Err(JournalError::Unreachable { source }.into())
         });
         match &tried {
@@ -142,6 +146,7 @@ impl Engine {
         let Ok(session) = SessionId::parse(PROBE) else {
             return Ok(());
         };
+        journal.check_form().await?;
         match SessionOwnership::take(&self.shared, &session).await {
             Ok(mut owned) => {
                 owned.release().await;

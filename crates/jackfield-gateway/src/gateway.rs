@@ -9,7 +9,7 @@ use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::policy::Policy;
-use jackfield_engine::{Engine, Ephemeral, ServerTools, TurnOptions};
+use jackfield_engine::{Engine, Ephemeral, Outage, ServerTools, TurnOptions};
 use jackfield_ports::journal::Journal;
 use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
 
@@ -215,10 +215,13 @@ impl Gateway {
         self.shared.questions.subscribe(&self.shared.engine)
     }
 
-    /// Whether the journal can be written. The result is cached for two seconds.
-    pub async fn is_writable(&self) -> bool {
-        let engine = &self.shared.engine;
-        self.shared.write_probe.is_writable(engine).await
+    /// Checks that the journal can be written. The result is cached for two seconds.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be written, in words for anybody, if that is known.
+    pub async fn check_writable(&self) -> Result<(), Option<Outage>> {
+        self.shared.write_probe.check(&self.shared.engine).await
     }
 
     /// Logs a browser in as this client, whose API key it showed. The value is a secret for the cookie of the browser;

@@ -7,6 +7,7 @@ pub mod fold;
 mod lease;
 pub mod marks;
 pub mod meters;
+mod outage;
 pub mod sessions;
 pub mod spending;
 pub mod summary;
@@ -27,6 +28,7 @@ use self::directory::Directory;
 pub use self::lease::{Lease, LeaseDeadline};
 use self::marks::{FoundTurn, Mark};
 use self::meters::Meters;
+pub use self::outage::{Outage, OutageError};
 use self::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use self::spending::SpendingLog;
 use self::waits::WaitRow;
@@ -240,6 +242,16 @@ pub trait Journal: Send + Sync {
     ///
     /// The default does nothing, and leaves every session owned.
     async fn close(&self) {}
+
+    /// Checks that the stored form is still that of this build: another process may have changed it since. The default
+    /// checks nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::Unreachable`] if the journal cannot be reached, or has another form.
+    async fn check_form(&self) -> Result<(), JournalError> {
+        Ok(())
+    }
 
     /// Whether sessions are kept beyond the end of the process.
     fn is_durable(&self) -> bool {

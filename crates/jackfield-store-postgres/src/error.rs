@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_ports::chat_model::BoxError;
-use jackfield_ports::journal::JournalError;
+use jackfield_ports::journal::{JournalError, Outage, OutageError};
 use thiserror::Error;
 use tokio_postgres::error::Severity;
 
@@ -89,7 +89,12 @@ impl OpenError {
             Fault::Refused { code, .. } if &*code == READ_ONLY => Self::ReadOnly { place },
             Fault::Refused { why, .. } | Fault::Row(why) => Self::Store { place, why },
             Fault::Unconnected(why) | Fault::Lost(why) => Self::Unreachable { place, why },
-            Fault::Closed => Self::Store {
+            Fault::Form { found, known } if found > known => Self::Newer {
+                found,
+                known,
+                place,
+            },
+            Fault::Closed | Fault::Form { .. } => Self::Store {
                 place,
                 why: fault.to_string().into(),
             },
@@ -102,6 +107,9 @@ impl OpenError {
 pub(crate) enum Fault {
     #[error("the journal was closed")]
     Closed,
+    /// The tables have another form since this process began.
+    #[error("its tables have the form {found} by now, and this version knows {known}")]
+    Form { found: i32, known: i32 },
     /// Whatever was asked for last may be done.
     #[error("the connection to the database was lost ({0})")]
     Lost(Arc<str>),
@@ -183,7 +191,7 @@ impl Fault {
                 matches!(code.get(..2), Some("40" | "53" | "55" | "57")) && &**code != DISK_FULL
                     || &**code == READ_ONLY
             }
-            Self::Closed | Self::Row(_) => false,
+            Self::Closed | Self::Form { .. } | Self::Row(_) => false,
         }
     }
 
@@ -191,18 +199,42 @@ impl Fault {
     pub(crate) fn is_permanent(&self) -> bool {
         match self {
             Self::Refused { .. } => !self.is_passing(),
-            Self::Row(_) => true,
+            Self::Form { .. } | Self::Row(_) => true,
             Self::Closed | Self::Lost(_) | Self::Unconnected(_) => false,
         }
     }
 
+    /// Whether the database refused what was asked for last, so that nothing of it was done.
+    pub(crate) const fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused { .. })
+    }
+
     /// The error with the address.
     pub(crate) fn at(self, place: &str) -> BoxError {
-        Located {
-            fault: self,
-            place: place.to_owned(),
+        let why = format!("{place}: {self}");
+        match self.outage() {
+            Some(outage) => OutageError { outage, why }.into(),
+            None => why.into(),
         }
-        .into()
+    }
+
+    /// What is out of order with the database as a whole.
+    fn outage(&self) -> Option<Outage> {
+        match self {
+            Self::Form { found, known } if found > known => Some(Outage::Newer),
+            Self::Form { .. } => Some(Outage::Older),
+            Self::Lost(why) if &**why == LATE => Some(Outage::Slow),
+            Self::Lost(_) | Self::Unconnected(_) => Some(Outage::Unreachable),
+            Self::Refused { code, .. } => match &**code {
+                DISK_FULL => Some(Outage::DiskFull),
+                READ_ONLY => Some(Outage::ReadOnly),
+                UNDEFINED_COLUMN | UNDEFINED_SCHEMA | UNDEFINED_TABLE => Some(Outage::Older),
+                DENIED | "3D000" => Some(Outage::Refusal),
+                code if code.starts_with("28") => Some(Outage::Refusal),
+                _ => None,
+            },
+            Self::Closed | Self::Row(_) => None,
+        }
     }
 
     /// The error of a request that concerns no single session.
@@ -213,19 +245,14 @@ impl Fault {
     }
 }
 
-#[derive(Debug, Error)]
-#[error("{place}: {fault}")]
-struct Located {
-    fault: Fault,
-    place: String,
-}
-
 fn refused(code: &str, why: &str) -> String {
     let help = match code {
         DISK_FULL => "; its disk is full: make room",
         READ_ONLY => "; it can only be read: it is a standby, or set so",
-        "42501" => "; grant its user the rights on the schema",
-        "42P01" | "3F000" => "; the tables are gone: restore a backup, or start anew",
+        DENIED => "; grant its user the rights on the schema",
+        UNDEFINED_SCHEMA | UNDEFINED_TABLE => {
+            "; the tables are gone: restore a backup, or start anew"
+        }
         _ => "",
     };
     format!("the database refused ({why}){help}")
@@ -240,5 +267,12 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> Arc<str> {
     words.join(": ").into()
 }
 
+/// Why a connection counts as lost whose server may still be at work.
+pub(crate) const LATE: &str = "it gave no answer in time";
+
+const DENIED: &str = "42501";
 const DISK_FULL: &str = "53100";
 const READ_ONLY: &str = "25006";
+const UNDEFINED_COLUMN: &str = "42703";
+const UNDEFINED_SCHEMA: &str = "3F000";
+const UNDEFINED_TABLE: &str = "42P01";

@@ -376,6 +376,11 @@ impl Journal for PostgresJournal {
         }
     }
 
+    async fn check_form(&self) -> Result<(), JournalError> {
+        let checked = again!(schema::check_form(&mut self.pool.get().await?).await);
+        checked.map_err(|fault| self.unreachable(fault))
+    }
+
     fn admin(&self) -> Option<&dyn JournalAdmin> {
         Some(self)
     }

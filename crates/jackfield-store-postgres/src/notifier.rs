@@ -15,7 +15,7 @@ use tokio_postgres::{Client, Notification};
 
 use crate::arrivals::Arrivals;
 use crate::connector::Connector;
-use crate::error::Fault;
+use crate::error::{Fault, LATE};
 use crate::pool::{column, values};
 
 /// Tells other processes of changes, and hears of theirs.
@@ -132,7 +132,7 @@ impl Notifier {
     ) -> Result<T, Fault> {
         match tokio::time::timeout(self.timeout, asking).await {
             Ok(answer) => answer.map_err(|error| Fault::of_statement(&error)),
-            Err(_) => Err(Fault::Lost("it gave no answer in time".into())),
+            Err(_) => Err(Fault::Lost(LATE.into())),
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Row};
 
 use crate::address::Address;
 use crate::connector::Connector;
-use crate::error::Fault;
+use crate::error::{Fault, LATE};
 use crate::options::{Options, SCHEMA};
 
 /// The values of a statement, with their types: so no statement has to be prepared.
@@ -267,7 +267,7 @@ async fn within<T>(
 ) -> Result<T, Fault> {
     match tokio::time::timeout(limit, asking).await {
         Ok(answer) => answer.map_err(|error| Fault::of_statement(&error)),
-        Err(_) => Err(Fault::Lost("it gave no answer in time".into())),
+        Err(_) => Err(Fault::Lost(LATE.into())),
     }
 }
 

@@ -101,6 +101,14 @@ async fn is_current(
     }
 }
 
+/// Checks that the tables still have the form of this build.
+pub(crate) async fn check_form(connection: &mut Connection) -> Result<(), Fault> {
+    match form(connection).await? {
+        FORM => Ok(()),
+        found => Err(Fault::Form { found, known: FORM }),
+    }
+}
+
 async fn form(connection: &mut Connection) -> Result<i32, Fault> {
     let row = connection
         .query_row("SELECT form FROM jackfield.journal", &[])

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jackfield_ports::chat_model::BoxError;
+use jackfield_ports::journal::{Outage, OutageError};
 use rusqlite::ErrorCode;
 use rusqlite::types::Type;
 use thiserror::Error;
@@ -211,6 +212,21 @@ impl JobError {
         }
     }
 
+    /// What is out of order with the file as a whole.
+    const fn outage(&self) -> Option<Outage> {
+        match self {
+            Self::Full { .. } => Some(Outage::DiskFull),
+            Self::Locked(_) => Some(Outage::Slow),
+            Self::ReadOnly(_) => Some(Outage::ReadOnly),
+            Self::Closed
+            | Self::Corrupt(_)
+            | Self::Disk(_)
+            | Self::Gone
+            | Self::Other(_)
+            | Self::Row(_) => None,
+        }
+    }
+
     /// Adds the path of the file.
     pub(crate) fn with_path(self, path: &Path) -> FileFault {
         FileFault {
@@ -243,6 +259,17 @@ impl JobError {
 pub(crate) struct FileFault {
     fault: JobError,
     path: PathBuf,
+}
+
+impl FileFault {
+    /// The error as the source of another one.
+    pub(crate) fn into_source(self) -> BoxError {
+        let why = self.to_string();
+        match self.fault.outage() {
+            Some(outage) => OutageError { outage, why }.into(),
+            None => self.into(),
+        }
+    }
 }
 
 /// The error for a column with contents that no version writes.

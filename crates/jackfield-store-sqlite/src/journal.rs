@@ -177,7 +177,7 @@ impl SqliteJournal {
     /// Adds the path of the file to an error.
     fn unreachable(&self, fault: JobError) -> JournalError {
         JournalError::Unreachable {
-            source: fault.with_path(&self.path).into(),
+            source: fault.with_path(&self.path).into_source(),
         }
     }
 

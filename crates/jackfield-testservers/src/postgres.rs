@@ -189,12 +189,21 @@ impl PostgresServer {
     ///
     /// What `psql` says.
     pub fn sql(&self, statements: &str) -> io::Result<String> {
+        self.sql_in("postgres", statements)
+    }
+
+    /// Executes statements in a database and returns what `psql` prints, without decoration.
+    ///
+    /// # Errors
+    ///
+    /// What `psql` says.
+    pub fn sql_in(&self, database: &str, statements: &str) -> io::Result<String> {
         let mut psql = self.command("psql");
         psql.arg("--host").arg(self.folder.path());
         if let Some(port) = self.port {
             psql.arg(format!("--port={port}"));
         }
-        psql.args(["--username=postgres", "--dbname=postgres", "--no-psqlrc"])
+        psql.args(["--username=postgres", "--dbname", database, "--no-psqlrc"])
             .args(["--quiet", "--tuples-only", "--no-align"])
             .args(["--set=ON_ERROR_STOP=1", "--command", statements]);
         Ok(succeed(&mut psql)?.trim().to_owned())

@@ -32,7 +32,8 @@ pub(crate) async fn alive() -> Response {
     ok()
 }
 
-/// Checks whether the gateway takes requests: the journal can be written, and the gateway is not shutting down.
+/// Checks whether the gateway takes requests: the journal can be written, and the gateway is not shutting down. If it
+/// takes none, `detail` says why.
 #[utoipa::path(
     get, path = "/readyz", tag = "health", operation_id = "readyz", security(()),
     responses((status = 200, description = "Requests are taken.", body = HealthView), Problems)
@@ -43,11 +44,11 @@ pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
         let detail = "the gateway is ending: it takes no requests any more";
         return unavailable(detail);
     }
-    if !gateway.is_writable().await {
-        let detail = "the journal cannot be written; the log says why";
-        return unavailable(detail);
+    match gateway.check_writable().await {
+        Ok(()) => ok(),
+        Err(Some(outage)) => unavailable(&format!("the journal cannot be written: {outage}")),
+        Err(None) => unavailable("the journal cannot be written; the log says why"),
     }
-    ok()
 }
 
 fn unavailable(detail: &str) -> Response {

@@ -25,7 +25,7 @@ impl PostgresJournal {
                 Appended::Committed
             }
             Ok(Err(refusal)) => Appended::Refused(refusal),
-            Err((fault, MayBeDone::No)) if fault.is_permanent() => {
+            Err((fault, MayBeDone::No)) if fault.is_permanent() || fault.is_refusal() => {
                 let why = fault.at(&self.pool.place()).to_string().into();
                 Appended::Refused(AppendRefusal::Unwritable { why })
             }

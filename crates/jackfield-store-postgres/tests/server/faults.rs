@@ -9,7 +9,7 @@ use jackfield_domain::ids::{ToolCallId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Wait, WaitKind};
 use jackfield_ports::journal::{
-    Append, AppendRefusal, Appended, DeliveryOutcome, Journal as _, JournalError,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Journal as _, JournalError, Outage,
 };
 use jackfield_store_postgres::PostgresJournal;
 use jackfield_testkit::contract::journal::START;
@@ -244,11 +244,17 @@ async fn a_database_that_becomes_readable_only_heals_by_itself() {
         SERVER.sql(end).expect("ended");
     };
     turn("on");
-    let unknown = journal.append(&append(&id, epoch, 0)).await;
-    let Appended::Unknown(why) = unknown else {
-        panic!("{unknown:?}");
+    // The connections of before are noticed to be gone.
+    while !journal.exists(&id).await.unwrap_or_default() {}
+    // The database has said that nothing is written.
+    let refused = journal.append(&append(&id, epoch, 0)).await;
+    let Appended::Refused(AppendRefusal::Unwritable { why }) = refused else {
+        panic!("{refused:?}");
     };
-    assert!(why.to_string().contains("it can only be read"), "{why}");
+    assert!(why.contains("it can only be read"), "{why}");
+    let error = journal.own(&session("other")).await;
+    let error = error.expect_err("it can only be read");
+    assert_eq!(Outage::of(&error), Some(Outage::ReadOnly), "{error:?}");
     let refused = PostgresJournal::open(address(&url), options).expect_err("a standby");
     let refused = refused.to_string();
     assert!(

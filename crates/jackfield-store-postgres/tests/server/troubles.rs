@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jackfield_ports::journal::{AppendRefusal, Appended, Journal as _, JournalError};
+use jackfield_ports::journal::{AppendRefusal, Appended, Journal as _, JournalError, Outage};
 use jackfield_store_postgres::PostgresJournal;
 
 use crate::harness::{Place, append, session, step};
@@ -29,6 +29,7 @@ async fn a_database_that_is_slow_is_told_from_one_that_is_gone_and_heals() {
     let asked = Instant::now();
     let error = journal.exists(&id).await.expect_err("it is slow");
     assert!(matches!(error, JournalError::Unreachable { .. }), "{error}");
+    assert_eq!(Outage::of(&error), Some(Outage::Slow), "{error:?}");
     let unknown = journal.append(&append(&id, epoch, 0)).await;
     let took = asked.elapsed();
     let Appended::Unknown(why) = unknown else {
@@ -67,6 +68,26 @@ async fn a_database_whose_disk_is_full_says_what_to_do_and_heals() {
     place.sql("DROP TRIGGER full_disk ON @.steps");
     let appended = journal.append(&append(&id, epoch, 0)).await;
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
+    journal.close().await;
+}
+
+/// Another process brings the tables to a newer form, or an older copy of them is restored.
+#[tokio::test]
+async fn tables_of_another_form_are_noticed_and_so_is_their_return() {
+    let place = Place::new();
+    let journal = place.open();
+    journal.check_form().await.expect("its own form");
+    let form = place.sql("SELECT form FROM @.journal");
+    for (other, expected) in [("form + 1", Outage::Newer), ("form - 1", Outage::Older)] {
+        place.sql(&format!("UPDATE @.journal SET form = {other}"));
+        let error = journal.check_form().await.expect_err("another form");
+        assert_eq!(Outage::of(&error), Some(expected), "{error:?}");
+        place.sql(&format!("UPDATE @.journal SET form = {form}"));
+        journal.check_form().await.expect("its own form again");
+    }
+    place.sql("ALTER TABLE @.journal RENAME TO gone");
+    let error = journal.check_form().await.expect_err("no table");
+    assert_eq!(Outage::of(&error), Some(Outage::Older), "{error:?}");
     journal.close().await;
 }
 
