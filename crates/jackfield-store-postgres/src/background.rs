@@ -123,8 +123,9 @@ impl Duties {
         if timers.is_over(Timer::Look, self.poll) {
             self.arrivals.look(connection).await?;
         }
-        if timers.is_over(Timer::Tidy, TIDY_INTERVAL) {
+        if timers.is_over(Timer::Tidy, TIDY_HEARTBEATS * self.heartbeat) {
             process::tidy(connection).await?;
+            self.delete_forgotten_holds(connection).await?;
         }
         Ok(())
     }
@@ -153,6 +154,16 @@ impl Duties {
             self.holds.give_back(dropped);
             return Err(fault);
         }
+        Ok(())
+    }
+
+    /// Deletes the rows of holds that this process does not have: one may have been written after its hold was dropped.
+    async fn delete_forgotten_holds(&self, connection: &mut Connection) -> Result<(), Fault> {
+        let name = self.process.name();
+        // A hold is in the list before it has a row.
+        let live: Vec<i64> = self.holds.all().into_iter().map(|(nth, _)| nth).collect();
+        let values = values![name => TEXT, live => INT8_ARRAY];
+        connection.execute(DELETE_OTHERS, values).await?;
         Ok(())
     }
 
@@ -200,5 +211,7 @@ const ROUND: Duration = Duration::from_millis(250);
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
 /// How long the end of the thread may take.
 const LAST_WORDS: Duration = Duration::from_secs(3);
-const TIDY_INTERVAL: Duration = Duration::from_secs(60);
+/// After how many heartbeats rows that nobody needs are deleted: each minute, with the usual lease.
+const TIDY_HEARTBEATS: u32 = 60;
+const DELETE_OTHERS: &str = "DELETE FROM jackfield.holds WHERE process = $1 AND nth <> ALL($2)";
 const DELETE: &str = "DELETE FROM jackfield.holds WHERE process = $1 AND nth = ANY($2)";

@@ -105,6 +105,10 @@ impl Process {
                 "the lease of this process has passed: others may have taken its sessions"
             );
             self.end(&incarnation);
+            // With its holds, which begin again below.
+            connection
+                .execute(BURY, values![incarnation.name => TEXT])
+                .await?;
         }
         let _one_at_a_time = self.beginning.lock().await;
         if self.current().is_none() && !self.holds.all().is_empty() {

@@ -1,5 +1,7 @@
 //! Opening a database: with others at once, with another form, and as users of few rights.
 
+use std::time::{Duration, Instant};
+
 use jackfield_ports::journal::sessions::SessionQuery;
 use jackfield_ports::journal::{Journal as _, JournalError};
 use jackfield_store_postgres::{OpenError, PostgresJournal};
@@ -118,6 +120,53 @@ async fn a_session_of_a_newer_version_is_listed_and_not_owned() {
     }
     journal.close().await;
 }
+
+/// Of a chat that died, of one that lost its lease, and of a hold that was dropped while it was written.
+#[tokio::test]
+async fn rows_of_holds_go_when_nobody_holds_any_more() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.lease = Duration::from_secs(1);
+    let journal = PostgresJournal::open(place.address.clone(), options).expect("a journal");
+    place.sql(
+        "INSERT INTO @.processes VALUES ('dead', clock_timestamp() - interval '1 hour');
+         INSERT INTO @.holds VALUES ('dead', 1, 'abandoned')",
+    );
+    let _hold = journal.hold(&session("held")).await.expect("a hold");
+    let name = place.sql("SELECT process FROM @.holds WHERE session = 'held'");
+    place.sql(&format!(
+        "INSERT INTO @.holds VALUES ('{name}', 99, 'forgotten')"
+    ));
+    let rows = "SELECT string_agg(session, ' ') FROM @.holds";
+    until(&place, rows, "held").await;
+    // It holds on under another name.
+    place.sql("UPDATE @.processes SET alive_until = clock_timestamp()");
+    until(
+        &place,
+        &format!("SELECT count(*) FROM @.processes WHERE name <> '{name}'"),
+        "1",
+    )
+    .await;
+    until(&place, "SELECT count(*) FROM @.processes", "1").await;
+    until(&place, rows, "held").await;
+    journal.close().await;
+    until(&place, "SELECT count(*) FROM @.holds", "0").await;
+}
+
+/// Asks until this is the answer.
+async fn until(place: &Place, question: &str, expected: &str) {
+    let began = Instant::now();
+    loop {
+        let found = place.sql(question);
+        if found == expected {
+            return;
+        }
+        assert!(began.elapsed() < LIMIT, "{question}: {found}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// A chat holds its session before anything else is asked for.
 #[tokio::test]
