@@ -17,43 +17,43 @@ pub(crate) async fn perform(
         let rows = connection.query(READ, values![names => TEXT_ARRAY]).await?;
         return Ok(operation.apply(&mut meters_of(&names, &rows)?));
     }
-    let (names, none) = (sorted(operation), none()?);
-    let values = values![names => TEXT_ARRAY, none => BYTEA];
-    connection.begin(BEGIN, MAKE, values).await?;
-    let outcome = apply(connection, operation).await?;
-    connection.commit().await?;
-    Ok(outcome)
+    apply(connection, Some(BEGIN), operation).await
 }
 
-/// Performs an operation in the transaction that has begun.
-pub(crate) async fn perform_within(
+/// Performs an operation in the transaction that has begun, and commits it.
+pub(crate) async fn perform_last(
     connection: &mut Connection,
     operation: &MeterOperation,
 ) -> Result<MeterOutcome, Fault> {
-    let (names, none) = (sorted(operation), none()?);
-    let values = values![names => TEXT_ARRAY, none => BYTEA];
-    connection.execute(MAKE, values).await?;
-    apply(connection, operation).await
+    apply(connection, None, operation).await
 }
 
-/// Applies an operation to its rows, which are there. They are made and locked in the order of their names, so that no
-/// two operations wait for each other.
+/// Applies an operation in two exchanges: its rows are made and locked in the order of their names, so that no two
+/// operations wait for each other; and what has changed is stored and committed.
 async fn apply(
     connection: &mut Connection,
+    begin: Option<&str>,
     operation: &MeterOperation,
 ) -> Result<MeterOutcome, Fault> {
     let names: Vec<&str> = operation.meters().map(|name| &**name).collect();
-    let locked = values![sorted(operation) => TEXT_ARRAY];
-    let rows = connection.query(LOCK, locked).await?;
-    let mut meters = meters_of(&names, &rows)?;
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    let none = jackfield_record::encode_meter(&Meter::default()).map_err(Fault::row)?;
+    let made = values![sorted => TEXT_ARRAY, none => BYTEA];
+    let locked = values![sorted => TEXT_ARRAY];
+    let rows = connection.query_after(begin, (MAKE, made), LOCK, locked);
+    let mut meters = meters_of(&names, &rows.await?)?;
     let before = meters.clone();
     let outcome = operation.apply(&mut meters);
-    let changed = names.iter().zip(meters.iter().zip(&before));
-    for (name, (meter, _)) in changed.filter(|(_, (meter, before))| meter != before) {
-        let record = jackfield_record::encode_meter(meter).map_err(Fault::row)?;
-        let values = values![*name => TEXT, record => BYTEA];
-        connection.execute(STORE, values).await?;
+    let (mut changed, mut records) = (Vec::new(), Vec::new());
+    for (name, (meter, before)) in names.iter().zip(meters.iter().zip(&before)) {
+        if meter != before {
+            changed.push(*name);
+            records.push(jackfield_record::encode_meter(meter).map_err(Fault::row)?);
+        }
     }
+    let values = values![changed => TEXT_ARRAY, records => BYTEA_ARRAY];
+    connection.commit_with(STORE, values).await?;
     Ok(outcome)
 }
 
@@ -73,19 +73,10 @@ fn meters_of(names: &[&str], rows: &[Row]) -> Result<Vec<Meter>, Fault> {
     Ok(meters)
 }
 
-fn sorted(operation: &MeterOperation) -> Vec<&str> {
-    let mut names: Vec<&str> = operation.meters().map(|name| &**name).collect();
-    names.sort_unstable();
-    names
-}
-
-fn none() -> Result<Vec<u8>, Fault> {
-    jackfield_record::encode_meter(&Meter::default()).map_err(Fault::row)
-}
-
 const MAKE: &str = "INSERT INTO jackfield.meters (name, record) \
      SELECT name, $2 FROM unnest($1) AS name ORDER BY name ON CONFLICT DO NOTHING";
 const READ: &str = "SELECT name, record FROM jackfield.meters WHERE name = ANY($1)";
 const LOCK: &str = "SELECT name, record FROM jackfield.meters WHERE name = ANY($1) \
      ORDER BY name FOR UPDATE";
-const STORE: &str = "UPDATE jackfield.meters SET record = $2 WHERE name = $1";
+const STORE: &str = "UPDATE jackfield.meters AS stored SET record = new.record \
+     FROM unnest($1, $2) AS new (name, record) WHERE stored.name = new.name";

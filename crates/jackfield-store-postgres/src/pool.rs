@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::join;
+use futures_util::future::{join, join3};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Client, Row};
@@ -214,6 +214,60 @@ impl Connection {
             begun.and(rows)
         };
         within(self.timeout, both).await
+    }
+
+    /// The rows of a statement in a transaction, after another one in the same exchange, and after the beginning of a transaction by
+    /// `begin` if it is given.
+    pub(crate) async fn query_after(
+        &mut self,
+        begin: Option<&str>,
+        first: (&str, Values<'_>),
+        statement: &str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, Fault> {
+        // Within a transaction until its end.
+        self.is_dirty = true;
+        let (before, statement) = (self.pool.localize(first.0), self.pool.localize(statement));
+        let client = self.client()?;
+        let all = async {
+            let beginning = async {
+                match begin {
+                    Some(begin) => client.batch_execute(begin).await,
+                    None => Ok(()),
+                }
+            };
+            let (begun, done, rows) = join3(
+                beginning,
+                client.execute_typed(&before, first.1),
+                client.query_typed(&statement, values),
+            )
+            .await;
+            begun.and(done).and(rows)
+        };
+        within(self.timeout, all).await
+    }
+
+    /// Executes a statement and commits the transaction, in one exchange. After a refusal nothing is committed; after
+    /// [`Fault::Lost`] it is unknown whether it is.
+    pub(crate) async fn commit_with(
+        &mut self,
+        statement: &str,
+        values: Values<'_>,
+    ) -> Result<(), Fault> {
+        let statement = self.pool.localize(statement);
+        let client = self.client()?;
+        let both = async {
+            // The server ends a failed transaction by undoing it.
+            let (done, committed) = join(
+                client.execute_typed(&statement, values),
+                client.batch_execute("COMMIT"),
+            )
+            .await;
+            done.and(committed)
+        };
+        let committed = within(self.timeout, both).await;
+        self.is_dirty = committed.is_err();
+        committed
     }
 
     /// Commits the transaction. After [`Fault::Lost`] it is unknown whether it is committed.

@@ -38,8 +38,8 @@ pub(crate) async fn insert(
     } else {
         settling
     };
-    meters::perform_within(connection, &operation).await?;
-    connection.commit().await
+    meters::perform_last(connection, &operation).await?;
+    Ok(())
 }
 
 /// The page that a query asks for.
