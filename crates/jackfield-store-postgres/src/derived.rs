@@ -138,13 +138,25 @@ impl KnownRow {
             positions => INT8_ARRAY,
             texts => TEXT_ARRAY,
         ];
-        let row = connection.query_row(APPEND, values).await?;
+        // The server plans each statement anew, so one has no part that writes nothing.
+        let mut statement = String::from(GUARD);
+        for (part, is_empty) in [
+            (CUT, append.parts.is_empty()),
+            (MARKED, marked.is_empty()),
+            (SEARCHED, positions.is_empty()),
+        ] {
+            if !is_empty {
+                statement.push_str(part);
+            }
+        }
+        statement.push_str(END);
+        let row = connection.query_row(&statement, values).await?;
         Ok(row.is_some())
     }
 }
 
-/// Everything that an append without waits changes. The row is the guard: the rest follows from it.
-const APPEND: &str = "WITH guard AS (
+/// Everything that an append without waits changes, with the parts below. The row is the guard: the rest follows from it.
+const GUARD: &str = "WITH guard AS (
          UPDATE jackfield.sessions SET steps = $4, seen = $5, title = $7, turns = $8, open = $9, due = $10,
              principal = $11, vocabulary = greatest(vocabulary, $12), bytes = bytes + $13,
              changed = coalesce($14, (extract(epoch FROM clock_timestamp()) * 1000)::bigint), restored = false
@@ -154,16 +166,22 @@ const APPEND: &str = "WITH guard AS (
          INSERT INTO jackfield.steps (session, position, epoch, record)
          SELECT guard.number, $3 + step.nth - 1, $2, step.record
          FROM guard, unnest($15) WITH ORDINALITY AS step (record, nth)
-     ), cut AS (
+     )";
+/// Large texts.
+const CUT: &str = ", cut AS (
          INSERT INTO jackfield.parts (session, digest, text)
          SELECT guard.number, part.digest, part.text FROM guard, unnest($16, $17) AS part (digest, text)
          ON CONFLICT DO NOTHING
-     ), marked AS (
+     )";
+/// Marks.
+const MARKED: &str = ", marked AS (
          INSERT INTO jackfield.marks (session, place, turn)
          SELECT guard.number, mark.place, mark.turn
          FROM guard, unnest($18, $19) WITH ORDINALITY AS mark (place, turn, nth) ORDER BY mark.nth
-     ), searched AS (
+     )";
+/// What is searched.
+const SEARCHED: &str = ", searched AS (
          INSERT INTO jackfield.texts (session, position, text)
          SELECT guard.number, text.position, text.text FROM guard, unnest($20, $21) AS text (position, text)
-     )
-     SELECT number FROM guard";
+     )";
+const END: &str = " SELECT number FROM guard";
