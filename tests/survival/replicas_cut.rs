@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::client::{Client, Speaks};
+use crate::client::{Client, Heard, Speaks};
 use crate::deaths::{TIME_LIMIT, When};
 use crate::judge::Judge;
 use crate::replicas::{Fleet, conclude};
@@ -134,13 +134,8 @@ async fn a_database_that_restarts_during_a_recovery_loses_no_turn() {
             server
         });
         let server = restarting.await.expect("restarted");
-        let mut heard = client.heard(&waiting.await.expect("an answer"));
-        judge.heard(&heard, Some(&before));
-        if !heard.whole {
-            let before = heard;
-            heard = client.heard(&send(&fleet.gateways[0].address(), &client.request()).await);
-            judge.heard(&heard, Some(&before));
-        }
+        let heard = client.heard(&waiting.await.expect("an answer"));
+        let heard = whole(&fleet, &mut judge, &mut client, heard, Some(before)).await;
         let when = When::AfterAcceptance(Duration::ZERO);
         fleet.bury(&mut judge, when, true).await;
         conclude(&mut fleet, &mut judge, &mut client, heard).await;
@@ -167,20 +162,42 @@ async fn through<T: Send + 'static>(
     acted(world, 1).await;
     // The server lives on with what is returned.
     let server = tokio::task::spawn_blocking(befall).await.expect("befallen");
-    let mut heard = client.heard(&waiting.await.expect("an answer"));
-    judge.heard(&heard, None);
-    if !heard.whole {
-        // A stream may break; the answer is owed.
-        let before = heard;
-        heard = client.heard(&send(&fleet.gateways[0].address(), &client.request()).await);
-        judge.heard(&heard, Some(&before));
-    }
+    let heard = client.heard(&waiting.await.expect("an answer"));
+    let heard = whole(&fleet, &mut judge, &mut client, heard, None).await;
     conclude(&mut fleet, &mut judge, &mut client, heard).await;
     fleet.end(&mut judge).await;
     let survived = judge.verdict().await;
     drop(server);
     survived
 }
+
+/// Asks again until the answer is whole, as it is owed: a stream may break each time that the gateway cannot reach its
+/// database, and once more when it loses its lease by that. A request that comes meanwhile gets a 503, and its client
+/// comes again.
+async fn whole(
+    fleet: &Fleet<'_>,
+    judge: &mut Judge<'_>,
+    client: &mut Client,
+    mut heard: Heard,
+    mut before: Option<Heard>,
+) -> Heard {
+    for _ in 0..MAX_REQUESTS {
+        let is_unavailable = heard.refused.as_ref();
+        if !is_unavailable.is_some_and(|refused| refused.starts_with("HTTP/1.1 503")) {
+            judge.heard(&heard, before.as_ref());
+            if heard.whole {
+                return heard;
+            }
+            before = Some(heard);
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        heard = client.heard(&send(&fleet.gateways[0].address(), &client.request()).await);
+    }
+    judge.heard(&heard, before.as_ref());
+    heard
+}
+
+const MAX_REQUESTS: u32 = 10;
 
 /// Waits until the bank has done so much.
 async fn acted(world: &World, effects: usize) {
