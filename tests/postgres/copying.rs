@@ -125,11 +125,10 @@ async fn everything_is_the_same_in_a_database_and_in_a_file_again() {
     assert_eq!(before.0.len(), 16);
     let steps = before.0.iter().map(|(_, loaded)| loaded.steps.len() as u64);
     let whole = CopyReport {
-        already_there: 0,
         copied: 16,
-        problems: Vec::new(),
         spending_records: 450,
         steps: steps.sum(),
+        ..CopyReport::default()
     };
     for (from, to) in [
         (&first as &dyn Journal, &between as &dyn Journal),

@@ -10,6 +10,7 @@
 mod budgets;
 mod commands;
 mod copying;
+mod copying_accounts;
 mod outages;
 mod replicas;
 mod waking;

@@ -104,7 +104,7 @@ async fn the_gateway_names_the_cause_and_heals() {
 /// The outcome of a call cannot be written, so it is unknown, and the call is not made again.
 #[tokio::test]
 async fn a_turn_whose_database_is_full_goes_on_later_and_makes_no_call_twice() {
-    let database = Database::new("full");
+    let database = Database::new("filled");
     let folder = tempfile::tempdir().expect("a folder");
     let effects = folder.path().join("effects");
     let pay = json!({

@@ -1,6 +1,8 @@
 //! Copies a whole journal into another one, and looks at what was written.
 
-use std::collections::HashMap;
+mod accounts;
+
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jackfield_domain::ids::SessionId;
@@ -19,6 +21,10 @@ pub struct CopyReport {
     pub already_there: u64,
     /// The number of sessions that were written, and read again equal.
     pub copied: u64,
+    /// The number of changes to users, teams and keys that are equal in both.
+    pub directory_changes: u64,
+    /// The number of keys, users and teams whose budgets have counted something, the same in both.
+    pub meters: u64,
     /// What was not copied, or is not equal in both, a sentence each.
     pub problems: Vec<String>,
     /// The number of spending records that are equal in both.
@@ -27,8 +33,9 @@ pub struct CopyReport {
     pub steps: u64,
 }
 
-/// Copies all sessions and spending records, and reads everything again that was written. Sessions and records that
-/// are there already stay as they are. No process should use the journal that is copied.
+/// Copies all sessions and spending records, users, teams and keys, and what their budgets have counted, and reads
+/// everything again that was written. What is there already stays as it is. No process should use the journal that is
+/// copied.
 ///
 /// # Errors
 ///
@@ -62,9 +69,18 @@ pub async fn copy_journal(
             progress(&report);
         }
     }
+    let mut names = BTreeSet::new();
+    if let (Some(from), Some(to)) = (from.directory(), to.directory()) {
+        names = accounts::copy_directory(from, to, &mut report).await?;
+    }
+    let (totals, before) = (
+        accounts::totals(from, &names).await?,
+        accounts::totals(to, &names).await?,
+    );
     if let (Some(from), Some(to)) = (from.spending(), to.spending()) {
         copy_spending(from, to, &mut report).await?;
     }
+    accounts::copy_totals(&totals, &before, to, &mut report).await?;
     Ok(report)
 }
 

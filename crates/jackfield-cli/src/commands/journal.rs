@@ -75,6 +75,8 @@ fn print(report: &CopyReport, as_json: bool) -> io::Result<()> {
     let CopyReport {
         already_there,
         copied,
+        directory_changes,
+        meters,
         problems,
         spending_records,
         steps,
@@ -83,6 +85,8 @@ fn print(report: &CopyReport, as_json: bool) -> io::Result<()> {
         let report = json!({
             "already_there": already_there,
             "copied": copied,
+            "directory_changes": directory_changes,
+            "meters": meters,
             "problems": problems,
             "spending_records": spending_records,
             "steps": steps,
@@ -98,6 +102,15 @@ fn print(report: &CopyReport, as_json: bool) -> io::Result<()> {
         writeln!(out, "{sessions} were there before, and are the same")?;
     }
     writeln!(out, "{records} are the same in both")?;
+    if *directory_changes > 0 {
+        let changes = counted(*directory_changes, "change");
+        let meters = counted(*meters, "budget");
+        writeln!(
+            out,
+            "{changes} of users, teams and keys are the same in both"
+        )?;
+        writeln!(out, "what is spent of {meters} is the same in both")?;
+    }
     for problem in problems {
         writeln!(out, "not copied: {problem}")?;
     }
