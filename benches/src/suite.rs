@@ -270,10 +270,15 @@ fn postgres(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
         "sessions of a lost process taken, of {}",
         journal::postgres::SESSIONS
     );
+    let recovered = format!(
+        "open turns of a lost process that go on, of {}",
+        journal::postgres::SESSIONS
+    );
     let table = [
         a_second("one turn, against the floor", took.alone, took.plain, ""),
         a_second(&together, took.together, took.alone, "8"),
         a_second(&taken, took.taken, took.alone, ""),
+        a_second(&recovered, took.recovered, took.alone, ""),
         a_second("the floor", took.plain, took.plain, ""),
     ];
     report.table(

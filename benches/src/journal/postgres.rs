@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use futures_util::future::try_join_all;
 use jackfield_domain::ids::SessionId;
+use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
 use jackfield_store_postgres::{Address, Options, PostgresJournal};
 use jackfield_store_sqlite::SqliteJournal;
@@ -14,6 +15,7 @@ use jackfield_testservers::postgres::PostgresServer;
 use tokio::runtime::Runtime;
 
 use super::appends::{AT_ONCE, append, each};
+use super::recovery::{go_on, left_in_calls, write_in};
 use crate::measure::{Samples, begin};
 use crate::ours::Ours;
 use crate::plan::Plan;
@@ -31,6 +33,8 @@ pub struct Measured {
     pub plain: Duration,
     /// The same turn with the journal in the database.
     pub postgres: Samples,
+    /// Taking up each of [`SESSIONS`] open turns of a process that has ended, several at once, until it goes on.
+    pub recovered: Duration,
     /// Taking each of [`SESSIONS`] sessions of a process that has ended, several at once.
     pub taken: Duration,
     /// An append, [`AT_ONCE`] turns at once.
@@ -81,7 +85,9 @@ pub fn measure(runtime: &Runtime, turns: usize, times: usize) -> anyhow::Result<
         measured.together = each(started.elapsed(), times * AT_ONCE);
         compare(&journal, turns, &mut measured).await?;
         measured.taken = take_over(&journal, &other).await?;
-        other.close().await;
+        let last = Arc::new(open()?);
+        measured.recovered = recover(&other, &last).await?;
+        last.close().await;
         anyhow::Ok(())
     })?;
     Ok(Some(measured))
@@ -167,6 +173,38 @@ async fn take_over(
         try_join_all(some.iter().map(|id| other.own(id))).await?;
     }
     Ok(each(started.elapsed(), SESSIONS))
+}
+
+/// One process ends with open turns, and another finds them and takes them up, some at a time.
+async fn recover(
+    journal: &Arc<PostgresJournal>,
+    other: &Arc<PostgresJournal>,
+) -> anyhow::Result<Duration> {
+    let provider = Provider::start()?;
+    let server = [beside("bench-echo")?.display().to_string()];
+    let left = Arc::new(left_in_calls(&provider.base_url, &server, 0).await?);
+    write_in(journal, SESSIONS, &left).await?;
+    journal.close().await;
+    let again = Ours::start_on(
+        Arc::<PostgresJournal>::clone(other),
+        &provider.base_url,
+        &server,
+    );
+    let again = again.await?;
+    let started = Instant::now();
+    let due = other.due(WallTime::from_millis(i64::MAX), SESSIONS).await?;
+    ensure!(
+        due.sessions.len() == SESSIONS,
+        "{} are due",
+        due.sessions.len()
+    );
+    for some in due.sessions.chunks(AT_A_TIME) {
+        let going = some.iter().map(|id| go_on(&again.engine, id.clone()));
+        try_join_all(going).await?;
+    }
+    let took = each(started.elapsed(), SESSIONS);
+    again.stop().await;
+    Ok(took)
 }
 
 /// How many sessions are taken.

@@ -12,7 +12,7 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::time::WallTime;
-use jackfield_engine::{Observer, ObserverEvent, ResumeSession};
+use jackfield_engine::{Engine, Observer, ObserverEvent, ResumeSession};
 use jackfield_ports::journal::{Append, Appended, Journal};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_store_sqlite::{Options, SqliteJournal};
@@ -63,28 +63,10 @@ pub fn measure(runtime: &Runtime, turns: usize, facts: usize) -> anyhow::Result<
         );
         // The server is there before: what its start takes is measured by itself.
         let again = Ours::start_on(journal, &provider.base_url, &server).await?;
-        // Nothing of what they go on with is to be in the way of the next: their calls are not made again.
-        let policy = Policy {
-            can_ask: false,
-            rules: vec![PolicyRule {
-                pattern: "*".into(),
-                verdict: RuleVerdict::Deny,
-            }],
-        };
         let started = Instant::now();
         let mut first = None;
         for session in due.sessions {
-            let resume = ResumeSession::new(session, policy.clone());
-            let (tells, mut told) = oneshot::channel();
-            let mut goes_on = GoesOn(Some(tells));
-            let at = tokio::select! {
-                // One that is over before it could be left again has gone on, too.
-                ended = again.engine.resume(resume, &mut goes_on) => {
-                    ended?;
-                    told.try_recv().context("a turn ended without a word")?
-                }
-                at = &mut told => at?,
-            };
+            let at = go_on(&again.engine, session).await?;
             first.get_or_insert_with(|| at.duration_since(started) + found);
         }
         let all = started.elapsed() + found;
@@ -97,8 +79,31 @@ pub fn measure(runtime: &Runtime, turns: usize, facts: usize) -> anyhow::Result<
     })
 }
 
+/// Takes up the turn of a session, and leaves it again; returns when it went on. Nothing of what it goes on with is in the
+/// way of the next one: its calls are not made again.
+pub(super) async fn go_on(engine: &Engine, session: SessionId) -> anyhow::Result<Instant> {
+    let policy = Policy {
+        can_ask: false,
+        rules: vec![PolicyRule {
+            pattern: "*".into(),
+            verdict: RuleVerdict::Deny,
+        }],
+    };
+    let resume = ResumeSession::new(session, policy);
+    let (tells, mut told) = oneshot::channel();
+    let mut goes_on = GoesOn(Some(tells));
+    Ok(tokio::select! {
+        // One that is over before it could be left again has gone on, too.
+        ended = engine.resume(resume, &mut goes_on) => {
+            ended?;
+            told.try_recv().context("a turn ended without a word")?
+        }
+        at = &mut told => at?,
+    })
+}
+
 /// The steps of a session whose last turn is in its calls; as many turns before it as its facts ask for.
-async fn left_in_calls(
+pub(super) async fn left_in_calls(
     base_url: &str,
     server: &[String],
     facts: usize,
@@ -130,13 +135,24 @@ async fn count(journal: &dyn Journal, session: &SessionId) -> usize {
 /// Writes so many sessions with these steps.
 async fn write(file: &Path, turns: usize, steps: &Arc<Vec<Envelope>>) -> anyhow::Result<()> {
     let journal = Arc::new(SqliteJournal::open(file, Options::default())?);
+    write_in(&journal, turns, steps).await?;
+    journal.close().await;
+    Ok(())
+}
+
+/// Writes them in a journal that is open.
+pub(super) async fn write_in<J: Journal + 'static>(
+    journal: &Arc<J>,
+    turns: usize,
+    steps: &Arc<Vec<Envelope>>,
+) -> anyhow::Result<()> {
     let mut writing = JoinSet::new();
     for nth in 0..turns {
         if writing.len() >= AT_ONCE {
             let written: Option<Result<anyhow::Result<()>, _>> = writing.join_next().await;
             written.context("nothing is written")???;
         }
-        let (journal, steps) = (Arc::clone(&journal), Arc::clone(steps));
+        let (journal, steps) = (Arc::clone(journal), Arc::clone(steps));
         writing.spawn(async move {
             let session = SessionId::parse(&format!("left_{nth}"))?;
             let epoch = journal.own(&session).await?.epoch;
@@ -156,7 +172,6 @@ async fn write(file: &Path, turns: usize, steps: &Arc<Vec<Envelope>>) -> anyhow:
     for written in writing.join_all().await {
         written?;
     }
-    journal.close().await;
     Ok(())
 }
 
