@@ -152,6 +152,8 @@ async fn a_turn_whose_database_is_full_goes_on_later_and_makes_no_call_twice() {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     database.inside(EMPTY);
+    // Nobody watches while nothing can be written.
+    ready(&gateway, None).await;
     let told = gateway
         .get(&format!("{session}/events?until=rest"))
         .answered()
