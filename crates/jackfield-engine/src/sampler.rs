@@ -68,6 +68,7 @@ impl Sampler {
                 messages: Messages::with_history(Arc::new(messages)),
                 model: self.setup.model.clone(),
                 rounds: None,
+                searchable: Arc::default(),
                 settings: Arc::new(settings),
                 strict: None,
                 system: Arc::new(SystemPrompt {

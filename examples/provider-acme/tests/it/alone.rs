@@ -25,6 +25,7 @@ fn question(text: &str) -> ModelRequest {
             provider: "acme".into(),
         },
         rounds: None,
+        searchable: Arc::default(),
         settings: Arc::default(),
         strict: None,
         system: Arc::default(),
