@@ -460,16 +460,12 @@ pub(crate) fn default_rules() -> Vec<PolicyRule> {
 /// A system prompt of one part; empty if the text is blank.
 pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
     let text = text.trim();
-    let part = SystemPart {
+    let part = (!text.is_empty()).then(|| SystemPart {
         origin,
         text: text.into(),
-    };
+    });
     SystemPrompt {
-        parts: if text.is_empty() {
-            Vec::new()
-        } else {
-            vec![part]
-        },
+        parts: part.into_iter().collect(),
     }
 }
 

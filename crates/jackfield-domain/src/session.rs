@@ -6,7 +6,7 @@ use crate::approval::Grants;
 use crate::fact::{Compaction, Fact};
 use crate::ids::{ForkPlace, SessionId, ToolName};
 use crate::message::Message;
-use crate::setup::InputCount;
+use crate::setup::{InputCount, TurnBase};
 use crate::tool::Catalog;
 use crate::turn::Turn;
 
@@ -36,6 +36,19 @@ impl Session {
             revealed: Vec::new(),
             turn: None,
             turns: 0,
+        }
+    }
+
+    /// The basis of the next turn, once the last one has ended; no breaker is known.
+    #[must_use]
+    pub fn next_turn(&self) -> TurnBase {
+        TurnBase {
+            breakers: Vec::new(),
+            counted: self.counted(),
+            grants: self.grants.clone(),
+            messages: self.messages(),
+            ordinal: self.turns + 1,
+            session: self.id.clone(),
         }
     }
 

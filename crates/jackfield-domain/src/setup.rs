@@ -15,7 +15,6 @@ use crate::outcome::ToolOutcome;
 use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
-use crate::session::Session;
 use crate::settings::Settings;
 use crate::system_prompt::SystemPrompt;
 use crate::target::{AttemptTargets, BreakerSnapshot, Target};
@@ -231,21 +230,6 @@ pub struct TurnBase {
     pub ordinal: u32,
     /// The session.
     pub session: SessionId,
-}
-
-impl TurnBase {
-    /// The basis of the next turn of a session, whose last turn has ended; no breaker is known.
-    #[must_use]
-    pub fn next(session: &Session) -> Self {
-        Self {
-            breakers: Vec::new(),
-            counted: session.counted(),
-            grants: session.grants().clone(),
-            messages: session.messages(),
-            ordinal: session.turns() + 1,
-            session: session.id().clone(),
-        }
-    }
 }
 
 /// How many tokens the first messages of a conversation have, as a provider counted them.

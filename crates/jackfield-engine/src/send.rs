@@ -11,7 +11,7 @@ use jackfield_domain::policy::Policy;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
-use jackfield_domain::setup::{InputCount, Setup, TurnBase};
+use jackfield_domain::setup::{InputCount, Setup};
 use jackfield_domain::target::Target;
 use jackfield_domain::turn::Turn;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
@@ -124,7 +124,8 @@ impl Engine {
         if options.caller.is_some() {
             offered.remove_denied();
         }
-        tool_search::defer(&mut offered.catalog, &options, folded.revealed());
+        let known = tool_search::known(&folded, &opening);
+        tool_search::defer(&mut offered.catalog, &options, &known);
         let now = self.shared.clock.now();
         let targets = match &route {
             Some(route) => {
@@ -134,7 +135,7 @@ impl Engine {
             None => None,
         };
         let recent = targets.as_ref().and_then(|targets| targets.recent.clone());
-        let mut base = TurnBase::next(&folded);
+        let mut base = folded.next_turn();
         self.add_listed_window(&mut options, base.counted).await;
         let setup = setup(options, offered, targets);
         let now = self.shared.clock.now();

@@ -1,5 +1,6 @@
 //! Tool search: which tools of a turn are deferred, and the search that finds them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,9 @@ use jackfield_domain::find_tools::{self, DEFAULT_FOUND, MAX_FOUND};
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::policy;
 use jackfield_domain::request::ToolRun;
-use jackfield_domain::tool::{Catalog, CatalogEntry, Discovery, Permission, ToolChoice};
+use jackfield_domain::session::Session;
+use jackfield_domain::setup::Opening;
+use jackfield_domain::tool::{Catalog, CatalogEntry, Discovery, ToolChoice};
 use jackfield_ports::toolbox::ToolEnd;
 
 use crate::events::RunError;
@@ -19,51 +22,67 @@ use crate::state::EngineState;
 mod rank;
 mod words;
 
-/// Defers tools of a turn with these options, and adds the tool that finds them. Those in `revealed`, which earlier
-/// turns of the session found, are offered in this order.
-pub(crate) fn defer(catalog: &mut Catalog, options: &TurnOptions, revealed: &[ToolName]) {
+/// Defers tools of a turn with these options, and adds the tool that finds them. Those that `known` names are offered in
+/// its order: see [`known`].
+pub(crate) fn defer(catalog: &mut Catalog, options: &TurnOptions, known: &[ToolName]) {
     let search = &options.tool_search;
+    // A turn needs a round to search, one to call and one to answer.
+    let has_rounds = options.tools_after_first_round && options.limits.rounds >= 3;
+    // Where the request says which tools there are, there is nothing to find.
+    let is_limited = matches!(options.choice, ToolChoice::Only { .. });
     // Of two tools of one name, the model could not say which one it calls.
-    if !search.enabled || catalog.tool(find_tools::NAME).is_some() {
+    let is_taken = catalog.tool(find_tools::NAME).is_some();
+    if !search.enabled || !has_rounds || is_limited || is_taken {
         return;
     }
-    let is_chosen = |name: &ToolName| match &options.choice {
-        ToolChoice::Named(chosen) => chosen == name,
-        ToolChoice::Only { tools, .. } => tools.contains(name),
-        ToolChoice::Auto | ToolChoice::Forbidden | ToolChoice::Required => false,
-    };
     let is_deferred = |tool: &CatalogEntry| {
-        let always = &search.always;
+        let mut always = search.always.iter();
         tool.ran_by == RanBy::Engine
             && tool.asked_by.is_none()
-            && !is_chosen(&tool.definition.name)
-            && !always
-                .iter()
-                .any(|pattern| policy::matches_tool(pattern, &tool.origin))
+            && !always.any(|pattern| policy::matches_tool(pattern, &tool.origin))
     };
     if catalog.iter().filter(|tool| is_deferred(tool)).count() < MIN_DEFERRED {
         return;
     }
     let discovery = |name: &ToolName| {
-        let place = revealed.iter().position(|other| other == name);
+        let is_chosen = options.choice == ToolChoice::Named(name.clone());
+        let place = known.iter().position(|other| other == name);
+        let place = place.or_else(|| is_chosen.then_some(known.len()));
         let place = place.and_then(|place| u32::try_from(place).ok());
         place.map_or(Discovery::Deferred, Discovery::Revealed)
     };
-    let entries = catalog.iter().filter_map(|tool| {
+    let entries = catalog.iter().map(|tool| {
         let mut tool = tool.clone();
         if is_deferred(&tool) {
-            // A search must find no tool that could never run.
-            if matches!(tool.permission, Permission::Deny(_)) {
-                return None;
-            }
             tool.discovery = Some(discovery(&tool.definition.name));
         }
-        Some(tool)
+        tool
     });
     *catalog = entries.collect();
     if let Some(search) = find_tools::entry(catalog) {
         *catalog = catalog.iter().cloned().chain([search]).collect();
     }
+}
+
+/// The tools that a turn need not search for, in their order: those that searches of the session found, then those that
+/// its conversation calls, which may come from another session.
+pub(crate) fn known(session: &Session, opening: &Opening) -> Vec<ToolName> {
+    let mut known = session.revealed().to_vec();
+    let before = session.messages();
+    let sent = match opening {
+        Opening::Transcript(transcript) => transcript.messages(),
+        Opening::ClientResults(_) | Opening::UserMessage(_) => &[],
+    };
+    let calls = before
+        .iter()
+        .chain(sent)
+        .flat_map(|message| message.calls());
+    for name in calls.filter_map(|call| ToolName::parse(call.name.as_str()).ok()) {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    known
 }
 
 /// Runs a call of `find_tools` in a turn with this catalog.
@@ -99,11 +118,10 @@ fn find<'a>(catalog: &'a Catalog, query: &str, limit: usize) -> Vec<&'a CatalogE
         return rank::best(&tools.collect::<Vec<_>>(), query, limit);
     };
     let names = names.split(',').map(str::trim);
+    let mut named = BTreeSet::new();
+    let names = names.take(MAX_FOUND).filter(|name| named.insert(*name));
     let tools = names.filter_map(|name| catalog.tool(name));
-    tools
-        .filter(|tool| tool.discovery.is_some())
-        .take(MAX_FOUND)
-        .collect()
+    tools.filter(|tool| tool.discovery.is_some()).collect()
 }
 
 /// Below so many tools, none is deferred: the definitions are hardly longer than the search.

@@ -41,6 +41,7 @@ mod matcher;
 mod metrics;
 mod models;
 mod opening;
+mod overtaken;
 mod parsed_request;
 mod passthrough;
 mod previous;
@@ -64,12 +65,12 @@ pub use self::config::{
 };
 pub use self::gateway::Gateway;
 pub use self::item_references::resolve_references;
-pub use self::key_locks::OvertakenWait;
 pub use self::locator::{Destination, SessionLocator};
 pub use self::matcher::{Claim, MatchError, RequestIdentity, RequestMatch, RequestMatcher};
 pub use self::metrics::{EndedRequest, GatewayMetrics};
 pub use self::models::RequestedModel;
 pub use self::opening::AnsweringTurn;
+pub use self::overtaken::OvertakenWait;
 pub use self::parsed_request::ParsedRequest;
 pub use self::passthrough::{
     PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest, is_multipart,

@@ -24,9 +24,9 @@ use serde_json::Value;
 
 use crate::failures::{self, from_engine_error, from_match_error};
 use crate::gateway::Gateway;
-use crate::key_locks::OvertakenWait;
 use crate::locator::{Destination, SessionLocator};
 use crate::matcher::{Claim, KeyedTurn, RequestIdentity, RequestMatch};
+use crate::overtaken::OvertakenWait;
 use crate::parsed_request::ParsedRequest;
 use crate::request_slot::RequestSlot;
 use crate::{ids, previous, tools};

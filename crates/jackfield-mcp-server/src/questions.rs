@@ -81,7 +81,7 @@ fn answer(response: Value) -> ElicitationAnswer {
                 ElicitationAnswer::Accepted(Arc::new(content))
             }
             ElicitationAction::Decline => ElicitationAnswer::Declined,
-            _ => ElicitationAnswer::Dismissed,
+            ElicitationAction::Cancel | _ => ElicitationAnswer::Dismissed,
         },
         Err(_) => ElicitationAnswer::Dismissed,
     }

@@ -37,9 +37,10 @@ impl SearchedRequest {
         }
         let searchable: HashSet<&ToolName> =
             request.searchable.iter().map(|tool| &tool.name).collect();
+        let offered: HashSet<&ToolName> = request.tools.iter().map(|tool| &tool.name).collect();
         let mut found = found(request);
         for names in found.values_mut() {
-            names.retain(|name| searchable.contains(name));
+            names.retain(|name| searchable.contains(name) && offered.contains(name));
         }
         found.retain(|_, names| !names.is_empty());
         let referenced: HashSet<&ToolName> = found.values().flatten().collect();

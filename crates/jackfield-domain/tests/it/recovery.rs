@@ -16,7 +16,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
-use jackfield_domain::setup::{Opening, Setup, TurnBase};
+use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, Restriction, Restrictions, Step, ToolLoop};
 use jackfield_domain::wait::{Answer, Approval, JobHandle, UnknownAnswer};
@@ -41,7 +41,7 @@ impl Hand {
             mono: MonoTime::from_start(Duration::from_secs(5)),
             wall: WallTime::from_millis(1_000_000),
         };
-        let base = TurnBase::next(&Session::new(session()));
+        let base = Session::new(session()).next_turn();
         let opening = Opening::UserMessage(Arc::new(Message::user("go")));
         let (machine, step) = SendMessageUseCase::begin(base, opening, Arc::new(setup), now);
         let mut hand = Self {

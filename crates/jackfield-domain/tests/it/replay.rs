@@ -14,7 +14,7 @@ use jackfield_domain::replay::{Replay, ReplayVerdict, StepReplay};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
-use jackfield_domain::setup::{Opening, Setup, TurnBase};
+use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::Permission;
 use jackfield_domain::tool_loop::{Input, LOOP_VERSION, Restriction, Restrictions, Step, ToolLoop};
@@ -361,7 +361,7 @@ impl Recorder {
         };
         let opening = Opening::UserMessage(Arc::new(Message::user("do it")));
         let setup = Arc::new(setup(Limits::default()));
-        let base = TurnBase::next(&Session::new(session()));
+        let base = Session::new(session()).next_turn();
         let (machine, step) = SendMessageUseCase::begin(base, opening, setup, now);
         let mut recorder = Self {
             machine,

@@ -12,7 +12,7 @@ use jackfield_domain::request::{Attempt, ModelRequest};
 use jackfield_domain::rules;
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
-use jackfield_domain::setup::{Opening, Setup, TurnBase};
+use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, Step, ToolLoop};
 use jackfield_domain::wait::{Delivery, DeliveryBody, JobHandle, Question};
@@ -67,7 +67,7 @@ impl Scene {
             mono: MonoTime::from_start(Duration::from_secs(5)),
             wall: WallTime::from_millis(1_000_000),
         };
-        let base = TurnBase::next(&session);
+        let base = session.next_turn();
         let (machine, step) = SendMessageUseCase::begin(base, opening, setup, now);
         let mut scene = Self {
             asked: Vec::new(),

@@ -18,7 +18,7 @@ use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
-use jackfield_domain::setup::{Opening, Setup, TurnBase};
+use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Step, ToolLoop};
 use jackfield_domain::usage::Usage;
@@ -107,7 +107,7 @@ impl Talk {
         });
         let facts = self.steps.iter().flat_map(|step| &step.facts);
         let folded = Session::fold(self.session.clone(), facts);
-        let base = TurnBase::next(&folded);
+        let base = folded.next_turn();
         let opening = Opening::UserMessage(Arc::new(Message::user(words)));
         let (mut turn, step) = SendMessageUseCase::begin(base, opening, setup, self.now);
         let mut rounds = rounds.iter();

@@ -16,7 +16,7 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::request::Attempt;
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
-use jackfield_domain::setup::{Opening, Setup, Transcript, TurnBase};
+use jackfield_domain::setup::{Opening, Setup, Transcript};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Restrictions, Step, ToolLoop};
 use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, Wait};
@@ -130,7 +130,7 @@ impl World {
             mono: MonoTime::from_start(Duration::from_secs(10)),
             wall: WallTime::from_millis(1_700_000_000_000),
         };
-        let base = TurnBase::next(&Session::new(session.clone()));
+        let base = Session::new(session.clone()).next_turn();
         let message = Message::user("do it");
         let opening = if setup.compaction.is_some() {
             // A beginning that is worth a compaction.

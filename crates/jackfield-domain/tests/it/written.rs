@@ -19,7 +19,7 @@ use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
 use jackfield_domain::session_events::EventStream;
-use jackfield_domain::setup::{Opening, Setup, TurnBase};
+use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::Now;
 use jackfield_domain::tool::ToolChoice;
 use jackfield_domain::tool_loop::{Input, LOOP_VERSION};
@@ -80,7 +80,7 @@ struct Seen {
 
 fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     let now = Now::default();
-    let base = TurnBase::next(&Session::new(SessionId::parse("s").expect("an id")));
+    let base = Session::new(SessionId::parse("s").expect("an id")).next_turn();
     let opening = Opening::UserMessage(Arc::new(Message::user("go")));
     let (mut machine, step) = SendMessageUseCase::begin(base, opening, Arc::new(setup), now);
     let turn = machine.turn().id().clone();

@@ -231,12 +231,16 @@ async fn what_is_offered_from_the_beginning_is_said_by_the_options() {
     let off = options();
     let mut always = searching();
     always.tool_search.always = vec!["box/send*".into(), "box/ping".into()];
-    let mut chosen = searching();
+    let mut limited = searching();
     let named = |name| ToolName::parse(name).expect("a valid name");
-    chosen.choice = ToolChoice::Only {
+    limited.choice = ToolChoice::Only {
         required: false,
         tools: vec![named("box__ping"), named("box__query")],
     };
+    let mut chosen = searching();
+    chosen.choice = ToolChoice::Named(named("box__ping"));
+    let mut one_round = searching();
+    one_round.limits.rounds = 2;
     let few = ["box__send_mail", "box__listMessages"];
     let mut sorted = few;
     sorted.sort_unstable();
@@ -248,7 +252,10 @@ async fn what_is_offered_from_the_beginning_is_said_by_the_options() {
             &TOOLS,
             &["box__ping", "box__send_mail", "find_tools"],
         ),
-        (chosen, &TOOLS, &["box__ping", "box__query", "find_tools"]),
+        // The request says what there is.
+        (limited, &TOOLS, &many),
+        (chosen, &TOOLS, &["find_tools", "box__ping"]),
+        (one_round, &TOOLS, &many),
         // A search would be longer than so few definitions.
         (searching(), &TOOLS[..2], &sorted),
     ] {
