@@ -141,7 +141,7 @@ fn is_secret_key(settings: &ProviderSettings) -> bool {
     secret.is_some() && settings.key.as_ref().map(|key| key.expose()) == secret
 }
 
-/// The region: the setting, or that of the environment.
+/// The region: the setting, that of the address, or that of the environment.
 fn region(settings: &ProviderSettings) -> Result<Option<String>, BoxError> {
     let region = match settings.options.get("region") {
         Some(region) => Some(
@@ -150,9 +150,10 @@ fn region(settings: &ProviderSettings) -> Result<Option<String>, BoxError> {
                 .ok_or("region is a text such as \"us-east-1\"")?,
         ),
         None => {
+            let of_address = settings.base_url.as_deref().and_then(region_of);
             let variables = ["AWS_REGION", "AWS_DEFAULT_REGION"].into_iter();
             let mut set = variables.filter_map(|name| settings.variables.get(name));
-            set.next().map(|region| region.expose())
+            of_address.or_else(|| set.next().map(|region| region.expose()))
         }
     };
     let region = region.map(checked_region).transpose()?;

@@ -61,7 +61,9 @@ impl Adapter for Bedrock {
         let profile = self.config.profile.get(model);
         let body = request::to_wire(request, &owner, &profile)
             .map_err(|refusal| exchange::unsupported(&refusal))?;
-        let method = if request.whole { WHOLE } else { STREAM };
+        // Some models take tools, but not where their reply is streamed.
+        let is_whole = request.whole || !(profile.streams_tools || request.tools.is_empty());
+        let method = if is_whole { WHOLE } else { STREAM };
         // An ARN has slashes and colons.
         let path = format!("/model/{}/{method}", encode_part(model));
         let url = self.config.base_url.join(&path);

@@ -99,7 +99,8 @@ pub fn region_of(base_url: &str) -> Option<&str> {
     let (service, rest) = host.split_once('.')?;
     let (region, domain) = rest.split_once('.')?;
     let is_runtime = matches!(service, "bedrock-runtime" | "bedrock-runtime-fips");
-    let is_vendors = domain.starts_with("amazonaws.com");
+    let domain = domain.split(['/', ':']).next();
+    let is_vendors = matches!(domain, Some("amazonaws.com" | "amazonaws.com.cn"));
     (is_runtime && is_vendors).then_some(region)
 }
 

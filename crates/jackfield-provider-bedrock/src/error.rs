@@ -186,7 +186,6 @@ const ROWS: &[Row] = &[
             "Ask for access to the model in the console of Bedrock (Model access), in this region.",
         ),
     ),
-    row(DENIED, "", ModelFailureKind::Forbidden, None),
     row(
         &[
             "IncompleteSignature",
@@ -305,6 +304,7 @@ const ROWS: &[Row] = &[
         None,
     ),
     row(VALIDATION, "", ModelFailureKind::InvalidRequest, None),
+    row(DENIED, "", ModelFailureKind::Forbidden, None),
 ];
 
 const TOO_LONG: ModelFailureKind = ModelFailureKind::ContextTooLong {

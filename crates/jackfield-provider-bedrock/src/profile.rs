@@ -16,6 +16,8 @@ pub struct ModelProfile {
     pub forced_tool: bool,
     /// Whether a result says that it is an error.
     pub result_status: bool,
+    /// Whether replies to requests with tools are streamed.
+    pub streams_tools: bool,
     /// Whether the answer can be held to a schema.
     pub structured_output: bool,
 }
@@ -28,6 +30,7 @@ impl ModelProfile {
         forced_any: false,
         forced_tool: false,
         result_status: false,
+        streams_tools: true,
         structured_output: true,
     };
 
@@ -53,6 +56,8 @@ impl ModelProfile {
         }
         Self {
             forced_any: name.contains("mistral"),
+            // "This model doesn't support tool use in streaming mode" (reports of Llama 4, 2026).
+            streams_tools: !name.contains("meta.") && !name.contains("deepseek.r1"),
             ..Self::UNKNOWN
         }
     }
@@ -66,6 +71,7 @@ impl ModelProfile {
             forced_any: claude.forced_tools,
             forced_tool: claude.forced_tools,
             result_status: true,
+            streams_tools: true,
             structured_output: claude.structured_output,
         }
     }

@@ -160,9 +160,9 @@ impl Duties {
     /// Deletes the rows of holds that this process does not have: one may have been written after its hold was dropped.
     async fn delete_forgotten_holds(&self, connection: &mut Connection) -> Result<(), Fault> {
         let name = self.process.name();
-        // A hold is in the list before it has a row.
-        let live: Vec<i64> = self.holds.all().into_iter().map(|(nth, _)| nth).collect();
-        let values = values![name => TEXT, live => INT8_ARRAY];
+        // A hold that is added from now on has a greater number.
+        let (live, last) = self.holds.numbers();
+        let values = values![name => TEXT, live => INT8_ARRAY, last => INT8];
         connection.execute(DELETE_OTHERS, values).await?;
         Ok(())
     }
@@ -213,5 +213,6 @@ const LOOK_PAUSE: Duration = Duration::from_millis(5);
 const LAST_WORDS: Duration = Duration::from_secs(3);
 /// After how many heartbeats rows that nobody needs are deleted: each minute, with the usual lease.
 const TIDY_HEARTBEATS: u32 = 60;
-const DELETE_OTHERS: &str = "DELETE FROM jackfield.holds WHERE process = $1 AND nth <> ALL($2)";
+const DELETE_OTHERS: &str =
+    "DELETE FROM jackfield.holds WHERE process = $1 AND nth <> ALL($2) AND nth <= $3";
 const DELETE: &str = "DELETE FROM jackfield.holds WHERE process = $1 AND nth = ANY($2)";

@@ -44,6 +44,12 @@ impl LocalHolds {
             .collect()
     }
 
+    /// The numbers of all holds, and the greatest number of any hold so far.
+    pub(crate) fn numbers(&self) -> (Vec<i64>, i64) {
+        let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (table.live.keys().copied().collect(), table.last)
+    }
+
     /// The held sessions.
     pub(crate) fn sessions(&self) -> Vec<String> {
         self.all().into_iter().map(|(_, session)| session).collect()

@@ -57,6 +57,7 @@ fn is_list(key: &str) -> bool {
         "serve.tools.NAME",
         "assistants.NAME.tools.NAME",
         "tokens.NAME.tools.NAME",
+        "tool_search.always.NAME",
     ]
     .iter()
     .any(|list| key.ends_with(list))

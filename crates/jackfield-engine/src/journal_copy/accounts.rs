@@ -54,6 +54,11 @@ pub(super) async fn copy_directory(
             report.problems.push(problem);
         }
     }
+    // Another entry of that name keeps what it has spent itself.
+    let differing = differing.iter();
+    for name in differing.map(|(kind, name)| format!("{}:{name}", kind.as_str())) {
+        names.remove(&*name);
+    }
     Ok(names)
 }
 

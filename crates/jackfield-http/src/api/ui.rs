@@ -154,7 +154,8 @@ async fn begin(
                 drop(lock);
                 return earlier(gateway, slot, row.session.clone(), turn).await;
             }
-            EarlierTurn::None { turns } => seen = Some((row.session.clone(), turns)),
+            // Where the message belongs is decided by the turns that this row has.
+            EarlierTurn::None { .. } => seen = Some((row.session.clone(), row.turns)),
         }
     }
     gateway.check_turn_limit()?;
@@ -173,7 +174,7 @@ async fn begin(
     };
     let mut options = turns::options(&gateway, &client, post, Mode::Stream).await?;
     // A refused request makes no session.
-    let session = place(&gateway, &client, &chat, found, base, asked).await?;
+    let session = place(&gateway, &client, &chat, found, base.clone(), asked).await?;
     let expected = seen.filter(|(known, _)| *known == session);
     let expected = expected.map_or(0, |(_, turns)| turns);
     options.expected_turns = Some(expected);
@@ -195,20 +196,24 @@ async fn begin(
         options,
         session: session.clone(),
     };
-    // If this request is cancelled meanwhile, its turn may begin all the same.
-    let started = match engine.begin_with_guard(send, Some(lock)).await {
-        Err(error) if error.is_overtaken(expected) => {
-            let mut wait = OvertakenWait::default();
-            loop {
-                // An equal request came to another process, or another message did.
-                match turns::find_earlier(engine, &session, &principal, &key, body).await? {
-                    EarlierTurn::Found(turn) => return earlier(gateway, slot, session, turn).await,
-                    EarlierTurn::None { turns } if turns != expected => return Err(error.into()),
-                    EarlierTurn::None { turns } => wait.pause(turns).await?,
-                }
+    let (mut lock, mut wait) = (lock, OvertakenWait::default());
+    let started = loop {
+        // If this request is cancelled meanwhile, its turn may begin all the same.
+        let begun = engine.begin_with_guard(send.clone(), Some(lock)).await;
+        let error = match begun {
+            Err(error) if error.is_overtaken(expected) => error,
+            started => break started?,
+        };
+        // An equal request came to another process, another message did, or the session is released in a moment.
+        lock = gateway.lock_session(&base).await;
+        match turns::find_earlier(engine, &session, &principal, &key, body).await? {
+            EarlierTurn::Found(turn) => {
+                drop(lock);
+                return earlier(gateway, slot, session, turn).await;
             }
+            EarlierTurn::None { turns } if turns != expected => return Err(error.into()),
+            EarlierTurn::None { turns } => wait.pause(turns).await?,
         }
-        started => started?,
     };
     let events = SessionEvents::for_turn(session.clone());
     let told = ChunkStream {

@@ -63,7 +63,7 @@ pub(crate) fn read(body: &Value) -> Result<ModelRequest, String> {
             provider: "any".into(),
         },
         rounds: None,
-        searchable: std::sync::Arc::default(),
+        searchable: Arc::default(),
         settings: settings.into(),
         strict: None,
         system: Arc::new(SystemPrompt {

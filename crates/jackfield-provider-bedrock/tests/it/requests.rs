@@ -464,7 +464,7 @@ pub(crate) fn request() -> ModelRequest {
             provider: "bedrock".into(),
         },
         rounds: None,
-        searchable: std::sync::Arc::default(),
+        searchable: Arc::default(),
         settings: Arc::new(Settings::default()),
         strict: None,
         system: Arc::new(SystemPrompt::default()),

@@ -268,6 +268,7 @@ impl World {
             kind => {
                 self.land(&flying);
                 let found = self.found(&attempt).filter(|_| kind < 6);
+                let is_search = found.is_some();
                 let result = match kind {
                     _ if found.is_some() => found.unwrap_or_default(),
                     6 => ToolResult::text("long ".repeat(20 + usize::from(variant / 12 % 2) * 40)),
@@ -275,7 +276,9 @@ impl World {
                     // Different each time, so that the guard against repetition stays quiet.
                     _ => ToolResult::text(format!("fine {} {}", attempt.call, variant / 12 % 3)),
                 };
-                let input = if (variant / 36).is_multiple_of(3) && kind != 7 {
+                // Results of searches are not kept.
+                let is_cached = (variant / 36).is_multiple_of(3) && kind != 7 && !is_search;
+                let input = if is_cached {
                     self.classes.insert(Class::CachedOutcome);
                     let from = Arc::new(CachedCall {
                         call: attempt.call.clone(),
