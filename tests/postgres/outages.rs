@@ -10,6 +10,9 @@ use serde_json::json;
 use crate::harness::{Gateway, McpServer, kept};
 use crate::world::Database;
 
+/// The words of an outage, what brings it about, and what ends it.
+type OutageCase<'a> = (&'a str, &'a dyn Fn(), &'a dyn Fn());
+
 /// Waits until the gateway is ready, or is not ready for this reason: it tries a write every two seconds.
 async fn ready(gateway: &Gateway, unless: Option<&str>) {
     let began = Instant::now();
@@ -75,7 +78,7 @@ async fn the_gateway_names_the_cause_and_heals() {
     let there = || run("ALTER TABLE jackfield.gone RENAME TO sessions");
     let (full, empty) = (|| run(FILL), || run(EMPTY));
     let (on, off) = (|| readable("on"), || readable("off"));
-    let cases: [(&str, &dyn Fn(), &dyn Fn()); 5] = [
+    let cases: [OutageCase<'_>; 5] = [
         ("its disk is full", &full, &empty),
         ("it can only be read", &on, &off),
         ("its tables were made by a newer version", &newer, &back),

@@ -144,9 +144,9 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("limits.shown", size(shown)),
         ("limits.stored", size(stored)),
         ("limits.tool_call", time(tool_call)),
-        ("mcp.elicitation", json!(config.questions.elicitation())),
+        ("mcp.elicitation", json!(config.questions.elicitation)),
         ("mcp.list_lifetime", time(config.list_lifetime)),
-        ("mcp.sampling", json!(config.questions.sampling())),
+        ("mcp.sampling", json!(config.questions.sampling)),
         ("mcp.start_wait", time(config.start_wait)),
         (
             "model",

@@ -261,10 +261,10 @@ fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
     }
     let questions = &mut draft.config.questions;
     if let Some((asks, _)) = elicitation {
-        questions.elicitation = Some(asks);
+        questions.elicitation = asks;
     }
     if let Some((asks, _)) = sampling {
-        questions.sampling = Some(asks);
+        questions.sampling = asks;
     }
     if let Some((file, place)) = config {
         if trust == Trust::Found {

@@ -71,6 +71,7 @@ impl<'o> Driver<'o> {
     pub(crate) fn new(
         shared: &Arc<EngineState>,
         OwnedTurn {
+            asks,
             ownership,
             targets,
             toolboxes,
@@ -83,7 +84,7 @@ impl<'o> Driver<'o> {
     ) -> Self {
         let shared = Arc::clone(shared);
         let lease = ownership.deadline();
-        let workers = Workers::new(Arc::clone(&shared), toolboxes, &turn, lease);
+        let workers = Workers::new(Arc::clone(&shared), toolboxes, &turn, lease, asks);
         Self {
             alarm: Alarm::default(),
             budgets: TurnBudgets::of(&shared, &turn),

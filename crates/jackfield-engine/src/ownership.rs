@@ -33,6 +33,8 @@ pub(crate) struct SessionOwnership {
 
 /// A turn of a session that is owned here, with the toolboxes of its client.
 pub(crate) struct OwnedTurn {
+    /// Whether a person can be asked.
+    pub(crate) asks: bool,
     pub(crate) ownership: SessionOwnership,
     /// The call that the first step begins.
     pub(crate) targets: TargetWatch,

@@ -38,6 +38,8 @@ use crate::turn_budgets;
 /// The model call and the tasks of one turn. Dropping it aborts all of them.
 pub(crate) struct Workers {
     approvals: PendingApprovals,
+    /// Whether a person can be asked. Otherwise questions of tools are declined.
+    asks: bool,
     pub(crate) model_call: ModelCall,
     catalog: Arc<Catalog>,
     crashes: VecDeque<TaskEvent>,
@@ -65,6 +67,7 @@ impl Workers {
         toolboxes: Arc<ToolboxSet>,
         turn: &ToolLoop,
         lease: LeaseDeadline,
+        asks: bool,
     ) -> Self {
         let (sender, events) = mpsc::channel(QUEUE);
         let turn_ref = TurnRef {
@@ -73,6 +76,7 @@ impl Workers {
         };
         Self {
             approvals: PendingApprovals::new(),
+            asks,
             model_call: ModelCall::new(&turn_ref),
             catalog: Arc::clone(&turn.turn().setup().catalog),
             crashes: VecDeque::new(),
@@ -97,7 +101,7 @@ impl Workers {
         let (shared, toolboxes) = (Arc::clone(&self.shared), Arc::clone(&self.toolboxes));
         Self {
             observed: self.observed.clone(),
-            ..Self::new(shared, toolboxes, turn, self.lease.clone())
+            ..Self::new(shared, toolboxes, turn, self.lease.clone(), self.asks)
         }
     }
 
@@ -231,7 +235,7 @@ impl Workers {
                 let (entry, late) = (self.entry(&tool), self.late.clone());
                 let (observed, sampler) = (self.observed.clone(), self.sampler(&tool.toolbox));
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
-                let lease = self.lease.clone();
+                let (asks, lease) = (self.asks, self.lease.clone());
                 let task = self.tasks.spawn(async move {
                     let mut events = ToolEventSender {
                         attempt: attempt.clone(),
@@ -252,8 +256,11 @@ impl Workers {
                         (&handle, answer.as_ref()),
                         &mut events,
                     );
-                    let ended = resumed.await;
-                    let ended = ended.map_err(RunError::Failed);
+                    let mut ended = resumed.await.map_err(RunError::Failed);
+                    if !asks {
+                        let call = (&tool, entry.as_ref());
+                        ended = declined(&shared, &toolboxes, call, ended, &mut events).await;
+                    }
                     send_event(&sender, TaskEvent::ended(&turn_ref, attempt, ended)).await;
                 });
                 (task_attempt, task)
@@ -265,6 +272,7 @@ impl Workers {
                 let (observed, sampler) = (self.observed.clone(), self.sampler(&run.tool.toolbox));
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let (catalog, lease) = (Arc::clone(&self.catalog), self.lease.clone());
+                let asks = self.asks;
                 let setup = Arc::clone(&self.setup);
                 let task = self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
@@ -296,7 +304,11 @@ impl Workers {
                         &lease,
                         &mut events,
                     );
-                    let ended = running.await;
+                    let mut ended = running.await;
+                    if !asks {
+                        let call = (&run.tool, tool.as_ref());
+                        ended = declined(&shared, &toolboxes, call, ended, &mut events).await;
+                    }
                     if let (Some(missed), Ok(ToolEnd::Finished(result))) = (missed, &ended) {
                         cache.keep(missed, turn_ref.cached_call(&attempt.call), result);
                     }
@@ -424,6 +436,25 @@ pub(crate) async fn resume_tool(
     check_outcome(shared, tool, ended, MAX_LAST_CHECK).await
 }
 
+/// The end of a call whose questions are declined, as there is nobody to ask.
+async fn declined(
+    shared: &EngineState,
+    toolboxes: &ToolboxSet,
+    call: (&ToolOrigin, Option<&CatalogEntry>),
+    mut ended: Result<ToolEnd, RunError>,
+    events: &mut dyn ToolEvents,
+) -> Result<ToolEnd, RunError> {
+    for _ in 0..MAX_DECLINED {
+        let Ok(ToolEnd::Asked { handle, .. }) = &ended else {
+            break;
+        };
+        let answer = (handle, Some(&ElicitationAnswer::Declined));
+        let resumed = resume_tool(shared, toolboxes, call, answer, events).await;
+        ended = resumed.map_err(RunError::Failed);
+    }
+    ended
+}
+
 /// Validates the outcome of a tool. It stays the outcome in any case.
 async fn check_outcome(
     shared: &EngineState,
@@ -449,5 +480,7 @@ const CHECK_SHARE: f64 = 0.8;
 const MAX_CHECK: Duration = Duration::from_secs(8);
 /// The time limit for validating an outcome.
 const MAX_LAST_CHECK: Duration = Duration::from_secs(2);
+/// How many questions of a call are declined, before it waits for an answer all the same.
+const MAX_DECLINED: usize = 10;
 /// The capacity of the event channel; network readers wait when it is full.
 const QUEUE: usize = 256;

@@ -107,6 +107,7 @@ impl Engine {
                 loaded: recovered.loaded,
                 now: recovered.now,
                 owned: OwnedTurn {
+                    asks: resume.policy.can_ask,
                     ownership,
                     targets: recovered.targets,
                     toolboxes: recovered.toolboxes,
@@ -148,6 +149,7 @@ impl Engine {
         let mut driver = Driver::new(
             &self.shared,
             OwnedTurn {
+                asks: resume.policy.can_ask,
                 ownership,
                 targets,
                 toolboxes,

@@ -137,6 +137,7 @@ impl Engine {
         let recent = targets.as_ref().and_then(|targets| targets.recent.clone());
         let mut base = folded.next_turn();
         self.add_listed_window(&mut options, base.counted).await;
+        let asks = options.policy.can_ask;
         let setup = setup(options, offered, targets);
         let now = self.shared.clock.now();
         let routes = &self.shared.routes;
@@ -150,6 +151,7 @@ impl Engine {
             loaded,
             now,
             owned: OwnedTurn {
+                asks,
                 ownership,
                 targets,
                 toolboxes,

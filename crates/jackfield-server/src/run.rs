@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use http::uri::InvalidUri;
 use jackfield_assembly::{
-    ApprovalsMode, Condition, Config, ConfigError, Damage, Environment, JournalOpenError,
-    OpenJournal, Registry, ServerFiles, ServerSet, ServerToolbox, restored_help,
+    Condition, Config, ConfigError, Damage, Environment, JournalOpenError, OpenJournal, Registry,
+    ServerFiles, ServerSet, ServerToolbox, restored_help,
 };
 use jackfield_engine::{
     DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, McpObserver, Pruner,
@@ -105,13 +105,10 @@ impl RunningGateway {
     ///
     /// [`RunError`], before any conversation was touched.
     pub async fn start(
-        mut config: Config,
+        config: Config,
         environment: &Environment,
         registry: &Registry,
     ) -> Result<Self, RunError> {
-        if !can_ask_anyone(&config) {
-            config.questions = config.questions.unattended();
-        }
         let bind = config.serve.bind;
         raise_open_files();
         let collector = config.otlp_collector(environment)?;
@@ -299,14 +296,6 @@ impl RunningGateway {
         let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, journal.close()).await;
         tracing::info!("ended");
     }
-}
-
-/// Whether a question to a person waits for an answer in any turn: where approvals wait. An approver answers no questions.
-fn can_ask_anyone(config: &Config) -> bool {
-    let names = config.assistant_names().into_iter();
-    let mut assistants = names.filter_map(|name| config.assistant(&name));
-    config.serve.approvals == ApprovalsMode::Wait
-        || assistants.any(|assistant| assistant.approvals == ApprovalsMode::Wait)
 }
 
 /// A socket bound to this address, which refuses connections.

@@ -461,10 +461,10 @@ fn root_of(config: &McpServerEntry, text: &str) -> Option<Root> {
 
 fn settings(config: &McpServerEntry, common: &CommonSettings) -> ClientSettings {
     let mut settings = ClientSettings {
-        asks: common.questions.elicitation(),
+        asks: common.questions.elicitation,
         expose_faults: !common.redact_details,
         list_lifetime: common.list_lifetime,
-        samples: common.questions.sampling(),
+        samples: common.questions.sampling,
         ..ClientSettings::default()
     };
     if common.guarded {

@@ -28,6 +28,7 @@ mod ordering;
 mod outages;
 mod patterns;
 mod plain_schemas;
+mod questions;
 mod recovering;
 mod remote_clients;
 mod resuming;
