@@ -229,10 +229,10 @@ mod tests {
             schema: schema.map(Arc::new),
             url: None,
         };
-        match elicitation(&question, line) {
-            ParsedAnswer::Answer(Answer::Elicitation(answer)) => Some(answer),
-            _ => None,
+        if let ParsedAnswer::Answer(Answer::Elicitation(answer)) = elicitation(&question, line) {
+            return Some(answer);
         }
+        None
     }
 
     #[test]
