@@ -76,8 +76,8 @@ pub(crate) enum Verb {
     )]
     NewToolbox(NewWorkspace),
     /// Pack every public crate as a registry would get it, and check what a registry wants to know.
-    #[command(after_help = "Example:\n  cargo xtask packages")]
-    Packages,
+    #[command(after_help = "Examples:\n  cargo xtask packages\n  cargo xtask packages --alone")]
+    Packages(Packages),
     /// Run the journal on a real PostgreSQL server: its contract, and what goes wrong with databases.
     #[command(
         after_help = "Needs PostgreSQL 15 or later and PgBouncer, which it installs with apt-get if they are missing; both are started by the tests, in a folder of their own, as another user than root.\n\nExample:\n  cargo xtask postgres"
@@ -168,6 +168,14 @@ impl Dist {
             target: None,
         }
     }
+}
+
+/// How packages are checked.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Packages {
+    /// Also compile every crate by itself, with the features alone that it names. That takes minutes, and is for a release.
+    #[arg(long)]
+    pub(crate) alone: bool,
 }
 
 /// Which worlds are explored.

@@ -7,7 +7,6 @@ use anyhow::Context as _;
 
 use crate::{
     book, contracts, deny, packages, postgres, run, slices, survival, templates, test, tidy,
-    workspace,
 };
 
 /// Runs every stage; the first that fails ends it.
@@ -50,8 +49,7 @@ const STAGES: &[Stage] = &[
     stage("contracts", |root| contracts::run(root, true)),
     stage("docs", docs),
     stage("book", book::run),
-    stage("each alone", each_alone),
-    stage("packages", packages::run),
+    stage("packages", |root| packages::run(root, false)),
     stage("templates", templates::check),
     stage("deny", deny::run),
     stage("postgres", postgres::run),
@@ -102,13 +100,4 @@ fn docs(root: &Path) -> anyhow::Result<()> {
     doc.arg("--document-private-items")
         .env("RUSTDOCFLAGS", "--deny warnings");
     run::succeed(&mut doc)
-}
-
-/// Checks each package by itself, so that no package lives on features that another one asks for.
-fn each_alone(root: &Path) -> anyhow::Result<()> {
-    for package in workspace::packages(root)? {
-        let mut check = run::cargo(root, ["check", "--quiet", "--package", &package.name]);
-        run::succeed(&mut check)?;
-    }
-    Ok(())
 }

@@ -62,7 +62,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::NewProvider(new) => templates::run(&root, &templates::PROVIDER, &new),
         Verb::NewToolbox(new) => templates::run(&root, &templates::TOOLBOX, &new),
-        Verb::Packages => packages::run(&root),
+        Verb::Packages(packages) => packages::run(&root, packages.alone),
         Verb::Postgres => postgres::run(&root),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::bail;
 use cargo_metadata::MetadataCommand;
 
-use crate::run;
+use crate::{run, workspace};
 
-/// Packs every public crate, and checks what a registry wants to know of it.
-pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+/// Packs every public crate, and checks what a registry wants to know of it; on demand, that each compiles by itself.
+pub(crate) fn run(root: &Path, alone: bool) -> anyhow::Result<()> {
     let metadata = MetadataCommand::new()
         .manifest_path(root.join("Cargo.toml"))
         .no_deps()
@@ -51,6 +51,19 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     run::succeed(&mut pack)?;
     println!("packages: {count} packed, in target/package");
+    if alone {
+        check_alone(root)?;
+    }
+    Ok(())
+}
+
+/// Compiles each crate by itself: in the whole workspace, a feature that one crate lacks may come from another one.
+fn check_alone(root: &Path) -> anyhow::Result<()> {
+    for package in workspace::packages(root)? {
+        println!("checking {}", package.name);
+        let mut check = run::cargo(root, ["check", "--quiet", "--package", &package.name]);
+        run::succeed(&mut check)?;
+    }
     Ok(())
 }
 
