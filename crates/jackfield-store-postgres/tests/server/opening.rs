@@ -135,7 +135,7 @@ async fn rows_of_holds_go_when_nobody_holds_any_more() {
     let _hold = journal.hold(&session("held")).await.expect("a hold");
     let name = place.sql("SELECT process FROM @.holds WHERE session = 'held'");
     place.sql(&format!(
-        "INSERT INTO @.holds VALUES ('{name}', 99, 'forgotten')"
+        "INSERT INTO @.holds VALUES ('{name}', 0, 'forgotten')"
     ));
     let rows = "SELECT string_agg(session, ' ') FROM @.holds";
     until(&place, rows, "held").await;
