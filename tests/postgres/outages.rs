@@ -38,6 +38,14 @@ const FILL: &str = "CREATE FUNCTION jackfield.full() RETURNS trigger LANGUAGE pl
      CREATE TRIGGER full_disk BEFORE INSERT ON jackfield.sessions EXECUTE FUNCTION jackfield.full();
      CREATE TRIGGER full_disk BEFORE INSERT ON jackfield.steps EXECUTE FUNCTION jackfield.full()";
 const EMPTY: &str = "DROP FUNCTION jackfield.full CASCADE";
+/// Locks a table until another connection runs [`UNLOCK`], for a minute at most.
+const LOCK: &str = "BEGIN; LOCK TABLE jackfield.sessions;
+     DO $$ BEGIN FOR nth IN 1..600 LOOP
+         EXIT WHEN EXISTS (SELECT FROM pg_class WHERE relname = 'unlocked');
+         PERFORM pg_sleep(0.1);
+     END LOOP; END $$;
+     COMMIT";
+const UNLOCK: &str = "CREATE TABLE public.unlocked ()";
 
 #[tokio::test]
 async fn the_gateway_names_the_cause_and_heals() {
@@ -69,9 +77,10 @@ async fn the_gateway_names_the_cause_and_heals() {
     let lock = || {
         let database = database.clone();
         std::thread::spawn(move || {
-            database.inside("BEGIN; LOCK TABLE jackfield.sessions; SELECT pg_sleep(12); COMMIT");
+            database.inside(LOCK);
         });
     };
+    let unlock = || run(UNLOCK);
     let newer = || run("UPDATE jackfield.journal SET form = form + 1");
     let back = || run(&format!("UPDATE jackfield.journal SET form = {form}"));
     let gone = || run("ALTER TABLE jackfield.sessions RENAME TO gone");
@@ -83,7 +92,7 @@ async fn the_gateway_names_the_cause_and_heals() {
         ("it can only be read", &on, &off),
         ("its tables were made by a newer version", &newer, &back),
         ("its tables are missing", &gone, &there),
-        ("it gives no answer in time", &lock, &|| {}),
+        ("it gives no answer in time", &lock, &unlock),
     ];
     for (nth, (why, begin, end)) in cases.into_iter().enumerate() {
         ready(&gateway, None).await;
@@ -155,7 +164,7 @@ async fn a_turn_whose_database_is_full_goes_on_later_and_makes_no_call_twice() {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     database.inside(EMPTY);
-    // Nobody watches while nothing can be written.
+    // No client watches while nothing can be written.
     ready(&gateway, None).await;
     let told = gateway
         .get(&format!("{session}/events?until=rest"))
