@@ -284,7 +284,7 @@ impl Journal for ReadOnlyJournal {
 
     /// Closes the file. All later requests fail.
     async fn close(&self) {
-        self.readers.close();
+        self.readers.close().await;
     }
 
     fn spending(&self) -> Option<&dyn SpendingLog> {

@@ -1,5 +1,6 @@
 //! A small pool of connections that read, beside the one that writes.
 
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub(crate) struct Readers {
 impl Readers {
     pub(crate) fn new(path: PathBuf, open: ReaderFactory) -> Arc<Self> {
         Arc::new(Self {
-            at_once: Arc::new(Semaphore::new(AT_ONCE)),
+            at_once: Arc::new(Semaphore::new(AT_ONCE as usize)),
             idle: Mutex::default(),
             open,
             path,
@@ -96,15 +97,17 @@ impl Readers {
         Ok(read)
     }
 
-    /// Closes the idle connections and opens no more.
-    pub(crate) fn close(&self) {
+    /// Waits for the reads under way, closes the idle connections, and opens no more.
+    ///
+    /// The last connection that closes moves the log into the file. A read that outlives the journal would leave the
+    /// log behind where the process exits first.
+    pub(crate) async fn close(&self) {
+        let _all = self.at_once.acquire_many(AT_ONCE).await;
         self.at_once.close();
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        let idle = mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        let _closed = tokio::task::spawn_blocking(|| drop(idle)).await;
     }
 }
 
 /// How many reads run at once.
-const AT_ONCE: usize = 4;
+const AT_ONCE: u32 = 4;

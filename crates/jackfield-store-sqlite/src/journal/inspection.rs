@@ -26,10 +26,10 @@ impl SqliteJournal {
         &self.path
     }
 
-    /// Ends the threads, once everything requested so far is written, and the lock that proves the process alive.
+    /// Ends the threads, once everything requested so far is written, the reads under way, and the lock that proves
+    /// the process alive.
     pub(super) async fn end(&self) {
         self.arrivals.close();
-        self.readers.close();
         let threads = [
             self.writer.close(),
             self.watcher
@@ -43,6 +43,7 @@ impl SqliteJournal {
             }
         });
         let _ended = ended.await;
+        self.readers.close().await;
         drop(
             self.incarnation
                 .lock()

@@ -44,6 +44,45 @@ async fn found_after(damage: &str) -> CheckReport {
 }
 
 #[tokio::test]
+async fn closing_waits_for_a_read_under_way_and_leaves_one_file() {
+    let place = Place::new();
+    filled(&place).await;
+    let journal = Arc::new(place.open());
+    let (reached, at_read) = tokio::sync::oneshot::channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let mut reached = Some(reached);
+    let progress = move |_: CheckProgress| {
+        if let Some(reached) = reached.take() {
+            reached.send(()).expect("the test waits");
+            released.recv().expect("the test releases it");
+        }
+    };
+    let reading = tokio::spawn({
+        let journal = Arc::clone(&journal);
+        async move {
+            let check = journal.check(Duration::from_secs(60), Box::new(progress));
+            check.await
+        }
+    });
+    at_read.await.expect("the read is under way");
+    // Its requester gives it up.
+    reading.abort();
+    let closing = tokio::spawn({
+        let journal = Arc::clone(&journal);
+        async move { journal.close().await }
+    });
+    // The writer is closed before the reads are waited for.
+    let s = session("a");
+    while journal.own(&s).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    release.send(()).expect("the read waits");
+    closing.await.expect("no panic");
+    let log = place.file().with_extension("db-wal");
+    assert!(!log.exists(), "all of it is in one file");
+}
+
+#[tokio::test]
 async fn a_sound_file_is_looked_over_to_its_end() {
     let place = Place::new();
     filled(&place).await;
