@@ -1,4 +1,4 @@
-//! Results that are used again: for whom, how that is told, and that a killed process leaves none.
+//! Results that are used again: for which principal, how surfaces show it, and that a killed process leaves none.
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;

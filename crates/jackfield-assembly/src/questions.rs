@@ -1,6 +1,6 @@
 //! What MCP servers may ask during a call.
 
-/// Whether MCP servers may ask. Where nobody can be asked, their questions are declined.
+/// Whether MCP servers may ask. In turns without a person, the engine declines their questions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct McpQuestions {

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::data_url;
-use jackfield_domain::media::{Image, ImageDetail, MediaSource};
-use jackfield_domain::note::NoteEffect;
+use jackfield_domain::media::MediaSource;
 use jackfield_domain::opaque::StateOwner;
 
 use crate::wire;
@@ -133,16 +132,6 @@ pub(crate) fn standard_base64(data: &str) -> String {
         standard.push('=');
     }
     standard
-}
-
-/// The effect of not sending the level of detail of an image, for which a part has no field.
-pub(crate) const fn detail_loss(image: &Image) -> Option<NoteEffect> {
-    match image.detail {
-        None => None,
-        Some(ImageDetail::Auto) => Some(NoteEffect::Cosmetic),
-        Some(ImageDetail::Low) => Some(NoteEffect::Cost),
-        Some(ImageDetail::High | ImageDetail::Original) => Some(NoteEffect::Quality),
-    }
 }
 
 fn by_ending(address: &str) -> Option<MediaKind> {

@@ -58,7 +58,7 @@ pub fn entry(catalog: &Catalog) -> Option<CatalogEntry> {
             output: None,
             strict: None,
         }),
-        // It has no effect, and finds only tools that the turn may use.
+        // It has no effect, and finds only tools of the turn.
         permission: Permission::Allow,
         ran_by: RanBy::Engine,
         safety: spec.safety,
@@ -135,7 +135,7 @@ pub const MAX_FOUND: usize = 20;
 pub const DEFAULT_FOUND: usize = 5;
 /// The toolbox in its origin, which no configured server can have as its id.
 const TOOLBOX: &str = "builtin";
-/// What models are told of it.
+/// Its description for models.
 const DESCRIPTION: &str = "Finds tools that are not loaded yet. Say in a few words what you need to do; the tools \
     that fit best can be called from the next step on. Search before you conclude that there is no tool for \
     something.";

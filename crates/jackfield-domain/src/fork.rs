@@ -16,31 +16,27 @@ pub fn places<'a>(session: SessionId, facts: impl IntoIterator<Item = &'a Fact>)
         .collect()
 }
 
-/// The messages of the session of these facts up to a place; a new message can follow them with every provider.
-/// `None` if the session cannot be forked there.
-pub fn messages_until<'a>(
-    session: SessionId,
-    facts: impl IntoIterator<Item = &'a Fact>,
-    at: &ForkPlace,
-) -> Option<Arc<Vec<Arc<Message>>>> {
-    let mut places = ForkPlaces::new(session, facts.into_iter());
-    let (_, messages) = places.find(|(place, _)| place == at)?;
-    Some(messages.join())
+/// What a fork at a place begins with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForkedHistory {
+    /// The messages until then.
+    pub messages: Arc<Vec<Arc<Message>>>,
+    /// The tools that searches had revealed until then, in their order.
+    pub revealed: Vec<ToolName>,
 }
 
-/// The tools that searches had revealed to the session of these facts up to a place, in their order.
-pub fn revealed_until<'a>(
+/// What the session of these facts has up to a place; a new message can follow its messages with every provider. `None` if the session cannot be forked there.
+pub fn history_until<'a>(
     session: SessionId,
     facts: impl IntoIterator<Item = &'a Fact>,
     at: &ForkPlace,
-) -> Vec<ToolName> {
+) -> Option<ForkedHistory> {
     let mut places = ForkPlaces::new(session, facts.into_iter());
-    while let Some((place, _)) = places.next() {
-        if place == *at {
-            return places.session.revealed().to_vec();
-        }
-    }
-    Vec::new()
+    let (_, messages) = places.find(|(place, _)| place == at)?;
+    Some(ForkedHistory {
+        messages: messages.join(),
+        revealed: places.session.revealed().to_vec(),
+    })
 }
 
 /// Iterates over the fork places of a session.

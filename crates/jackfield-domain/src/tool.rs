@@ -195,6 +195,12 @@ impl CatalogEntry {
             when_unknown: UnknownPolicy::Report,
         }
     }
+
+    /// Whether a search has to find it before models are offered it.
+    #[must_use]
+    pub fn is_deferred(&self) -> bool {
+        self.discovery == Some(Discovery::Deferred)
+    }
 }
 
 /// The state of a tool that models find by a search.
@@ -306,20 +312,6 @@ impl Catalog {
             })
             .collect();
         Digest::of_parts(lines.iter().map(String::as_str))
-    }
-}
-
-impl CatalogEntry {
-    /// Whether models are offered it, and can call it.
-    #[must_use]
-    pub fn is_offered(&self) -> bool {
-        self.asked_by.is_none() && !self.is_deferred()
-    }
-
-    /// Whether a search has to find it before models are offered it.
-    #[must_use]
-    pub fn is_deferred(&self) -> bool {
-        self.discovery == Some(Discovery::Deferred)
     }
 }
 

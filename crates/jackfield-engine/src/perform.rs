@@ -436,7 +436,7 @@ pub(crate) async fn resume_tool(
     check_outcome(shared, tool, ended, MAX_LAST_CHECK).await
 }
 
-/// The end of a call whose questions are declined, as there is nobody to ask.
+/// The end of a call in a turn without a person, who could answer its questions.
 async fn declined(
     shared: &EngineState,
     toolboxes: &ToolboxSet,

@@ -124,8 +124,7 @@ impl Engine {
         if options.caller.is_some() {
             offered.remove_denied();
         }
-        let known = tool_search::known(&folded, &opening);
-        tool_search::defer(&mut offered.catalog, &options, &known);
+        tool_search::defer(&mut offered.catalog, &options, &folded, &opening);
         let now = self.shared.clock.now();
         let targets = match &route {
             Some(route) => {

@@ -296,18 +296,17 @@ impl Engine {
         to: &SessionId,
     ) -> Result<(), EngineError> {
         let loaded = self.load(from).await?;
-        let Some(messages) = fork::messages_until(from.clone(), facts(&loaded), at) else {
+        let Some(history) = fork::history_until(from.clone(), facts(&loaded), at) else {
             return Err(EngineError::NoSuchPlace {
                 session: from.clone(),
             });
         };
-        let revealed = fork::revealed_until(from.clone(), facts(&loaded), at);
         drop(loaded);
         let forked = Fact::SessionForked {
             at: at.clone(),
             from: from.clone(),
-            messages,
-            revealed,
+            messages: history.messages,
+            revealed: history.revealed,
         };
         self.begin_fork(from, to, vec![forked]).await
     }

@@ -148,8 +148,8 @@ async fn reply(
     }
 }
 
-/// The spending record of a call in flight. If it is dropped before the call has ended, because nobody waits for the call
-/// any more, it is stored with an estimate.
+/// The spending record of a call in flight. If it is dropped before the call has ended, because its caller has gone, it
+/// is stored with an estimate.
 struct RecordDraft<'a> {
     began: Now,
     budgets: &'a [Arc<str>],

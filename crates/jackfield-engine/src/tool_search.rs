@@ -22,9 +22,14 @@ use crate::state::EngineState;
 mod rank;
 mod words;
 
-/// Defers tools of a turn with these options, and adds the tool that finds them. Those that `known` names are offered in
-/// its order: see [`known`].
-pub(crate) fn defer(catalog: &mut Catalog, options: &TurnOptions, known: &[ToolName]) {
+/// Defers tools of a turn with these options, and adds the tool that finds them. Those that are [`known`] are offered, in
+/// their order.
+pub(crate) fn defer(
+    catalog: &mut Catalog,
+    options: &TurnOptions,
+    session: &Session,
+    opening: &Opening,
+) {
     let search = &options.tool_search;
     // A turn needs a round to search, one to call and one to answer.
     let has_rounds = options.tools_after_first_round && options.limits.rounds >= 3;
@@ -44,6 +49,7 @@ pub(crate) fn defer(catalog: &mut Catalog, options: &TurnOptions, known: &[ToolN
     if catalog.iter().filter(|tool| is_deferred(tool)).count() < MIN_DEFERRED {
         return;
     }
+    let known = known(session, opening);
     let discovery = |name: &ToolName| {
         let is_chosen = options.choice == ToolChoice::Named(name.clone());
         let place = known.iter().position(|other| other == name);
@@ -66,7 +72,7 @@ pub(crate) fn defer(catalog: &mut Catalog, options: &TurnOptions, known: &[ToolN
 
 /// The tools that a turn need not search for, in their order: those that searches of the session found, then those that
 /// its conversation calls, which may come from another session.
-pub(crate) fn known(session: &Session, opening: &Opening) -> Vec<ToolName> {
+fn known(session: &Session, opening: &Opening) -> Vec<ToolName> {
     let mut known = session.revealed().to_vec();
     let before = session.messages();
     let sent = match opening {

@@ -216,7 +216,8 @@ fn resolve_destination(session: SessionId, loaded: &Loaded, located: Located) ->
     };
     let (before, setup) = match at {
         Some(at) => {
-            let messages = fork::messages_until(session, facts(), at);
+            let history = fork::history_until(session, facts(), at);
+            let messages = history.map(|history| history.messages);
             let opened = facts().find_map(|fact| {
                 if let Fact::TurnOpened { setup, turn, .. } = fact
                     && *turn == at.turn

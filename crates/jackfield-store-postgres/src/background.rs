@@ -211,7 +211,7 @@ const ROUND: Duration = Duration::from_millis(250);
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
 /// How long the end of the thread may take.
 const LAST_WORDS: Duration = Duration::from_secs(3);
-/// After how many heartbeats rows that nobody needs are deleted: each minute, with the usual lease.
+/// After how many heartbeats rows without a use are deleted: each minute, with the usual lease.
 const TIDY_HEARTBEATS: u32 = 60;
 const DELETE_OTHERS: &str =
     "DELETE FROM jackfield.holds WHERE process = $1 AND nth <> ALL($2) AND nth <= $3";

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::Unsupported;
 use super::conversation::{RequestWriter, plain};
-use super::outcomes::{document_source, image_source, note_detail};
+use super::outcomes::{document_source, image_source};
 use crate::DIALECT;
 use crate::reply::{annotation_source, state};
 use crate::wire;
@@ -242,7 +242,7 @@ impl RequestWriter<'_> {
             let reason = "Claude takes pictures as JPEG, PNG, GIF or WebP, from a user";
             return self.replacement_text(at, &media_text::source("image", &image.source), reason);
         };
-        note_detail(at, image, self.notes);
+        self.notes.image_detail_lost(at, image);
         Ok(Some(image_block(source)))
     }
 

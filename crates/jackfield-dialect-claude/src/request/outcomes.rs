@@ -1,11 +1,11 @@
 //! Maps outcomes of tool calls to `tool_result` blocks, and the sources of media.
 
-use std::fmt::{Arguments, Display};
+use std::fmt::Arguments;
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_dialect_kit::outgoing::results::{self, Medium};
-use jackfield_domain::media::{Image, ImageDetail, MediaSource};
+use jackfield_domain::media::MediaSource;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
@@ -56,7 +56,7 @@ impl RequestWriter<'_> {
             },
             OutcomePart::Image(image) => match image_source(&image.source, owner) {
                 Some(source) => {
-                    note_detail(path, image, notes);
+                    notes.image_detail_lost(path, image);
                     Medium::Part(image_block(source))
                 }
                 None => Medium::Unsupported,
@@ -78,17 +78,6 @@ impl RequestWriter<'_> {
             _ => Some(wire::Content::Blocks(parts)),
         }
     }
-}
-
-/// Notes the level of detail of an image, which Claude has no field for.
-pub(super) fn note_detail(at: impl Display, image: &Image, notes: &mut Notes) {
-    let effect = match image.detail {
-        None => return,
-        Some(ImageDetail::Auto) => NoteEffect::Cosmetic,
-        Some(ImageDetail::Low) => NoteEffect::Cost,
-        Some(ImageDetail::High | ImageDetail::Original) => NoteEffect::Quality,
-    };
-    notes.dropped(effect, "image_detail", format_args!("{at}.detail"));
 }
 
 /// The source of an image, if Claude accepts it.

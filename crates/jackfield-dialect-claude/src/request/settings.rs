@@ -64,7 +64,7 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
         }),
         output_config: (output_config != wire::OutputConfig::default()).then_some(output_config),
         service_tier: service_tier(settings, notes),
-        stop_sequences: stop_sequences(settings, notes),
+        stop_sequences: Some(notes.stop_sequences(settings)).filter(|texts| !texts.is_empty()),
         temperature: samples
             .then(|| sampled(settings.temperature, "temperature", notes))
             .flatten(),
@@ -308,17 +308,4 @@ fn service_tier(settings: &Settings, notes: &mut Notes) -> Option<String> {
         "settings.service_tier",
     );
     None
-}
-
-fn stop_sequences(settings: &Settings, notes: &mut Notes) -> Option<Vec<String>> {
-    let mut sequences = Vec::new();
-    for (n, text) in settings.stop.iter().enumerate() {
-        if text.trim().is_empty() {
-            let path = format_args!("settings.stop[{n}]");
-            notes.dropped(NoteEffect::Meaning, "blank_stop_sequence", path);
-        } else {
-            sequences.push((**text).to_owned());
-        }
-    }
-    (!sequences.is_empty()).then_some(sequences)
 }

@@ -41,7 +41,7 @@ fn search(id: &str) -> Block {
     .into()
 }
 
-/// What a search found, as the model is told.
+/// The result of a search, as the model gets it.
 fn found(names: &[&str]) -> ToolResult {
     let tools: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
     ToolResult::text(json!({ "tools": tools }).to_string())

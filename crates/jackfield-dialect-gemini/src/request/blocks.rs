@@ -178,10 +178,7 @@ impl RequestWriter<'_> {
             let words = media_text::source("image", &image.source);
             return self.replacement(at, block, &words, reason);
         };
-        if let Some(effect) = media::detail_loss(image) {
-            let path = format_args!("{at}.detail");
-            self.notes.dropped(effect, "image_detail", path);
-        }
+        self.notes.image_detail_lost(at, image);
         Ok(Some(wire::Part {
             thought_signature: self.signature(at, block).filter(|text| !text.is_empty()),
             ..part

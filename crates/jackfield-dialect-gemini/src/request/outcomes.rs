@@ -69,11 +69,7 @@ impl RequestWriter<'_> {
                 OutcomePart::Document(document) if has_fields(document) => {
                     notes.approximated(NoteEffect::Quality, "document_fields_not_sent", path);
                 }
-                OutcomePart::Image(image) => {
-                    if let Some(effect) = media::detail_loss(image) {
-                        notes.dropped(effect, "image_detail", format_args!("{path}.detail"));
-                    }
-                }
+                OutcomePart::Image(image) => notes.image_detail_lost(path, image),
                 OutcomePart::Audio(_) | OutcomePart::Document(_) | OutcomePart::Text(_) => {}
             }
             Medium::Part(ResultPart::Medium(Box::new(sent)))

@@ -3,8 +3,10 @@
 use std::fmt::Display;
 
 use jackfield_domain::block::{Block, CachePoint, OpaqueBlock, Text};
+use jackfield_domain::media::{Image, ImageDetail};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::OpaqueState;
+use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::{SystemPart, SystemPrompt};
 
 use super::BlockPath;
@@ -42,6 +44,31 @@ impl Notes {
         }
         let word = if seconds <= short.0 { short.1 } else { long.1 };
         Some(word.to_owned())
+    }
+
+    /// Notes the level of detail of an image, which the vendor has no field for.
+    pub fn image_detail_lost(&mut self, at: impl Display, image: &Image) {
+        let effect = match image.detail {
+            None => return,
+            Some(ImageDetail::Auto) => NoteEffect::Cosmetic,
+            Some(ImageDetail::Low) => NoteEffect::Cost,
+            Some(ImageDetail::High | ImageDetail::Original) => NoteEffect::Quality,
+        };
+        self.dropped(effect, "image_detail", format_args!("{at}.detail"));
+    }
+
+    /// The texts that end a reply, but for blank ones, which are noted.
+    pub fn stop_sequences(&mut self, settings: &Settings) -> Vec<String> {
+        let mut sequences = Vec::new();
+        for (n, text) in settings.stop.iter().enumerate() {
+            if text.trim().is_empty() {
+                let path = format_args!("settings.stop[{n}]");
+                self.dropped(NoteEffect::Meaning, "blank_stop_sequence", path);
+            } else {
+                sequences.push((**text).to_owned());
+            }
+        }
+        sequences
     }
 
     /// Whether a text is blank, and therefore left out, which is noted.

@@ -169,7 +169,7 @@ async fn a_client_of_the_older_era_is_asked_on_the_stream_of_its_call() {
         let mut answer = response;
         answer["jsonrpc"] = json!("2.0");
         answer["id"] = asked["id"].clone();
-        // A response to a question that nobody asked changes nothing.
+        // A response without a question changes nothing.
         let strange = json!({ "jsonrpc": "2.0", "id": "9/9", "result": { "action": "accept" } });
         for message in [strange, answer] {
             let taken = client.in_session(&session, &message).await;

@@ -58,7 +58,7 @@ impl RequestWriter<'_> {
                 let sent = media::image(image).filter(|_| at.role == Role::User);
                 match sent {
                     Some(sent) => {
-                        media::note_detail(at, image, self.notes);
+                        self.notes.image_detail_lost(at, image);
                         Some(sent)
                     }
                     None => {
@@ -198,7 +198,7 @@ impl RequestWriter<'_> {
                 OutcomePart::Image(image) => {
                     let sent = media::image(image);
                     if sent.is_some() {
-                        media::note_detail(path, image, notes);
+                        notes.image_detail_lost(path, image);
                     }
                     sent
                 }

@@ -203,7 +203,7 @@ impl RequestWriter<'_> {
     }
 }
 
-/// What is said beside a document that stands alone.
+/// The text beside a document that stands alone.
 const BESIDE_DOCUMENT: &str = "This is the document.";
 /// The lifetimes of a cache point, in seconds.
 const LIFETIMES: [(u32, &str); 2] = [(300, "5m"), (3600, "1h")];

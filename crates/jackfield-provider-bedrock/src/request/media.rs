@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use jackfield_dialect_kit::media_text;
 use jackfield_dialect_kit::notes::Notes;
-use jackfield_domain::media::{Document, Image, ImageDetail, MediaSource};
+use jackfield_domain::media::{Document, Image, MediaSource};
 use jackfield_domain::note::NoteEffect;
 
 use crate::profile::ModelProfile;
@@ -21,17 +21,6 @@ pub(super) fn image(image: &Image) -> Option<wire::ContentBlock> {
         format,
         source: wire::Source::Bytes((**data).to_owned()),
     }))
-}
-
-/// Notes the level of detail of an image, which has no field.
-pub(super) fn note_detail(at: impl Display, image: &Image, notes: &mut Notes) {
-    let effect = match image.detail {
-        None => return,
-        Some(ImageDetail::Auto) => NoteEffect::Cosmetic,
-        Some(ImageDetail::Low) => NoteEffect::Cost,
-        Some(ImageDetail::High | ImageDetail::Original) => NoteEffect::Quality,
-    };
-    notes.dropped(effect, "image_detail", format_args!("{at}.detail"));
 }
 
 /// Whether a document is a blank text, and therefore left out, which is noted.

@@ -102,7 +102,7 @@ pub(super) fn to_wire(
         fields,
         inference: wire::InferenceConfig {
             max_tokens,
-            stop_sequences: stop_sequences(settings, notes),
+            stop_sequences: notes.stop_sequences(settings),
             temperature: sampled(settings.temperature, samples, "temperature", notes),
             top_p: sampled(settings.top_p, samples, "top_p", notes),
         },
@@ -147,20 +147,6 @@ fn sampled(value: Option<f64>, samples: bool, name: &str, notes: &mut Notes) -> 
         notes.approximated(NoteEffect::Quality, "sampling_cut", path);
     }
     Some(sent)
-}
-
-fn stop_sequences(settings: &Settings, notes: &mut Notes) -> Vec<String> {
-    let mut sequences = Vec::new();
-    for (n, text) in settings.stop.iter().enumerate() {
-        // Claude takes no blank ones, others no empty ones.
-        if text.trim().is_empty() {
-            let path = format_args!("settings.stop[{n}]");
-            notes.dropped(NoteEffect::Meaning, "blank_stop_sequence", path);
-        } else {
-            sequences.push((**text).to_owned());
-        }
-    }
-    sequences
 }
 
 fn service_tier(settings: &Settings, notes: &mut Notes) -> Option<wire::ServiceTier> {

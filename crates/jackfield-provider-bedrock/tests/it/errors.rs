@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::harness::{connect, event};
 use crate::requests::{ask, request};
 
-/// A status, the error's name, its message, the kind of the failure, and a part of what is said.
+/// A status, the error's name, its message, the kind of the failure, and a part of its text.
 type Answer = (
     u16,
     &'static str,

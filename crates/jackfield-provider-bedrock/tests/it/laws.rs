@@ -298,7 +298,7 @@ fn tools(tools: &[Arc<ToolDefinition>], choices: &mut Choices) -> Vec<Arc<ToolDe
     all
 }
 
-/// What is said beside a document.
+/// The text beside a document.
 const BESIDE_DOCUMENT: &str = "This is the document.";
 
 /// Every note but `empty_message`, which no valid conversation has.

@@ -192,7 +192,7 @@ async fn results_stand_in_the_users_next_message() {
             { "text": "and now?" },
         ] })
     );
-    // Nobody but Claude and Nova takes a status, or another model's reasoning.
+    // Only Claude and Nova take a status, or another model's reasoning.
     let body = sent(&conversation(LLAMA)).await.json();
     assert_eq!(body["messages"][1]["content"].as_array().unwrap().len(), 1);
     let result = &body["messages"][2]["content"][0]["toolResult"];

@@ -7,7 +7,7 @@ use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_dialect_kit::outgoing::results::{self, Medium};
 use jackfield_domain::block::Content;
-use jackfield_domain::media::{Image, ImageDetail, MediaSource};
+use jackfield_domain::media::{Image, MediaSource};
 use jackfield_domain::message::Role;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome};
@@ -43,10 +43,7 @@ impl RequestWriter<'_> {
                 let reason =
                     "Ollama takes pictures as JPEG, PNG or WebP, from a user and not by address";
                 let data = data.ok_or_else(|| at.unsupported(reason))?;
-                if let Some(effect) = detail_loss(image) {
-                    let path = format_args!("{at}.detail");
-                    self.notes.dropped(effect, "image_detail", path);
-                }
+                self.notes.image_detail_lost(at, image);
                 Some(Part::Image(data))
             }
             Content::Opaque(opaque) => {
@@ -99,9 +96,7 @@ impl RequestWriter<'_> {
                 let Some(data) = image_data(image) else {
                     return Medium::Unsupported;
                 };
-                if let Some(effect) = detail_loss(image) {
-                    notes.dropped(effect, "image_detail", format_args!("{path}.detail"));
-                }
+                notes.image_detail_lost(path, image);
                 Medium::Part(Part::Image(data))
             }
             OutcomePart::Audio(_) | OutcomePart::Text(_) => Medium::Unsupported,
@@ -165,15 +160,6 @@ fn image_data(image: &Image) -> Option<String> {
             .map(|data| (**data).to_owned()),
         MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => None,
     }
-}
-
-/// The effect of sending an image without its detail; `None` if it has none.
-fn detail_loss(image: &Image) -> Option<NoteEffect> {
-    image.detail.map(|detail| match detail {
-        ImageDetail::Auto => NoteEffect::Cosmetic,
-        ImageDetail::Low => NoteEffect::Cost,
-        ImageDetail::High | ImageDetail::Original => NoteEffect::Quality,
-    })
 }
 
 /// The types of images that the server decodes (`server/routes.go`, 2026-08).

@@ -34,7 +34,8 @@ impl World {
             self.violate(Property::ForksAreValid, format!("{rounds:?}"));
         }
         for at in places {
-            let messages = fork::messages_until(from.clone(), &facts, &at).expect("a place");
+            let history = fork::history_until(from.clone(), &facts, &at).expect("a place");
+            let messages = history.messages;
             if messages.last().map(|last| last.role) == Some(Role::Tool) {
                 self.classes.insert(Class::ForkAfterOutcomes);
             }
@@ -42,7 +43,7 @@ impl World {
                 at: at.clone(),
                 from: from.clone(),
                 messages: Arc::clone(&messages),
-                revealed: fork::revealed_until(from.clone(), &facts, &at),
+                revealed: history.revealed,
             };
             let fork = SessionId::parse("fork").expect("an id");
             let session = Session::fold(fork, [&forked]);

@@ -103,8 +103,8 @@ impl World {
         let facts = self.steps.iter().flat_map(|step| &step.facts);
         let last_result = locate::results(history).pop();
         let follows = |at: &ForkPlace| {
-            let said = fork::messages_until(self.session().clone(), facts.clone(), at);
-            let last = said.iter().filter_map(|said| said.last());
+            let said = fork::history_until(self.session().clone(), facts.clone(), at);
+            let last = said.iter().filter_map(|said| said.messages.last());
             let mut blocks = last.flat_map(|message| &message.blocks);
             blocks.any(|block| match (&block.content, &last_result) {
                 (Content::ToolOutcome(said), Some(brought)) => said.call == brought.call,
