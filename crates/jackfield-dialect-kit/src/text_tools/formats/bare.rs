@@ -36,7 +36,7 @@ pub(in super::super) fn start(text: &str, offered: &OfferedTools) -> Start {
 
 fn fence_start(text: &str, offered: &OfferedTools) -> Start {
     let Some((language, code)) = text.split_once('\n') else {
-        let language = text.trim_end_matches(BLANKS).to_ascii_lowercase();
+        let language = text.trim_matches(BLANKS).to_ascii_lowercase();
         let mut known = LANGUAGES.iter();
         return if known.any(|known| known.starts_with(&language)) && text.len() <= MAX_BLANKS {
             Start::Unknown
@@ -44,15 +44,12 @@ fn fence_start(text: &str, offered: &OfferedTools) -> Start {
             Start::No
         };
     };
-    let language = language.trim().to_ascii_lowercase();
-    if !LANGUAGES.contains(&&*language) {
+    let is_short = language.len() <= MAX_BLANKS;
+    let language = language.trim_matches(BLANKS).to_ascii_lowercase();
+    if !is_short || !LANGUAGES.contains(&&*language) {
         return Start::No;
     }
-    let start = code.trim_start_matches(BLANKS);
-    if start.is_empty() {
-        return short_start(code.len());
-    }
-    code_start(start, offered)
+    after_blanks(code, |code| code_start(code, offered))
 }
 
 fn code_start(text: &str, offered: &OfferedTools) -> Start {
@@ -66,11 +63,10 @@ fn code_start(text: &str, offered: &OfferedTools) -> Start {
             Start::No
         };
     };
-    let blanks = inner.len();
-    let inner = inner.trim_start_matches(BLANKS);
-    if inner.is_empty() {
-        return short_start(blanks);
-    }
+    after_blanks(inner, |inner| list_start(inner, offered))
+}
+
+fn list_start(inner: &str, offered: &OfferedTools) -> Start {
     if let Some(inner) = inner.strip_prefix('{') {
         return object_start(inner);
     }
@@ -88,27 +84,28 @@ fn code_start(text: &str, offered: &OfferedTools) -> Start {
 
 /// Judges an object by its first key.
 fn object_start(text: &str) -> Start {
-    let inner = text.trim_start_matches(BLANKS);
-    if inner.is_empty() {
-        return short_start(text.len());
-    }
-    let Some(inner) = inner.strip_prefix('"') else {
-        return Start::No;
-    };
-    let mut keys = KEYS.iter();
-    match inner.split_once('"') {
-        Some((key, _)) if keys.any(|known| *known == key) => Start::Yes,
-        None if keys.any(|known| known.starts_with(inner)) => Start::Unknown,
-        Some(_) | None => Start::No,
-    }
+    after_blanks(text, |inner| {
+        let Some(inner) = inner.strip_prefix('"') else {
+            return Start::No;
+        };
+        let mut keys = KEYS.iter();
+        match inner.split_once('"') {
+            Some((key, _)) if keys.any(|known| *known == key) => Start::Yes,
+            None if keys.any(|known| known.starts_with(inner)) => Start::Unknown,
+            Some(_) | None => Start::No,
+        }
+    })
 }
 
-/// Blanks alone are waited for, up to a limit.
-const fn short_start(blanks: usize) -> Start {
-    if blanks <= MAX_BLANKS {
+/// Judges what follows the blanks at the beginning. Too many are a no, whether or not anything follows yet.
+fn after_blanks(text: &str, judge: impl FnOnce(&str) -> Start) -> Start {
+    let rest = text.trim_start_matches(BLANKS);
+    if text.len() - rest.len() > MAX_BLANKS {
+        Start::No
+    } else if rest.is_empty() {
         Start::Unknown
     } else {
-        Start::No
+        judge(rest)
     }
 }
 
@@ -185,5 +182,5 @@ const KEYS: [&str; 10] = [
     "tool_name",
     "type",
 ];
-/// How many blanks are waited for, in bytes.
+/// How many blanks may stand before the next mark, in bytes.
 const MAX_BLANKS: usize = 64;

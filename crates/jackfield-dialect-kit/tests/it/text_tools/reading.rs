@@ -197,6 +197,29 @@ fn a_reply_that_was_cut_off_has_no_calls() {
 }
 
 #[test]
+fn a_bare_call_behind_more_blanks_than_are_waited_for_is_text_in_one_piece_too() {
+    let call = "{\"name\": \"clock\", \"arguments\": {}}";
+    for blanks in [64, 65] {
+        let blanks = " ".repeat(blanks);
+        for reply in [
+            format!("```\n{blanks}{call}\n```"),
+            format!("```{blanks}\n{call}\n```"),
+            format!("[{blanks}{call}]"),
+            format!("{{{blanks}{}", &call[1..]),
+        ] {
+            let is_call = blanks.len() == 64;
+            let characters: Vec<String> = reply.chars().map(String::from).collect();
+            let characters: Vec<&str> = characters.iter().map(String::as_str).collect();
+            for pieces in [&[&*reply][..], &characters] {
+                let request = request(Vec::new());
+                let read = read_of(&request, text(pieces), FinishReason::Stop);
+                assert_eq!(read.finish == FinishReason::ToolCalls, is_call, "{reply}");
+            }
+        }
+    }
+}
+
+#[test]
 fn no_call_is_read_where_none_may_be_made() {
     let mut request = request(Vec::new());
     request.choice = ToolChoice::Forbidden;
@@ -368,6 +391,7 @@ pub(super) fn replies() -> impl Strategy<Value = String> {
         Just("weather[ARGS]{\"city\": \"Rome\"}".to_owned()),
         Just("\n```\n".to_owned()),
         Just("\n".to_owned()),
+        Just("``` json\n".to_owned()),
         Just(" ".repeat(70)),
         "[ -~äß漢]{0,8}",
     ];
