@@ -1,31 +1,67 @@
 //! Tool search behind the gateway: what the model's server is sent, request by request.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::ScriptTurn;
+use jackfield_testservers::openai::ScriptedOpenAi;
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
+use jackfield_testservers::scripted::ScriptedServer;
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, Kept, McpServer, kept, tool};
+use crate::harness::{Gateway, Jackfield, KEY, Kept, McpServer, kept, tool};
 
-/// The requests of two turns of a session: the first searches and calls what it found, the second calls it again.
+/// The turns of a session with two questions: the first searches and calls what it found, the second calls it again.
+fn script() -> [ScriptTurn; 5] {
+    [
+        ScriptTurn::call("find_tools", &json!({ "query": "forecast" })),
+        ScriptTurn::call("box__forecast", &json!({})),
+        ScriptTurn::text("It is sunny."),
+        ScriptTurn::call("box__forecast", &json!({})),
+        ScriptTurn::text("Still."),
+    ]
+}
+
+/// What the configuration has in each of these sessions, behind this.
+fn configuration(more: &str) -> String {
+    format!("policy.tools.\"*\" = \"allow\"\n{more}[assistants.finder]\ntool_search = true\n")
+}
+
+/// The requests of the session with Claude.
 async fn requests(more: &str) -> Vec<Value> {
+    let claude = ScriptedClaude::start(script()).await;
+    let sessions = Kept::new();
+    let serve = sessions.gateway();
+    let serve = serve.at_with(&claude.base_url(), &configuration(more));
+    converse(serve, &claude).await
+}
+
+/// The requests of the session with OpenAI, on Responses.
+async fn requests_to_openai(more: &str) -> Vec<Value> {
+    let mut script = script();
+    let thinking = ScriptPart::Thinking {
+        signature: "c2VjcmV0".to_owned(),
+        text: "There may be a tool.".to_owned(),
+    };
+    script[0] =
+        ScriptTurn::reply([thinking]).and_call("find_tools", &json!({ "query": "forecast" }));
+    let openai = ScriptedOpenAi::start(script).await;
+    let sessions = Kept::new();
+    let more = format!(
+        "model = \"openai/gpt-6.2-sol\"\nproviders.openai.api = \"responses\"\n\
+         providers.openai.base_url = \"{}\"\n{}",
+        openai.base_url(),
+        configuration(more)
+    );
+    let serve = sessions.gateway().configured(more);
+    converse(serve.env("OPENAI_API_KEY", KEY), &openai).await
+}
+
+/// Holds the session at a gateway, and returns the requests to the model's server.
+async fn converse(serve: Jackfield, model: &ScriptedServer) -> Vec<Value> {
     let script = json!({
         "many": 12,
         "tools": [tool("forecast")],
         "calls": { "forecast": [{ "text": "sunny" }] },
     });
     let server = McpServer::new(script);
-    let claude = ScriptedClaude::start([
-        ScriptTurn::call("find_tools", &json!({ "query": "forecast" })),
-        ScriptTurn::call("box__forecast", &json!({})),
-        ScriptTurn::text("It is sunny."),
-        ScriptTurn::call("box__forecast", &json!({})),
-        ScriptTurn::text("Still."),
-    ])
-    .await;
-    let sessions = Kept::new();
-    let more =
-        format!("policy.tools.\"*\" = \"allow\"\n{more}[assistants.finder]\ntool_search = true\n");
-    let serve = sessions.gateway().at_with(&claude.base_url(), &more);
     let serve = serve.servers([("box", server.trusted())]);
     let gateway = Gateway::listening(serve.start()).await;
     let mut session: Option<String> = None;
@@ -44,8 +80,8 @@ async fn requests(more: &str) -> Vec<Value> {
     }
     gateway.end().await;
     assert_eq!(server.count("call forecast"), 2, "{:?}", server.log());
-    kept(&claude);
-    claude.requests()
+    kept(model);
+    model.requests()
 }
 
 fn names(request: &Value) -> Vec<&str> {
@@ -86,6 +122,39 @@ async fn claude_loads_found_tools_by_references_and_its_tools_stay_as_they_are()
         assert_eq!(request["tools"], requests[0]["tools"]);
         let found = json!([{ "type": "tool_reference", "tool_name": "box__forecast" }]);
         assert_eq!(*content(request, 2), found);
+    }
+}
+
+#[tokio::test]
+async fn openai_loads_found_tools_by_results_and_its_tools_stay_as_they_are() {
+    let requests = requests_to_openai("").await;
+    assert_eq!(names(&requests[0]), ["calculator", "current_datetime"]);
+    let tools = requests[0]["tools"].as_array().expect("tools");
+    let searches = tools.iter().filter(|tool| tool["type"] == "tool_search");
+    assert_eq!(searches.count(), 1, "{tools:?}");
+    for request in &requests[1..] {
+        assert_eq!(request["tools"], requests[0]["tools"]);
+        let items = request["input"].as_array().expect("items");
+        let search = items
+            .iter()
+            .position(|item| item["type"] == "tool_search_call");
+        let search = search.expect("the search");
+        assert_eq!(items[search - 1]["type"], "reasoning");
+        let found = &items[search + 1];
+        assert_eq!(found["type"], "tool_search_output");
+        assert_eq!(names(found), ["box__forecast"]);
+        assert_eq!(found["tools"][0]["defer_loading"], true);
+    }
+}
+
+#[tokio::test]
+async fn openai_without_its_own_form_gets_found_tools_appended() {
+    let requests = requests_to_openai("providers.openai.quirks.tool_search = false\n").await;
+    let first = ["calculator", "current_datetime", "find_tools"];
+    assert_eq!(names(&requests[0]), first);
+    let all = [&first[..], &["box__forecast"]].concat();
+    for request in &requests[1..] {
+        assert_eq!(names(request), all);
     }
 }
 

@@ -8,6 +8,7 @@ pub mod calls;
 pub mod extensions;
 pub mod losses;
 pub mod results;
+pub mod tool_search;
 pub mod tools;
 
 use std::fmt::{self, Display, Formatter};

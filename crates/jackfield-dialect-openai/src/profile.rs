@@ -84,6 +84,8 @@ pub struct Profile {
     pub thinking_switch: bool,
     /// The supported forms of `tool_choice`.
     pub tool_choice: ToolChoiceForms,
+    /// Accepts a search for tools that the client runs (`tool_search`), Responses only.
+    pub tool_search: bool,
     /// Overrides the effort in requests with tools, as OpenAI's reasoning models refuse function tools on Chat
     /// Completions otherwise. Chat Completions only.
     pub tools_without_effort: bool,
@@ -241,6 +243,7 @@ impl Profile {
         system_role: SystemRole::Developer,
         thinking_switch: false,
         tool_choice: ToolChoiceForms::Subset,
+        tool_search: false,
         tools_without_effort: true,
         top_k: false,
         verbosity: true,
@@ -302,6 +305,7 @@ impl Profile {
         system_role: SystemRole::OneSystem,
         thinking_switch: false,
         tool_choice: ToolChoiceForms::Words,
+        tool_search: false,
         tools_without_effort: false,
         top_k: false,
         verbosity: false,
@@ -396,8 +400,28 @@ impl Profile {
         let is_numbered =
             number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()));
         if model.is_empty() || is_current || is_numbered {
-            return Self::OPENAI;
+            return Self {
+                tool_search: has_tool_search(model),
+                ..Self::OPENAI
+            };
         }
         Self::OPENAI_PLAIN
     }
+}
+
+/// Whether an OpenAI model has tool search: `gpt-5.4` and later (the vendor's guide on it, 2026-11).
+fn has_tool_search(model: &str) -> bool {
+    let Some(version) = model.strip_prefix("gpt-") else {
+        return false;
+    };
+    let number = |text: &str| {
+        let digits = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
+        text.get(..digits)
+            .and_then(|digits| digits.parse::<u32>().ok())
+    };
+    let minor = version.split_once('.').and_then(|(_, minor)| number(minor));
+    let version = (number(version).unwrap_or(0), minor.unwrap_or(0));
+    version >= (5, 4)
 }

@@ -101,6 +101,7 @@ impl super::Profile for Profile {
             "subset" => ToolChoiceForms::Subset,
             "words" => ToolChoiceForms::Words,
         ),
+        flag!(tool_search),
         flag!(tools_without_effort),
         flag!(top_k),
         flag!(verbosity),

@@ -39,11 +39,8 @@ impl RequestWriter<'_> {
         let Some(names) = references.filter(|names| !names.is_empty()) else {
             return self.result(at, &outcome.result);
         };
-        let content = tool_search::references(names);
-        let path = format_args!("{at}.outcome.result.content");
-        self.notes
-            .approximated(NoteEffect::Cosmetic, "tools_as_references", path);
-        Some(content)
+        // Nothing is lost: the vendor puts the definitions of these tools there.
+        Some(tool_search::references(names))
     }
 
     fn result(&mut self, at: BlockPath, result: &ToolResult) -> Option<wire::Content> {

@@ -4,8 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use jackfield_domain::block::Content;
-use jackfield_domain::find_tools;
+use jackfield_dialect_kit::outgoing::tool_search::SearchedTools;
 use jackfield_domain::ids::{ToolCallId, ToolName};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::ToolDefinition;
@@ -18,7 +17,7 @@ use crate::wire;
 #[derive(Debug)]
 pub(super) struct SearchedRequest {
     deferred: HashSet<String>,
-    found: HashMap<ToolCallId, Vec<ToolName>>,
+    found: HashMap<ToolCallId, Vec<Arc<ToolDefinition>>>,
     /// The request, with the tools that are sent.
     pub(super) request: ModelRequest,
 }
@@ -35,18 +34,8 @@ impl SearchedRequest {
         if !profile.tool_references || request.searchable.is_empty() {
             return None;
         }
-        let searchable: HashSet<&ToolName> =
-            request.searchable.iter().map(|tool| &tool.name).collect();
-        let offered: HashSet<&ToolName> = request.tools.iter().map(|tool| &tool.name).collect();
-        let mut found = found(request);
-        for names in found.values_mut() {
-            names.retain(|name| searchable.contains(name) && offered.contains(name));
-        }
-        found.retain(|_, names| !names.is_empty());
-        let referenced: HashSet<&ToolName> = found.values().flatten().collect();
-        let is_loaded = |tool: &ToolDefinition| !referenced.contains(&tool.name);
-        let loaded = request.tools.iter().filter(|tool| is_loaded(tool));
-        let mut tools: Vec<Arc<ToolDefinition>> = loaded.cloned().collect();
+        let SearchedTools { found, loaded } = SearchedTools::new(request);
+        let mut tools = loaded;
         let sent: HashSet<ToolName> = tools.iter().map(|tool| tool.name.clone()).collect();
         let deferred = request.searchable.iter();
         let deferred: Vec<_> = deferred.filter(|tool| !sent.contains(&tool.name)).collect();
@@ -75,29 +64,12 @@ impl SearchedRequest {
         }
         // A reference to a tool that the request does not have is refused.
         let found = self.found.iter().map(|(call, names)| {
-            let names = names.iter().map(ToolName::as_str);
+            let names = names.iter().map(|tool| tool.name.as_str());
             let names = names.filter(|name| sent.contains(name));
             (call.clone(), names.map(str::to_owned).collect())
         });
         found.collect()
     }
-}
-
-/// What each search of the conversation found.
-fn found(request: &ModelRequest) -> HashMap<ToolCallId, Vec<ToolName>> {
-    let calls = request.messages.iter().flat_map(|message| message.calls());
-    let searches = calls.filter(|call| call.name.as_str() == find_tools::NAME);
-    let searches: HashSet<&ToolCallId> = searches.map(|call| &call.id).collect();
-    let mut found = HashMap::new();
-    for block in request.messages.iter().flat_map(|message| &message.blocks) {
-        if let Content::ToolOutcome(outcome) = &block.content
-            && searches.contains(&outcome.call)
-            && !outcome.result.is_error
-        {
-            found.insert(outcome.call.clone(), find_tools::names(&outcome.result));
-        }
-    }
-    found
 }
 
 /// The content of a result that refers to these tools.

@@ -9,6 +9,7 @@ mod instructions;
 mod media;
 mod outcomes;
 mod settings;
+mod tool_search;
 mod tools;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::tool::ToolChoice;
 use serde_json::Map;
 
+use self::tool_search::SearchedRequest;
 use super::wire;
 use crate::profile::Profile;
 
@@ -28,6 +30,7 @@ pub(crate) use incoming::is_carried;
 pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
+pub(crate) use tool_search::read_call;
 pub(crate) use tools::{CUSTOM, FUNCTION};
 
 /// The items of messages, as a client of this dialect would send them; what cannot be expressed is left out.
@@ -56,7 +59,8 @@ pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
             whole: false,
         };
         let mut notes = Notes::default();
-        let conversation = conversation::to_wire(&request, &owner, &Profile::OPENAI, &mut notes);
+        let conversation =
+            conversation::to_wire(&request, None, &owner, &Profile::OPENAI, &mut notes);
         conversation.ok()
     });
     messages_as_items.flat_map(|said| said.items).collect()
@@ -84,13 +88,15 @@ pub fn to_wire(
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
     profile.note(&mut notes);
-    let mut conversation = conversation::to_wire(request, owner, profile, &mut notes)?;
+    let search = SearchedRequest::new(request, profile);
+    let mut conversation =
+        conversation::to_wire(request, search.as_ref(), owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     let format = settings.text.as_ref().and_then(|text| text.format.as_ref());
     if matches!(format, Some(wire::TextFormat::JsonObject {})) {
         instructions::ask_for_json(&mut conversation, profile, &mut notes);
     }
-    let offered = tools::to_wire(request, profile, &mut notes)?;
+    let offered = tools::to_wire(request, search.as_ref(), profile, &mut notes)?;
     let include = profile
         .encrypted_reasoning
         .then(|| vec![ENCRYPTED_REASONING.to_owned()]);

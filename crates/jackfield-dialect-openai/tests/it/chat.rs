@@ -4,7 +4,7 @@ mod arb;
 mod asking;
 mod clients;
 mod corpus;
-mod examples;
+pub(crate) mod examples;
 mod goldens;
 mod hostile;
 mod hosts;

@@ -12,6 +12,7 @@ mod returning;
 mod serving;
 mod streams;
 mod told_again;
+mod tool_search;
 
 use jackfield_dialect_kit::serve::ReplyInfo;
 use jackfield_domain::opaque::StateOwner;

@@ -85,7 +85,9 @@ impl ResponseMemory {
             };
             match text(item, "type") {
                 "reasoning" => look.reasoning(found),
-                "function_call" | "custom_tool_call" => look.needs_reasoning(found),
+                "function_call" | "custom_tool_call" | "tool_search_call" => {
+                    look.needs_reasoning(found);
+                }
                 _ => look.message(found),
             }
         }
@@ -211,7 +213,7 @@ fn not_verified(at: &str, id: &str, found: &mut CheckFindings) {
 fn is_same(known: &Value, item: &Value) -> bool {
     let kind = text(known, "type");
     let name = match kind {
-        "function_call" | "custom_tool_call" => "call_id",
+        "function_call" | "custom_tool_call" | "tool_search_call" => "call_id",
         _ => "id",
     };
     let own = text(item, name);

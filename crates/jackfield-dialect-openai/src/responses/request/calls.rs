@@ -2,10 +2,12 @@
 
 use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_domain::block::{Block, ToolCall};
+use jackfield_domain::find_tools;
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Map, Value};
 
 use super::conversation::{RequestWriter, SentCall};
+use super::tool_search;
 use crate::responses::{state, wire};
 
 impl RequestWriter<'_> {
@@ -36,8 +38,12 @@ impl RequestWriter<'_> {
                 .filter(|caller| caller.is_object())
                 .cloned(),
             custom: matches!(call.input, ToolInput::Text(_)) && self.profile.custom_tools,
+            is_search: self.search.is_some() && call.name.as_str() == find_tools::NAME,
         };
         let item = match &call.input {
+            ToolInput::Json(_) | ToolInput::Text(_) if sent.is_search => {
+                tool_search::call(call_id, &self.arguments(at, &call.input))
+            }
             ToolInput::Text(text) if sent.custom => wire::Item::CustomToolCall(wire::CustomCall {
                 call_id,
                 input: (**text).to_owned(),

@@ -14,6 +14,7 @@ use jackfield_domain::request::ModelRequest;
 use serde_json::{Map, Value};
 
 use super::Unsupported;
+use super::tool_search::SearchedRequest;
 use crate::profile::{LIFETIMES, Profile, SystemRole};
 use crate::responses::wire;
 
@@ -31,6 +32,8 @@ pub(super) struct RequestWriter<'a> {
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     pub(super) profile: &'a Profile,
+    /// How searches for tools are sent; `None` if they are calls like any other.
+    pub(super) search: Option<&'a SearchedRequest>,
     /// How each call was sent, for its output.
     pub(super) sent_calls: HashMap<ToolCallId, SentCall>,
 }
@@ -42,11 +45,14 @@ pub(super) struct SentCall {
     pub(super) caller: Option<Value>,
     /// Whether it is a text tool's call.
     pub(super) custom: bool,
+    /// Whether it is a search for tools in the vendor's form.
+    pub(super) is_search: bool,
 }
 
 /// Maps the system prompt and the conversation.
 pub(super) fn to_wire(
     request: &ModelRequest,
+    search: Option<&SearchedRequest>,
     owner: &StateOwner,
     profile: &Profile,
     notes: &mut Notes,
@@ -58,6 +64,7 @@ pub(super) fn to_wire(
         notes,
         owner,
         profile,
+        search,
         sent_calls: HashMap::new(),
     };
     let mut items: Vec<wire::Item> = Vec::new();

@@ -37,6 +37,14 @@ impl RequestWriter<'_> {
             .map(|(_, fields)| state::without_nulls(fields))
             .unwrap_or_default();
         let sent = self.sent_calls.get(&outcome.call);
+        if let Some(search) = self
+            .search
+            .filter(|_| sent.is_some_and(|sent| sent.is_search))
+        {
+            self.notes.cache_point_lost(at, block);
+            let call_id = self.ids.wire_id(&outcome.call);
+            return search.output(&outcome.call, call_id, self.profile, self.notes);
+        }
         let custom = sent.is_some_and(|sent| sent.custom);
         if let Some(caller) = sent.and_then(|sent| sent.caller.as_ref()) {
             extra.entry("caller").or_insert_with(|| caller.clone());

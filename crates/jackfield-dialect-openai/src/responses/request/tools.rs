@@ -2,11 +2,13 @@
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::tools::{choice_without_tools, offered, vendor_form};
+use jackfield_domain::find_tools;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::{ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
+use super::tool_search::{self, SearchedRequest};
 use super::{Unsupported, extensions};
 use crate::profile::Profile;
 use crate::responses::{DIALECT, wire};
@@ -22,9 +24,11 @@ pub(super) struct OfferedTools {
 
 pub(super) fn to_wire(
     request: &ModelRequest,
+    search: Option<&SearchedRequest>,
     profile: &Profile,
     notes: &mut Notes,
 ) -> Result<OfferedTools, Unsupported> {
+    let request = search.map_or(request, |search| &search.request);
     if !profile.hosted_tools && !request.tools.is_empty() {
         let mut tools = request.tools.iter();
         if tools.all(|definition| vendor_form(definition).is_some()) {
@@ -43,7 +47,12 @@ pub(super) fn to_wire(
         |n, definition, notes| {
             // The vendor's own tools have no names.
             let name = definition.name.as_str().to_owned();
-            (name, tool(n, definition, profile, notes))
+            let tool = if search.is_some() && name == find_tools::NAME {
+                tool_search::tool(definition)
+            } else {
+                tool(n, definition, profile, notes)
+            };
+            (name, tool)
         },
     );
     let choice = if tools.is_empty() {
@@ -117,7 +126,13 @@ pub(crate) const FUNCTION: &str = "function";
 /// The vendor's type of a text tool.
 pub(crate) const CUSTOM: &str = "custom";
 
-fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut Notes) -> wire::Tool {
+/// The tool at this index.
+pub(super) fn tool(
+    n: usize,
+    definition: &ToolDefinition,
+    profile: &Profile,
+    notes: &mut Notes,
+) -> wire::Tool {
     if let Some(own) = own_tool(definition) {
         return own;
     }

@@ -20,6 +20,7 @@ use super::message;
 use super::reasoning;
 use crate::error::{self, ErrorDetail};
 use crate::responses::reply::{finish_reason, usage_from_wire};
+use crate::responses::request::read_call;
 use crate::responses::state::arguments_text;
 use crate::responses::wire::{IncomingEvent, IncomingResponse, Kind};
 
@@ -40,6 +41,8 @@ pub struct Decoder {
     bytes_read: usize,
     slots: Slots,
     text_tools: HashSet<Arc<str>>,
+    /// Whether a search for tools is a call of `find_tools`.
+    has_search: bool,
     has_emitted: bool,
     usage: Option<Usage>,
 }
@@ -57,6 +60,7 @@ impl Decoder {
             bytes_read: 0,
             slots: Slots::default(),
             text_tools: HashSet::new(),
+            has_search: false,
             has_emitted: false,
             usage: None,
         }
@@ -69,6 +73,7 @@ impl Decoder {
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
         decoder.text_tools = text_tools(request);
+        decoder.has_search = !request.searchable.is_empty();
         decoder
     }
 
@@ -103,10 +108,12 @@ impl Decoder {
             }
             ADDED => {
                 let item = event.item.ok_or("an item is missing")?;
+                let item = item_of(item, self.has_search);
                 slots.begin(name, item, owner, &is_text_tool)?;
             }
             "response.output_item.done" => {
                 let item = event.item.ok_or("an item is missing")?;
+                let item = item_of(item, self.has_search);
                 slots.end(name, item, owner, &is_text_tool)?;
             }
             "response.output_text.delta" | "response.refusal.delta" => {
@@ -200,7 +207,8 @@ impl Decoder {
         }
         let text_tools = &self.text_tools;
         let is_text_tool = |name: &str| text_tools.contains(name);
-        let output = response.output.take().unwrap_or_default();
+        let output = response.output.take().unwrap_or_default().into_iter();
+        let output = output.map(|item| item_of(item, self.has_search)).collect();
         self.slots.finish(output, &self.owner, &is_text_tool)?;
         let details = response.incomplete_details.as_ref();
         self.finish = Some(finish_reason(&status, details, self.slots.content_flags));
@@ -317,6 +325,15 @@ impl DecodeReply for Decoder {
         self.slots.flush(&mut out);
         self.has_emitted = !out.is_empty();
         Ok((out, self.finish()?))
+    }
+}
+
+/// The fields of an item; those of a search are the ones of its call, if the request has tools to find.
+fn item_of(fields: Map<String, Value>, has_search: bool) -> Map<String, Value> {
+    if has_search {
+        read_call(fields)
+    } else {
+        fields
     }
 }
 

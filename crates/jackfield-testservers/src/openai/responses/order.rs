@@ -17,14 +17,19 @@ pub(super) fn check(input: &[Value], goes_on: bool, found: &mut CheckFindings) {
         let at = format!("input[{n}]");
         let id = text(item, "call_id");
         match text(item, "type") {
-            kind @ ("custom_tool_call" | "function_call") => {
+            // A search that the vendor ran has no id.
+            "tool_search_call" | "tool_search_output" if id.is_empty() => {}
+            kind @ ("custom_tool_call" | "function_call" | "tool_search_call") => {
                 if !seen.insert(id) {
                     found.add(&at, &format!("ids of calls must be unique: '{id}'"));
                 }
                 open.push((kind, id));
             }
-            kind @ ("custom_tool_call_output" | "function_call_output") => {
-                let call = kind.trim_end_matches("_output");
+            kind @ ("custom_tool_call_output" | "function_call_output" | "tool_search_output") => {
+                let call = match kind.trim_end_matches("_output") {
+                    "tool_search" => "tool_search_call",
+                    call => call,
+                };
                 match open.iter().position(|waiting| *waiting == (call, id)) {
                     Some(place) => {
                         open.remove(place);
@@ -50,10 +55,10 @@ pub(super) fn check(input: &[Value], goes_on: bool, found: &mut CheckFindings) {
 
 fn unanswered(at: &str, open: &mut Vec<(&str, &str)>, found: &mut CheckFindings) {
     for (kind, id) in open.drain(..) {
-        let what = if kind == "function_call" {
-            "function call"
-        } else {
-            "custom tool call"
+        let what = match kind {
+            "function_call" => "function call",
+            "tool_search_call" => "tool search call",
+            _ => "custom tool call",
         };
         found.add(at, &format!("No tool output found for {what} {id}."));
     }

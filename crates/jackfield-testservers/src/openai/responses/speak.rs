@@ -7,7 +7,8 @@ use jackfield_domain::usage::Usage;
 use jackfield_testkit::server::Response;
 use serde_json::{Value, json};
 
-use super::super::rules::{has, settings};
+use super::super::rules::items as list;
+use super::super::rules::{has, settings, text};
 use super::super::{CREATED, VendorQuirks, ids};
 use super::events;
 use crate::script::{ScriptPart, ScriptReply};
@@ -83,6 +84,18 @@ impl Item<'_> {
                 arguments,
                 id,
                 name,
+            } if name == "find_tools" && self.searches() => json!({
+                "id": self.id("tsc_"),
+                "type": "tool_search_call",
+                "status": self.status,
+                "arguments": serde_json::from_str::<Value>(arguments).unwrap_or_default(),
+                "call_id": self.call_id(id.as_deref()),
+                "execution": "client",
+            }),
+            ScriptPart::Call {
+                arguments,
+                id,
+                name,
             } => json!({
                 "id": self.id("fc_"),
                 "type": "function_call",
@@ -125,6 +138,13 @@ impl Item<'_> {
                 })
             }
         }
+    }
+
+    /// Whether the request has a search for tools that the client runs.
+    fn searches(&self) -> bool {
+        let tools = list(self.asked.body.get("tools")).iter();
+        let mut kinds = tools.map(|tool| (text(tool, "type"), text(tool, "execution")));
+        kinds.any(|kind| kind == ("tool_search", "client"))
     }
 
     fn message(&self, part: &Value) -> Value {
