@@ -34,7 +34,7 @@
 //! | `version` | the older revision that it speaks, `2025-11-25` by default |
 //!
 //! The steps of a call run in order until one ends it: `{"reply": result}`, `{"text": words}`, `{"error": {code,
-//! message}}`, `{"echo": true}`, `{"environment": true}`, `{"size": bytes}`, `{"twice": words}`, `{"wait": true}`
+//! message, data, unless}}` (unless there is a file of that path), `{"echo": true}`, `{"environment": true}`, `{"size": bytes}`, `{"twice": words}`, `{"wait": true}`
 //! (until it is cancelled; with a text instead of `true`, it still answers with that text), `{"hold": n}` (until n
 //! calls are held, which are then answered in reverse order), `{"elicit": params}` and `{"sample": params}` (ask the
 //! client in the older era, and answer with its reply as text), `{"die": code}`. Intermediate steps are `{"progress":
@@ -360,8 +360,11 @@ impl ScriptedMcpServer {
     }
 
     fn refuse(&self, id: &Value, code: i64, message: &str) {
+        self.refuse_with(id, &json!({ "code": code, "message": message }));
+    }
+
+    fn refuse_with(&self, id: &Value, error: &Value) {
         self.state().open.remove(&id.to_string());
-        let error = json!({ "code": code, "message": message });
         self.say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
     }
 

@@ -20,6 +20,7 @@ use crate::clock::after;
 use crate::connection::ServerConnection;
 use crate::held::HeldCall;
 use crate::message::ServerQuestion;
+use crate::questions::Questions;
 use crate::request::{PendingRequest, RequestEvent};
 
 /// The parameters of a tool call, reused for each request of the call.
@@ -59,6 +60,12 @@ pub(crate) enum CallReply {
     Held(Box<HeldCall>),
     /// A call that goes on: the `resultType`, and the whole answer.
     Other(String, Value),
+    /// The server has not run the tool, as a person has to open pages first.
+    PagesRequired {
+        pages: Questions,
+        /// The server's refusal, where nobody can be asked.
+        refusal: ToolResult,
+    },
 }
 
 impl ServerCall {
@@ -182,7 +189,12 @@ impl ServerCall {
                 Err(ToolFailure::not_sent(ToolFailureKind::ProtocolViolation, message).into())
             }
             Err(NoReply::Request(RequestError::Refused(error))) => {
-                Ok(CallReply::Finished(self.refusal_result(&error, max_bytes)))
+                let refusal = self.refusal_result(&error, max_bytes);
+                let pages = Questions::from_error(&error);
+                Ok(match pages.filter(|_| connection.allowed.elicitation) {
+                    Some(pages) => CallReply::PagesRequired { pages, refusal },
+                    None => CallReply::Finished(refusal),
+                })
             }
             Err(NoReply::Request(RequestError::Failed(failure))) => {
                 Err(connection.call_failure(&failure).into())

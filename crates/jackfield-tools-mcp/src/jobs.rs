@@ -53,6 +53,8 @@ pub(crate) struct TaskJob {
 pub(crate) struct InputRequest {
     pub(crate) call: ServerCall,
     pub(crate) max_bytes: usize,
+    /// Whether the questions are pages to open, without which the server refused the call.
+    pub(crate) is_for_pages: bool,
     pub(crate) questions: Questions,
     /// How many times the call was sent again so far.
     pub(crate) round: u64,
@@ -76,6 +78,7 @@ impl JobHandleForm {
                 "key": asking.call.key.as_str(),
                 "kind": "asking",
                 "max_bytes": asking.max_bytes,
+                "pages": asking.is_for_pages,
                 "questions": asking.questions.to_json(),
                 "round": asking.round,
                 "state": asking.state,
@@ -118,6 +121,8 @@ impl JobHandleForm {
                     tool,
                 },
                 max_bytes,
+                // Handles of earlier versions do not have it.
+                is_for_pages: json.get("pages").and_then(Value::as_bool) == Some(true),
                 questions: Questions::from_json(json.get("questions")?)?,
                 round: json.get("round")?.as_u64()?,
                 state: text("state"),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
 use jackfield_domain::wait::{ElicitationAnswer, Question};
 use jackfield_ports::toolbox::ToolEvents;
+use rmcp::model::ErrorData;
 use serde_json::{Map, Value, json};
 use url::Url;
 
@@ -138,6 +139,35 @@ impl Questions {
             answers: Map::new(),
             open: open.cloned().unwrap_or_default(),
         }
+    }
+
+    /// Reads the pages that a person has to open before the server runs a call, in an error of the older era; `None` if
+    /// it is no such error, or one that cannot be asked.
+    pub(crate) fn from_error(error: &ErrorData) -> Option<Self> {
+        let pages = error.data.as_ref()?.get("elicitations")?.as_array()?;
+        let can_ask = (1..=MAX_PAGES).contains(&pages.len());
+        if error.code.0 != PAGES_REQUIRED || !can_ask {
+            return None;
+        }
+        let mut open = Map::new();
+        for (n, page) in pages.iter().enumerate() {
+            let is_page = page.get("mode").and_then(Value::as_str) == Some("url");
+            if !is_page || elicitation(page).is_err() {
+                return None;
+            }
+            let method = QuestionMethod::Elicitation.as_str();
+            open.insert(n.to_string(), json!({ "method": method, "params": page }));
+        }
+        Some(Self {
+            answers: Map::new(),
+            open,
+        })
+    }
+
+    /// Whether a person said no to one of the questions answered so far.
+    pub(crate) fn is_declined(&self) -> bool {
+        let mut answers = self.answers.values();
+        answers.any(|answer| answer.get("action").and_then(Value::as_str) != Some("accept"))
     }
 
     /// Answers what needs no person: requests for roots, if there are any roots, and elicitations that were not allowed.
@@ -362,8 +392,12 @@ fn with_defaults(content: &Value, schema: Option<&Value>) -> Value {
 const FAILED: i32 = -32603;
 /// The code of the error for a request that cannot be answered as it is (JSON-RPC 2.0).
 const INVALID: i32 = -32602;
+/// The code of the error of a call that needs pages to be opened first (MCP 2025-11-25, "Elicitation", read 2026-11-27).
+const PAGES_REQUIRED: i32 = -32042;
 /// The code of the error for a message that a person rejected (MCP 2025-11-25, "Sampling", read 2026-11-26).
 const REJECTED: i32 = -1;
+/// The most pages that a person is asked to open before one call.
+const MAX_PAGES: usize = 8;
 /// The longest text of an elicitation that is shown, in bytes.
 const MAX_TEXT: usize = 4 << 10;
 /// The key of the one question of a request.

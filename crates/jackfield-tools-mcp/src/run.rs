@@ -39,6 +39,7 @@ impl CallRun<'_> {
     ) -> Result<ToolEnd, ToolError> {
         let input_request = InputRequest {
             call,
+            is_for_pages: false,
             max_bytes: self.max_bytes,
             questions: Questions::default(),
             round: 0,
@@ -62,6 +63,9 @@ impl CallRun<'_> {
                     && let Err(refusal) = asking.questions.answer(answer, events).await
                 {
                     return Ok(self.refused(&asking.call.tool, &refusal));
+                }
+                if asking.is_for_pages && asking.questions.is_declined() {
+                    return Ok(self.not_opened(&asking.call.tool));
                 }
                 if let Some(question) = asking.questions.next(self.connection.allowed)? {
                     let handle = JobHandleForm::InputRequired(asking).to_handle();
@@ -97,7 +101,8 @@ impl CallRun<'_> {
     ) -> Result<ToolEnd, ToolError> {
         loop {
             let answers = std::mem::take(&mut input_request.questions.answers);
-            let more = (input_request.round > 0)
+            // The older era has no input in calls: the server knows what was done at its pages.
+            let more = (input_request.round > 0 && !input_request.is_for_pages)
                 .then(|| (Value::Object(answers), input_request.state.take()));
             let call = &input_request.call;
             let reply = call
@@ -107,6 +112,14 @@ impl CallRun<'_> {
             let (kind, answer) = match reply {
                 Settled::End(end) => return Ok(end),
                 Settled::Other(kind, answer) => (kind, answer),
+                Settled::PagesRequired { pages, .. } => {
+                    input_request.questions = pages;
+                    input_request.is_for_pages = true;
+                    if let Some(asked) = self.ask(&mut input_request)? {
+                        return Ok(asked);
+                    }
+                    continue;
+                }
             };
             match kind.as_str() {
                 "input_required" => {
@@ -116,17 +129,11 @@ impl CallRun<'_> {
                         return Ok(self.refused(&input_request.call.tool, &refusal));
                     }
                     input_request.questions = questions;
+                    input_request.is_for_pages = false;
                     let state = answer.get("requestState").and_then(Value::as_str);
                     input_request.state = state.map(str::to_owned);
-                    input_request.round += 1;
-                    if input_request.round > MAX_ROUNDS {
-                        let message = format!("`{}` asks and asks", input_request.call.tool);
-                        return Err(protocol_violation(message));
-                    }
-                    if let Some(question) = input_request.questions.next(self.connection.allowed)? {
-                        let handle =
-                            JobHandleForm::InputRequired(Box::new(input_request)).to_handle();
-                        return Ok(ToolEnd::Asked { handle, question });
+                    if let Some(asked) = self.ask(&mut input_request)? {
+                        return Ok(asked);
                     }
                     if input_request.questions.answers.is_empty() {
                         // The server only wants the call to be repeated.
@@ -160,6 +167,21 @@ impl CallRun<'_> {
         }
     }
 
+    /// Ends a call at its next question to a person; `None` if there is none, so that it can be sent again.
+    fn ask(&self, input_request: &mut InputRequest) -> Result<Option<ToolEnd>, ToolError> {
+        input_request.round += 1;
+        if input_request.round > MAX_ROUNDS {
+            let message = format!("`{}` asks and asks", input_request.call.tool);
+            return Err(protocol_violation(message));
+        }
+        let question = input_request.questions.next(self.connection.allowed)?;
+        Ok(question.map(|question| {
+            let form = JobHandleForm::InputRequired(Box::new(input_request.clone()));
+            let handle = form.to_handle();
+            ToolEnd::Asked { handle, question }
+        }))
+    }
+
     /// The reply of a call, or its end at a question to a person. Questions that cannot be asked are declined.
     async fn unless_held(
         &self,
@@ -174,6 +196,9 @@ impl CallRun<'_> {
                 }
                 CallReply::Held(held) => held,
                 CallReply::Other(kind, answer) => return Ok(Settled::Other(kind, answer)),
+                CallReply::PagesRequired { pages, refusal } => {
+                    return Ok(Settled::PagesRequired { pages, refusal });
+                }
             };
             let (declined, refusal) = match self.hold(held, call) {
                 Ok(asked) => return Ok(Settled::End(asked)),
@@ -264,6 +289,8 @@ impl CallRun<'_> {
             .await?;
         match self.unless_held(reply, &call, events).await? {
             Settled::End(end) => Ok(end),
+            // The arguments for another request are not here any more.
+            Settled::PagesRequired { refusal, .. } => Ok(ToolEnd::Finished(refusal)),
             Settled::Other(kind, _) => Err(protocol_violation(format!(
                 "the server answered with a `{}`",
                 kind.chars().take(80).collect::<String>()
@@ -347,6 +374,13 @@ impl CallRun<'_> {
         ToolEnd::Finished(result.cut(self.max_bytes).unwrap_or(result))
     }
 
+    /// The end of a call whose pages were not opened.
+    fn not_opened(&self, tool: &str) -> ToolEnd {
+        let text = format!("`{tool}` needs a page to be opened first, and the user declined.");
+        let result = ToolResult::error(text);
+        ToolEnd::Finished(result.cut(self.max_bytes).unwrap_or(result))
+    }
+
     /// Sends answers to a task that needs input.
     async fn send_answers(&self, task: &TaskJob, answers: Value) -> Result<(), ToolError> {
         let answers = serde_json::from_value(answers)
@@ -366,6 +400,11 @@ enum Settled {
     End(ToolEnd),
     /// A call that goes on: the `resultType`, and the whole answer.
     Other(String, Value),
+    /// A call that was refused until a person has opened pages.
+    PagesRequired {
+        pages: Questions,
+        refusal: ToolResult,
+    },
 }
 
 /// Requests the cancellation of a task when dropped.

@@ -1,5 +1,6 @@
 //! The steps of a scripted tool's call.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -71,9 +72,20 @@ impl ScriptedMcpServer {
                 self.answer(id, words(&names.join(" ")));
             }
             "error" => {
-                let code = with["code"].as_i64().unwrap_or(-32603);
-                let message = with["message"].as_str().unwrap_or_default();
-                self.refuse(id, code, message);
+                if with["unless"]
+                    .as_str()
+                    .is_some_and(|path| Path::new(path).exists())
+                {
+                    return false;
+                }
+                let mut error = json!({
+                    "code": with["code"].as_i64().unwrap_or(-32603),
+                    "message": with["message"].as_str().unwrap_or_default(),
+                });
+                if !with["data"].is_null() {
+                    error["data"] = with["data"].clone();
+                }
+                self.refuse_with(id, &error);
             }
             "hold" => self.hold(id, params, with),
             "progress" => {
@@ -138,7 +150,7 @@ impl ScriptedMcpServer {
                 return false;
             }
             "until" => {
-                let file = std::path::Path::new(with.as_str().unwrap_or_default());
+                let file = Path::new(with.as_str().unwrap_or_default());
                 while !file.exists() {
                     std::thread::sleep(Duration::from_millis(5));
                 }

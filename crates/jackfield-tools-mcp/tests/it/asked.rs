@@ -157,6 +157,111 @@ async fn a_page_to_open_is_shown_with_its_host_and_the_answer_has_no_content() {
     }
 }
 
+/// A call that the server refuses until there is this file, as a person has to open these pages.
+fn refused_until(opened: &std::path::Path, pages: &Value) -> Value {
+    let error = json!({
+        "code": -32042,
+        "message": "Sign in first.",
+        "data": { "elicitations": pages },
+        "unless": opened,
+    });
+    script("greet", &json!([{ "error": error }, { "text": "hello" }]))
+}
+
+fn page(id: &str, url: &str) -> Value {
+    json!({ "mode": "url", "elicitationId": id, "message": "Sign in.", "url": url })
+}
+
+#[tokio::test]
+async fn pages_that_a_call_requires_are_asked_for_and_then_it_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = json!([
+        page("e1", "https://one.example/"),
+        page("e2", "https://two.example/")
+    ]);
+    for (n, in_other_process) in [(0, false), (1, true)] {
+        let opened = folder.path().join(n.to_string());
+        let [server, _] = servers(&refused_until(&opened, &pages));
+        let (handle, first) = asked(&server, "greet").await;
+        assert_eq!(first.url.as_deref(), Some("https://one.example/"));
+        // Nothing is kept open at the server, so any process can go on.
+        let restarted = if in_other_process {
+            Some(server.restarted())
+        } else {
+            None
+        };
+        let toolbox: &dyn Toolbox = match &restarted {
+            Some(other) => &**other,
+            None => &*server.toolbox,
+        };
+        let yes = ElicitationAnswer::Accepted(Arc::new(json!({})));
+        let second = answered(toolbox, &handle, Some(&yes)).await.unwrap();
+        let ToolEnd::Asked { handle, question } = second else {
+            panic!("{second:?}");
+        };
+        assert_eq!(question.url.as_deref(), Some("https://two.example/"));
+        // A yes before all is done at the page: the server asks again.
+        let again = answered(toolbox, &handle, Some(&yes)).await.unwrap();
+        let ToolEnd::Asked { handle, question } = again else {
+            panic!("{again:?}");
+        };
+        assert_eq!(question.url.as_deref(), Some("https://one.example/"));
+        std::fs::write(&opened, "").unwrap();
+        let again = answered(toolbox, &handle, Some(&yes)).await.unwrap();
+        let ToolEnd::Asked { handle, .. } = again else {
+            panic!("{again:?}");
+        };
+        let said = text(answered(toolbox, &handle, Some(&yes)).await);
+        assert!(said.contains("hello"), "{said}");
+        if let Some(other) = restarted {
+            other.stop().await;
+        }
+        server.kept();
+    }
+}
+
+#[tokio::test]
+async fn a_required_page_that_is_declined_ends_the_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = json!([page("e1", "https://one.example/")]);
+    for answer in [ElicitationAnswer::Declined, ElicitationAnswer::Dismissed] {
+        for server in servers(&refused_until(&folder.path().join("none"), &pages)) {
+            let (handle, _) = asked(&server, "greet").await;
+            let said = text(answered(&*server.toolbox, &handle, Some(&answer)).await);
+            assert!(said.contains("the user declined"), "{said}");
+            assert_eq!(server.effects().len(), 1);
+            server.kept();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_required_page_that_cannot_be_asked_for_is_an_error_of_the_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    let opened = folder.path().join("none");
+    let web = page("e1", "https://one.example/");
+    let many: Vec<Value> = (0..9).map(|_| web.clone()).collect();
+    for pages in [
+        json!([]),
+        json!(many),
+        json!([page("e1", "javascript:alert(1)")]),
+        json!([{ "mode": "form", "message": "Who?", "requestedSchema": {} }]),
+        json!("none"),
+    ] {
+        for server in servers(&refused_until(&opened, &pages)) {
+            let result = server.result("greet", json!({})).await;
+            let said = format!("{result:?}");
+            assert!(said.contains("Sign in first. (error -32042)"), "{said}");
+            server.kept();
+        }
+    }
+    let mut script = refused_until(&opened, &json!([web]));
+    script["era"] = json!("legacy");
+    let server = Scripted::with(script, |_, settings| settings.asks = false);
+    let result = server.result("greet", json!({})).await;
+    assert!(format!("{result:?}").contains("-32042"), "{result:?}");
+}
+
 #[tokio::test]
 async fn where_nobody_is_asked_questions_are_declined_at_once() {
     let mut script = script("greet", &json!([{ "elicit": question() }]));
