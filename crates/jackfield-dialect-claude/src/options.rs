@@ -15,6 +15,8 @@ pub struct Profile {
     pub prefill: bool,
     /// Whether `temperature`, `top_p` and `top_k` are supported.
     pub sampling: bool,
+    /// Whether `temperature` and `top_p` are supported in one request.
+    pub sampling_pair: bool,
     /// Whether the answer can be constrained to a schema (`output_config.format`).
     pub structured_output: bool,
     /// Whether a message in the conversation may have the role `system`.
@@ -36,6 +38,7 @@ impl Profile {
         forced_tools: false,
         prefill: false,
         sampling: false,
+        sampling_pair: false,
         structured_output: true,
         system_messages: true,
         thinking_budget: false,
@@ -47,8 +50,9 @@ impl Profile {
     ///
     /// Sampling parameters are refused after Opus 4.6, forced calls and `disabled` thinking from 5.1 on, the role
     /// `system` in the conversation before 4.8 (Claude platform docs, migration page 2026-10-21), references to tools
-    /// before 4.5 (tool search page, 2026-11). Models up to 4.6
-    /// use the older API version, the last with sampling.
+    /// before 4.5 (tool search page, 2026-11), a temperature beside `top_p` from 4.1 on (what the API answers, in reports
+    /// of users of Opus 4.1, Haiku 4.5, Sonnet 4.5 and 4.6, 2025-08 to 2026-03). Models up to 4.6 use the older API
+    /// version, the last with sampling.
     #[must_use]
     pub fn of(model: &str) -> Self {
         let Some(version) = version(model) else {
@@ -67,6 +71,7 @@ impl Profile {
             forced_tools: version < (5, 1),
             prefill: version < (4, 6),
             sampling: old,
+            sampling_pair: version < (4, 1),
             structured_output: version >= (4, 5),
             system_messages: version >= (4, 8),
             thinking_budget: old && version >= (3, 7),

@@ -26,7 +26,7 @@ pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub use schema::restrict as restrict_schema;
-pub use settings::{default_max_tokens, effort, thinking};
+pub use settings::{default_max_tokens, effort, thinking, top_p};
 
 /// The default `max_tokens`, which Claude always requires.
 pub const DEFAULT_MAX_TOKENS: u64 = 8192;

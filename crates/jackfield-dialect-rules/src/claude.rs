@@ -79,6 +79,9 @@ pub enum Rule {
     /// A sampling parameter is not supported.
     #[error("sampling parameters are not taken")]
     Sampling,
+    /// A temperature and `top_p` are not supported in one request.
+    #[error("`temperature` and `top_p` cannot both be given to this model")]
+    SamplingPair,
     /// The name of a property has invalid characters, or is too long.
     #[error("the name of a property is 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`")]
     PropertyName,

@@ -12,6 +12,7 @@ impl super::Profile for Profile {
         flag!(forced_tools),
         flag!(prefill),
         flag!(sampling),
+        flag!(sampling_pair),
         flag!(structured_output),
         flag!(system_messages),
         flag!(thinking_budget),

@@ -71,7 +71,7 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
         thinking,
         top_k: settings.top_k.filter(|_| samples),
         top_p: samples
-            .then(|| sampled(settings.top_p, "top_p", notes))
+            .then(|| sampled(top_p(settings, profile, notes), "top_p", notes))
             .flatten(),
     }
 }
@@ -120,6 +120,17 @@ pub fn default_max_tokens(settings: &Settings, profile: &Profile) -> u64 {
             DEFAULT_MAX_TOKENS
         }
     }
+}
+
+/// The setting `top_p`; `None` if the model takes it only without a temperature, which is noted.
+pub fn top_p(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<f64> {
+    let top_p = settings.top_p?;
+    if settings.temperature.is_some() && !profile.sampling_pair {
+        let path = "settings.top_p";
+        notes.dropped(NoteEffect::Quality, "top_p_beside_temperature", path);
+        return None;
+    }
+    Some(top_p)
 }
 
 /// A sampling parameter, clamped to Claude's range of 0 to 1.

@@ -67,6 +67,40 @@ fn what_models_take_changed_with_their_versions() {
 }
 
 #[test]
+fn a_model_that_takes_one_sampling_parameter_gets_the_temperature() {
+    for (model, temperature, top_p, code) in [
+        ("claude-opus-4-20250514", Some(0.5), Some(0.9), None),
+        (
+            "claude-opus-4-1",
+            Some(0.5),
+            None,
+            Some("top_p_beside_temperature"),
+        ),
+        (
+            "claude-sonnet-4-6",
+            Some(0.5),
+            None,
+            Some("top_p_beside_temperature"),
+        ),
+        ("claude-sonnet-4-6", None, Some(0.9), None),
+    ] {
+        let mut request = crate::examples::request();
+        let settings = Arc::make_mut(&mut request.settings);
+        (settings.temperature, settings.top_p) = (temperature, Some(0.9));
+        let profile = Profile::of(model);
+        let (body, notes) =
+            request::to_wire(&request, &owner(), &profile, true).expect("it can be said");
+        assert_eq!(
+            (body.temperature, body.top_p),
+            (temperature, top_p),
+            "{model}"
+        );
+        let codes: Vec<&str> = notes.iter().map(|note| &*note.code).collect();
+        assert_eq!(codes, Vec::from_iter(code), "{model}");
+    }
+}
+
+#[test]
 fn a_temperature_out_of_bounds_is_noted_once() {
     for (model, temperature, sent, code) in [
         ("claude-opus-4-6", 0.5, Some(0.5), None),

@@ -199,4 +199,5 @@ const NOTES: &[&str] = &[
     "tool_name_changed",
     "tool_name_twice",
     "tool_not_chosen",
+    "top_p_beside_temperature",
 ];

@@ -54,6 +54,10 @@ impl Found<'_> {
 
     /// Removed in 2026-10-21; under the older version, later models accept only the defaults.
     fn sampling(&mut self, fields: &Map<String, Value>, place: &Place) {
+        let is_pair = fields.contains_key("temperature") && fields.contains_key("top_p");
+        if is_pair && self.profile.sampling && !self.profile.sampling_pair {
+            self.broken(&place.at("top_p"), Rule::SamplingPair);
+        }
         for key in ["temperature", "top_p", "top_k"] {
             let Some(value) = fields.get(key) else {
                 continue;

@@ -92,6 +92,10 @@ pub(super) fn to_wire(
             notes.dropped(NoteEffect::Quality, "sampling_not_supported", path);
         }
     }
+    let top_p = match &profile.claude {
+        Some(claude) if samples => claude::top_p(settings, claude, notes),
+        Some(_) | None => settings.top_p,
+    };
     let (text_format, asked) = format(settings, profile, notes);
     let output = wire::OutputConfig {
         effort,
@@ -104,7 +108,7 @@ pub(super) fn to_wire(
             max_tokens,
             stop_sequences: notes.stop_sequences(settings),
             temperature: sampled(settings.temperature, samples, "temperature", notes),
-            top_p: sampled(settings.top_p, samples, "top_p", notes),
+            top_p: sampled(top_p, samples, "top_p", notes),
         },
         output: (output != wire::OutputConfig::default()).then_some(output),
         tier: service_tier(settings, notes),

@@ -302,6 +302,21 @@ async fn cache_points_are_blocks_for_models_that_have_caches() {
 }
 
 #[tokio::test]
+async fn claude_gets_a_temperature_or_top_p_and_others_both() {
+    for (model, has_both) in [
+        ("anthropic.claude-haiku-4-5-20251001-v1:0", false),
+        ("amazon.nova-pro-v1:0", true),
+    ] {
+        let mut asked = to(model);
+        let settings = Arc::make_mut(&mut asked.settings);
+        (settings.temperature, settings.top_p) = (Some(0.5), Some(0.5));
+        let inference = sent(&asked).await.json()["inferenceConfig"].clone();
+        assert_eq!(inference["temperature"], 0.5, "{model}");
+        assert_eq!(inference["topP"] == 0.5, has_both, "{model}: {inference}");
+    }
+}
+
+#[tokio::test]
 async fn an_extension_is_a_field_of_bedrock_or_of_the_model() {
     let extension = |path: &str, json: Value| Extension {
         dialect: "bedrock".into(),
