@@ -14,6 +14,8 @@ pub struct ModelProfile {
     pub forced_any: bool,
     /// Whether a call of one tool can be forced.
     pub forced_tool: bool,
+    /// Whether the model's reasoning goes back to it.
+    pub reasoning: bool,
     /// Whether a result says that it is an error.
     pub result_status: bool,
     /// Whether replies to requests with tools are streamed.
@@ -29,6 +31,7 @@ impl ModelProfile {
         claude: None,
         forced_any: false,
         forced_tool: false,
+        reasoning: true,
         result_status: false,
         streams_tools: true,
         structured_output: true,
@@ -56,6 +59,8 @@ impl ModelProfile {
         }
         Self {
             forced_any: name.contains("mistral"),
+            // DeepSeek refuses a conversation with reasoning (the user guide's page on R1, 2026-11).
+            reasoning: !name.contains("deepseek"),
             // "This model doesn't support tool use in streaming mode" (reports of Llama 4, 2026).
             streams_tools: !name.contains("meta.") && !name.contains("deepseek.r1"),
             ..Self::UNKNOWN
@@ -70,6 +75,7 @@ impl ModelProfile {
             claude: Some(claude),
             forced_any: claude.forced_tools,
             forced_tool: claude.forced_tools,
+            reasoning: true,
             result_status: true,
             streams_tools: true,
             structured_output: claude.structured_output,

@@ -29,7 +29,8 @@ impl Found<'_> {
         };
         self.check(!messages.is_empty(), &place, Rule::Empty);
         let mut conversation = Conversation::default();
-        let mut before = "";
+        // A conversation begins with the user.
+        let mut before = "assistant";
         for (n, message) in messages.iter().enumerate() {
             let place = place.at(n);
             let Some(fields) = self.object(message, &place) else {

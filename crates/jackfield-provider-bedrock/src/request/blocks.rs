@@ -134,7 +134,7 @@ impl RequestWriter<'_> {
         // Without a signature, only a text is left.
         let is_sent = |(_, proof): &(usize, String)| {
             let is_empty = proof.is_empty() && (thinking.redacted || thinking.text.is_empty());
-            at.role == Role::Assistant && !is_empty
+            at.role == Role::Assistant && !is_empty && self.profile.reasoning
         };
         let Some((place, proof)) = proof.filter(is_sent) else {
             self.notes

@@ -117,6 +117,17 @@ pub(super) fn to_wire(
         ..
     } = writer;
     limit_cache_points(&mut messages, &cache_paths, notes);
+    if let Some(first) = messages.first()
+        && first.role == wire::Role::Assistant
+    {
+        // A conversation has to begin with the user.
+        notes.approximated(NoteEffect::Cosmetic, "user_message_added", "messages");
+        let message = wire::Message {
+            role: wire::Role::User,
+            content: vec![wire::ContentBlock::Text(BEFORE_MODEL.to_owned())],
+        };
+        messages.insert(0, message);
+    }
     let is_prefill = messages
         .last()
         .is_some_and(|last| last.role == wire::Role::Assistant);
@@ -203,6 +214,8 @@ impl RequestWriter<'_> {
     }
 }
 
+/// The text before a conversation that begins with the model.
+const BEFORE_MODEL: &str = "[The conversation begins with your message.]";
 /// The text beside a document that stands alone.
 const BESIDE_DOCUMENT: &str = "This is the document.";
 /// The lifetimes of a cache point, in seconds.

@@ -359,10 +359,10 @@ const NOTES: &[&str] = &[
     "thinking_display_not_sent",
     "thinking_not_supported",
     "thinking_withheld",
-    "top_p_beside_temperature",
     "thinking_without_budget",
     "too_many_cache_points",
     "tool_name_changed",
     "tool_name_twice",
     "tool_not_chosen",
+    "top_p_beside_temperature",
 ];

@@ -19,6 +19,7 @@ use jackfield_ports::chat_model::{ChatModel as _, ModelError};
 use jackfield_provider_bedrock::client::Bedrock;
 use jackfield_provider_bedrock::config::BedrockConfig;
 use jackfield_provider_bedrock::credentials::{Credentials, SigningKeys};
+use jackfield_provider_bedrock::profile::ModelProfile;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_testkit::contract::chat_model::{ChatModelHarness as _, VendorReply, WireReply};
 use jackfield_testkit::server::{RecordedRequest, Response, TestServer};
@@ -313,6 +314,51 @@ async fn claude_gets_a_temperature_or_top_p_and_others_both() {
         let inference = sent(&asked).await.json()["inferenceConfig"].clone();
         assert_eq!(inference["temperature"], 0.5, "{model}");
         assert_eq!(inference["topP"] == 0.5, has_both, "{model}: {inference}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_begins_with_the_model_gets_a_user_before_it() {
+    let mut asked = to(MODEL);
+    let first = Message::new(Role::Assistant, vec![Block::text("Welcome.")]);
+    asked.messages = [first, Message::user("hi")].into_iter().collect();
+    let messages = sent(&asked).await.json()["messages"].clone();
+    let roles: Vec<&str> = messages
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|message| message["role"].as_str())
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "user"]);
+    assert_eq!(messages[1]["content"], json!([{ "text": "Welcome." }]));
+}
+
+#[test]
+fn reasoning_does_not_go_back_to_deepseek() {
+    for (model, goes_back) in [
+        ("deepseek.v3-v1:0", false),
+        ("us.deepseek.r1-v1:0", false),
+        ("openai.gpt-oss-120b-1:0", true),
+    ] {
+        // Whose reasoning it is has the model of the conversation.
+        let conversation = conversation(model);
+        let owner = conversation
+            .messages
+            .iter()
+            .flat_map(|message| &message.blocks);
+        let owner = owner.flat_map(|block| &block.opaque).next();
+        let owner = owner.expect("a signature").owner.clone();
+        let profile = ModelProfile::of(model);
+        let (body, notes) =
+            jackfield_provider_bedrock::request::to_wire(&conversation, &owner, &profile).unwrap();
+        let body = serde_json::to_string(&body).unwrap();
+        assert_eq!(
+            body.contains("reasoningContent"),
+            goes_back,
+            "{model}: {body}"
+        );
+        let is_noted = notes.iter().any(|note| note.code == "thinking_withheld");
+        assert_eq!(is_noted, !goes_back, "{model}: {notes:?}");
     }
 }
 
