@@ -85,6 +85,22 @@ impl Gateway {
         self.raw("GET", path)
     }
 
+    /// The metrics, once they have all of these samples: what is counted arrives there after the response.
+    pub(crate) async fn metrics_with(&self, samples: &[&str]) {
+        let mut page = String::new();
+        let reading = async {
+            loop {
+                page = self.get("/metrics").answered().await.text().to_owned();
+                if samples.iter().all(|sample| page.contains(sample)) {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let found = tokio::time::timeout(TIME_LIMIT, reading).await;
+        assert!(found.is_ok(), "{samples:?}: {page}");
+    }
+
     /// A request of this method.
     pub(crate) fn raw(&self, method: &str, path: &str) -> Asking {
         Asking::at(&self.address, method, path)
