@@ -90,8 +90,8 @@ impl CertificateFiles {
             };
             self = files;
             if let Some(certificate) = changed {
-                tracing::info!("connections get the new certificate from now on");
                 present.send_replace(certificate);
+                tracing::info!("connections get the new certificate from now on");
             }
         }
     }
