@@ -34,6 +34,8 @@ pub(crate) struct Jackfield {
     home: TempDir,
     /// Whether the configuration has `serve.offer = "all"`.
     offers_all: bool,
+    /// What its configuration begins with, in every case.
+    pub(crate) preamble: &'static str,
     program: PathBuf,
     stdin: Option<Vec<u8>>,
 }
@@ -46,6 +48,7 @@ pub(crate) fn jackfield<const N: usize>(arguments: [&str; N]) -> Jackfield {
         held: false,
         home: world(),
         offers_all: false,
+        preamble: "",
         program: binary(),
         stdin: None,
     }
@@ -66,6 +69,7 @@ impl Jackfield {
             (true, Ok(text)) => gateway::offering_all(text).into_bytes(),
             (true, Err(_)) | (false, _) => text.as_ref().to_vec(),
         };
+        let text = [self.preamble.as_bytes(), &text].concat();
         self.file(&file, text).env("ANTHROPIC_API_KEY", KEY)
     }
 
@@ -155,6 +159,7 @@ impl Jackfield {
             held,
             home,
             offers_all: _,
+            preamble: _,
             program,
             stdin,
         } = self;

@@ -154,7 +154,9 @@ impl World {
         assert!(files.is_empty(), "{files:?}");
     }
 
-    fn home_of(&self, run: Jackfield) -> Jackfield {
+    fn home_of(&self, mut run: Jackfield) -> Jackfield {
+        // A server in Python may take several seconds to start on a busy machine.
+        run.preamble = "mcp.start_wait = \"60s\"\n";
         run.env("HOME", self.home())
             .env("TMPDIR", self.folder.path().join("tmp"))
             .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
