@@ -117,7 +117,7 @@ pub fn searches(
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())?;
     runtime.block_on(async {
         let mut server = Command::new(beside("jackfield")?);
-        server.args(["notes-server", "--person", "ann", "--file"]);
+        server.args(["notes-server", "--person", "ann"]);
         server.arg(folder.path().join("notes.db"));
         let server = Bare::start(server).await?;
         for nth in 0..notes {
