@@ -151,13 +151,12 @@ impl Engine {
             Ok(mut owned) => {
                 owned.release().await;
                 match journal.delete(&session).await {
-                    // Another process probes at the same time.
-                    Ok(())
-                    | Err(
-                        JournalError::Held { .. }
-                        | JournalError::Owned { .. }
-                        | JournalError::UnknownSession { .. },
-                    ) => Ok(()),
+                    // Another process probes at the same time, and has deleted it.
+                    Ok(()) | Err(JournalError::UnknownSession { .. }) => Ok(()),
+                    // Another process has it, or its release was not written.
+                    Err(JournalError::Held { .. } | JournalError::Owned { .. }) => {
+                        self.try_delivering(&session).await
+                    }
                     Err(error) => Err(error.into()),
                 }
             }
