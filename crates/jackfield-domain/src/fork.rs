@@ -25,7 +25,8 @@ pub struct ForkedHistory {
     pub revealed: Vec<ToolName>,
 }
 
-/// What the session of these facts has up to a place; a new message can follow its messages with every provider. `None` if the session cannot be forked there.
+/// What the session of these facts has up to a place; a new message can follow its messages with every provider.
+/// `None` if the session cannot be forked there.
 pub fn history_until<'a>(
     session: SessionId,
     facts: impl IntoIterator<Item = &'a Fact>,

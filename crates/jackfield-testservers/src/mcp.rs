@@ -34,9 +34,9 @@
 //! | `version` | the older revision that it speaks, `2025-11-25` by default |
 //!
 //! The steps of a call run in order until one ends it: `{"reply": result}`, `{"text": words}`, `{"error": {code,
-//! message, data, unless}}` (unless there is a file of that path), `{"echo": true}`, `{"environment": true}`, `{"size": bytes}`, `{"twice": words}`, `{"wait": true}`
-//! (until it is cancelled; with a text instead of `true`, it still answers with that text), `{"hold": n}` (until n
-//! calls are held, which are then answered in reverse order), `{"elicit": params}` and `{"sample": params}` (ask the
+//! message, data, unless}}` (unless there is a file of that path), `{"echo": true}`, `{"environment": true}`,
+//! `{"size": bytes}`, `{"twice": words}`, `{"wait": true}` (until it is cancelled; with a text instead of `true`, it
+//! still answers with that text), `{"hold": n}` (until n calls are held, which are then answered in reverse order), `{"elicit": params}` and `{"sample": params}` (ask the
 //! client in the older era, and answer with its reply as text), `{"die": code}`. Intermediate steps are `{"progress":
 //! [done, of, message]}`, `{"sleep": milliseconds}`, `{"until": path}` (until there is such a file), `{"raw": line}`, `{"tools": definitions}` (from now on),
 //! `{"unlisten": true}` (ends the subscriptions to list changes), `{"ask": {requests, state}}` (unless there are

@@ -63,7 +63,7 @@ pub(crate) enum CallReply {
     /// The server has not run the tool, as a person has to open pages first.
     PagesRequired {
         pages: Questions,
-        /// The server's refusal, where nobody can be asked.
+        /// The server's refusal, for a call that cannot be sent again.
         refusal: ToolResult,
     },
 }
