@@ -45,6 +45,9 @@ pub trait Toolbox: Send + Sync {
 
     /// All of its tools.
     ///
+    /// The caller checks the schemas of a tool anew whenever they are in another allocation than before, which
+    /// takes longer than the rest of a list. So keep the [`ToolSpec`]s, and return clones of them.
+    ///
     /// # Errors
     ///
     /// [`ToolError`] if they cannot be listed.

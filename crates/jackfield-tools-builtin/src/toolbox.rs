@@ -1,6 +1,6 @@
 //! The built-in tools as a toolbox.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
@@ -55,23 +55,7 @@ impl Toolbox for Builtins {
     }
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
-        Ok(vec![
-            spec(
-                CALCULATOR,
-                ("Calculator", "🧮"),
-                Calculator::description(),
-                (Calculator::input_schema(), Calculator::output_schema()),
-            ),
-            spec(
-                CURRENT_DATETIME,
-                ("Date and time", "🕒"),
-                CurrentDatetime::description(),
-                (
-                    CurrentDatetime::input_schema(),
-                    CurrentDatetime::output_schema(),
-                ),
-            ),
-        ])
+        Ok(SPECS.to_vec())
     }
 
     async fn call(
@@ -135,3 +119,23 @@ fn result(answer: Result<ToolAnswer, ToolFault>) -> ToolResult {
 const TOOLBOX: &str = "builtin";
 const CALCULATOR: &str = "calculator";
 const CURRENT_DATETIME: &str = "current_datetime";
+/// Made once, because unchanged tools are recognised by their shared schemas.
+static SPECS: LazyLock<[ToolSpec; 2]> = LazyLock::new(|| {
+    [
+        spec(
+            CALCULATOR,
+            ("Calculator", "🧮"),
+            Calculator::description(),
+            (Calculator::input_schema(), Calculator::output_schema()),
+        ),
+        spec(
+            CURRENT_DATETIME,
+            ("Date and time", "🕒"),
+            CurrentDatetime::description(),
+            (
+                CurrentDatetime::input_schema(),
+                CurrentDatetime::output_schema(),
+            ),
+        ),
+    ]
+});

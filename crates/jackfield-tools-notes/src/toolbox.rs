@@ -1,7 +1,7 @@
 //! The tools of notes, for one person.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -58,11 +58,12 @@ impl Notes {
         self
     }
 
-    fn tools(&self) -> impl Iterator<Item = &'static NotesTool> {
-        let (private, shared) = (self.is_private, self.is_shared);
-        TOOLS
-            .iter()
-            .filter(move |tool| if tool.is_shared { shared } else { private })
+    const fn offers(&self, tool: &NotesTool) -> bool {
+        if tool.is_shared {
+            self.is_shared
+        } else {
+            self.is_private
+        }
     }
 
     /// Runs a tool. Blocks.
@@ -151,7 +152,9 @@ impl Toolbox for Notes {
     }
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
-        Ok(self.tools().map(NotesTool::spec).collect())
+        let tools = TOOLS.iter().zip(SPECS.iter());
+        let offered = tools.filter(|(tool, _)| self.offers(tool));
+        Ok(offered.map(|(_, spec)| spec.clone()).collect())
     }
 
     async fn call(
@@ -160,7 +163,8 @@ impl Toolbox for Notes {
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let name = &*run.tool.tool;
-        let Some(tool) = self.tools().find(|tool| tool.name == name) else {
+        let mut offered = TOOLS.iter().filter(|tool| self.offers(tool));
+        let Some(tool) = offered.find(|tool| tool.name == name) else {
             return Err(ToolFailure::not_sent(
                 ToolFailureKind::UnknownTool,
                 format!("there is no tool `{name}` of notes"),
@@ -403,6 +407,9 @@ const LONGEST_TITLE: usize = 200;
 const MOST: usize = 50;
 /// The most friends of a note.
 const MOST_FRIENDS: usize = 20;
+/// Of [`TOOLS`], made once, because unchanged tools are recognised by their shared schemas.
+static SPECS: LazyLock<Vec<ToolSpec>> =
+    LazyLock::new(|| TOOLS.iter().map(NotesTool::spec).collect());
 const TOOLBOX: &str = "notes";
 const TOOLS: &[NotesTool] = &[
     NotesTool {

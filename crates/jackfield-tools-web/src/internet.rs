@@ -1,6 +1,6 @@
 //! The tools `web_search` and `read_page`.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -146,8 +146,8 @@ impl Toolbox for InternetTools {
     }
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
-        let search = self.engine.as_ref().map(|_| search_spec());
-        let read = self.pages.as_ref().map(|_| read_spec());
+        let search = self.engine.as_ref().map(|_| SEARCH_SPEC.clone());
+        let read = self.pages.as_ref().map(|_| READ_SPEC.clone());
         Ok(search.into_iter().chain(read).collect())
     }
 
@@ -287,6 +287,9 @@ const LONGEST_TEXT: usize = 2_000;
 const MOST: usize = 20;
 const NO_OBJECT: &str = "the tool takes a JSON object";
 const READ: &str = "read_page";
+/// Made once, because unchanged tools are recognised by their shared schemas.
+static READ_SPEC: LazyLock<ToolSpec> = LazyLock::new(read_spec);
 const SEARCH: &str = "web_search";
+static SEARCH_SPEC: LazyLock<ToolSpec> = LazyLock::new(search_spec);
 /// The usual number of pages of a search.
 const USUAL: usize = 5;
