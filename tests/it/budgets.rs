@@ -96,6 +96,21 @@ async fn requests_that_are_passed_through_count_and_are_refused_by_the_budget() 
     assert_eq!(openai.requests().len(), 2);
     let check = verified(&files).await;
     assert_eq!(check["counted"]["day"]["tokens"], 20);
+    // Its owner sees it, and no check of the installation.
+    let seen = gateway.get("/api/v1/budgets");
+    let seen = seen.header("x-api-key", &secret).answered().await.is(200);
+    let budget = &seen["budgets"][0];
+    assert_eq!(seen["budgets"].as_array().map(Vec::len), Some(1), "{seen}");
+    let ends = budget["ends"].as_str().expect("a time");
+    assert!(ends.ends_with("T00:00:00Z"), "{ends}");
+    let expected = json!({
+        "of": "key", "name": id, "period": "day", "ends": ends, "unit": "tokens", "limit": "12",
+        "spent": "20", "reserved": "0", "percent": 100,
+    });
+    assert_eq!(*budget, expected);
+    let checking = gateway.post("/api/v1/doctor", &json!(null));
+    let checking = checking.header("x-api-key", &secret).answered().await;
+    assert_eq!(checking.status, 403, "{checking:?}");
     // A raise by the command line holds while the gateway runs.
     let limit = ["keys", "limit", &id, "--tokens-per-day", "30"];
     let raised = done(&files, &limit).await;

@@ -343,6 +343,24 @@ const scenarios = {
     await log.locator('.value, .dim').first().waitFor();
     await shot(page, 'servers-log');
     await isAccessible(page);
+    // The routes, and what `jackfield doctor` says.
+    const route = page.locator('table', { hasText: 'best' }).getByRole('row', { name: 'claude/claude-opus-5-5' });
+    await route.getByText('in use').waitFor();
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    const check = page.locator('.checks [data-verdict=failed]', { hasText: '`gone`: there is no program' });
+    await check.waitFor();
+    await page.locator('.checks [data-verdict=ok]', { hasText: '`bank` offers 1 tool' }).waitFor();
+    await check.scrollIntoViewIfNeeded();
+    await shot(page, 'doctor');
+    await isAccessible(page);
+    // Budgets: a team's.
+    await api('POST', '/teams', { name: 'red' });
+    await api('PATCH', '/teams/red', { quota: { tokens_per_day: 5000, cost_per_month: '12.5' } });
+    await page.goto(`${url}/#/usage`);
+    await page.getByRole('row', { name: 'Team red day 5000 tokens 0 tokens' }).waitFor();
+    await page.getByRole('row', { name: 'Team red month 12.5 USD' }).waitFor();
+    await shot(page, 'budgets');
+    await isAccessible(page);
   },
 
   // What the server of a tool asks: the fields of its schema, and nothing of its texts runs.

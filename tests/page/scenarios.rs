@@ -125,8 +125,11 @@ async fn a_call_of_unknown_outcome_asks_whether_it_runs_again() {
         ScriptTurn::text("It is unknown whether it was paid."),
     ])
     .await;
-    let policy = "[policy]\nunknown = \"ask\"\n[policy.tools]\n\"*\" = \"allow\"\n";
-    let run = files.gateway().servers([("bank", server.entry())]);
+    let policy = "[policy]\nunknown = \"ask\"\n[policy.tools]\n\"*\" = \"allow\"\n\
+                  [routes.best]\ntargets = [\"claude/claude-opus-5-5\", \"claude/claude-haiku-5\"]\n";
+    let gone = json!({ "command": "no-such-program-anywhere" });
+    let run = files.gateway();
+    let run = run.servers([("bank", server.entry()), ("gone", gone)]);
     let gateway = Gateway::listening(run.at_with(&claude.base_url(), policy).start()).await;
     Browser::start("unknown", gateway.address()).ends().await;
     assert_eq!(server.count("call pay"), 2, "{:?}", server.log());

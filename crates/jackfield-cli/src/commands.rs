@@ -12,6 +12,8 @@ mod context;
 pub mod demo;
 pub mod directory;
 pub mod doctor;
+#[cfg(feature = "serve")]
+mod gateway_doctor;
 mod import;
 mod init;
 pub mod journal;

@@ -19,6 +19,7 @@ use crate::browser_logins::{BrowserLogin, BrowserLogins};
 use crate::budget_warnings::BudgetWarnings;
 use crate::catalog::{ListingCache, ModelCatalog};
 use crate::config::{GatewayConfig, ToolSetEntry};
+use crate::doctor::{CheckedItem, Doctor, DoctorSlot};
 use crate::key_locks::KeyLocks;
 use crate::matcher::RequestMatcher;
 use crate::question_feed::QuestionFeed;
@@ -36,6 +37,7 @@ pub(crate) struct GatewayState {
     browser_logins: BrowserLogins,
     pub(crate) budget_warnings: BudgetWarnings,
     pub(crate) config: GatewayConfig,
+    doctor: DoctorSlot,
     engine: Engine,
     /// Whether the directory has a key: it never has none again.
     pub(crate) has_seen_keys: AtomicBool,
@@ -72,6 +74,7 @@ impl Gateway {
                 browser_logins: BrowserLogins::default(),
                 budget_warnings: BudgetWarnings::default(),
                 config,
+                doctor: DoctorSlot::default(),
                 matcher: RequestMatcher::new(engine.clone()),
                 engine,
                 has_seen_keys: AtomicBool::new(false),
@@ -88,6 +91,16 @@ impl Gateway {
     #[must_use]
     pub fn config(&self) -> &GatewayConfig {
         &self.shared.config
+    }
+
+    /// Sets the checks of the installation, which admins may run. The first call counts.
+    pub fn set_doctor(&self, doctor: Arc<dyn Doctor>) {
+        self.shared.doctor.set(doctor);
+    }
+
+    /// Checks the installation, one check at a time, within two minutes; `None` if this gateway has no checks.
+    pub async fn check_installation(&self) -> Option<Vec<CheckedItem>> {
+        self.shared.doctor.check().await
     }
 
     /// The tool policy, which is the same for all models.

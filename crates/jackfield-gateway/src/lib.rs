@@ -30,6 +30,7 @@ mod budget_warnings;
 mod catalog;
 mod clients;
 mod config;
+mod doctor;
 pub mod failures;
 mod gateway;
 pub mod ids;
@@ -63,6 +64,7 @@ pub use self::config::{
     PassthroughConfig, PassthroughUpstream, ProviderSummary, ServerDirectory, ServerSummary,
     ServerSummaryState, ToolSetEntry,
 };
+pub use self::doctor::{CheckedItem, Doctor};
 pub use self::gateway::Gateway;
 pub use self::item_references::resolve_references;
 pub use self::locator::{Destination, SessionLocator};

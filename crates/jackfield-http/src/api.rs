@@ -11,8 +11,10 @@ mod approvals;
 mod approve_tool;
 mod approver;
 mod ask_tool;
+mod budgets;
 mod context;
 mod directory;
+mod doctor;
 mod document;
 mod events;
 mod extract;
@@ -64,7 +66,9 @@ pub(crate) fn router() -> Router<Gateway> {
         .route("/approvals/{approval}", get(approvals::get))
         .route("/approvals/{approval}/allow", post(approvals::allow))
         .route("/approvals/{approval}/deny", post(approvals::deny))
+        .route("/budgets", get(budgets::budgets))
         .route("/changes", get(directory::changes))
+        .route("/doctor", post(doctor::doctor))
         .route("/docs", get(page::html))
         .route("/docs/page.css", get(page::css))
         .route("/docs/page.js", get(page::js))

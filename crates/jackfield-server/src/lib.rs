@@ -10,6 +10,7 @@ mod signals;
 mod threads;
 
 pub use jackfield_engine::chain;
+pub use jackfield_gateway::{CheckedItem, Doctor};
 
 pub use self::certificate::{TlsError, read_certificate};
 pub use self::log::start_log;

@@ -14,7 +14,7 @@ use jackfield_engine::{
     DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, McpObserver, Pruner,
     Retention, TurnObserver, chain,
 };
-use jackfield_gateway::{Gateway, GatewayMetrics};
+use jackfield_gateway::{Doctor, Gateway, GatewayMetrics};
 use jackfield_http::Certificate;
 use jackfield_telemetry::Metrics;
 use thiserror::Error;
@@ -229,6 +229,13 @@ impl RunningGateway {
     #[must_use]
     pub fn following(mut self, files: ServerFiles) -> Self {
         self.server_files = Some(files);
+        self
+    }
+
+    /// Lets admins run these checks of the installation.
+    #[must_use]
+    pub fn checked_by(self, doctor: Arc<dyn Doctor>) -> Self {
+        self.gateway.set_doctor(doctor);
         self
     }
 

@@ -11,11 +11,11 @@ mod tools;
 pub(crate) use self::network::{advice, chosen};
 pub use crate::doctor_check::{Area, CheckResult, DoctorCheck, TroubleshootingSection};
 
-use jackfield_assembly::{Assembly, Config, Registry, Surroundings, load};
+use jackfield_assembly::{Assembly, Config, Flags, Registry, Surroundings, load};
 use tokio::task::JoinSet;
 
 use self::pending::Pending;
-use crate::args::Doctor;
+use crate::args;
 use crate::commands::{ask, config, printed, servers};
 use crate::exit::Exit;
 use crate::fault::CommandError;
@@ -26,43 +26,63 @@ use crate::render;
 /// # Errors
 ///
 /// [`CommandError`] if nothing can be checked, or the result cannot be written.
-pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, CommandError> {
+pub async fn run(doctor: args::Doctor, registry: &Registry) -> Result<Exit, CommandError> {
     let surroundings = config::surroundings()?;
     let flags = ask::source_flags(&doctor.source);
-    let out = &mut anstream::stdout();
-    let mut report = Report::new(doctor.json);
+    let mut report = Report::new(if doctor.json {
+        Shown::AtEnd
+    } else {
+        Shown::AtOnce
+    });
+    check_all(&surroundings, &flags, registry, doctor.offline, &mut report).await?;
+    report.finish(&mut anstream::stdout())
+}
+
+/// Runs all checks but the terminal's, and prints nothing.
+pub(crate) async fn collect(
+    surroundings: &Surroundings,
+    flags: &Flags,
+    registry: &Registry,
+) -> Vec<DoctorCheck> {
+    let mut report = Report::new(Shown::Elsewhere);
+    let checked = check_all(surroundings, flags, registry, false, &mut report).await;
+    if let Err(error) = checked {
+        let failed = DoctorCheck::failed(
+            Area::Version,
+            error.messages.join("; "),
+            error.help.join("; "),
+        );
+        report.checks.push(failed);
+    }
+    report.checks
+}
+
+/// Runs all checks.
+async fn check_all(
+    surroundings: &Surroundings,
+    flags: &Flags,
+    registry: &Registry,
+    offline: bool,
+    report: &mut Report,
+) -> Result<(), CommandError> {
     report.add(vec![setup::version()])?;
-    report.add(places::all(&surroundings))?;
-    let config = match load(&surroundings, &flags) {
+    report.add(places::all(surroundings))?;
+    let config = match load(surroundings, flags) {
         Ok(config) => config,
-        Err(error) => {
-            report.add(setup::config_failures(error))?;
-            return report.finish(out);
-        }
+        Err(error) => return report.add(setup::config_failures(error)),
     };
     report.add(setup::files(&config))?;
     report.add(setup::tokens(&config, &surroundings.environment))?;
     report.add(setup::certificate(&config).into_iter().collect())?;
     match registry.assemble(&config, &surroundings.environment) {
-        Ok(assembled) => {
-            examine(
-                doctor,
-                &surroundings,
-                &config,
-                registry,
-                assembled,
-                &mut report,
-            )
-            .await?;
-        }
-        Err(error) => report.add(setup::config_failures(error))?,
+        Ok(assembled) => examine(offline, surroundings, &config, registry, assembled, report).await,
+        Err(error) => report.add(setup::config_failures(error)),
     }
-    report.finish(out)
 }
 
 /// Runs the checks of everything configured: concurrently, reported in order.
 async fn examine(
-    doctor: Doctor,
+    offline: bool,
     surroundings: &Surroundings,
     config: &Config,
     registry: &Registry,
@@ -74,7 +94,7 @@ async fn examine(
     let pending = Pending::default();
     let mut checking = JoinSet::new();
     let mut order = 0;
-    if !doctor.offline {
+    if !offline {
         for provider in chosen.iter().cloned() {
             let task = network::provider(config, &assembled, provider, &pending);
             checking.spawn(async move { (order, task.await) });
@@ -86,7 +106,7 @@ async fn examine(
         checking.spawn(async move { (order, task.await) });
         order += 1;
     }
-    let notice = pending.start_notice();
+    let notice = (report.shown != Shown::Elsewhere).then(|| pending.start_notice());
     let mut done = checking.join_all().await;
     drop(notice);
     done.sort_by_key(|(order, _)| *order);
@@ -95,34 +115,47 @@ async fn examine(
     // Grouped by area: each provider has checks of its own and of its models.
     checks.sort_by_key(|check| check.area);
     report.add(checks)?;
-    report.add(routes::all(config, &assembled, surroundings, doctor.offline).await)?;
+    report.add(routes::all(config, &assembled, surroundings, offline).await)?;
     let checks = tools::offered(&assembled, report.has_failed(Area::Servers)).await;
     report.add(checks)?;
     report.add(tools::limits(config))?;
     report.add(journal::all(config, registry).await)?;
-    report.add(setup::terminal(surroundings))?;
+    if report.shown != Shown::Elsewhere {
+        report.add(setup::terminal(surroundings))?;
+    }
     servers::stop(all_servers).await;
     Ok(())
 }
 
-/// The results so far. For people, each is printed immediately.
+/// The results so far.
 struct Report {
     area: Option<Area>,
     checks: Vec<DoctorCheck>,
-    json: bool,
+    shown: Shown,
+}
+
+/// When and where results are shown.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Shown {
+    /// At the end, as JSON.
+    AtEnd,
+    /// Each at once, for people.
+    AtOnce,
+    /// By the caller.
+    Elsewhere,
 }
 
 impl Report {
-    const fn new(json: bool) -> Self {
+    const fn new(shown: Shown) -> Self {
         Self {
             area: None,
             checks: Vec::new(),
-            json,
+            shown,
         }
     }
 
     fn add(&mut self, checks: Vec<DoctorCheck>) -> Result<(), CommandError> {
-        if !self.json {
+        if self.shown == Shown::AtOnce {
             let out = &mut anstream::stdout();
             for check in &checks {
                 let is_first = self.area.replace(check.area) != Some(check.area);
@@ -149,6 +182,9 @@ impl Report {
             .failed()
             .next()
             .map_or(Exit::Answered, DoctorCheck::exit);
-        printed::finish(render::checks(out, &self.checks, self.json), exit)
+        printed::finish(
+            render::checks(out, &self.checks, self.shown == Shown::AtEnd),
+            exit,
+        )
     }
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use jackfield_assembly::{LogFormat, Registry, ServerFiles};
 use jackfield_server::{
@@ -10,6 +11,7 @@ use jackfield_server::{
 
 use crate::args::Serve;
 use crate::commands::ask;
+use crate::commands::gateway_doctor::GatewayDoctor;
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
@@ -25,6 +27,11 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     let surroundings = ask::surroundings()?;
     let environment = surroundings.environment.clone();
     let mut config = ask::load_config_in(&flags, &surroundings)?;
+    let doctor = GatewayDoctor {
+        flags: flags.clone(),
+        registry: registry.clone(),
+        surroundings: surroundings.clone(),
+    };
     let files = ServerFiles::new(surroundings, flags, registry.clone(), &config);
     if let Some(bind) = serve.bind {
         config.serve.bind = bind;
@@ -32,7 +39,7 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     let log = config.serve.log;
     start_log(log);
     let running = RunningGateway::start(config, &environment, registry).await?;
-    let running = running.following(files);
+    let running = running.following(files).checked_by(Arc::new(doctor));
     let open = if running.is_open().await {
         "; open to every program on this machine"
     } else {

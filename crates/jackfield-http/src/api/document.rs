@@ -12,8 +12,8 @@ use utoipa::{Modify, OpenApi};
 
 use super::problem::ProblemView;
 use super::{
-    approval_events, approvals, context, directory, events, health, keys, listing, login, sessions,
-    timeline, turns, ui, usage,
+    approval_events, approvals, budgets, context, directory, doctor, events, health, keys, listing,
+    login, sessions, timeline, turns, ui, usage,
 };
 
 /// The API under `/api/v1`.
@@ -56,6 +56,7 @@ use super::{
         timeline::replay, timeline::step, timeline::timeline,
         turns::cancel, turns::get, turns::post, turns::results,
         ui::chat, ui::stream,
+        budgets::budgets, doctor::doctor,
         usage::usage,
     ),
     // No path names this schema explicitly; it describes all error responses.

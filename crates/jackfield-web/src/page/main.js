@@ -11,6 +11,7 @@ import { SessionList } from './session_list.js';
 
 class App {
   constructor(login) {
+    this.isAdmin = login.admin;
     this.servers = new Map();
     this.sessions = new SessionList(byId('sessions'));
     this.showSide(login);
@@ -84,7 +85,7 @@ class App {
     if (place === 'sessions' && id) return new Conversation(id, this);
     if (place === 'approvals') return new Approvals();
     if (place === 'usage') return new (await import('./usage.js')).Usage();
-    if (place === 'servers') return new (await import('./servers.js')).Servers();
+    if (place === 'servers') return new (await import('./servers.js')).Servers(this.isAdmin);
     return new Conversation(null, this);
   }
 

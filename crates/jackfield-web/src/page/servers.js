@@ -1,26 +1,29 @@
-// The servers of tools, their tools, and the providers of models.
+// The servers of tools, their tools, the providers of models, and the routes to them.
 
 import { ask } from './api.js';
+import { doctorView } from './doctor.js';
 import { element, visible } from './dom.js';
 import { say, sayOr } from './languages.js';
+import { routeViews } from './routes.js';
 import { textView } from './value.js';
 
 export class Servers {
-  constructor() {
+  constructor(isAdmin) {
     this.body = element('div');
-    this.root = element('div', { className: 'page' }, element('h1', { textContent: say('servers') }), this.body);
+    this.root = element('div', { className: 'page' }, element('h1', { textContent: say('servers') }), this.body, isAdmin ? doctorView() : '');
     this.load();
   }
 
   async load() {
     try {
-      const [{ servers }, { tools, problems }, { providers }] = await Promise.all(['/servers', '/tools', '/providers'].map((path) => ask(path)));
+      const [{ servers }, { tools, problems }, { providers }, { routes }] = await Promise.all(['/servers', '/tools', '/providers', '/routes'].map((path) => ask(path)));
       this.body.replaceChildren(
         ...servers.map((server) => serverView(server, tools)),
         ...rest(servers, tools),
         problems.length ? element('ul', { className: 'error' }, problems.map((one) => element('li', { textContent: visible(`${one.server}: ${one.message}`) }))) : '',
         element('h2', { textContent: say('providers') }),
         providerTable(providers),
+        ...routeViews(routes),
       );
     } catch (error) {
       this.body.replaceChildren(element('p', { className: 'error', role: 'alert', textContent: error.message }));

@@ -1,6 +1,7 @@
 // Use and cost: by day, model, provider, tool, session or user, in a range of days, as a chart with the table behind it.
 
 import { address, ask } from './api.js';
+import { showBudgets } from './budgets.js';
 import { duration, element, visible } from './dom.js';
 import { say } from './languages.js';
 
@@ -14,9 +15,11 @@ export class Usage {
     this.until = this.day('usage_until');
     this.csv = element('a', { className: 'button quiet', download: 'usage.csv', textContent: 'CSV' });
     this.report = element('div', { 'aria-live': 'polite' });
+    const budgets = element('section');
     this.root = element('div', { className: 'page' }, element('h1', { textContent: say('usage') }),
-      element('div', { className: 'buttons' }, [this.by, this.range, this.since, this.until, this.of].map((field) => field.parentNode), this.csv), this.report);
+      element('div', { className: 'buttons' }, [this.by, this.range, this.since, this.until, this.of].map((field) => field.parentNode), this.csv), this.report, budgets);
     this.load();
+    showBudgets(budgets);
   }
 
   choice(name, options) {

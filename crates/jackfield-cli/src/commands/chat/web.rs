@@ -1,11 +1,13 @@
 //! `jackfield chat --web`: the page of a gateway that this process runs, at the session.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use jackfield_assembly::Registry;
 use jackfield_server::{RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal};
 
 use crate::args;
+use crate::commands::gateway_doctor::GatewayDoctor;
 use crate::commands::sessions::find;
 use crate::commands::{ask, browser};
 use crate::exit::Exit;
@@ -21,7 +23,9 @@ pub(super) async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, C
     let mut flags = ask::flags(&chat.setup);
     flags.model.clone_from(&chat.model);
     ask::set_limits(&mut flags, &chat.bounds);
-    let (mut config, environment) = ask::load_config(&flags)?;
+    let surroundings = ask::surroundings()?;
+    let mut config = ask::load_config_in(&flags, &surroundings)?;
+    let environment = surroundings.environment.clone();
     // The port that is configured is the one that the browser knows; `jackfield serve` may have it.
     let port = config.serve.bind.port();
     config.serve.bind = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -32,6 +36,11 @@ pub(super) async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, C
         }
         started => started?,
     };
+    let running = running.checked_by(Arc::new(GatewayDoctor {
+        flags,
+        registry: registry.clone(),
+        surroundings,
+    }));
     let place = match chat.session.session() {
         Some(name) => format!("sessions/{}", find::session(running.engine(), name).await?),
         None => "new".to_owned(),

@@ -1,0 +1,31 @@
+// The budgets that a person may see, and what is used of them.
+
+import { ask } from './api.js';
+import { bar, element, time, visible } from './dom.js';
+import { say } from './languages.js';
+
+// Replaces what is in a place by the budgets; without budgets it stays empty.
+export async function showBudgets(place) {
+  try {
+    const { budgets } = await ask('/budgets');
+    if (budgets.length) place.replaceChildren(element('h2', { textContent: say('budgets') }), table(budgets));
+  } catch (error) {
+    place.replaceChildren(element('p', { className: 'error', role: 'alert', textContent: error.message }));
+  }
+}
+
+function table(budgets) {
+  const names = ['budget_of', 'budget_period', 'budget_limit', 'budget_spent', 'budget_reserved', 'budget_used', 'budget_ends'];
+  const head = names.map((name) => element('th', { scope: 'col', textContent: say(name) }));
+  return element('div', { className: 'wide', tabIndex: 0 },
+    element('table', {}, element('thead', {}, element('tr', {}, head)), element('tbody', {}, budgets.map(row))));
+}
+
+function row(budget) {
+  const amount = (value) => element('td', { className: 'number', textContent: `${value} ${budget.unit}` });
+  const share = `${budget.percent}%`;
+  return element('tr', {}, element('th', { scope: 'row', textContent: `${say(`budget_${budget.of}`)} ${visible(budget.name)}` }),
+    element('td', { textContent: say(`per_${budget.period}`) }), amount(budget.limit), amount(budget.spent), amount(budget.reserved),
+    element('td', { className: budget.percent >= 100 ? 'error' : '' }, share, ' ', bar(budget.percent ? [['span-model', budget.percent]] : [], 0, share)),
+    element('td', { textContent: time(budget.ends) }));
+}
