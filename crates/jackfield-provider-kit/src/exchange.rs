@@ -4,12 +4,13 @@
 //! [`ChatModel`](jackfield_ports::chat_model::ChatModel) then calls [`reply`]:
 //!
 //! 1. The request is mapped, and refused if its notes are worse than it allows.
-//! 2. It is sent once.
+//! 2. It is sent once, with a token if the adapter has [tokens](crate::tokens).
 //! 3. Status and media type decide whether the response is a stream, a whole reply, an error, or not the provider's.
 //! 4. Deltas go to the sink as they arrive; a whole reply yields the same deltas.
 //! 5. A failure has a kind, a phase and the server's retry delay, with a message on one line and without the key.
 
 mod adapter;
+mod bearer;
 mod refusal;
 mod reply_events;
 mod request_id;
@@ -37,6 +38,7 @@ use jackfield_domain::trace::TraceContext;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::delta_sink::DeltaSink;
 
+use self::bearer::Bearer;
 use self::reply_events::ReplyEvents;
 use crate::base_url::BaseUrl;
 use crate::frames::FrameDecoder;
@@ -60,6 +62,7 @@ pub async fn reply<A: Adapter>(
         pushed: false,
         request_id: None,
         sink,
+        token: None,
     };
     async {
         let end = exchange(adapter, transport, request, &mut reply_sink).await;
@@ -69,6 +72,7 @@ pub async fn reply<A: Adapter>(
                 error,
                 reply_sink.pushed,
                 reply_sink.request_id.take(),
+                reply_sink.token.as_ref(),
             )
         })
     }
@@ -88,15 +92,17 @@ pub async fn read<A: Adapter>(
     url: &str,
     headers: HeaderMap,
 ) -> Result<Bytes, ModelError> {
-    let read = fetch(adapter, transport, url, headers).await;
-    read.map_err(|error| complete_error(adapter, error, false, None))
+    let mut token = None;
+    let read = fetch(adapter, transport, url, headers, &mut token).await;
+    read.map_err(|error| complete_error(adapter, error, false, None, token.as_ref()))
 }
 
 async fn fetch<A: Adapter>(
     adapter: &A,
     transport: &Transport,
     url: &str,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
+    token: &mut Option<Secret>,
 ) -> Result<Bytes, ModelError> {
     if let (None, Some(why)) = (adapter.key(), adapter.missing_key()) {
         let kind = ModelFailureKind::Unauthenticated;
@@ -107,11 +113,14 @@ async fn fetch<A: Adapter>(
         ModelFailure::new(ModelFailureKind::InvalidRequest, Phase::BeforeSend, message)
     });
     let mut request = request?;
+    let bearer = Bearer::fetch(adapter, &mut headers).await?;
+    *token = bearer.secret();
     *request.headers_mut() = headers;
     let incoming = transport.send(request).await?;
     let is_json = incoming.media_type().as_deref() == Some("application/json");
     if !(incoming.status().is_success() && is_json) {
-        return Err(refusal::read_refusal(adapter, incoming, url).await);
+        let refused = refusal::read_refusal(adapter, incoming, url).await;
+        return Err(bearer.renew_after(refused).await);
     }
     incoming.decompress().await?.into_body().await
 }
@@ -153,6 +162,8 @@ async fn exchange<A: Adapter>(
     if let Some(context) = reply_sink.sink.trace() {
         add_trace(http_request.headers_mut(), context);
     }
+    let bearer = Bearer::fetch(adapter, http_request.headers_mut()).await?;
+    reply_sink.token = bearer.secret();
     let url = http_request.uri().to_string();
     let incoming = transport.send(http_request).await?;
     let span = Span::current();
@@ -162,7 +173,8 @@ async fn exchange<A: Adapter>(
         reply_sink.sink.request_id(id).await;
     }
     if !incoming.status().is_success() {
-        return Err(refusal::read_refusal(adapter, incoming, &url).await);
+        let refused = refusal::read_refusal(adapter, incoming, &url).await;
+        return Err(bearer.renew_after(refused).await);
     }
     let mut incoming = incoming.decompress().await?;
     let mut end = match reply_form(adapter, &mut incoming).await? {
@@ -318,6 +330,7 @@ fn complete_error(
     mut error: ModelError,
     pushed: bool,
     request_id: Option<Arc<str>>,
+    token: Option<&Secret>,
 ) -> ModelError {
     let failure = &mut error.failure;
     failure.request_id = failure.request_id.take().or(request_id);
@@ -327,7 +340,7 @@ fn complete_error(
     if pushed {
         failure.phase = Phase::MidReply;
     }
-    if let Some(key) = adapter.key() {
+    for key in adapter.key().into_iter().chain(token) {
         failure.message = key.redact(&failure.message);
     }
     if failure.message.contains(['\n', '\r']) {
@@ -343,11 +356,12 @@ fn undecodable(error: DecodeError) -> ModelFailure {
     error.failure()
 }
 
-/// The sink with a flag whether any delta was pushed, and the provider's request id.
+/// The sink with a flag whether any delta was pushed, the provider's request id, and the token that was sent.
 struct ReplySink<'a> {
     pushed: bool,
     request_id: Option<Arc<str>>,
     sink: &'a mut dyn DeltaSink,
+    token: Option<Secret>,
 }
 
 impl ReplySink<'_> {

@@ -27,5 +27,6 @@ pub mod secret;
 pub mod sse;
 pub mod status;
 pub mod text_tools;
+pub mod tokens;
 pub mod transport;
 pub mod upstream;

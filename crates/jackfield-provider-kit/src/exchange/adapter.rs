@@ -14,6 +14,7 @@ use tracing::Span;
 
 use crate::frames::FrameDecoder;
 use crate::secret::Secret;
+use crate::tokens::Tokens;
 
 /// The specific parts of an adapter: its configuration, its headers and paths, and its dialect.
 pub trait Adapter: Send + Sync {
@@ -55,6 +56,12 @@ pub trait Adapter: Send + Sync {
 
     /// The reason why a required key is missing, in a sentence.
     fn missing_key(&self) -> Option<&str>;
+
+    /// The tokens that prove who asks, if they are fetched and renewed: each request has one as `authorization: Bearer`,
+    /// in place of a key in the [prepared request](Self::prepare).
+    fn tokens(&self) -> Option<&Tokens> {
+        None
+    }
 
     /// The span of a call of this model: [`chat_span!`](crate::chat_span).
     fn span(&self, model: &str) -> Span;

@@ -16,5 +16,6 @@ mod secret;
 mod sse;
 mod status;
 mod text_tools;
+mod tokens;
 mod transport;
 mod upstream;
