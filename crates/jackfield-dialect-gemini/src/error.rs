@@ -1,6 +1,8 @@
 //! Errors: maps the vendor's errors to failures that the tool loop decides about, and failures to the vendor's
 //! errors (`google.rpc.Status`; Gemini API documentation, troubleshooting, 2026-11).
 
+mod vertex;
+
 use std::time::Duration;
 
 use jackfield_dialect_kit::{error_patterns, failure};
@@ -19,10 +21,16 @@ pub fn parse(body: &[u8]) -> Option<ErrorBody> {
     serde_json::from_slice(body).ok()
 }
 
-/// Classifies a response that is not a reply.
-///
-/// `header` returns the value of a header by its lower-case name. `retry-after` is read as seconds; the adapter has
-/// to convert a date, as there is no clock here.
+/// The service that sent an error. Both speak the same language, but the remedies differ.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Service {
+    /// The Gemini API of Google AI.
+    GeminiApi,
+    /// Vertex AI, of Google Cloud.
+    VertexAi,
+}
+
+/// Classifies a response of the Gemini API that is not a reply: see [`classify_at`].
 #[must_use]
 pub fn classify<'h>(
     status: u16,
@@ -30,23 +38,51 @@ pub fn classify<'h>(
     body: &[u8],
     phase: Phase,
 ) -> ModelFailure {
+    classify_at(Service::GeminiApi, status, header, body, phase)
+}
+
+/// Classifies a response that is not a reply.
+///
+/// `header` returns the value of a header by its lower-case name. `retry-after` is read as seconds; the adapter has
+/// to convert a date, as there is no clock here.
+#[must_use]
+pub fn classify_at<'h>(
+    service: Service,
+    status: u16,
+    header: impl Fn(&str) -> Option<&'h str>,
+    body: &[u8],
+    phase: Phase,
+) -> ModelFailure {
     let detail = parse(body).map(|body| body.error).unwrap_or_default();
-    let mut failure = from_detail(Some(status), &detail, phase);
+    let mut failure = explained(service, Some(status), &detail, phase);
     if failure.advice == RetryAdvice::Backoff {
         failure.advice = failure::advice(failure.advice, header);
     }
     failure
 }
 
-/// Classifies an error, which in a stream has no status of its own.
+/// Classifies an error in a stream, which has no status of its own.
 pub(crate) fn from_detail(status: Option<u16>, detail: &ErrorDetail, phase: Phase) -> ModelFailure {
+    explained(Service::GeminiApi, status, detail, phase)
+}
+
+fn explained(
+    service: Service,
+    status: Option<u16>,
+    detail: &ErrorDetail,
+    phase: Phase,
+) -> ModelFailure {
     let status = status.or(detail.code).filter(|status| *status >= 400);
     let kind = kind(status, detail);
     let code = status.map(|status| status.to_string()).unwrap_or_default();
     let name = detail.status.as_deref().unwrap_or_default();
     let reason = reason(detail).unwrap_or_default();
     let mut message = failure::message(&detail.message, &[&code, name, reason]);
-    if let Some(way) = way_out(kind, detail) {
+    let way = match service {
+        Service::GeminiApi => way_out(kind, detail),
+        Service::VertexAi => vertex::way_out(kind, detail).or_else(|| way_out(kind, detail)),
+    };
+    if let Some(way) = way {
         message.push_str(". ");
         message.push_str(way);
     }

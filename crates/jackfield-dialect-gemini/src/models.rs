@@ -15,15 +15,23 @@ use crate::wire::{Model, ModelList, ServedModel, ServedModelList};
 /// If the page is not in the vendor's form.
 pub fn from_wire(body: &[u8]) -> Result<(Vec<ListedModel>, Option<String>), serde_json::Error> {
     let ModelList {
-        models,
+        mut models,
+        publisher_models,
         next_page_token,
     } = serde_json::from_slice(body)?;
+    // Vertex AI does not say what a model does, and has those of all kinds in its list.
+    models.extend(publisher_models.into_iter().filter(|model| {
+        let id = model.name.strip_prefix(PUBLISHED).unwrap_or(&model.name);
+        let others = ["audio-", "embedding", "image", "live", "tts"];
+        id.starts_with("gemini-") && !others.iter().any(|other| id.contains(other))
+    }));
     let generates = |model: &Model| {
         let methods = model.supported_generation_methods.as_ref();
         methods.is_none_or(|methods| methods.iter().any(|method| method == GENERATE))
     };
     let models = models.into_iter().filter(generates).map(|model| {
-        let id = model.name.strip_prefix(PREFIX).unwrap_or(&model.name);
+        let name = model.name.strip_prefix(PUBLISHED).unwrap_or(&model.name);
+        let id = name.strip_prefix(PREFIX).unwrap_or(name);
         ListedModel {
             context: model.input_token_limit,
             created: None,
@@ -96,6 +104,8 @@ fn to_served_model(model: &ListedModel) -> ServedModel {
 const GENERATE: &str = "generateContent";
 /// What the names of models begin with, in addresses and lists.
 const PREFIX: &str = "models/";
+/// What the names of models begin with in the list of Vertex AI.
+const PUBLISHED: &str = "publishers/google/models/";
 /// The default and the largest number of models on a page (Gemini API, `models.list`).
 const PAGE: usize = 50;
 const LIMIT: usize = 1000;

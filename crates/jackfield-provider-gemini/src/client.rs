@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::HeaderMap;
+use jackfield_dialect_gemini::error::Service;
 use jackfield_dialect_gemini::stream::Decoder;
 use jackfield_dialect_gemini::{DIALECT, error, models, request};
 use jackfield_domain::failure::{ModelFailure, Phase};
@@ -18,6 +19,7 @@ use jackfield_provider_kit::base_url::encode_part;
 use jackfield_provider_kit::chat_span;
 use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
 use jackfield_provider_kit::secret::Secret;
+use jackfield_provider_kit::tokens::Tokens;
 use jackfield_provider_kit::transport::Transport;
 use tracing::Span;
 
@@ -63,7 +65,7 @@ impl Adapter for Gemini {
         let url = self
             .config
             .base_url
-            .join(&format!("{MODELS}/{model}{method}"));
+            .join(&format!("{}/{model}{method}", self.config.models()));
         let decoder = Decoder::for_request(owner, request);
         PreparedRequest::post(&url, self.headers.clone(), body, decoder)
     }
@@ -74,7 +76,21 @@ impl Adapter for Gemini {
         let status = answer.status.as_u16();
         let header = |name: &str| answer.header(name);
         let phase = Phase::BeforeFirstDelta;
-        Some(error::classify(status, header, answer.body, phase))
+        let service = match self.config.vertex {
+            None => Service::GeminiApi,
+            Some(_) => Service::VertexAi,
+        };
+        Some(error::classify_at(
+            service,
+            status,
+            header,
+            answer.body,
+            phase,
+        ))
+    }
+
+    fn tokens(&self) -> Option<&Tokens> {
+        self.config.tokens.as_deref()
     }
 
     fn key(&self) -> Option<&Secret> {
@@ -87,7 +103,10 @@ impl Adapter for Gemini {
 
     fn span(&self, model: &str) -> Span {
         let base_url = &self.config.base_url;
-        chat_span!("gcp.gemini", "gemini.request_id", model, base_url)
+        match self.config.vertex {
+            None => chat_span!("gcp.gemini", "gemini.request_id", model, base_url),
+            Some(_) => chat_span!("gcp.vertex_ai", "gemini.request_id", model, base_url),
+        }
     }
 }
 
@@ -116,7 +135,12 @@ impl ChatModel for Gemini {
     }
 
     async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
-        let first = format!("{}?pageSize={PAGE}", self.config.base_url.join(MODELS));
+        let (path, page) = match self.config.vertex {
+            None => (self.config.models(), PAGE),
+            // The list is the same for all projects.
+            Some(_) => (PUBLISHED.to_owned(), VERTEX_PAGE),
+        };
+        let first = format!("{}?pageSize={page}", self.config.base_url.join(&path));
         let mut url = first.clone();
         let mut all = Vec::new();
         for _ in 0..PAGES {
@@ -151,10 +175,13 @@ impl fmt::Debug for Gemini {
     }
 }
 
-const MODELS: &str = "/v1beta/models";
 /// The vendor's largest page of models.
 const PAGE: usize = 1000;
 /// The most pages of models that are requested.
 const PAGES: usize = 20;
+/// The models that Google publishes at Vertex AI.
+const PUBLISHED: &str = "/v1beta1/publishers/google/models";
 const STREAM: &str = ":streamGenerateContent?alt=sse";
+/// A page of models at Vertex AI.
+const VERTEX_PAGE: usize = 100;
 const WHOLE: &str = ":generateContent";

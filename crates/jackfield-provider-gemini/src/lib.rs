@@ -5,7 +5,10 @@
 //!
 //! The model is a part of the address, `/v1beta/models/MODEL:streamGenerateContent?alt=sse`, and the key is a header,
 //! `x-goog-api-key`, never a parameter of the address.
+//!
+//! At Vertex AI the address has project and location, too, and the key is a token of [Google's credentials](google).
 
 pub mod client;
 pub mod config;
+pub mod google;
 pub mod upstream;

@@ -10,6 +10,9 @@ pub struct ModelList {
     /// The models.
     #[serde(default)]
     pub models: Vec<Model>,
+    /// The models, as Vertex AI names the field (`GET /v1beta1/publishers/google/models`).
+    #[serde(default, skip_serializing)]
+    pub publisher_models: Vec<Model>,
     /// The cursor of the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page_token: Option<String>,

@@ -11,6 +11,7 @@ mod harness;
 mod rendering;
 mod requests;
 mod upstream;
+mod vertex;
 
 /// The contract of `Upstream`.
 mod contract_of_upstream {

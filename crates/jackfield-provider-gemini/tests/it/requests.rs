@@ -276,19 +276,22 @@ async fn sent(model: &str, path: &str, whole: bool) -> RecordedRequest {
     server.request(0).await
 }
 
-fn events(wire: &WireReply) -> Response {
+pub(crate) fn events(wire: &WireReply) -> Response {
     let mut response = Response::new(wire.status);
     response.headers.clone_from(&wire.headers);
     wire.pieces.iter().cloned().fold(response, Response::send)
 }
 
-async fn ask(model: &Gemini, request: &ModelRequest) -> (Vec<Delta>, Result<ReplyEnd, ModelError>) {
+pub(crate) async fn ask(
+    model: &Gemini,
+    request: &ModelRequest,
+) -> (Vec<Delta>, Result<ReplyEnd, ModelError>) {
     let mut deltas: Vec<Delta> = Vec::new();
     let end = model.reply(request, &mut deltas).await;
     (deltas, end)
 }
 
-fn request(model: &str) -> ModelRequest {
+pub(crate) fn request(model: &str) -> ModelRequest {
     ModelRequest {
         choice: ToolChoice::Auto,
         messages: [Message::user("hi")].into_iter().collect(),
