@@ -1,4 +1,6 @@
-//! The factory of providers of the kind `gemini`.
+//! The factory of providers of the kinds `gemini` and `gemini-vertex`.
+
+mod vertex;
 
 use std::sync::Arc;
 
@@ -11,6 +13,8 @@ use jackfield_provider_gemini::upstream::upstream;
 use crate::factory::{ProviderFactory, ProviderSettings};
 use crate::preferred::GEMINI_KEYS;
 use crate::quirks;
+
+pub(crate) use self::vertex::{VERTEX, VertexFactory};
 
 /// Builds models behind the Gemini API.
 pub(crate) struct GeminiFactory;
@@ -53,13 +57,19 @@ fn configure(settings: &ProviderSettings) -> Result<GeminiConfig, BoxError> {
     let base_url = settings.base_url.as_deref();
     let mut config = GeminiConfig::new(base_url.unwrap_or(GeminiConfig::BASE_URL))?;
     config.endpoints.clone_from(&settings.endpoints.by_name);
+    common(&mut config, settings)?;
+    Ok(config)
+}
+
+/// Sets what both kinds have.
+fn common(config: &mut GeminiConfig, settings: &ProviderSettings) -> Result<(), BoxError> {
     config.key.clone_from(&settings.key);
     config.missing_key.clone_from(&settings.missing_key);
     if let Some(table) = settings.options.get("quirks") {
-        config.profile = quirks::over(config.profile, table)?;
+        config.profile = quirks::over(config.profile.clone(), table)?;
     }
     if let Some(tools) = settings.options.get("tools") {
         config.tools = tools.as_bool().ok_or("tools is true or false")?;
     }
-    Ok(config)
+    Ok(())
 }

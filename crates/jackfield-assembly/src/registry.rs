@@ -15,7 +15,7 @@ use crate::claude::{CLAUDE_PRESETS, ClaudeFactory};
 use crate::claude_code::ClaudeCodeFactory;
 use crate::config::Config;
 use crate::factory::{JournalFactory, ProviderFactory};
-use crate::gemini::GeminiFactory;
+use crate::gemini::{GeminiFactory, VERTEX, VertexFactory};
 use crate::ollama::OllamaFactory;
 use crate::openai::OpenAiFactory;
 use crate::place::{ConfigProblem, Origin};
@@ -183,7 +183,8 @@ impl Default for Registry {
         PRESETS.iter().fold(
             claude
                 .provider("claude-code", Arc::new(ClaudeCodeFactory))
-                .provider("gemini", Arc::new(GeminiFactory)),
+                .provider("gemini", Arc::new(GeminiFactory))
+                .provider(VERTEX, Arc::new(VertexFactory)),
             |registry, preset| {
                 let factory: Arc<dyn ProviderFactory> = match preset.kind {
                     BEDROCK => Arc::new(BedrockFactory(OpenAiFactory(preset))),

@@ -3,7 +3,7 @@
 use crate::form::ValueForm::{self, Any, Text, Texts, ToolMode, ToolModes, Whole, Words};
 
 /// The options of all kinds, with forms and descriptions.
-pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 23] {
+pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 24] {
     [
         (
             "allowed_tools",
@@ -57,6 +57,11 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 23] {
             "The header that the key is put into",
         ),
         (
+            "location",
+            Text("europe-west4"),
+            "The location at Vertex AI",
+        ),
+        (
             "max_processes",
             Whole(1),
             "The most processes of Claude Code at a time",
@@ -78,7 +83,11 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 23] {
             "The path of an address that names none",
         ),
         ("profile", Words(PROFILES.to_vec()), "What the server takes"),
-        ("project", Text("proj_1"), "The project that pays"),
+        (
+            "project",
+            Text("proj_1"),
+            "The project that pays, or that of Google Cloud",
+        ),
         (
             "quirks",
             Any,

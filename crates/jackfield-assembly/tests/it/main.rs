@@ -21,6 +21,7 @@ mod tool_cache;
 mod tool_sets;
 mod trust;
 mod upstreams;
+mod vertex;
 mod waiting;
 mod web;
 mod world;

@@ -209,14 +209,24 @@ fn what_only_one_kind_of_provider_has_is_taken_by_one() {
             values.push(json!(true));
         }
         for value in values {
-            let taken = ["bedrock", "claude", "claude-code", "ollama", "openai"]
-                .iter()
-                .any(|kind| {
-                    let text = format!("[providers.x]\nkind = \"{kind}\"\n{option} = {value}");
-                    let config = World::new().with_user(text).load().unwrap();
-                    let environment = Environment::from_iter([("AWS_REGION", "us-east-1")]);
-                    Registry::default().assemble(&config, &environment).is_ok()
-                });
+            let taken = [
+                "bedrock",
+                "claude",
+                "claude-code",
+                "gemini-vertex",
+                "ollama",
+                "openai",
+            ]
+            .iter()
+            .any(|kind| {
+                let text = format!("[providers.x]\nkind = \"{kind}\"\n{option} = {value}");
+                let config = World::new().with_user(text).load().unwrap();
+                let environment = Environment::from_iter([
+                    ("AWS_REGION", "us-east-1"),
+                    ("GOOGLE_CLOUD_PROJECT", "my-project"),
+                ]);
+                Registry::default().assemble(&config, &environment).is_ok()
+            });
             assert!(taken, "{option} = {value}");
             tried += 1;
         }

@@ -50,6 +50,10 @@ pub(super) fn refusal(prefix: &str) -> String {
         "write a provider of the kind `bedrock` with your `region`, and name its models as `bedrock/MODEL`; its keys are \
          in AWS_BEARER_TOKEN_BEDROCK, or in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             .to_owned()
+    } else if ["vertex_ai", "vertex_ai_beta"].contains(&prefix) {
+        "write a provider of the kind `gemini-vertex` with your `project` and `location`, and name its Gemini models as \
+         `gemini-vertex/MODEL`; its credentials are those of `gcloud`, or in GOOGLE_APPLICATION_CREDENTIALS"
+            .to_owned()
     } else {
         format!(
             "Jackfield has no provider like LiteLLM's `{prefix}`; if its server speaks Chat Completions, give it as \
