@@ -14,6 +14,8 @@ pub struct ModelProfile {
     pub forced_any: bool,
     /// Whether a call of one tool can be forced.
     pub forced_tool: bool,
+    /// Whether a result can hold images.
+    pub images_in_results: bool,
     /// Whether the model's reasoning goes back to it.
     pub reasoning: bool,
     /// Whether a result says that it is an error.
@@ -31,6 +33,7 @@ impl ModelProfile {
         claude: None,
         forced_any: false,
         forced_tool: false,
+        images_in_results: false,
         reasoning: true,
         result_status: false,
         streams_tools: true,
@@ -39,7 +42,7 @@ impl ModelProfile {
 
     /// The profile of a model, by its id or its ARN.
     ///
-    /// Of `ToolChoice`, `ToolResultBlock` and `CachePointBlock` the service model, and the user guide, name Claude and
+    /// Of `ToolChoice`, images in `ToolResultContentBlock`, `ToolResultBlock` and `CachePointBlock` the service model, and the user guide, name Claude and
     /// Nova; of `any` Mistral, too (2026-11). An ARN of an application's inference profile does not name its model.
     #[must_use]
     pub fn of(model: &str) -> Self {
@@ -52,6 +55,7 @@ impl ModelProfile {
                 cache_points: true,
                 forced_any: true,
                 forced_tool: true,
+                images_in_results: true,
                 result_status: true,
                 structured_output: false,
                 ..Self::UNKNOWN
@@ -59,6 +63,7 @@ impl ModelProfile {
         }
         Self {
             forced_any: name.contains("mistral"),
+            images_in_results: name.contains("meta.llama4"),
             // DeepSeek refuses a conversation with reasoning (the user guide's page on R1, 2026-11).
             reasoning: !name.contains("deepseek"),
             // "This model doesn't support tool use in streaming mode" (reports of Llama 4, 2026).
@@ -75,6 +80,7 @@ impl ModelProfile {
             claude: Some(claude),
             forced_any: claude.forced_tools,
             forced_tool: claude.forced_tools,
+            images_in_results: true,
             reasoning: true,
             result_status: true,
             streams_tools: true,

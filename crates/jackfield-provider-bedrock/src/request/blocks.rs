@@ -189,6 +189,7 @@ impl RequestWriter<'_> {
         self.notes.withheld(path, &outcome.opaque, &[]);
         let result = &outcome.result;
         let (profile, names) = (self.profile, &mut self.names);
+        let mut shown = Vec::new();
         let medium = |notes: &mut Notes, path: Arguments<'_>, part: &OutcomePart| {
             let sent = match part {
                 OutcomePart::Audio(_) | OutcomePart::Text(_) => None,
@@ -203,12 +204,25 @@ impl RequestWriter<'_> {
                     sent
                 }
             };
-            sent.map_or(Medium::Unsupported, Medium::Part)
+            match sent {
+                None => Medium::Unsupported,
+                Some(wire::ContentBlock::Image(_)) if !profile.images_in_results => {
+                    shown.extend(sent);
+                    Medium::Shown
+                }
+                Some(sent) => Medium::Part(sent),
+            }
         };
         let mut content = results::parts(self.notes, at, result, wire::ContentBlock::Text, medium);
         self.in_result_words(at, result.is_error, &mut content);
+        let tool_use_id = self.ids.wire_id(&outcome.call);
+        if !shown.is_empty() {
+            let words = format!("[What the call {tool_use_id} returned:]");
+            self.shown.push(wire::ContentBlock::Text(words));
+            self.shown.append(&mut shown);
+        }
         wire::ContentBlock::ToolResult(wire::ToolResult {
-            tool_use_id: self.ids.wire_id(&outcome.call),
+            tool_use_id,
             content,
             status: (result.is_error && profile.result_status).then_some("error"),
         })

@@ -35,6 +35,8 @@ pub(super) struct RequestWriter<'a> {
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     pub(super) profile: &'a ModelProfile,
+    /// The images of results that the user shows after the results of a message.
+    pub(super) shown: Vec<wire::ContentBlock>,
 }
 
 /// Maps the system prompt and the conversation.
@@ -57,6 +59,7 @@ pub(super) fn to_wire(
         notes,
         owner,
         profile,
+        shown: Vec::new(),
     };
     let mut messages: Vec<wire::Message> = Vec::new();
     let mut last = None;
@@ -174,6 +177,7 @@ impl RequestWriter<'_> {
                 content.extend(point);
             }
         }
+        content.append(&mut self.shown);
         let has = |is_kind: fn(&wire::ContentBlock) -> bool| content.iter().any(is_kind);
         if has(|block| matches!(block, wire::ContentBlock::Document(_)))
             && !has(|block| matches!(block, wire::ContentBlock::Text(_)))

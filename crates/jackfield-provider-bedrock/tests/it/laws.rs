@@ -74,20 +74,44 @@ impl RequestMappers for Bedrock {
         text.contains("\"reasoningContent\":").then_some(text)
     }
 
-    /// A text beside a document is the mapper's own.
+    /// A text beside a document is the mapper's own, and so are the images of results that the user shows.
     fn without_additions(
         mut back: ModelRequest,
         notes: &mut Vec<Note>,
         _model: &&'static str,
     ) -> ModelRequest {
         notes.retain(|note| note.code != "text_beside_document");
+        let shown = notes
+            .iter()
+            .filter(|note| note.code == "media_shown_by_user");
+        let mut images: Vec<(&str, usize)> = Vec::new();
+        for note in shown {
+            let (block, _) = note.path.split_once(".result").unwrap();
+            match images.last_mut().filter(|(last, _)| *last == block) {
+                Some((_, count)) => *count += 1,
+                None => images.push((block, 1)),
+            }
+        }
+        let mut images = images.into_iter().map(|(_, count)| count);
         let messages = back.messages.iter().map(|message| {
             let mut message = (**message).clone();
+            let mut left = 0_usize;
+            message.blocks.retain(|block| {
+                let is_heading = matches!(&block.content, Content::Text(text)
+                    if message.role == Role::User && text.text.starts_with("[What the call "));
+                let is_shown = is_heading || left > 0;
+                left = match is_heading {
+                    true => images.next().unwrap(),
+                    false => left.saturating_sub(1),
+                };
+                !is_shown
+            });
             message
                 .blocks
                 .retain(|block| *block != Block::text(BESIDE_DOCUMENT));
             message
         });
+        let messages = messages.filter(|message| !message.blocks.is_empty());
         back.messages = messages.collect();
         back
     }
@@ -328,6 +352,7 @@ const NOTES: &[&str] = &[
     "max_tokens_cut",
     "max_tokens_defaulted",
     "media_as_text",
+    "media_shown_by_user",
     "messages_merged",
     "opaque_as_text",
     "opaque_withheld",

@@ -260,6 +260,51 @@ async fn media_have_formats_and_documents_names() {
     assert!(content[4]["text"].is_string(), "{content}");
 }
 
+/// Images in results are for Claude, Nova and Llama 4 alone (the service model, 2026-11).
+#[tokio::test]
+async fn other_models_are_shown_the_images_of_results_by_the_user() {
+    let image = OutcomePart::Image(Image {
+        detail: None,
+        source: MediaSource::Base64 {
+            media_type: "image/png".into(),
+            data: "AAAA".into(),
+        },
+    });
+    let mut asked = conversation(MODEL);
+    let outcome = ToolOutcome {
+        call: ToolCallId::parse("c1").unwrap(),
+        opaque: Vec::new(),
+        result: ToolResult {
+            content: vec![OutcomePart::Text("drawn".into()), image],
+            is_error: false,
+            structured: None,
+        },
+    };
+    let outcome = Content::ToolOutcome(Arc::new(outcome));
+    let before = asked.messages.iter().take(2);
+    let before = before.map(|message| (**message).clone());
+    let results = Message::new(Role::Tool, vec![outcome.into()]);
+    asked.messages = before.chain([results]).collect();
+    let picture = json!({ "image": { "format": "png", "source": { "bytes": "AAAA" } } });
+    for model in [MODEL, NOVA, LLAMA] {
+        asked.model.model = model.into();
+        let content = sent(&asked).await.json()["messages"][2]["content"].clone();
+        let result = &content[0]["toolResult"]["content"];
+        assert_eq!(*result, json!([{ "text": "drawn" }, picture]), "{model}");
+        assert_eq!(content.as_array().unwrap().len(), 1, "{model}");
+    }
+    asked.model.model = "mistral.pixtral-large-2502-v1:0".into();
+    let content = sent(&asked).await.json()["messages"][2]["content"].clone();
+    let result = &content[0]["toolResult"]["content"];
+    assert_eq!(result[0], json!({ "text": "drawn" }));
+    assert!(text(&result[1]["text"]).contains("image"), "{content}");
+    assert!(
+        text(&content[1]["text"]).contains("What the call"),
+        "{content}"
+    );
+    assert_eq!(content[2], picture);
+}
+
 #[tokio::test]
 async fn a_format_is_a_schema_in_a_text_or_words() {
     let mut asked = request();
