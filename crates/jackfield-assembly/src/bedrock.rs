@@ -7,9 +7,12 @@ use jackfield_ports::upstream::Upstream;
 use jackfield_provider_bedrock::client::Bedrock;
 use jackfield_provider_bedrock::config::{BedrockConfig, checked_region, region_of};
 use jackfield_provider_bedrock::credentials::{Credentials, SigningKeys};
+use jackfield_provider_bedrock::profile::ModelProfile;
+use jackfield_provider_kit::by_model::ByModel;
 
 use crate::factory::{ProviderFactory, ProviderSettings};
 use crate::openai::OpenAiFactory;
+use crate::quirks;
 
 /// Builds models behind Bedrock; within it is the factory for its APIs in OpenAI's form.
 pub(crate) struct BedrockFactory(pub(crate) OpenAiFactory);
@@ -41,6 +44,7 @@ impl ProviderFactory for BedrockFactory {
     fn options(&self) -> &[&str] {
         &[
             "api",
+            "like",
             "organization",
             "path",
             "profile",
@@ -102,6 +106,13 @@ fn configure(settings: &ProviderSettings) -> Result<BedrockConfig, BoxError> {
     match credentials(settings, region) {
         Ok(credentials) => config.credentials = credentials,
         Err(why) => config.missing_key = Some(why.to_owned()),
+    }
+    if let Some(like) = settings.options.get("like") {
+        let like = like.as_str().ok_or("like is the name of a model")?;
+        config.profile = ByModel::always(ModelProfile::of(like));
+    }
+    if let Some(table) = settings.options.get("quirks") {
+        config.profile = quirks::over(config.profile, table)?;
     }
     if let Some(tools) = settings.options.get("tools") {
         config.tools = tools.as_bool().ok_or("tools is true or false")?;
@@ -170,6 +181,9 @@ fn in_openai_form(mut settings: ProviderSettings) -> Result<ProviderSettings, Bo
         settings.base_url = Some(base_url.into());
     }
     settings.options.remove("region");
+    if settings.options.contains_key("like") {
+        return Err("like is for `api = \"converse\"`".into());
+    }
     if is_secret_key(&settings) {
         settings.key = None;
         let why = "AWS_BEARER_TOKEN_BEDROCK is not set, and keys of an account sign requests of `api = \"converse\"` alone";
@@ -181,4 +195,4 @@ fn in_openai_form(mut settings: ProviderSettings) -> Result<ProviderSettings, Bo
 const ACCESS_KEY: &str = "AWS_ACCESS_KEY_ID";
 const SECRET_KEY: &str = "AWS_SECRET_ACCESS_KEY";
 /// Options of the APIs in OpenAI's form.
-const OPENAI_ONLY: &[&str] = &["organization", "path", "profile", "project", "quirks"];
+const OPENAI_ONLY: &[&str] = &["organization", "path", "profile", "project"];

@@ -26,6 +26,7 @@ macro_rules! word {
     };
 }
 
+mod bedrock;
 mod claude;
 mod gemini;
 mod openai;

@@ -3,7 +3,7 @@
 use crate::form::ValueForm::{self, Any, Text, Texts, ToolMode, ToolModes, Whole, Words};
 
 /// The options of all kinds, with forms and descriptions.
-pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 24] {
+pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 25] {
     [
         (
             "allowed_tools",
@@ -55,6 +55,11 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 24] {
             "key_header",
             Words(vec!["bearer", "x-api-key"]),
             "The header that the key is put into",
+        ),
+        (
+            "like",
+            Text("anthropic.claude-sonnet-4-5"),
+            "The model of Bedrock that its models are like",
         ),
         (
             "location",

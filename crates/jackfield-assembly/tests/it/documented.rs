@@ -42,7 +42,13 @@ fn every_documented_key_can_be_written() {
 
 #[test]
 fn every_quirk_is_documented_with_what_it_takes() {
+    let of_bedrock = format!(
+        "{:#?}",
+        jackfield_provider_bedrock::profile::ModelProfile::UNKNOWN
+    );
     for (kind, profile) in [
+        // What Claude takes has no quirk of its own.
+        ("bedrock", of_bedrock.replace("    claude: None,\n", "")),
         (
             "claude",
             format!("{:#?}", jackfield_provider_claude::config::Profile::NEWEST),
@@ -73,7 +79,7 @@ fn every_quirk_is_documented_with_what_it_takes() {
             for value in values {
                 let text = format!("[providers.{kind}.quirks]\n{name} = {value}");
                 let world = World::new().with_user(&text);
-                let environment = Environment::from_iter([("", "")]);
+                let environment = Environment::from_iter([("AWS_REGION", "us-east-1")]);
                 let assembled = Registry::default().assemble(&world.load().unwrap(), &environment);
                 assert!(assembled.is_ok(), "{text}: {assembled:?}");
             }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod assistants;
+mod bedrock;
 mod compaction;
 mod database;
 mod documented;

@@ -332,7 +332,8 @@ fn what_cannot_be_is_told() {
         ),
         (
             "kind = 'bedrock'\nregion = 'us-east-1'\nquirks.seed = false",
-            "quirks is for `api = \"chat\"`",
+            "there is no quirk `seed`; there are: cache_points, forced_any, forced_tool, images_in_results, reasoning, \
+             result_status, streams_tools, structured_output",
         ),
         (
             "kind = 'claude-bedrock'",
