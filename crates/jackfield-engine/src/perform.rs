@@ -169,7 +169,7 @@ impl Workers {
         actions.iter().any(|action| match action {
             Action::CallModel { .. } | Action::ResumeTool { .. } | Action::RunTool(_) => true,
             Action::OpenWait(_) => self.shared.approver.is_some(),
-            Action::Abort(_) | Action::Finish(_) => false,
+            Action::AbandonTool { .. } | Action::Abort(_) | Action::Finish(_) => false,
         })
     }
 
@@ -184,6 +184,13 @@ impl Workers {
         let mut runnable: Vec<Action> = Vec::with_capacity(actions.len());
         for action in actions.into_iter().rev() {
             match &action {
+                Action::AbandonTool { handle, tool } => {
+                    // In another process, or after a change of the configuration, nothing is kept open.
+                    if let Some(toolbox) = toolboxes::find(&self.toolboxes.toolboxes, &tool.toolbox)
+                    {
+                        toolbox.abandon(handle);
+                    }
+                }
                 Action::Abort(attempt) => {
                     self.abort(attempt);
                     aborted.push(attempt.clone());
@@ -316,7 +323,10 @@ impl Workers {
                 });
                 (task_attempt, task)
             }
-            Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => return,
+            Action::AbandonTool { .. }
+            | Action::Abort(_)
+            | Action::Finish(_)
+            | Action::OpenWait(_) => return,
         };
         // A resumed attempt replaces the task that asked a question and ended.
         self.running.retain(|_, (other, _)| *other != attempt);
@@ -375,7 +385,9 @@ fn attempt_of(action: &Action) -> Option<Attempt> {
         Action::CallModel { attempt, .. } => Some(Attempt::Model(*attempt)),
         Action::ResumeTool { attempt, .. } => Some(Attempt::Tool(attempt.clone())),
         Action::RunTool(run) => Some(Attempt::Tool(run.attempt.clone())),
-        Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => None,
+        Action::AbandonTool { .. } | Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => {
+            None
+        }
     }
 }
 

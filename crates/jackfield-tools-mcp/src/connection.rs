@@ -226,7 +226,7 @@ impl RunningServer {
             era: met.era,
             exit_reason: watch::Sender::new(None),
             headers_refused: AtomicBool::new(false),
-            held: Arc::default(),
+            held: Arc::new(HeldCalls::new(replies.clone())),
             id: config.id.clone(),
             info: met.peer,
             is_endpoint: config.http.is_some(),

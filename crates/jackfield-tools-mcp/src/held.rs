@@ -5,14 +5,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::message::ServerQuestion;
 use crate::request::PendingRequest;
 
 /// The held calls of one connection.
-#[derive(Default)]
-pub(crate) struct HeldCalls(Mutex<HashMap<String, Box<HeldCall>>>);
+pub(crate) struct HeldCalls {
+    calls: Mutex<HashMap<String, Box<HeldCall>>>,
+    /// Replies to questions of the server, as JSON.
+    replies: mpsc::Sender<Vec<u8>>,
+}
 
 /// A call that waits.
 pub(crate) struct HeldCall {
@@ -21,8 +25,15 @@ pub(crate) struct HeldCall {
 }
 
 impl HeldCalls {
-    /// Keeps a call for [`MAX_WAIT`], and returns the name by which it is found again. Then it is dropped, which cancels
-    /// it at the server.
+    pub(crate) fn new(replies: mpsc::Sender<Vec<u8>>) -> Self {
+        Self {
+            calls: Mutex::default(),
+            replies,
+        }
+    }
+
+    /// Keeps a call for [`MAX_WAIT`], and returns the name by which it is found again. Then it is given
+    /// up.
     ///
     /// # Errors
     ///
@@ -44,7 +55,7 @@ impl HeldCalls {
         tokio::spawn(async move {
             sleep(MAX_WAIT).await;
             if let Some(calls) = calls.upgrade() {
-                calls.take(&late);
+                calls.give_up(&late);
             }
         });
         Ok(name)
@@ -55,13 +66,22 @@ impl HeldCalls {
         self.lock().remove(name)
     }
 
+    /// Answers the question of the call of this name with a cancel, and cancels the call at the server. It must be called
+    /// within a runtime.
+    pub(crate) fn give_up(&self, name: &str) {
+        if let Some(call) = self.take(name) {
+            // A server that takes no replies gets the cancellation alone.
+            let _full = self.replies.try_send(call.question.dismiss());
+        }
+    }
+
     /// Whether the call of this name still waits.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.lock().contains_key(name)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Box<HeldCall>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -59,6 +59,14 @@ impl ServerQuestion {
             .into_bytes()
     }
 
+    /// The reply of a person who gave up the call.
+    pub(crate) fn dismiss(&self) -> Vec<u8> {
+        match self.method {
+            QuestionMethod::Elicitation => self.reply(&json!({ "action": "cancel" })),
+            QuestionMethod::Sampling => self.refuse(&Refusal::rejected()),
+        }
+    }
+
     /// The reply without what the server asked for, with the reason where the protocol has a place for it.
     pub(crate) fn refuse(&self, refusal: &Refusal) -> Vec<u8> {
         let id = self.id.clone().into_json_value();

@@ -399,12 +399,12 @@ impl Toolbox for McpToolbox {
         call_run.resume(job, answer, events).await
     }
 
-    /// A call of the older era that is held open is cancelled at its server, and so is a task.
+    /// A call of the older era that is held open is cancelled at its server, and so are its question and a task.
     fn abandon(&self, handle: &JobHandle) {
         let connection = lock(&self.current).upgrade();
         if let (Ok(job), Some(connection)) = (JobHandleForm::from_handle(handle), connection) {
             match job {
-                JobHandleForm::Held(held) => drop(connection.held.take(&held.name)),
+                JobHandleForm::Held(held) => connection.held.give_up(&held.name),
                 JobHandleForm::InputRequired(_) => {}
                 JobHandleForm::Task(task) => drop(TaskCancel::new(&connection, &task)),
             }

@@ -213,6 +213,9 @@ fn step(replayed_step: &ReplayedStep<'_>) -> Value {
 /// An action, in one line.
 fn action(action: &Action) -> String {
     match action {
+        Action::AbandonTool { tool, .. } => {
+            format!("give up a call at {}/{}", tool.toolbox, tool.tool)
+        }
         Action::Abort(Attempt::Model(attempt)) => {
             let (round, attempt) = (attempt.round, attempt.attempt);
             format!("stop the model call of round {round}, try {attempt}")

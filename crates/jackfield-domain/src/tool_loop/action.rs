@@ -9,6 +9,13 @@ use crate::wait::{ElicitationAnswer, JobHandle, Wait};
 /// Work to be performed after the step's facts are committed. Named in the imperative.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
+    /// Give up a call whose question gets no answer any more: its tool need not keep it open. It has no answer.
+    AbandonTool {
+        /// The handle that finds it.
+        handle: JobHandle,
+        /// The tool.
+        tool: ToolOrigin,
+    },
     /// Stop this attempt if it is still running. Its results from now on are late.
     Abort(Attempt),
     /// Call the model. Answered by deltas and a reply's end, or by a failure.

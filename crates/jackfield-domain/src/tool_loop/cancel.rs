@@ -86,8 +86,9 @@ impl Decider<'_> {
                 self.decide(Fact::WaitClosed {
                     end,
                     subject: None,
-                    wait: wait.id,
+                    wait: wait.id.clone(),
                 });
+                self.abandon(&wait);
                 let may_have_run = match wait.kind {
                     WaitKind::Approval { .. } => attempts > 0,
                     WaitKind::ClientResult => false,

@@ -125,8 +125,20 @@ impl Decider<'_> {
                 subject: None,
                 wait: wait.id.clone(),
             });
+            self.abandon(&wait);
             let (end, result) = self.expiry_outcome(&wait);
             self.close(&wait.call, end, result);
+        }
+    }
+
+    /// Gives up the call of a question that was closed without an answer.
+    pub(super) fn abandon(&mut self, wait: &Wait) {
+        let WaitKind::Elicitation { handle, .. } = &wait.kind else {
+            return;
+        };
+        if let Some((tool, _)) = self.turn.call_for_wait(wait) {
+            let (handle, tool) = (handle.clone(), tool.origin.clone());
+            self.actions.push(Action::AbandonTool { handle, tool });
         }
     }
 

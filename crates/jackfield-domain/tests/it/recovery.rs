@@ -346,9 +346,11 @@ fn perform(hand: &mut Hand, action: &Action) -> Vec<Action> {
                 result,
             })
         }
-        Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) | Action::ResumeTool { .. } => {
-            Vec::new()
-        }
+        Action::AbandonTool { .. }
+        | Action::Abort(_)
+        | Action::Finish(_)
+        | Action::OpenWait(_)
+        | Action::ResumeTool { .. } => Vec::new(),
     }
 }
 

@@ -247,7 +247,10 @@ impl Scene {
                     self.asked
                         .push((run.tool.tool.to_string(), run.attempt.clone()));
                 }
-                Action::Abort(Attempt::Model(_)) | Action::Finish(_) | Action::OpenWait(_) => {}
+                Action::AbandonTool { .. }
+                | Action::Abort(Attempt::Model(_))
+                | Action::Finish(_)
+                | Action::OpenWait(_) => {}
             }
         }
         lines

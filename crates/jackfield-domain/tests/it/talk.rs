@@ -223,7 +223,8 @@ impl Talk {
                 let step = turn.handle(Input::ReplyEnded { attempt, end }, self.now);
                 self.keep(step, InputKind::ReplyEnded)
             }
-            Action::Abort(_)
+            Action::AbandonTool { .. }
+            | Action::Abort(_)
             | Action::Finish(_)
             | Action::OpenWait(_)
             | Action::ResumeTool { .. } => VecDeque::new(),

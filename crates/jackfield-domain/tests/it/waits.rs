@@ -10,7 +10,7 @@ use jackfield_domain::message::Message;
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::tool_loop::Restrictions;
-use jackfield_domain::wait::{Answer, Approval, ElicitationAnswer, UnknownAnswer};
+use jackfield_domain::wait::{Answer, Approval, CancelCause, ElicitationAnswer, UnknownAnswer};
 use serde_json::json;
 
 use crate::scene::{It, answer, asks, breaks, calls, check, finishes, passes, says};
@@ -184,7 +184,30 @@ fn a_tools_question_that_nobody_answers_is_told_to_the_model() {
                     "wait Expired",
                     "read Reported error: The tool asked for something in the middle of the \
                      call, and nobody answered.",
+                    "abandon read",
                     "model 2.1",
+                ],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_tools_question_is_given_up_with_its_turn() {
+    check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (calls(&["read"]), &["run read"]),
+            (asks("read"), &["wait for answer for read"]),
+            (
+                It::Cancels(CancelCause::Asked),
+                &[
+                    "wait Cancelled",
+                    "read Reported error: Outcome unknown (the turn was cancelled): the call may or may \
+                     not have taken effect. Check before repeating it.",
+                    "abandon read",
+                    "end Cancelled(Asked)",
                 ],
             ),
         ],

@@ -356,7 +356,7 @@ impl World {
             Action::CallModel { attempt, .. } => self.fly(Attempt::Model(*attempt), false),
             Action::ResumeTool { attempt, .. } => self.fly(Attempt::Tool(attempt.clone()), true),
             Action::RunTool(run) => self.fly(Attempt::Tool(run.attempt.clone()), false),
-            Action::Finish(_) | Action::OpenWait(_) => {}
+            Action::AbandonTool { .. } | Action::Finish(_) | Action::OpenWait(_) => {}
         }
         self.asked.push(action);
     }

@@ -74,6 +74,7 @@ struct FakeToolboxHandle {
 
 #[derive(Debug, Default)]
 struct FakeToolboxState {
+    abandoned: Vec<JobHandle>,
     always: HashMap<Arc<str>, ScriptedCall>,
     calls: Vec<ObservedCall>,
     keys: HashMap<ToolCallId, IdempotencyKey>,
@@ -142,6 +143,12 @@ impl ScriptedToolbox {
     #[must_use]
     pub fn port(&self) -> Arc<dyn Toolbox> {
         Arc::clone(&self.shared) as _
+    }
+
+    /// The calls that were given up, in order.
+    #[must_use]
+    pub fn abandoned(&self) -> Vec<JobHandle> {
+        locked(&self.shared.state).abandoned.clone()
     }
 
     /// All calls, in order.
@@ -215,6 +222,10 @@ impl Toolbox for FakeToolboxHandle {
             return Err(ToolFailure::unknown(kind, "nothing is to be taken up").into());
         };
         self.play(call, entry, usize::MAX, events).await
+    }
+
+    fn abandon(&self, handle: &JobHandle) {
+        locked(&self.state).abandoned.push(handle.clone());
     }
 }
 

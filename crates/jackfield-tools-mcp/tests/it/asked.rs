@@ -99,6 +99,21 @@ async fn a_question_may_be_declined_and_dismissed() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_given_up_ends_at_its_server_at_once() {
+    for server in servers(&script("greet", &json!([{ "elicit": question() }]))) {
+        let (handle, _) = asked(&server, "greet").await;
+        server.toolbox.abandon(&handle);
+        server.until("replied", 1).await;
+        server.until("said notifications/cancelled", 1).await;
+        let log = server.log().join("\n");
+        assert!(log.contains(r#"{"action":"cancel"}"#), "{log}");
+        let answer = ElicitationAnswer::Declined;
+        let late = answered(&*server.toolbox, &handle, Some(&answer)).await;
+        assert_eq!(late.unwrap_err().disposition, Disposition::Unknown);
+    }
+}
+
+#[tokio::test]
 async fn calls_that_wait_at_once_get_their_own_answers_over_http() {
     let mut script = script("one", &json!([{ "elicit": question() }]));
     script["tools"] = json!([tool("one"), tool("two")]);

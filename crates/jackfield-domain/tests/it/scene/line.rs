@@ -88,6 +88,7 @@ pub(super) fn of_fact(
 
 pub(super) fn of_action(action: &Action, name_of: impl Fn(&ToolCallId) -> String) -> String {
     match action {
+        Action::AbandonTool { tool, .. } => format!("abandon {}", tool.tool),
         Action::Abort(Attempt::Model(attempt)) => {
             format!("abort model {}.{}", attempt.round, attempt.attempt)
         }

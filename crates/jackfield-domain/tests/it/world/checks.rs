@@ -434,7 +434,8 @@ impl World {
                 }
                 self.check_repetition(&run.attempt.call, &run.tool.tool);
             }
-            Action::Abort(_)
+            Action::AbandonTool { .. }
+            | Action::Abort(_)
             | Action::Finish(_)
             | Action::OpenWait(_)
             | Action::ResumeTool { .. } => {}
