@@ -11,6 +11,7 @@ use jackfield_ports::context_source::{
     Completion, CompletionRequest, ContextError, ContextErrorKind, ContextSource, PromptArguments,
     PromptMessages, PromptSpec, ResourceContents, ResourceList,
 };
+use jackfield_ports::question_handler::QuestionHandler;
 use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxProblem, ToolboxSet};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -122,7 +123,8 @@ impl Engine {
         all.collect()
     }
 
-    /// The contents of a resource.
+    /// The contents of a resource. What the server asks first is answered by `questions`, within 50 minutes, and is
+    /// declined without one.
     ///
     /// # Errors
     ///
@@ -132,13 +134,18 @@ impl Engine {
         options: &TurnOptions,
         toolbox: &ToolboxId,
         uri: &str,
+        questions: Option<&mut dyn QuestionHandler>,
     ) -> Result<ResourceContents, ContextError> {
         let toolbox = self.context_toolbox(options, toolbox).await?;
-        let read = context_of(&toolbox)?.read(uri, MAX_BYTES);
-        limited(&toolbox, read).await
+        let context = context_of(&toolbox)?;
+        let Some(questions) = questions else {
+            return limited(&toolbox, context.read(uri, MAX_BYTES, &mut ())).await;
+        };
+        let read = context.read(uri, MAX_BYTES, questions);
+        limited_to(ANSWER_LIMIT, &toolbox, read).await
     }
 
-    /// A prompt with its arguments.
+    /// A prompt with its arguments. What the server asks first is answered as for [`read_resource`](Self::read_resource).
     ///
     /// # Errors
     ///
@@ -149,10 +156,17 @@ impl Engine {
         toolbox: &ToolboxId,
         name: &str,
         arguments: &PromptArguments,
+        questions: Option<&mut dyn QuestionHandler>,
     ) -> Result<PromptMessages, ContextError> {
         let toolbox = self.context_toolbox(options, toolbox).await?;
-        let made = context_of(&toolbox)?.prompt(name, arguments, MAX_BYTES);
-        limited(&toolbox, made).await
+        let context = context_of(&toolbox)?;
+        let Some(questions) = questions else {
+            let mut none = ();
+            let made = context.prompt(name, arguments, MAX_BYTES, &mut none);
+            return limited(&toolbox, made).await;
+        };
+        let made = context.prompt(name, arguments, MAX_BYTES, questions);
+        limited_to(ANSWER_LIMIT, &toolbox, made).await
     }
 
     /// The values that an argument of a prompt or template may have.
@@ -265,8 +279,16 @@ async fn limited<T>(
     toolbox: &RegisteredToolbox,
     asked: impl Future<Output = Result<T, ContextError>>,
 ) -> Result<T, ContextError> {
-    timeout(LIMIT, asked).await.unwrap_or_else(|_| {
-        let message = timeout_message(toolbox.toolbox.id(), LIMIT);
+    limited_to(LIMIT, toolbox, asked).await
+}
+
+async fn limited_to<T>(
+    limit: Duration,
+    toolbox: &RegisteredToolbox,
+    asked: impl Future<Output = Result<T, ContextError>>,
+) -> Result<T, ContextError> {
+    timeout(limit, asked).await.unwrap_or_else(|_| {
+        let message = timeout_message(toolbox.toolbox.id(), limit);
         Err(ContextError::new(ContextErrorKind::Timeout, message))
     })
 }
@@ -276,6 +298,8 @@ fn timeout_message(toolbox: &ToolboxId, limit: Duration) -> String {
     format!("the server `{toolbox}` did not answer within {limit} s")
 }
 
+/// The time limit of a request that may ask a person. The requests to the server have shorter ones of their own.
+const ANSWER_LIMIT: Duration = Duration::from_secs(50 * 60);
 /// The time limit of a request, with the start of its server.
 const LIMIT: Duration = Duration::from_secs(60);
 /// The time limit of a list of all toolboxes, so that one that starts slowly does not hold up the others; it goes on

@@ -14,8 +14,9 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::trace::TraceContext;
-use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::journal::LeaseDeadline;
+use jackfield_ports::question_handler::QuestionHandler;
 use jackfield_ports::toolbox::{ToolEnd, ToolEvents, Toolbox};
 use jackfield_ports::toolbox_source::ToolboxSet;
 use serde_json::{Map, Value};
@@ -41,14 +42,6 @@ pub struct DirectCall {
     pub questions: Option<Box<dyn QuestionHandler>>,
     /// The trace context of the caller.
     pub trace: Option<TraceContext>,
-}
-
-/// Answers the questions of a tool that is called outside any turn.
-#[async_trait]
-pub trait QuestionHandler: Send {
-    /// The answer to a question. The time limit of the call does not run meanwhile; after 50 minutes, the
-    /// question counts as dismissed. Dropping the future gives up the call.
-    async fn answer(&mut self, question: &Question) -> ElicitationAnswer;
 }
 
 /// The progress of a call.

@@ -90,6 +90,7 @@ pub use jackfield_ports::journal::{DeliveryOutcome, Hold, JournalError, Loaded, 
 pub use jackfield_ports::mcp_observer::{
     McpObserver, McpObservers, McpRequest, McpSession, McpSide, McpSpan, McpTransport,
 };
+pub use jackfield_ports::question_handler::QuestionHandler;
 pub use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxStatus};
 
 pub use self::approver::{ApprovalRequest, Approver, Decision};
@@ -104,7 +105,7 @@ pub use self::connection::{Connection, was_cancelled_by_disconnect};
 pub use self::context::{
     ContextOffer, OfferedContext, block_size, image_type, prompt_message, resource_blocks,
 };
-pub use self::direct::{CallProgress, DirectCall, DirectOutcome, QuestionHandler};
+pub use self::direct::{CallProgress, DirectCall, DirectOutcome};
 pub use self::directory::{
     AcceptedKey, ClientDirectory, DirectoryError, KEY_PREFIX, KeyOptions, NewSecret, UserUpdate,
 };

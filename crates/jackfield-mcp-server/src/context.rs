@@ -7,7 +7,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::naming::{prefixed_tool_name, tool_name};
 use jackfield_engine::{
     CompletionRequest, CompletionSubject, ContextError, ContextErrorKind, Engine, OfferedContext,
-    PromptArguments, TurnOptions,
+    PromptArguments, QuestionHandler, TurnOptions,
 };
 use rmcp::model::{
     ArgumentInfo, CompletionInfo, ErrorCode, ErrorData, GetPromptResult, Prompt, Reference,
@@ -15,6 +15,8 @@ use rmcp::model::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+
+use crate::questions::PeerQuestions;
 
 /// The resources and prompts that a client may use.
 pub(crate) struct Library<'a> {
@@ -62,12 +64,16 @@ impl Library<'_> {
     }
 
     /// The contents of a resource, with the URIs that they have here.
-    pub(crate) async fn read(&self, uri: &str) -> Result<Value, ErrorData> {
+    pub(crate) async fn read(
+        &self,
+        uri: &str,
+        mut questions: Option<PeerQuestions>,
+    ) -> Result<Value, ErrorData> {
         let mut failed = None;
         for (toolbox, own) in self.owners(uri).await {
             match self
                 .engine
-                .read_resource(self.options, &toolbox, &own)
+                .read_resource(self.options, &toolbox, &own, handler(&mut questions))
                 .await
             {
                 Ok(mut read) => {
@@ -102,6 +108,7 @@ impl Library<'_> {
         &self,
         name: &str,
         arguments: Option<Map<String, Value>>,
+        mut questions: Option<PeerQuestions>,
     ) -> Result<GetPromptResult, ErrorData> {
         let (toolbox, own) = self.owner_of_prompt(name).await?;
         let arguments = arguments.into_iter().flatten().map(|(name, value)| {
@@ -118,7 +125,13 @@ impl Library<'_> {
         let arguments: PromptArguments = arguments.collect();
         let made = self
             .engine
-            .prompt(self.options, &toolbox, &own, &arguments)
+            .prompt(
+                self.options,
+                &toolbox,
+                &own,
+                &arguments,
+                handler(&mut questions),
+            )
             .await
             .map_err(|error| request_error(&error))?;
         let result = json!({ "description": made.description, "messages": made.original });
@@ -236,6 +249,11 @@ impl Library<'_> {
         data.data = is_unknown(error).then(|| json!({ "uri": uri }));
         data
     }
+}
+
+fn handler(questions: &mut Option<PeerQuestions>) -> Option<&mut dyn QuestionHandler> {
+    let questions = questions.as_mut()?;
+    Some(questions)
 }
 
 fn request_error(error: &ContextError) -> ErrorData {

@@ -25,7 +25,7 @@ use crate::definition;
 use crate::life::ConnectionLife;
 use crate::offer::{Offer, ToolSelection};
 use crate::own_tool::OwnTool;
-use crate::questions::WaitingCalls;
+use crate::questions::{AskableClient, PeerQuestions, WaitingCalls};
 use crate::revision::Revision;
 use crate::settings::ServerSettings;
 use crate::writer::LossLog;
@@ -112,6 +112,16 @@ impl RequestHandler {
             capabilities.prompts = Some(Default::default());
             capabilities.resources = Some(Default::default());
         }
+    }
+
+    /// The questions of a server during a read: a client of the older era is asked, and others decline.
+    fn questions(&self, context: &RequestContext<RoleServer>) -> Option<PeerQuestions> {
+        let client = AskableClient::of(context.client_capabilities());
+        let legacy = Revision::of(context.protocol_version().as_ref()).legacy;
+        (legacy && !client.is_none() && self.reads_questions).then(|| PeerQuestions {
+            client,
+            peer: context.peer.clone(),
+        })
     }
 
     /// Waits for an answer until the request or the connection ends.
@@ -282,7 +292,7 @@ impl ServerHandler for RequestHandler {
         let Some(library) = self.library(&context).await else {
             return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
         };
-        let making = library.prompt(&request.name, request.arguments);
+        let making = library.prompt(&request.name, request.arguments, self.questions(&context));
         let mut result = self.until_ended(&context, making).await?;
         result.meta = self.meta(library.legacy);
         result.result_type = (!library.legacy).then_some(ResultType::COMPLETE);
@@ -359,7 +369,7 @@ impl ServerHandler for RequestHandler {
         let Some(library) = self.library(&context).await else {
             return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
         };
-        let reading = library.read(&request.uri);
+        let reading = library.read(&request.uri, self.questions(&context));
         let read = self.until_ended(&context, reading).await?;
         let read = serde_json::from_value::<ReadResourceResult>(read);
         let mut result = read.map_err(|_| {

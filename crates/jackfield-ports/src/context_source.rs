@@ -10,6 +10,8 @@ use jackfield_domain::outcome::OutcomePart;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::question_handler::QuestionHandler;
+
 /// The resources and prompts of a [`Toolbox`](crate::toolbox::Toolbox), such as an MCP server: what a person or a
 /// program adds to a conversation by name, and no model asks for.
 ///
@@ -23,7 +25,8 @@ use thiserror::Error;
 ///   resource could be taken for all of it.
 /// - What the source does not have MUST be an empty list, or [`ContextErrorKind::Unsupported`].
 /// - The text is untrusted, and of any content.
-/// - Each method MUST end within a time limit. Dropping the future MUST cancel it.
+/// - Each method MUST end within a time limit, which does not run while a question is answered. Dropping the future
+///   MUST cancel it.
 #[async_trait]
 pub trait ContextSource: Send + Sync {
     /// All resources and templates.
@@ -33,12 +36,18 @@ pub trait ContextSource: Send + Sync {
     /// [`ContextError`] if they cannot be listed.
     async fn resources(&self) -> Result<ResourceList, ContextError>;
 
-    /// The contents of the resource with this URI, which need not be in the list: it may follow from a template.
+    /// The contents of the resource with this URI, which need not be in the list: it may follow from a template. What
+    /// the server asks first is answered by `questions`.
     ///
     /// # Errors
     ///
     /// [`ContextError`] if it cannot be read, or is longer than `max_bytes`.
-    async fn read(&self, uri: &str, max_bytes: usize) -> Result<ResourceContents, ContextError>;
+    async fn read(
+        &self,
+        uri: &str,
+        max_bytes: usize,
+        questions: &mut dyn QuestionHandler,
+    ) -> Result<ResourceContents, ContextError>;
 
     /// All prompts.
     ///
@@ -47,7 +56,7 @@ pub trait ContextSource: Send + Sync {
     /// [`ContextError`] if they cannot be listed.
     async fn prompts(&self) -> Result<Vec<PromptSpec>, ContextError>;
 
-    /// A prompt with these arguments.
+    /// A prompt with these arguments. What the server asks first is answered by `questions`.
     ///
     /// # Errors
     ///
@@ -57,6 +66,7 @@ pub trait ContextSource: Send + Sync {
         name: &str,
         arguments: &PromptArguments,
         max_bytes: usize,
+        questions: &mut dyn QuestionHandler,
     ) -> Result<PromptMessages, ContextError>;
 
     /// The values that an argument may have, the best ones first; a hundred at most.

@@ -7,6 +7,7 @@ pub mod context_source;
 pub mod delta_sink;
 pub mod journal;
 pub mod mcp_observer;
+pub mod question_handler;
 pub mod sampling;
 pub mod toolbox;
 pub mod toolbox_source;

@@ -20,6 +20,7 @@
 //! ```
 
 mod call;
+mod context;
 mod journal;
 mod mcp_observer;
 mod model;

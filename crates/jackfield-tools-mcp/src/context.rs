@@ -9,6 +9,7 @@ use jackfield_ports::context_source::{
     ContextSource, PromptArguments, PromptMessages, PromptSpec, ResourceContents, ResourceList,
     ResourceSpec, ResourceTemplate,
 };
+use jackfield_ports::question_handler::QuestionHandler;
 use rmcp::model::{
     ArgumentInfo, ClientRequest, CompleteRequest, CompleteRequestParams, CompletionContext,
     ErrorCode, GetPromptRequest, GetPromptRequestParams, ListPromptsRequest,
@@ -21,8 +22,11 @@ use tokio::time::Instant;
 use crate::answer::RequestError;
 use crate::clock::after;
 use crate::connection::ServerConnection;
+use crate::context::input::ContextInput;
 use crate::mapping::context::{self as mapping, Items};
 use crate::toolbox::McpToolbox;
+
+mod input;
 
 #[async_trait]
 impl ContextSource for McpToolbox {
@@ -57,14 +61,24 @@ impl ContextSource for McpToolbox {
         })
     }
 
-    async fn read(&self, uri: &str, max_bytes: usize) -> Result<ResourceContents, ContextError> {
+    async fn read(
+        &self,
+        uri: &str,
+        max_bytes: usize,
+        questions: &mut dyn QuestionHandler,
+    ) -> Result<ResourceContents, ContextError> {
         let connection = self.context_connection().await?;
         if !connection.has_resources() {
             return Err(self.context_error(ContextErrorKind::Unsupported, "it has no resources"));
         }
-        let request = ReadResourceRequest::new(ReadResourceRequestParams::new(uri));
-        let request = ClientRequest::ReadResourceRequest(request);
-        let answer = self.answer(&connection, request, max_bytes).await;
+        let request = |input: ContextInput| {
+            let mut params = ReadResourceRequestParams::new(uri);
+            params.input_responses = input.responses;
+            params.request_state = input.state;
+            ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
+        };
+        let answer = self.answer_asking(&connection, &request, max_bytes, questions);
+        let answer = answer.await;
         let answer = answer.map_err(|mut error| {
             // The newest revision has no code of its own for an unknown URI, which is the only parameter.
             if error.kind == ContextErrorKind::InvalidArguments {
@@ -93,19 +107,25 @@ impl ContextSource for McpToolbox {
         name: &str,
         arguments: &PromptArguments,
         max_bytes: usize,
+        questions: &mut dyn QuestionHandler,
     ) -> Result<PromptMessages, ContextError> {
         let connection = self.context_connection().await?;
         if !connection.has_prompts() {
             return Err(self.context_error(ContextErrorKind::Unsupported, "it has no prompts"));
         }
-        let mut params = GetPromptRequestParams::new(name);
-        if !arguments.is_empty() {
-            let arguments = arguments.iter();
-            let arguments = arguments.map(|(name, value)| (name.clone(), value.as_str().into()));
-            params = params.with_arguments(arguments.collect());
-        }
-        let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
-        let answer = self.answer(&connection, request, max_bytes).await?;
+        let request = |input: ContextInput| {
+            let mut params = GetPromptRequestParams::new(name);
+            if !arguments.is_empty() {
+                let given = arguments.iter();
+                let given = given.map(|(name, value)| (name.clone(), value.as_str().into()));
+                params = params.with_arguments(given.collect());
+            }
+            params.input_responses = input.responses;
+            params.request_state = input.state;
+            ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
+        };
+        let answer = self.answer_asking(&connection, &request, max_bytes, questions);
+        let answer = answer.await?;
         mapping::messages(&answer).ok_or_else(|| self.unreadable("a prompt"))
     }
 
@@ -176,7 +196,7 @@ impl McpToolbox {
     }
 
     /// The result of a request that may be repeated: in a new session, if the server has forgotten the present one.
-    async fn answer(
+    pub(crate) async fn answer(
         &self,
         connection: &Arc<ServerConnection>,
         request: ClientRequest,
@@ -204,14 +224,7 @@ impl McpToolbox {
         }
         let result: Value =
             serde_json::from_str(&answer.text).map_err(|_| self.unreadable("its answer"))?;
-        match result.get("resultType").and_then(Value::as_str) {
-            None | Some("complete") => Ok(result),
-            Some("input_required") => {
-                let why = "it asks something first, which is possible for calls of tools only";
-                Err(self.context_error(ContextErrorKind::Unsupported, why))
-            }
-            Some(_) => Err(self.unreadable("its answer")),
-        }
+        Ok(result)
     }
 
     async fn request_error(
@@ -239,14 +252,14 @@ impl McpToolbox {
         self.context_error(kind, &why)
     }
 
-    fn context_error(&self, kind: ContextErrorKind, why: &str) -> ContextError {
+    pub(crate) fn context_error(&self, kind: ContextErrorKind, why: &str) -> ContextError {
         ContextError::new(
             kind,
             format!("the server `{}`: {why}", self.shared.config.id),
         )
     }
 
-    fn unreadable(&self, what: &str) -> ContextError {
+    pub(crate) fn unreadable(&self, what: &str) -> ContextError {
         let why = format!("{what} cannot be read");
         self.context_error(ContextErrorKind::ProtocolViolation, &why)
     }

@@ -465,8 +465,8 @@ fn protocol_violation(message: String) -> ToolError {
 }
 
 /// The pause before a call is repeated at the server's request.
-const REPEAT_PAUSE: Duration = Duration::from_millis(200);
+pub(crate) const REPEAT_PAUSE: Duration = Duration::from_millis(200);
 /// The time limit for sending a cancellation.
 const CANCELLING: Duration = Duration::from_secs(5);
 /// The most times that one call is sent (MCP: clients SHOULD cap it).
-const MAX_ROUNDS: u64 = 10;
+pub(crate) const MAX_ROUNDS: u64 = 10;

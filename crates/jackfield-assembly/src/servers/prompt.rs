@@ -14,6 +14,7 @@ use jackfield_ports::context_source::{
     Completion, CompletionRequest, ContextError, ContextErrorKind, ContextSource, PromptArguments,
     PromptMessages, PromptSpec, ResourceContents, ResourceList,
 };
+use jackfield_ports::question_handler::QuestionHandler;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -239,9 +240,14 @@ impl ContextSource for Prompt {
         context.resources().await
     }
 
-    async fn read(&self, uri: &str, max_bytes: usize) -> Result<ResourceContents, ContextError> {
+    async fn read(
+        &self,
+        uri: &str,
+        max_bytes: usize,
+        questions: &mut dyn QuestionHandler,
+    ) -> Result<ResourceContents, ContextError> {
         let (context, _open) = self.open_context()?;
-        context.read(uri, max_bytes).await
+        context.read(uri, max_bytes, questions).await
     }
 
     async fn prompts(&self) -> Result<Vec<PromptSpec>, ContextError> {
@@ -254,9 +260,10 @@ impl ContextSource for Prompt {
         name: &str,
         arguments: &PromptArguments,
         max_bytes: usize,
+        questions: &mut dyn QuestionHandler,
     ) -> Result<PromptMessages, ContextError> {
         let (context, _open) = self.open_context()?;
-        context.prompt(name, arguments, max_bytes).await
+        context.prompt(name, arguments, max_bytes, questions).await
     }
 
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ContextError> {

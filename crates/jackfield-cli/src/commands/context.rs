@@ -31,7 +31,7 @@ pub(crate) async fn read(
     let options = all_servers(options);
     let (mut blocks, mut left) = (Vec::new(), attach::MAX_TOTAL);
     for NamedResource { server, uri } in &named {
-        let read = engine.read_resource(&options, server, uri).await;
+        let read = engine.read_resource(&options, server, uri, None).await;
         let read = read.and_then(|contents| resource_blocks(uri, &contents));
         let read = read.map_err(|error| fault(&error))?;
         let size = read.iter().map(block_size).sum();

@@ -62,7 +62,9 @@ pub(crate) async fn read(
     let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let engine = gateway.engine();
-    let read = engine.read_resource(&options, &server, &query.uri).await?;
+    let read = engine
+        .read_resource(&options, &server, &query.uri, None)
+        .await?;
     Ok(Json(ResourceView {
         contents: read.original,
     }))
@@ -103,7 +105,7 @@ pub(crate) async fn prompt(
     let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let engine = gateway.engine();
-    let made = engine.prompt(&options, &server, &value.name, &value.arguments);
+    let made = engine.prompt(&options, &server, &value.name, &value.arguments, None);
     let made = made.await?;
     Ok(Json(PromptView {
         description: made.description.map(|text| text.to_string()),
@@ -188,7 +190,7 @@ async fn read_all(
             MessagePart::Resource { server, uri } => {
                 let (server, options) = asked(gateway, client, &server)?;
                 let engine = gateway.engine();
-                let read = engine.read_resource(&options, &server, &uri).await?;
+                let read = engine.read_resource(&options, &server, &uri, None).await?;
                 let of_resource = resource_blocks(&uri, &read)?;
                 let size = of_resource.iter().map(block_size).sum();
                 left = usize::checked_sub(left, size).ok_or_else(|| {

@@ -220,3 +220,35 @@ async fn a_client_at_two_streams_is_asked_in_either_era() {
     assert_eq!(ended["result"]["content"][0]["text"], "booked", "{ended}");
     assert_eq!(answers(&tools), [Some(ElicitationAnswer::Declined)]);
 }
+
+#[tokio::test]
+async fn a_client_of_the_older_era_is_asked_before_a_read() {
+    let tools = toolbox("ours");
+    tools.asking_resource("note://a", form());
+    let mut wire = Wire::to(server(&tools));
+    wire.greet_with("2025-11-25", forms()).await;
+    wire.say(json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "resources/read",
+        "params": { "uri": "note://a" },
+    }))
+    .await;
+    let asked = wire.hear().await;
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    assert_eq!(asked["params"]["message"], "Which day?");
+    let answer = json!({ "action": "accept", "content": { "day": "Monday" } });
+    let response = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer });
+    let read = wire.answer(response).await;
+    let text = &read["result"]["contents"][0]["text"];
+    assert_eq!(text, r#"{"day":"Monday"}"#, "{read}");
+
+    // One that cannot be asked has declined.
+    let mut wire = Wire::to(server(&tools));
+    wire.greet("2025-11-25").await;
+    wire.ask(1, "resources/read", json!({ "uri": "note://a" }))
+        .await;
+    let refused = wire.hear().await;
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("got no answer"), "{refused}");
+}

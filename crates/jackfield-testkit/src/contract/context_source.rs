@@ -150,14 +150,16 @@ async fn a_dropped_request_loses_nothing<H: ContextSourceHarness>() {
 async fn a_prompt_needs_its_required_arguments<H: ContextSourceHarness>() {
     let harness = H::fresh().await;
     let (source, (name, arguments)) = (harness.source(), harness.prompt());
-    let made = ok(source.prompt(name, &arguments, MUCH).await);
+    let made = ok(source.prompt(name, &arguments, MUCH, &mut ()).await);
     assert!(!made.messages.is_empty(), "`{name}` has no messages");
     assert_eq!(
         made.messages.len(),
         made.original.len(),
         "the messages as they were sent"
     );
-    let refused = source.prompt(name, &PromptArguments::new(), MUCH).await;
+    let refused = source
+        .prompt(name, &PromptArguments::new(), MUCH, &mut ())
+        .await;
     assert_eq!(kind(refused), Some(ContextErrorKind::InvalidArguments));
 }
 
@@ -165,9 +167,9 @@ async fn a_resource_is_whole_or_refused<H: ContextSourceHarness>() {
     let harness = H::fresh().await;
     let source = harness.source();
     for resource in ok(source.resources().await).resources {
-        let whole = ok(source.read(&resource.uri, MUCH).await);
+        let whole = ok(source.read(&resource.uri, MUCH, &mut ()).await);
         assert!(!whole.parts.is_empty(), "`{}` is empty", resource.uri);
-        let refused = source.read(&resource.uri, 1).await;
+        let refused = source.read(&resource.uri, 1, &mut ()).await;
         assert_eq!(
             kind(refused),
             Some(ContextErrorKind::TooLarge),
@@ -179,7 +181,10 @@ async fn a_resource_is_whole_or_refused<H: ContextSourceHarness>() {
 
 async fn an_unknown_resource_is_not_found<H: ContextSourceHarness>() {
     let harness = H::fresh().await;
-    let read = harness.source().read("unknown://there/is/none", MUCH).await;
+    let read = harness
+        .source()
+        .read("unknown://there/is/none", MUCH, &mut ())
+        .await;
     assert_eq!(kind(read), Some(ContextErrorKind::NotFound));
 }
 
@@ -214,8 +219,8 @@ async fn listed_resources_can_be_read<H: ContextSourceHarness>() {
     let listed = ok(source.resources().await).resources;
     assert!(!listed.is_empty(), "the harness has no resources");
     for resource in listed {
-        let first = ok(source.read(&resource.uri, MUCH).await);
-        let again = ok(source.read(&resource.uri, MUCH).await);
+        let first = ok(source.read(&resource.uri, MUCH, &mut ()).await);
+        let again = ok(source.read(&resource.uri, MUCH, &mut ()).await);
         assert_eq!(first, again, "`{}`, read again", resource.uri);
     }
 }

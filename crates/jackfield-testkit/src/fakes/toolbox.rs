@@ -1,7 +1,7 @@
 //! A toolbox with scripted tools, which checks how it is called.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
@@ -11,11 +11,13 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::trace::TraceContext;
-use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
+use jackfield_ports::context_source::ContextSource;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::json;
 
 use super::call::{FakeCallAct, FakeCallEnd, ScriptedCall};
+use super::context::AskingResource;
 use super::rulebook::{Rulebook, locked};
 use crate::gate::Gate;
 
@@ -68,6 +70,7 @@ pub enum Ending {
 #[derive(Debug)]
 struct FakeToolboxHandle {
     id: ToolboxId,
+    resource: OnceLock<AskingResource>,
     rulebook: Rulebook,
     state: Mutex<FakeToolboxState>,
 }
@@ -93,6 +96,7 @@ impl ScriptedToolbox {
         Self {
             shared: Arc::new(FakeToolboxHandle {
                 id,
+                resource: OnceLock::new(),
                 rulebook,
                 state,
             }),
@@ -111,6 +115,13 @@ impl ScriptedToolbox {
             time_limit: None,
             title: None,
         })
+    }
+
+    /// Gives it its one resource, which asks this before each read, and whose text is the answer as JSON.
+    pub fn asking_resource(&self, uri: &str, question: Question) -> &Self {
+        let uri = uri.to_owned();
+        let _known = self.shared.resource.set(AskingResource { question, uri });
+        self
     }
 
     /// Adds a tool.
@@ -222,6 +233,11 @@ impl Toolbox for FakeToolboxHandle {
             return Err(ToolFailure::unknown(kind, "nothing is to be taken up").into());
         };
         self.play(call, entry, usize::MAX, events).await
+    }
+
+    fn context(&self) -> Option<&dyn ContextSource> {
+        let resource = self.resource.get()?;
+        Some(resource)
     }
 
     fn abandon(&self, handle: &JobHandle) {

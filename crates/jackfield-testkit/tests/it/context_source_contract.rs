@@ -13,6 +13,7 @@ use jackfield_ports::context_source::{
     ContextSource, PromptArgument, PromptArguments, PromptMessages, PromptSpec, ResourceContents,
     ResourceList, ResourceSpec,
 };
+use jackfield_ports::question_handler::QuestionHandler;
 use jackfield_testkit::contract::context_source::{CLAUSES, ContextSourceHarness, VITAL, check};
 use serde_json::json;
 
@@ -79,7 +80,12 @@ impl ContextSource for Shelf {
         })
     }
 
-    async fn read(&self, uri: &str, max_bytes: usize) -> Result<ResourceContents, ContextError> {
+    async fn read(
+        &self,
+        uri: &str,
+        max_bytes: usize,
+        _questions: &mut dyn QuestionHandler,
+    ) -> Result<ResourceContents, ContextError> {
         let mut text = "words";
         if uri != URI {
             if self.mistake != Mistake::EmptyIfUnknown {
@@ -125,6 +131,7 @@ impl ContextSource for Shelf {
         _name: &str,
         arguments: &PromptArguments,
         _max_bytes: usize,
+        _questions: &mut dyn QuestionHandler,
     ) -> Result<PromptMessages, ContextError> {
         let who = match arguments.get("who") {
             Some(who) => who.as_str(),

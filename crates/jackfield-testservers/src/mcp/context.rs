@@ -34,6 +34,24 @@ impl ScriptedMcpServer {
         if script[field].is_null() {
             return false;
         }
+        let asked = &script["asks_first"];
+        let is_asked = matches!(method, "prompts/get" | "resources/read") && !asked.is_null();
+        if is_asked {
+            if params["inputResponses"].is_null() {
+                let mut result = Map::new();
+                result.insert("resultType".to_owned(), json!("input_required"));
+                result.insert("inputRequests".to_owned(), asked.clone());
+                result.insert("requestState".to_owned(), json!("state-1"));
+                self.answer(id, result);
+                return true;
+            }
+            let (state, answers) = (&params["requestState"], &params["inputResponses"]);
+            self.log(&format!("answered {state} {answers}"));
+            if answers["who"]["action"] != "accept" {
+                self.refuse(id, -32000, "nobody said who");
+                return true;
+            }
+        }
         match method {
             "completion/complete" => self.complete(id, params),
             "prompts/get" => self.prompt(id, params),

@@ -7,10 +7,12 @@ use async_trait::async_trait;
 use jackfield_domain::media::{Document, Image, MediaSource};
 use jackfield_domain::message::Role;
 use jackfield_domain::outcome::OutcomePart;
+use jackfield_domain::wait::{ElicitationAnswer, Question};
 use jackfield_ports::context_source::{
     Completion, CompletionRequest, CompletionSubject, ContextError, ContextErrorKind,
     ContextSource, PromptArgument, PromptArguments, PromptSpec, ResourceSpec, ResourceTemplate,
 };
+use jackfield_ports::question_handler::QuestionHandler;
 use jackfield_testkit::contract::context_source::ContextSourceHarness;
 use serde_json::{Value, json};
 
@@ -157,7 +159,7 @@ async fn resources_and_templates_are_listed_over_all_pages_and_each_once() {
 async fn a_resource_is_read_whole_or_not_at_all() {
     for (name, server) in servers(library) {
         let toolbox = &server.toolbox;
-        let read = toolbox.read("note://a", 10_000).await.unwrap();
+        let read = toolbox.read("note://a", 10_000, &mut ()).await.unwrap();
         let words = OutcomePart::Document(Document {
             cite: false,
             context: None,
@@ -166,7 +168,7 @@ async fn a_resource_is_read_whole_or_not_at_all() {
         });
         let original = library("both")["contents"]["note://a"].clone();
         assert_eq!((read.parts, json!(read.original)), (vec![words], original));
-        let read = toolbox.read("note://b", 10_000).await.unwrap();
+        let read = toolbox.read("note://b", 10_000, &mut ()).await.unwrap();
         let image = OutcomePart::Image(Image {
             detail: None,
             source: MediaSource::Base64 {
@@ -176,11 +178,14 @@ async fn a_resource_is_read_whole_or_not_at_all() {
         });
         assert_eq!(read.parts, [image], "{name}");
         let kind = |read: Result<_, ContextError>| read.map(drop).unwrap_err().kind;
-        let small = kind(toolbox.read("note://a", 20).await);
+        let small = kind(toolbox.read("note://a", 20, &mut ()).await);
         assert_eq!(small, ContextErrorKind::TooLarge, "{name}");
-        let odd = kind(toolbox.read("note://odd", 10_000).await);
+        let odd = kind(toolbox.read("note://odd", 10_000, &mut ()).await);
         assert_eq!(odd, ContextErrorKind::ProtocolViolation, "{name}");
-        let gone = toolbox.read("note://gone", 10_000).await.unwrap_err();
+        let gone = toolbox
+            .read("note://gone", 10_000, &mut ())
+            .await
+            .unwrap_err();
         assert_eq!(gone.kind, ContextErrorKind::NotFound, "{name}");
         assert!(
             gone.message
@@ -226,13 +231,18 @@ async fn a_prompt_is_listed_completed_and_made() {
             "{name}"
         );
         let who = BTreeMap::from([("who".to_owned(), "Ann".to_owned())]);
-        let made = toolbox.prompt("greet", &who, 10_000).await.unwrap();
+        let made = toolbox
+            .prompt("greet", &who, 10_000, &mut ())
+            .await
+            .unwrap();
         let wanted = [
             (Role::User, text("Greet Ann.")),
             (Role::Assistant, text("Hello, Ann.")),
         ];
         assert_eq!(made.messages, wanted, "{name}");
-        let refused = toolbox.prompt("greet", &BTreeMap::new(), 10_000).await;
+        let refused = toolbox
+            .prompt("greet", &BTreeMap::new(), 10_000, &mut ())
+            .await;
         let refused = refused.unwrap_err();
         assert_eq!(refused.kind, ContextErrorKind::InvalidArguments, "{name}");
         assert_eq!(
@@ -248,7 +258,7 @@ async fn a_server_without_them_has_empty_lists_and_is_not_asked() {
         let toolbox = &server.toolbox;
         assert_eq!(toolbox.resources().await, Ok(Default::default()), "{name}");
         assert_eq!(toolbox.prompts().await, Ok(Vec::new()), "{name}");
-        let read = toolbox.read("note://a", 100).await.unwrap_err();
+        let read = toolbox.read("note://a", 100, &mut ()).await.unwrap_err();
         assert_eq!(read.kind, ContextErrorKind::Unsupported, "{name}");
         let asked = ["said resources", "said prompts"].map(|begin| server.count(begin));
         assert_eq!(asked, [0, 0], "{name}");
@@ -263,4 +273,73 @@ async fn a_list_without_an_end_ends() {
     let listed = server.toolbox.resources().await.unwrap();
     assert_eq!(listed.resources.len(), 1);
     assert!(server.count("said resources/list") < 5);
+}
+
+/// Answers each question with this, and keeps the questions.
+struct Answering(ElicitationAnswer, Vec<Question>);
+
+#[async_trait]
+impl QuestionHandler for Answering {
+    async fn answer(&mut self, question: &Question) -> ElicitationAnswer {
+        self.1.push(question.clone());
+        self.0.clone()
+    }
+}
+
+fn asking(requests: Value) -> [Scripted; 2] {
+    let mut script = library("modern");
+    script["asks_first"] = requests;
+    [Scripted::new(script.clone()), Scripted::over_http(script)]
+}
+
+fn form() -> Value {
+    let params = json!({
+        "message": "Who reads?",
+        "requestedSchema": { "type": "object", "properties": { "name": { "type": "string" } } },
+    });
+    json!({ "who": { "method": "elicitation/create", "params": params } })
+}
+
+#[tokio::test]
+async fn what_a_server_asks_before_a_read_is_answered() {
+    for server in asking(form()) {
+        let yes = ElicitationAnswer::Accepted(Arc::new(json!({ "name": "Ann" })));
+        let mut person = Answering(yes, Vec::new());
+        let read = server.toolbox.read("note://a", 10_000, &mut person).await;
+        assert_eq!(read.unwrap().parts.len(), 1);
+        let who = BTreeMap::from([("who".to_owned(), "Bob".to_owned())]);
+        let made = server.toolbox.prompt("greet", &who, 10_000, &mut person);
+        assert!(!made.await.unwrap().messages.is_empty());
+        let asked: Vec<&str> = person.1.iter().map(|question| &*question.message).collect();
+        assert_eq!(asked, ["Who reads?", "Who reads?"]);
+        let answer = r#"answered "state-1" {"who":{"action":"accept","content":{"name":"Ann"}}}"#;
+        assert_eq!(server.count(answer), 2);
+        server.kept();
+    }
+}
+
+#[tokio::test]
+async fn a_read_without_the_answers_that_its_server_wants_says_so() {
+    for server in asking(form()) {
+        let failed = server.toolbox.read("note://a", 10_000, &mut ()).await;
+        let message = failed.unwrap_err().message;
+        assert!(message.contains("nobody said who"), "{message}");
+        assert!(
+            message.contains("it asked, and got no answer: Who reads?"),
+            "{message}"
+        );
+        server.kept();
+    }
+    let params = json!({ "messages": [], "maxTokens": 10 });
+    let sampling = json!({ "who": { "method": "sampling/createMessage", "params": params } });
+    for server in asking(sampling) {
+        let failed = server
+            .toolbox
+            .read("note://a", 10_000, &mut ())
+            .await
+            .unwrap_err();
+        assert_eq!(failed.kind, ContextErrorKind::Unsupported);
+        assert!(failed.message.contains("a message of a model"), "{failed}");
+        server.kept();
+    }
 }

@@ -50,7 +50,9 @@ impl Conversation {
             return self.refuse("the prompt was not run: it needs all of these");
         };
         let engine = &self.assembled.engine;
-        let made = engine.prompt(&options, &server, &prompt.name, &given).await;
+        let made = engine
+            .prompt(&options, &server, &prompt.name, &given, None)
+            .await;
         match made.and_then(|made| prompt_message(&made)) {
             Ok(message) => {
                 self.print(|out| show::sent(out, &message.to_text()));

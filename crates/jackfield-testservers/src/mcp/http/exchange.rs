@@ -328,12 +328,15 @@ impl Connection<'_> {
             if !self.server.speaks("modern") {
                 return Err((400, "Bad Request: Server not initialized"));
             }
-            let name = message["params"]["name"].as_str();
-            let is_called = method == "tools/call";
+            let name = match method {
+                "prompts/get" | "tools/call" => message["params"]["name"].as_str(),
+                "resources/read" => message["params"]["uri"].as_str(),
+                _ => None,
+            };
             let expected = [
                 (VERSION, Some(MODERN)),
                 ("mcp-method", Some(method)),
-                ("mcp-name", name.filter(|_| is_called)),
+                ("mcp-name", name),
             ];
             for (header, expected) in expected {
                 if request.header(header) != expected.unwrap_or_default() {
