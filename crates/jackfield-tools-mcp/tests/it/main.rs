@@ -5,6 +5,7 @@ mod bytes;
 mod calls;
 mod context;
 mod contract;
+mod crashes;
 mod eras;
 mod faults;
 mod gate;
