@@ -83,6 +83,8 @@ pub struct Config {
     pub routes: BTreeMap<Arc<str>, ConfiguredRoute>,
     /// How long a list of tools of an MCP server that announces no changes is used at least.
     pub list_lifetime: Duration,
+    /// Where the master key of secrets is, and where that is configured; `None` keeps no secrets.
+    pub secrets: Option<(KeySource, ValueSource)>,
     /// The gateway.
     pub serve: ServeConfig,
     /// The MCP servers, by id.
@@ -200,6 +202,7 @@ impl Default for Config {
             raw_values: ConfiguredValues::default(),
             routes: BTreeMap::new(),
             list_lifetime: LIST_LIFETIME,
+            secrets: None,
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             start_wait: START_WAIT,

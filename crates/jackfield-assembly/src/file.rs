@@ -5,6 +5,7 @@ mod extensions;
 mod providers;
 mod response_format;
 mod routes;
+mod secrets;
 mod sections;
 mod serve;
 mod tool_cache;
@@ -195,6 +196,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::session(config, root.section("session"));
     let settings = root.section("settings");
     sections::settings(&mut config.options, &mut config.extensions, settings, trust);
+    secrets::read(&mut config.secrets, root.section("secrets"), trust);
     serve::read(&mut config.serve, root.section("serve"), trust);
     tool_cache::read(&mut config.tool_cache, root.section("tool_cache"), trust);
     sections::tool_search(&mut config.options.tool_search, root.section("tool_search"));

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::assistants::DEFAULT_ASSISTANT;
 use crate::bounded_file::read_at_most;
-use crate::config::{Config, system_prompt};
+use crate::config::{Config, KeySource, system_prompt};
 use crate::database::{has_password, is_address};
 use crate::document::quoted;
 use crate::explain::effect_word;
@@ -306,6 +306,11 @@ fn add(draft: &mut Draft, surroundings: &Surroundings, path: &Path, bytes: &[u8]
         .config
         .journal
         .resolve(|file| surroundings.resolve(file, base));
+    if let Some((KeySource::File(file), _)) = &mut draft.config.secrets
+        && let Some(text) = file.to_str()
+    {
+        *file = surroundings.resolve(text, base);
+    }
     draft
         .config
         .serve

@@ -17,6 +17,7 @@ mod models;
 mod notes_server;
 mod replay;
 mod routes;
+mod secrets;
 #[cfg(feature = "serve")]
 mod serve;
 pub mod sessions;
@@ -49,6 +50,7 @@ pub use self::models::{ModelsArgs, Providers};
 pub use self::notes_server::{NotesKind, NotesServer};
 pub use self::replay::ReplayArgs;
 pub use self::routes::RoutesArgs;
+pub use self::secrets::Secrets;
 #[cfg(feature = "serve")]
 pub use self::serve::Serve;
 pub use self::sessions::SessionsCommand;
@@ -133,6 +135,9 @@ pub enum Command {
     /// List the routes, with the state of each target in the running gateway.
     #[command(after_help = routes::EXAMPLES)]
     Routes(RoutesArgs),
+    /// Make and change the master key, under which secrets in the journal are encrypted.
+    #[command(subcommand, after_help = secrets::EXAMPLES)]
+    Secrets(Secrets),
     /// Run the gateway: OpenAI- and Anthropic-compatible APIs in front of any provider.
     #[cfg(feature = "serve")]
     #[command(after_help = with_exit_codes(serve::EXAMPLES))]

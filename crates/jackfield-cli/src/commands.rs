@@ -25,8 +25,10 @@ pub mod models;
 mod notes_server;
 mod patterns;
 mod printed;
+mod provider_keys;
 pub mod replay;
 pub mod routes;
+pub mod secrets;
 #[cfg(feature = "serve")]
 pub mod serve;
 mod servers;
@@ -80,6 +82,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Providers(asked) => models::providers(asked, registry).await,
         Command::Replay(asked) => replay::run(asked, registry).await,
         Command::Routes(asked) => routes::run(asked, registry).await,
+        Command::Secrets(command) => secrets::run(command, registry).await,
         #[cfg(feature = "serve")]
         Command::Serve(serve) => serve::run(serve, registry).await,
         Command::Sessions(sessions) => sessions::run(sessions, registry).await,

@@ -1,6 +1,8 @@
-//! The directory: the users, teams and keys of a gateway's clients, and the changes to them.
+//! The directory: the users, teams and keys of a gateway's clients, what users bring, and the changes to them.
 //!
 //! The value of an entry is that of its newest change, so a list of changes is the audit of the administration.
+
+mod provider_key;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +13,8 @@ use crate::digest::Digest;
 use crate::policy;
 use crate::quota::Quota;
 use crate::time::WallTime;
+
+pub use self::provider_key::ProviderKey;
 
 /// The name of a user or a team, or the id of a key: lower case, so that no two look alike but for their case.
 #[derive(Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -38,6 +42,13 @@ impl EntryName {
         } else {
             Err(InvalidEntryName(text.chars().take(80).collect()))
         }
+    }
+
+    /// The name of what belongs to a user, of this name there. No name of a user, a team or a key has a colon or a
+    /// slash, so it is none of theirs, and no other user's.
+    #[must_use]
+    pub fn of_user(user: &Self, name: &str) -> Self {
+        Self(format!("{}/{name}", user_principal(user)).into())
     }
 
     /// The name as text.
@@ -91,6 +102,14 @@ impl User {
 #[must_use]
 pub fn user_principal(name: &EntryName) -> Arc<str> {
     format!("user:{name}").into()
+}
+
+/// The user of a principal, if it is one's own or that of an end user for whom it asks.
+#[must_use]
+pub fn user_of_principal(principal: &str) -> Option<EntryName> {
+    let name = principal.strip_prefix("user:")?;
+    let name = name.split_once('/').map_or(name, |(user, _)| user);
+    EntryName::parse(name).ok()
 }
 
 /// A group of users.
@@ -197,6 +216,8 @@ pub enum KeyRefusal {
 pub enum DirectoryEntry {
     /// A key.
     Key(ClientKey),
+    /// The key of a user at a provider.
+    ProviderKey(ProviderKey),
     /// A team.
     Team(Team),
     /// A user.
@@ -209,6 +230,7 @@ impl DirectoryEntry {
     pub const fn kind(&self) -> EntryKind {
         match self {
             Self::Key(_) => EntryKind::Key,
+            Self::ProviderKey(_) => EntryKind::ProviderKey,
             Self::Team(_) => EntryKind::Team,
             Self::User(_) => EntryKind::User,
         }
@@ -216,11 +238,12 @@ impl DirectoryEntry {
 
     /// Its name, or the id of a key.
     #[must_use]
-    pub const fn name(&self) -> &EntryName {
+    pub fn name(&self) -> EntryName {
         match self {
-            Self::Key(key) => &key.id,
-            Self::Team(team) => &team.name,
-            Self::User(user) => &user.name,
+            Self::Key(key) => key.id.clone(),
+            Self::ProviderKey(key) => key.name(),
+            Self::Team(team) => team.name.clone(),
+            Self::User(user) => user.name.clone(),
         }
     }
 }
@@ -230,6 +253,8 @@ impl DirectoryEntry {
 pub enum EntryKind {
     /// Keys.
     Key,
+    /// Keys of users at providers.
+    ProviderKey,
     /// Teams.
     Team,
     /// Users.
@@ -242,6 +267,7 @@ impl EntryKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Key => "key",
+            Self::ProviderKey => "provider-key",
             Self::Team => "team",
             Self::User => "user",
         }
@@ -259,6 +285,8 @@ pub enum ChangeAction {
     Disabled,
     /// A user was enabled again.
     Enabled,
+    /// What a user brought was taken away, with its secrets.
+    Removed,
     /// A key was revoked.
     Revoked,
     /// A key got a new secret.
@@ -274,6 +302,7 @@ impl ChangeAction {
             Self::Created => "created",
             Self::Disabled => "disabled",
             Self::Enabled => "enabled",
+            Self::Removed => "removed",
             Self::Revoked => "revoked",
             Self::Rotated => "rotated",
         }

@@ -51,6 +51,8 @@ pub struct Setup {
     pub limits: Limits,
     /// The model of the first target.
     pub model: ModelRef,
+    /// The providers at which the principal's own keys are used, as there were when the turn began.
+    pub own_keys: Vec<Arc<str>>,
     /// The price of that model when the turn began; `None` if unknown.
     pub price: Option<Price>,
     /// The name of the route that the targets came from, if they came from one.
@@ -90,6 +92,7 @@ impl Setup {
             first_byte: None,
             limits: Limits::default(),
             model,
+            own_keys: Vec::new(),
             price: None,
             route: None,
             settings: Arc::default(),
@@ -109,6 +112,12 @@ impl Setup {
             0 => Some(&self.model),
             later => self.fallback(later).map(|target| &target.model),
         }
+    }
+
+    /// Whether calls of this model are made with the principal's own key.
+    #[must_use]
+    pub fn has_own_key(&self, model: &ModelRef) -> bool {
+        self.own_keys.contains(&model.provider)
     }
 
     /// The price of a target's model; `None` if it is unknown, or if there is no such target.

@@ -67,6 +67,8 @@ pub struct ReplySpending {
     pub attempt: ModelAttempt,
     /// The model that was called.
     pub model: ModelRef,
+    /// Whether it was made with the principal's own key.
+    pub own_key: bool,
     /// The price of that model when the turn began, if known.
     pub price: Option<Price>,
     /// The usage. A late count replaces its estimate.
@@ -195,10 +197,13 @@ pub struct OpenedTurn<'a> {
     pub id: &'a TurnId,
 }
 
-/// The spending record of a model call of a turn with this setup; it settles the budgets of the turn.
+/// The spending record of a model call of a turn with this setup; it settles the budgets of the turn, unless it was made
+/// with the principal's own key.
 #[must_use]
 pub fn record_of_call(turn: &OpenedTurn<'_>, setup: &Setup, call: EndedCall) -> SpendingRecord {
     let caller = setup.caller.as_deref();
+    let own_key = setup.has_own_key(&call.model);
+    let budgets = if own_key { &[][..] } else { &*setup.budgets };
     SpendingRecord {
         at: call.at,
         endpoint: caller.map_or_else(|| "turn".into(), |caller| Arc::clone(&caller.dialect)),
@@ -206,10 +211,11 @@ pub fn record_of_call(turn: &OpenedTurn<'_>, setup: &Setup, call: EndedCall) -> 
         id: call_id(turn, call.attempt),
         model: call.model,
         principal: caller.map_or_else(|| "".into(), |caller| Arc::clone(&caller.principal)),
+        own_key,
         repeats_facts: false,
         request_id: None,
         route: setup.route.clone(),
-        settled: settled(&setup.budgets, call.price.as_ref(), &call.usage),
+        settled: settled(budgets, call.price.as_ref(), &call.usage),
         price: call.price,
         status: None,
         took: call.ended.since(call.at),
@@ -386,10 +392,12 @@ impl SpendingFold {
             Some(known) => known.usage = known.usage.merge(usage),
             None => {
                 let target = self.targets.get(attempt);
+                let model = setup.model_of(target).unwrap_or(&setup.model);
                 turn.replies.push(ReplySpending {
                     at,
                     attempt,
-                    model: setup.model_of(target).unwrap_or(&setup.model).clone(),
+                    model: model.clone(),
+                    own_key: setup.has_own_key(model),
                     price: setup.price_of(target).cloned(),
                     usage,
                 });

@@ -27,6 +27,8 @@ pub struct SpendingRecord {
     pub id: Arc<str>,
     /// The model.
     pub model: ModelRef,
+    /// Whether it was made with the principal's own key at the provider, which no budget of the gateway counts.
+    pub own_key: bool,
     /// The price of the model when the request began; `None` if unknown.
     pub price: Option<Price>,
     /// The client's principal.

@@ -1,6 +1,7 @@
 //! The directory of the journal, as administrators use it: users, teams and keys of a gateway's clients.
 
 mod error;
+mod provider_keys;
 mod secret;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 
 pub use self::error::DirectoryError;
+pub(crate) use self::provider_keys::{PROVIDER_KEY, provider_key_of};
 pub use self::secret::{KEY_PREFIX, NewSecret};
 use crate::budgets;
 use crate::error::EngineError;
@@ -198,7 +200,9 @@ impl ClientDirectory<'_> {
         });
         match changed.await? {
             DirectoryEntry::User(user) => Ok(user),
-            DirectoryEntry::Key(_) | DirectoryEntry::Team(_) => Err(missing(EntryKind::User, name)),
+            DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) => {
+                Err(missing(EntryKind::User, name))
+            }
         }
     }
 
@@ -232,7 +236,9 @@ impl ClientDirectory<'_> {
         });
         match changed.await? {
             DirectoryEntry::Team(team) => Ok(team),
-            DirectoryEntry::Key(_) | DirectoryEntry::User(_) => Err(missing(EntryKind::Team, name)),
+            DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::User(_) => {
+                Err(missing(EntryKind::Team, name))
+            }
         }
     }
 
@@ -351,7 +357,9 @@ impl ClientDirectory<'_> {
     pub async fn user(&self, name: &EntryName) -> Result<User, DirectoryError> {
         match self.entry(EntryKind::User, name).await?.entry {
             DirectoryEntry::User(user) => Ok(user),
-            DirectoryEntry::Key(_) | DirectoryEntry::Team(_) => Err(missing(EntryKind::User, name)),
+            DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) => {
+                Err(missing(EntryKind::User, name))
+            }
         }
     }
 
@@ -415,7 +423,7 @@ impl ClientDirectory<'_> {
     }
 
     async fn create(&self, by: &Arc<str>, entry: DirectoryEntry) -> Result<(), DirectoryError> {
-        let (kind, name) = (entry.kind(), entry.name().clone());
+        let (kind, name) = (entry.kind(), entry.name());
         let change = DirectoryChange {
             action: ChangeAction::Created,
             at: self.now(),
@@ -474,7 +482,9 @@ impl ClientDirectory<'_> {
 fn key_of(entry: DirectoryEntry, id: &EntryName) -> Result<ClientKey, DirectoryError> {
     match entry {
         DirectoryEntry::Key(key) => Ok(key),
-        DirectoryEntry::Team(_) | DirectoryEntry::User(_) => Err(missing(EntryKind::Key, id)),
+        DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => {
+            Err(missing(EntryKind::Key, id))
+        }
     }
 }
 

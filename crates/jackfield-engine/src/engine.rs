@@ -32,6 +32,7 @@ use crate::notices::SessionNotices;
 use crate::options::{ServerTools, TurnOptions};
 use crate::queues::Queues;
 use crate::route_table::RouteTable;
+use crate::secrets::MasterKeys;
 use crate::shutdown::Shutdown;
 use crate::state::{Engine, EngineState};
 use crate::tool_cache::{ToolCache, ToolCacheSettings};
@@ -44,6 +45,7 @@ pub struct EngineBuilder {
     approver: Option<FirstApprover>,
     clock: Arc<dyn Clock>,
     journal: Arc<dyn Journal>,
+    master_keys: Option<MasterKeys>,
     models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
     routes: RouteTable,
     sources: Vec<Arc<dyn ToolboxSource>>,
@@ -132,6 +134,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets the keys under which secrets are encrypted. Without them, there are no secrets.
+    pub fn master_keys(mut self, keys: Option<MasterKeys>) -> Self {
+        self.master_keys = keys;
+        self
+    }
+
     /// Replaces the clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -157,6 +165,7 @@ impl EngineBuilder {
             approver,
             clock,
             journal,
+            master_keys,
             models,
             routes,
             sources,
@@ -192,6 +201,7 @@ impl EngineBuilder {
                 subscribers: Arc::default(),
                 checked_tools: Arc::default(),
                 listed_windows: Arc::default(),
+                master_keys,
                 models: Arc::new(models),
                 routes: Arc::new(routes),
                 notices: SessionNotices::default(),
@@ -218,6 +228,7 @@ impl Engine {
             approver: None,
             clock: Arc::new(SystemClock::default()),
             journal,
+            master_keys: None,
             models: BTreeMap::new(),
             routes: RouteTable::default(),
             sources: Vec::new(),
@@ -281,6 +292,7 @@ impl Engine {
                 tool_cache: Arc::clone(&shared.tool_cache),
                 toolbox_sources: Arc::clone(&shared.toolbox_sources),
                 turn_observers: Arc::clone(&shared.turn_observers),
+                master_keys: shared.master_keys.clone(),
                 mcp_observers: shared.mcp_observers.clone(),
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::clone(&shared.validators),

@@ -70,8 +70,9 @@ pub async fn copy_journal(
         }
     }
     let mut names = BTreeSet::new();
+    let secrets = from.secrets().zip(to.secrets());
     if let (Some(from), Some(to)) = (from.directory(), to.directory()) {
-        names = accounts::copy_directory(from, to, &mut report).await?;
+        names = accounts::copy_directory(from, to, secrets, &mut report).await?;
     }
     let (totals, before) = (
         accounts::totals(from, &names).await?,

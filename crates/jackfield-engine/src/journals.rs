@@ -12,6 +12,7 @@ use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
+use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
@@ -215,6 +216,10 @@ impl Journal for Journals {
 
     fn meters(&self) -> Option<&dyn Meters> {
         self.durable.meters()
+    }
+
+    fn secrets(&self) -> Option<&dyn Secrets> {
+        self.durable.secrets()
     }
 
     fn spending(&self) -> Option<&dyn SpendingLog> {

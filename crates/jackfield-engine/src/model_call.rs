@@ -20,6 +20,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
+use jackfield_ports::credential::Credential;
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::LeaseDeadline;
 use tokio::sync::mpsc;
@@ -29,6 +30,7 @@ use crate::crash;
 use crate::error::chain;
 use crate::events::{TaskEvent, TurnRef};
 use crate::options::Durability;
+use crate::own_keys::takes_no_keys;
 use crate::state::EngineState;
 use crate::turn_budgets;
 
@@ -75,18 +77,28 @@ impl ModelCall {
         attempt: ModelAttempt,
         request: Box<ModelRequest>,
         budgeted: Option<BudgetedCall>,
+        own_key: Option<Arc<str>>,
         trace: Option<Arc<TraceContext>>,
         lease: LeaseDeadline,
     ) {
         let session = &self.turn_ref.session;
         let mut sink = Sink {
             attempt,
+            credential: None,
             is_ephemeral: shared.journal.durability(session) == Durability::Ephemeral,
             pieces: self.piece_sender.clone(),
             trace,
         };
         let turn_ref = self.turn_ref.clone();
         let call = async move {
+            if let Some(principal) = own_key {
+                match own_credential(&shared, &principal, &request.model.provider).await {
+                    Ok(credential) => sink.credential = Some(credential),
+                    Err(failure) => {
+                        return TaskEvent::input(Input::ReplyFailed { attempt, failure });
+                    }
+                }
+            }
             let call = call_model(
                 &shared, &turn_ref, &mut sink, attempt, request, budgeted, &lease,
             );
@@ -177,6 +189,9 @@ async fn call_model(
     let replied = match shared.models.get(&request.model.provider) {
         // The process may have slept since the driver looked.
         Some(_) if lease.has_passed() => return TaskEvent::LeasePassed,
+        Some(model) if sink.credential.is_some() && !model.takes_credentials() => {
+            Err(takes_no_keys(&request.model.provider))
+        }
         Some(model) => model.reply(&request, sink).await.map_err(|error| {
             let why = chain(&error);
             tracing::debug!(%session, %turn, error = %why, "a model call failed");
@@ -200,6 +215,23 @@ async fn call_model(
     })
 }
 
+/// The key of a principal at a provider that a turn began with.
+async fn own_credential(
+    shared: &EngineState,
+    principal: &str,
+    provider: &str,
+) -> Result<Credential, ModelFailure> {
+    let found = shared.own_credential(principal, provider).await?;
+    found.ok_or_else(|| {
+        let message = format!("your own key at `{provider}` was taken away during the turn");
+        ModelFailure::new(
+            ModelFailureKind::Unauthenticated,
+            Phase::BeforeSend,
+            message,
+        )
+    })
+}
+
 /// The end of a call whose adapter panicked.
 fn crashed(
     TurnRef { session, turn }: &TurnRef,
@@ -218,6 +250,7 @@ fn crashed(
 /// Forwards the pieces of a reply to the driver.
 struct Sink {
     attempt: ModelAttempt,
+    credential: Option<Credential>,
     is_ephemeral: bool,
     pieces: mpsc::Sender<TaskEvent>,
     trace: Option<Arc<TraceContext>>,
@@ -234,6 +267,10 @@ impl DeltaSink for Sink {
 
     async fn request_id(&mut self, id: &str) {
         self.send(TaskEvent::ProviderRequest(id.into())).await;
+    }
+
+    fn credential(&self) -> Option<&Credential> {
+        self.credential.as_ref()
     }
 
     fn is_ephemeral(&self) -> bool {

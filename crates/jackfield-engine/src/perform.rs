@@ -227,7 +227,10 @@ impl Workers {
                 let turn = self.model_call.opened(&self.turn_ref.turn);
                 let budgeted = turn_budgets::call(&turn, &self.setup, attempt, &request);
                 let (call, lease) = (&mut self.model_call, self.lease.clone());
-                call.begin(shared, attempt, request, budgeted, trace, lease);
+                let own_key = self.setup.has_own_key(&request.model);
+                let caller = self.setup.caller.as_ref().filter(|_| own_key);
+                let own_key = caller.map(|caller| Arc::clone(&caller.principal));
+                call.begin(shared, attempt, request, budgeted, own_key, trace, lease);
                 crash::point("between-actions");
                 return;
             }

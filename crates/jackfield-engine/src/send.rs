@@ -110,6 +110,7 @@ impl Engine {
         let mut offered = self.offer(&options, &toolboxes).await;
         self.add_own_tools(&options, &providers, &mut offered.catalog);
         let problems = std::mem::take(&mut offered.problems);
+        let own_keys = self.own_keys(options.caller.as_deref()).await?;
         let IdleSession {
             folded,
             loaded,
@@ -137,13 +138,15 @@ impl Engine {
         let mut base = folded.next_turn();
         self.add_listed_window(&mut options, base.counted).await;
         let asks = options.policy.can_ask;
-        let setup = setup(options, offered, targets);
+        let setup = setup(options, offered, targets, own_keys);
         let now = self.shared.clock.now();
         let routes = &self.shared.routes;
         let look = BreakerLook::at_setup(routes, &setup, now);
         base.breakers = look.as_ref().map_or_else(Vec::new, BreakerLook::snapshots);
+        let own_keys = setup.own_keys.clone();
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
         let mut targets = TargetWatch::new(routes, recent);
+        targets.leave_out(&own_keys);
         targets.follow(look, &step, now);
         Ok(PreparedTurn {
             driven_guard,
@@ -408,7 +411,12 @@ struct IdleSession {
 }
 
 /// The setup of a turn.
-fn setup(options: TurnOptions, offered: ToolOffer, targets: Option<TurnTargets>) -> Arc<Setup> {
+fn setup(
+    options: TurnOptions,
+    offered: ToolOffer,
+    targets: Option<TurnTargets>,
+    own_keys: Vec<Arc<str>>,
+) -> Arc<Setup> {
     // A window is recorded only where the turn decides by it.
     let has_windows = options.compaction.is_some() || targets.is_some();
     let target = |model: ModelRef, first_byte, content_filter| Target {
@@ -459,6 +467,7 @@ fn setup(options: TurnOptions, offered: ToolOffer, targets: Option<TurnTargets>)
         compaction: options.compaction,
         limits: options.limits,
         model: first.model,
+        own_keys,
         price: first.price,
         settings: Arc::new(options.settings),
         strict: options.strict,

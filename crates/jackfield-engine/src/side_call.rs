@@ -19,10 +19,12 @@ use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool::Catalog;
 use jackfield_domain::usage::Usage;
+use jackfield_ports::credential::Credential;
 use jackfield_ports::delta_sink::DeltaSink;
 use tokio::sync::Notify;
 
 use crate::budgets::BudgetedCall;
+use crate::own_keys::takes_no_keys;
 use crate::state::Engine;
 
 /// A model call to be made, and what it is recorded under.
@@ -48,7 +50,12 @@ impl SideCall {
     /// # Errors
     ///
     /// Why there is no reply.
-    pub(crate) async fn make(self, engine: &Engine) -> Result<Reply, ModelFailure> {
+    pub(crate) async fn make(mut self, engine: &Engine) -> Result<Reply, ModelFailure> {
+        let provider = &self.request.model.provider;
+        let credential = engine.own_credential(&self.principal, provider).await?;
+        if credential.is_some() {
+            self.budgets.clear();
+        }
         let (request, price) = (&self.request, self.price.as_ref());
         if !self.budgets.is_empty() {
             let call = BudgetedCall::of(Arc::clone(&self.id), &self.budgets, request, price);
@@ -70,6 +77,7 @@ impl SideCall {
                 principal: Arc::clone(&self.principal),
                 request_id: None,
                 route: None,
+                own_key: credential.is_some(),
                 repeats_facts: false,
                 settled: Vec::new(),
                 status: None,
@@ -78,7 +86,7 @@ impl SideCall {
                 usage: Usage::default(),
             }),
         };
-        let replied = reply(engine, request, self.idle, self.owner.clone()).await;
+        let replied = reply(engine, request, credential, self.idle, self.owner.clone()).await;
         let usage = match &replied {
             Ok(reply) => reply.end.usage,
             Err((usage, _)) => *usage,
@@ -96,6 +104,7 @@ impl SideCall {
 async fn reply(
     engine: &Engine,
     request: &ModelRequest,
+    credential: Option<Credential>,
     idle: Duration,
     (turn, attempt): (TurnId, ModelAttempt),
 ) -> Result<Reply, (Option<Usage>, ModelFailure)> {
@@ -104,8 +113,12 @@ async fn reply(
         let failure = ModelFailure::new(kind, Phase::BeforeSend, error.to_string());
         (None, failure)
     })?;
+    if credential.is_some() && !model.takes_credentials() {
+        return Err((None, takes_no_keys(&request.model.provider)));
+    }
     let mut sink = ReplySink {
         activity: Arc::default(),
+        credential,
         reply: ReplyAccumulator::new(turn, attempt),
         usage: None,
     };
@@ -189,6 +202,7 @@ fn estimated_input(request: &ModelRequest) -> u64 {
 /// Collects the pieces of a reply.
 struct ReplySink {
     activity: Arc<Notify>,
+    credential: Option<Credential>,
     reply: ReplyAccumulator,
     usage: Option<Usage>,
 }
@@ -199,6 +213,10 @@ impl DeltaSink for ReplySink {
         self.activity.notify_one();
         // A piece that does not fit is left out; the end of the reply then says what is wrong, or misses nothing.
         let _fits = self.reply.push(&delta);
+    }
+
+    fn credential(&self) -> Option<&Credential> {
+        self.credential.as_ref()
     }
 
     async fn count(&mut self, usage: Usage) {

@@ -26,6 +26,7 @@ use crate::listed_windows::ListedWindows;
 use crate::notices::SessionNotices;
 use crate::queues::Queues;
 use crate::route_table::RouteTable;
+use crate::secrets::MasterKeys;
 use crate::shutdown::Shutdown;
 use crate::subscribers::Subscribers;
 use crate::tool_cache::ToolCache;
@@ -57,6 +58,8 @@ pub(crate) struct EngineState {
     /// The context windows that providers list.
     pub(crate) listed_windows: Arc<ListedWindows>,
     pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
+    /// The keys under which secrets are encrypted.
+    pub(crate) master_keys: Option<MasterKeys>,
     /// The routes, and the health of their targets.
     pub(crate) routes: Arc<RouteTable>,
     /// Notices for keepers.

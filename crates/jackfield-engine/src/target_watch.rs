@@ -21,6 +21,8 @@ use crate::route_table::RouteTable;
 /// The model call of a turn in flight, as the table of targets counts it.
 pub(crate) struct TargetWatch {
     call: Option<CountedCall>,
+    /// The providers whose calls say nothing about their targets, as they are made with keys of the principal's own.
+    own_keys: Vec<Arc<str>>,
     /// The conversation, if it stays at the target that answers it.
     recent: Option<RecentKey>,
     table: Arc<RouteTable>,
@@ -46,9 +48,15 @@ impl TargetWatch {
     pub(crate) fn new(table: &Arc<RouteTable>, recent: Option<RecentKey>) -> Self {
         Self {
             call: None,
+            own_keys: Vec::new(),
             recent,
             table: Arc::clone(table),
         }
+    }
+
+    /// Leaves calls of these providers out: a wrong key of one person must not close a target to others.
+    pub(crate) fn leave_out(&mut self, own_keys: &[Arc<str>]) {
+        self.own_keys = own_keys.to_vec();
     }
 
     /// Counts what a step decided, after this look if there was one.
@@ -65,7 +73,9 @@ impl TargetWatch {
             }
         }
         for action in &step.actions {
-            if let Action::CallModel { request, .. } = action {
+            if let Action::CallModel { request, .. } = action
+                && !self.own_keys.contains(&request.model.provider)
+            {
                 self.call = CountedCall::begin(&self.table, look.as_mut(), &request.model, now);
             }
         }
@@ -99,6 +109,7 @@ impl TargetWatch {
     ) -> Option<(ToolLoop, Step)> {
         // A call of the turn as it was gives its trial back.
         self.forget();
+        self.leave_out(&setup.own_keys);
         let look = BreakerLook::at_setup(&self.table, setup, now);
         let breakers = look.as_ref().map_or_else(Vec::new, BreakerLook::snapshots);
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);

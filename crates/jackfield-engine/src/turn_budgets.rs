@@ -74,19 +74,23 @@ impl TurnBudgets {
                 let Some(attempt) = ended(fact) else {
                     continue;
                 };
+                let target = turn.target_of(attempt);
+                let model = setup.model_of(target).unwrap_or(&setup.model);
+                if setup.has_own_key(model) {
+                    continue;
+                }
                 let Some((_, usage)) = fact.usage() else {
                     let id = spending::call_id(&opened, attempt);
                     budgets::release(shared, &id, &setup.budgets).await;
                     continue;
                 };
                 let began = self.began.filter(|(began, _)| *began == attempt);
-                let target = turn.target_of(attempt);
                 let call = EndedCall {
                     at: began.map_or(step.now.wall, |(_, at)| at),
                     attempt,
                     ended: step.now.wall,
                     first_token: first_token(fact),
-                    model: setup.model_of(target).unwrap_or(&setup.model).clone(),
+                    model: model.clone(),
                     price: setup.price_of(target).cloned(),
                     usage,
                 };
@@ -111,7 +115,7 @@ pub(crate) fn call(
     attempt: ModelAttempt,
     request: &ModelRequest,
 ) -> Option<BudgetedCall> {
-    if setup.budgets.is_empty() {
+    if setup.budgets.is_empty() || setup.has_own_key(&request.model) {
         return None;
     }
     let targets = 0..setup.targets();

@@ -32,7 +32,8 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::Route;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
-use jackfield_engine::{RouteCall, TurnOptions};
+use jackfield_engine::{Engine, RouteCall, TurnOptions};
+use jackfield_ports::credential::Credential;
 use jackfield_ports::upstream::{RawBody, RawReply, RawRequest, Upstream};
 use tokio::time::timeout;
 
@@ -76,6 +77,7 @@ pub struct Passthrough {
     draft: Option<SpendingDraft>,
     /// The longest silence of the provider.
     idle: Duration,
+    own_key: OwnKey,
     request: RawRequest,
     rules: ReplyRules,
     span: Option<RequestSpan>,
@@ -211,7 +213,7 @@ impl Gateway {
                 body.for_upstream(&request.body, &model.model, false),
                 None,
                 language,
-                upstream,
+                (&model.provider, upstream),
             );
             passthrough.routed = Some(Box::new(routed));
             passthrough.span = span;
@@ -221,6 +223,8 @@ impl Gateway {
         let end_user = end_user(&body, language);
         let mut body = body.for_upstream(&request.body, &model.model, adds_usage);
         body.end_user = end_user;
+        let provider = Arc::clone(&model.provider);
+        let upstream = (&*provider, upstream);
         let mut passthrough = self.prepare(client, request, body, Some(model), language, upstream);
         passthrough.span = span;
         Ok(Some(passthrough))
@@ -233,9 +237,10 @@ impl Gateway {
         body: UpstreamBody,
         model: Option<ModelRef>,
         language: Language,
-        upstream: &PassthroughUpstream,
+        (provider, upstream): (&str, &PassthroughUpstream),
     ) -> Passthrough {
         let mut raw = RawRequest {
+            credential: None,
             body: body.body,
             headers: headers_for_upstream(&request.headers),
             method: request.method.clone(),
@@ -261,6 +266,11 @@ impl Gateway {
             routed: None,
             idle,
             draft,
+            own_key: OwnKey {
+                engine: self.engine().clone(),
+                principal: Arc::clone(&client.principal),
+                provider: provider.into(),
+            },
             request: raw,
             rules: ReplyRules {
                 language,
@@ -270,6 +280,21 @@ impl Gateway {
             span: None,
             upstream: Arc::clone(&upstream.upstream),
         }
+    }
+}
+
+/// Whose key at a provider a request is made with, if that person has one.
+struct OwnKey {
+    engine: Engine,
+    principal: Arc<str>,
+    provider: Arc<str>,
+}
+
+impl OwnKey {
+    /// The key; `None` for the gateway's.
+    async fn find(&self) -> Result<Option<Credential>, ModelFailure> {
+        let (principal, provider) = (&self.principal, &self.provider);
+        self.engine.own_credential(principal, provider).await
     }
 }
 
@@ -298,7 +323,12 @@ impl Passthrough {
         if let Some(routed) = self.routed.take() {
             return routed.send().await;
         }
+        let credential = self.own_key.find().await;
+        self.request.credential =
+            credential.map_err(|failure| from_turn_end(&TurnEnd::Failed(failure)))?;
+        let has_own_key = self.request.credential.is_some();
         if let Some(draft) = &mut self.draft {
+            draft.own_key(has_own_key);
             let reserved = draft.reserve(&self.request.body).await;
             reserved.map_err(|failure| from_turn_end(&TurnEnd::Failed(failure)))?;
             draft.sending();
@@ -316,10 +346,14 @@ impl Passthrough {
         if let Some(draft) = &mut self.draft {
             draft.status(status, &reply.headers);
         }
-        if let Some(failure) = key_failure(status) {
+        // What the provider says of a person's own key is for that person.
+        if let Some(failure) = key_failure(status).filter(|_| !has_own_key) {
             return Err(from_turn_end(&TurnEnd::Failed(failure)));
         }
-        if self.rules.language == Language::Gemini && status == StatusCode::BAD_REQUEST {
+        if self.rules.language == Language::Gemini
+            && status == StatusCode::BAD_REQUEST
+            && !has_own_key
+        {
             // The vendor's status for a wrong key.
             let refused = timeout(idle, routed::refused(Language::Gemini, reply, idle)).await;
             let (failure, reply) = refused.map_err(|_| {

@@ -25,6 +25,7 @@ mod login;
 mod owner;
 mod page;
 mod problem;
+mod provider_keys;
 mod session_events;
 mod sessions;
 mod story;
@@ -36,7 +37,7 @@ mod wire;
 
 use axum::Router;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, patch, post};
+use axum::routing::{get, patch, post, put};
 use http::{Method, Uri};
 use jackfield_dialect_kit::serve::ServeError;
 
@@ -86,6 +87,11 @@ pub(crate) fn router() -> Router<Gateway> {
         )
         .route("/models", get(listing::models))
         .route("/openapi.json", get(document::json))
+        .route("/provider-keys", get(provider_keys::provider_keys))
+        .route(
+            "/provider-keys/{provider}",
+            put(provider_keys::set_provider_key).delete(provider_keys::remove_provider_key),
+        )
         .route("/providers", get(listing::providers))
         .route("/routes", get(listing::routes))
         .route("/servers", get(listing::servers))

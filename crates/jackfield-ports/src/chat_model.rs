@@ -32,6 +32,8 @@ use crate::delta_sink::DeltaSink;
 /// - Dropping the call MUST close the connection.
 /// - The call MUST NOT block its thread: it runs in the task of the turn, which cannot react meanwhile. Work
 ///   that computes or blocks belongs on another thread.
+/// - A credential of the sink MUST be used in place of the adapter's own key and account, or the request MUST be
+///   refused as `Unsupported` before it is sent.
 /// - Secrets MUST NOT reach `Debug`, errors, logs or URLs.
 /// - Unknown events and fields MUST be ignored; malformed ones MUST be a `ProtocolViolation`.
 #[async_trait]
@@ -48,6 +50,11 @@ pub trait ChatModel: Send + Sync {
     /// [call]: jackfield_domain::own_tool
     fn own_tools(&self) -> Vec<ToolSpec> {
         Vec::new()
+    }
+
+    /// Whether a [credential of the sink](DeltaSink::credential) is used; without it, the caller passes none.
+    fn takes_credentials(&self) -> bool {
+        false
     }
 
     /// The models that the server lists; free of charge. Dropping the future cancels it.

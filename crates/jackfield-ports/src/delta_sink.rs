@@ -5,6 +5,8 @@ use jackfield_domain::delta::Delta;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 
+use crate::credential::Credential;
+
 /// Receives the deltas of a reply, in order.
 #[async_trait]
 pub trait DeltaSink: Send {
@@ -18,6 +20,11 @@ pub trait DeltaSink: Send {
     /// The trace context for the provider, if there is one: to be sent as the headers `traceparent` and `tracestate`, or
     /// as what the provider has for that.
     fn trace(&self) -> Option<&TraceContext> {
+        None
+    }
+
+    /// The secret to use in place of the adapter's own key, if the person brings one.
+    fn credential(&self) -> Option<&Credential> {
         None
     }
 

@@ -8,6 +8,7 @@ mod lease;
 pub mod marks;
 pub mod meters;
 mod outage;
+pub mod secrets;
 pub mod sessions;
 pub mod spending;
 pub mod summary;
@@ -29,6 +30,7 @@ pub use self::lease::{Lease, LeaseDeadline};
 use self::marks::{FoundTurn, Mark};
 use self::meters::Meters;
 pub use self::outage::{Outage, OutageError};
+use self::secrets::Secrets;
 use self::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use self::spending::SpendingLog;
 use self::waits::WaitRow;
@@ -275,6 +277,11 @@ pub trait Journal: Send + Sync {
 
     /// The meters of keys, users and teams. The default is `None`: the journal keeps none.
     fn meters(&self) -> Option<&dyn Meters> {
+        None
+    }
+
+    /// The encrypted secrets of entries of the directory. The default is `None`: the journal keeps none.
+    fn secrets(&self) -> Option<&dyn Secrets> {
         None
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod chat_model;
 pub mod context_source;
+pub mod credential;
 pub mod delta_sink;
 pub mod journal;
 pub mod mcp_observer;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 
 use crate::chat_model::ModelError;
+use crate::credential::Credential;
 
 /// A server whose own API can be used without translation, beside its [`ChatModel`](crate::chat_model::ChatModel).
 ///
@@ -31,6 +32,8 @@ use crate::chat_model::ModelError;
 ///   its key and its configured headers: a header that belongs to the account replaces the client's, a list (such as
 ///   betas) is added to the client's, and a header that tells the form of the request (such as a version) is only
 ///   added if the client sent none. It may add `accept: */*` and its own `user-agent` if the client sent none.
+/// - A credential of the request MUST be used in place of the adapter's own key and account, or the request MUST be
+///   refused as `Unsupported` before it is sent.
 /// - A response MUST be returned with any status, also one of an error or a redirect.
 /// - Response headers MUST be returned with their values, without those of the connection (as above) and without
 ///   cookies (`set-cookie`, `set-cookie2`). `content-length` and `content-encoding` stay.
@@ -93,6 +96,8 @@ fn is_plain_segment(segment: &str) -> bool {
 pub struct RawRequest {
     /// The body; empty for none.
     pub body: Bytes,
+    /// The secret to use in place of the adapter's own key, if the person brings one.
+    pub credential: Option<Credential>,
     /// The headers of the client, credentials and connection headers included.
     pub headers: HeaderMap,
     /// The method.

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE, InvalidHeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue};
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::by_model::ByModel;
+use jackfield_provider_kit::key_header;
 use jackfield_provider_kit::secret::{InvalidSecret, Secret};
 use thiserror::Error;
 
@@ -93,6 +94,15 @@ impl ClaudeConfig {
             tools: true,
             version: None,
         })
+    }
+
+    /// How the server takes the key of a person.
+    pub(crate) fn own_key_header(&self) -> key_header::KeyHeader {
+        let (name, prefix) = match self.key_header {
+            KeyHeader::ApiKey => (HeaderName::from_static("x-api-key"), ""),
+            KeyHeader::Bearer => (AUTHORIZATION, "Bearer "),
+        };
+        key_header::KeyHeader::new(name, prefix)
     }
 
     /// The headers of every request, except for the version.

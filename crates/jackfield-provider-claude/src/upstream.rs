@@ -39,6 +39,7 @@ pub fn upstream(
     settings.defaults.insert(VERSION, version);
     settings.headers = headers;
     settings.key.clone_from(&config.key);
+    settings.key_header = Some(config.own_key_header());
     settings.lists = lists;
     settings.missing_key.clone_from(&config.missing_key);
     Ok(HttpUpstream::new(settings, transport))

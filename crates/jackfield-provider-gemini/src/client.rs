@@ -18,12 +18,13 @@ use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::base_url::encode_part;
 use jackfield_provider_kit::chat_span;
 use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
+use jackfield_provider_kit::key_header::KeyHeader;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::tokens::Tokens;
 use jackfield_provider_kit::transport::Transport;
 use tracing::Span;
 
-use crate::config::{GeminiConfig, InvalidConfig};
+use crate::config::{GeminiConfig, InvalidConfig, own_key_header};
 
 /// Gemini, or a compatible server. Never retries; dropping a future cancels its request.
 pub struct Gemini {
@@ -97,6 +98,11 @@ impl Adapter for Gemini {
         self.config.key.as_ref()
     }
 
+    fn key_header(&self) -> Option<KeyHeader> {
+        // At Vertex a key is of a project, and tokens are of the gateway.
+        self.config.vertex.is_none().then(own_key_header)
+    }
+
     fn missing_key(&self) -> Option<&str> {
         self.config.missing_key.as_deref()
     }
@@ -132,6 +138,10 @@ impl ChatModel for Gemini {
             endpoint: Arc::clone(self.config.base_url.endpoint()),
             model: model.into(),
         }
+    }
+
+    fn takes_credentials(&self) -> bool {
+        true
     }
 
     async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {

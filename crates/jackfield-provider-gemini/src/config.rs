@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use http::header::CONTENT_TYPE;
+use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue};
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl, encode_part};
 use jackfield_provider_kit::by_model::ByModel;
+use jackfield_provider_kit::key_header::KeyHeader;
 use jackfield_provider_kit::secret::{InvalidSecret, Secret};
 use jackfield_provider_kit::tokens::Tokens;
 use thiserror::Error;
@@ -159,3 +161,8 @@ impl GeminiConfig {
 const KEY: &str = "x-goog-api-key";
 /// The header for the project that pays.
 const QUOTA_PROJECT: &str = "x-goog-user-project";
+
+/// How the server takes the key of a person.
+pub(crate) fn own_key_header() -> KeyHeader {
+    KeyHeader::new(HeaderName::from_static(KEY), "")
+}

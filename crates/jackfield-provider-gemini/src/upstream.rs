@@ -4,7 +4,7 @@ use http::header::CONTENT_TYPE;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_provider_kit::upstream::{Endpoint, HttpUpstream, UpstreamSettings};
 
-use crate::config::{GeminiConfig, InvalidConfig};
+use crate::config::{GeminiConfig, InvalidConfig, own_key_header};
 
 /// The upstream of the configured server; sends nothing yet.
 ///
@@ -29,6 +29,7 @@ pub fn upstream(
     let mut settings = UpstreamSettings::new(config.base_url.clone(), endpoints);
     settings.headers = headers;
     settings.key.clone_from(&config.key);
+    settings.key_header = Some(own_key_header());
     settings.missing_key.clone_from(&config.missing_key);
     Ok(HttpUpstream::new(settings, transport))
 }

@@ -42,6 +42,7 @@ use self::bearer::Bearer;
 use self::reply_events::ReplyEvents;
 use crate::base_url::BaseUrl;
 use crate::frames::FrameDecoder;
+use crate::key_header::{secret_of, takes_no_keys};
 use crate::secret::Secret;
 use crate::transport::{Incoming, Transport};
 
@@ -58,6 +59,7 @@ pub async fn reply<A: Adapter>(
     sink: &mut dyn DeltaSink,
 ) -> Result<ReplyEnd, ModelError> {
     let span = adapter.span(&request.model.model);
+    let own = sink.credential().map(secret_of);
     let mut reply_sink = ReplySink {
         pushed: false,
         request_id: None,
@@ -65,8 +67,11 @@ pub async fn reply<A: Adapter>(
         token: None,
     };
     async {
-        let end = exchange(adapter, transport, request, &mut reply_sink).await;
-        end.map_err(|error| {
+        let end = exchange(adapter, transport, request, own.as_ref(), &mut reply_sink).await;
+        end.map_err(|mut error| {
+            if let Some(key) = &own {
+                error.failure.message = key.redact(&error.failure.message);
+            }
             complete_error(
                 adapter,
                 error,
@@ -147,9 +152,16 @@ async fn exchange<A: Adapter>(
     adapter: &A,
     transport: &Transport,
     request: &ModelRequest,
+    own: Option<&Secret>,
     reply_sink: &mut ReplySink<'_>,
 ) -> Result<ReplyEnd, ModelError> {
-    if let (None, Some(why)) = (adapter.key(), adapter.missing_key()) {
+    let own = match own {
+        Some(key) => Some((key, adapter.key_header().ok_or_else(takes_no_keys)?)),
+        None => None,
+    };
+    if own.is_none()
+        && let (None, Some(why)) = (adapter.key(), adapter.missing_key())
+    {
         let kind = ModelFailureKind::Unauthenticated;
         return Err(ModelFailure::new(kind, Phase::BeforeSend, why).into());
     }
@@ -159,6 +171,9 @@ async fn exchange<A: Adapter>(
         request: mut http_request,
     } = adapter.prepare(request)?;
     strict::check(&notes, request.strict)?;
+    if let Some((key, header)) = own {
+        header.apply(http_request.headers_mut(), key)?;
+    }
     if let Some(context) = reply_sink.sink.trace() {
         add_trace(http_request.headers_mut(), context);
     }

@@ -21,6 +21,7 @@ mod cause;
 pub mod exchange;
 pub mod frames;
 pub mod guarded;
+pub mod key_header;
 pub mod lines;
 pub mod retry_after;
 pub mod secret;

@@ -18,6 +18,7 @@ use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
+use jackfield_ports::credential::Credential;
 use jackfield_ports::delta_sink::DeltaSink;
 
 use crate::by_model::ByModel;
@@ -141,6 +142,10 @@ impl ChatModel for TextTools {
         self.inner.own_tools()
     }
 
+    fn takes_credentials(&self) -> bool {
+        self.inner.takes_credentials()
+    }
+
     async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
         self.inner.models().await
     }
@@ -183,6 +188,10 @@ impl DeltaSink for ReadingSink<'_> {
 
     async fn request_id(&mut self, id: &str) {
         self.sink.request_id(id).await;
+    }
+
+    fn credential(&self) -> Option<&Credential> {
+        self.sink.credential()
     }
 
     fn trace(&self) -> Option<&TraceContext> {

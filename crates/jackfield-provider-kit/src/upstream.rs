@@ -14,6 +14,7 @@ use jackfield_ports::upstream::{RawReply, RawRequest, Upstream, endpoint_covers}
 
 use self::body::HttpBody;
 use crate::base_url::BaseUrl;
+use crate::key_header::{KeyHeader, secret_of, takes_no_keys};
 use crate::secret::Secret;
 use crate::transport::{MAX_REPLY, Transport};
 
@@ -40,6 +41,8 @@ pub struct UpstreamSettings {
     pub headers: HeaderMap,
     /// The key, which is removed from all messages. It is sent only as one of [`Self::headers`].
     pub key: Option<Secret>,
+    /// How the server takes the key of a person in place of the configured one; `None` if it cannot.
+    pub key_header: Option<KeyHeader>,
     /// Comma-separated lists that are added to the client's, without duplicates.
     pub lists: HeaderMap,
     /// The reason why a required key is missing, in a sentence; requests fail with it.
@@ -90,6 +93,7 @@ impl UpstreamSettings {
             endpoints,
             headers: HeaderMap::new(),
             key: None,
+            key_header: None,
             lists: HeaderMap::new(),
             missing_key: None,
         }
@@ -132,7 +136,16 @@ impl HttpUpstream {
             let message = format!("a {} request is not passed on", request.method);
             return Err(before_send(ModelFailureKind::Unsupported, message));
         }
-        if let (None, Some(why)) = (&self.settings.key, &self.settings.missing_key) {
+        let own = match &request.credential {
+            Some(key) => {
+                let header = self.settings.key_header.as_ref();
+                Some((secret_of(key), header.ok_or_else(takes_no_keys)?))
+            }
+            None => None,
+        };
+        if own.is_none()
+            && let (None, Some(why)) = (&self.settings.key, &self.settings.missing_key)
+        {
             return Err(before_send(ModelFailureKind::Unauthenticated, why));
         }
         let mut url = self.settings.base_url.join(&resource);
@@ -147,15 +160,10 @@ impl HttpUpstream {
         let sent = Request::builder().method(request.method).uri(url);
         let mut sent = sent.body(request.body).map_err(|_| unwritable())?;
         *sent.headers_mut() = headers::to_send(request.headers, &self.settings);
-        Ok(sent)
-    }
-
-    /// The error without the key.
-    fn redact(&self, mut error: ModelError) -> ModelError {
-        if let Some(key) = &self.settings.key {
-            error.failure.message = key.redact(&error.failure.message);
+        if let Some((key, header)) = own {
+            header.apply(sent.headers_mut(), &key)?;
         }
-        error
+        Ok(sent)
     }
 }
 
@@ -166,21 +174,23 @@ impl Upstream for HttpUpstream {
     }
 
     async fn send(&self, request: RawRequest) -> Result<RawReply, ModelError> {
+        let own = request.credential.as_ref().map(secret_of);
+        let key = own.or_else(|| self.settings.key.clone());
         let request = self.prepare(request)?;
         let sent = self.transport.send(request).await;
-        let incoming = sent.map_err(|error| self.redact(error))?;
+        let incoming = sent.map_err(|error| redact(error, key.as_ref()))?;
         // A stream of events is as long as the model writes. It is never held whole, and each event takes its time.
         let is_stream = incoming.media_type().as_deref() == Some("text/event-stream");
         let limit = if is_stream { usize::MAX } else { MAX_REPLY };
         let length = incoming.header("content-length");
         let length: Option<usize> = length.and_then(|length| length.parse().ok());
         if length.is_some_and(|length| length > limit) {
-            return Err(self.redact(incoming.too_long()));
+            return Err(redact(incoming.too_long(), key.as_ref()));
         }
         Ok(RawReply {
             status: incoming.status(),
             headers: headers::to_return(incoming.headers()),
-            body: Box::new(HttpBody::new(incoming, limit, self.settings.key.clone())),
+            body: Box::new(HttpBody::new(incoming, limit, key)),
         })
     }
 }
@@ -191,6 +201,14 @@ impl fmt::Debug for HttpUpstream {
             .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
+}
+
+/// The error without the key.
+fn redact(mut error: ModelError, key: Option<&Secret>) -> ModelError {
+    if let Some(key) = key {
+        error.failure.message = key.redact(&error.failure.message);
+    }
+    error
 }
 
 fn before_send(kind: ModelFailureKind, message: impl Into<String>) -> ModelFailure {

@@ -17,6 +17,7 @@ use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::chat_span;
 use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
+use jackfield_provider_kit::key_header::KeyHeader;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use tracing::Span;
@@ -97,6 +98,10 @@ impl Adapter for OpenAi {
         self.config.key.as_ref()
     }
 
+    fn key_header(&self) -> Option<KeyHeader> {
+        Some(self.config.own_key_header())
+    }
+
     fn missing_key(&self) -> Option<&str> {
         self.config.missing_key.as_deref()
     }
@@ -137,6 +142,10 @@ impl ChatModel for OpenAi {
             endpoint: Arc::clone(self.config.base_url.endpoint()),
             model: model.into(),
         }
+    }
+
+    fn takes_credentials(&self) -> bool {
+        true
     }
 
     async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE, InvalidHeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue};
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::by_model::ByModel;
+use jackfield_provider_kit::key_header::KeyHeader;
 use jackfield_provider_kit::secret::{InvalidSecret, Secret};
 use thiserror::Error;
 
@@ -169,6 +170,15 @@ impl OpenAiConfig {
             provider: Cow::Borrowed("openai"),
             tools: true,
         })
+    }
+
+    /// How the server takes the key of a person, which has an account of its own.
+    pub(crate) fn own_key_header(&self) -> KeyHeader {
+        let account = ["openai-organization", "openai-project"];
+        KeyHeader {
+            account: account.map(HeaderName::from_static).to_vec(),
+            ..KeyHeader::new(AUTHORIZATION, "Bearer ")
+        }
     }
 
     /// The headers of every request.

@@ -41,6 +41,7 @@ pub fn upstream(
     settings.headers = config.headers()?;
     settings.headers.remove(CONTENT_TYPE);
     settings.key.clone_from(&config.key);
+    settings.key_header = Some(config.own_key_header());
     settings.missing_key.clone_from(&config.missing_key);
     Ok(HttpUpstream::new(settings, transport))
 }

@@ -12,7 +12,7 @@ use jackfield_assembly::{
 };
 use jackfield_engine::{
     DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, McpObserver, Pruner,
-    Retention, TurnObserver, chain,
+    Retention, SecretError, TurnObserver, chain,
 };
 use jackfield_gateway::{Doctor, Gateway, GatewayMetrics};
 use jackfield_http::Certificate;
@@ -72,6 +72,9 @@ pub enum RunError {
         /// Why it cannot be used.
         why: String,
     },
+    /// The journal has secrets that cannot be opened.
+    #[error(transparent)]
+    Secrets(#[from] SecretError),
     /// The task that opens the journal failed.
     #[error("the journal cannot be opened")]
     Opening(#[from] tokio::task::JoinError),
@@ -138,6 +141,9 @@ impl RunningGateway {
         for observer in of_metrics.into_iter().chain(of_traces) {
             prepared = prepared.turn_observer(observer);
         }
+        let (reading, surroundings) = (config.clone(), environment.clone());
+        let keys = tokio::task::spawn_blocking(move || reading.master_keys(&surroundings));
+        prepared = prepared.master_keys(keys.await??);
         let tls = config.serve.tls.clone();
         let certificate = tls.map(CertificateFiles::open).transpose()?;
         let cannot = |source| RunError::CannotListen {
@@ -179,6 +185,12 @@ impl RunningGateway {
             exporters.send_log();
         }
         let assembled = prepared.with_journal(Arc::clone(&journal.journal));
+        if let Err(error) = assembled.engine.check_secrets().await
+            && !matches!(error, SecretError::Journal(_))
+        {
+            journal.close().await;
+            return Err(error.into());
+        }
         for (provider, missing) in &assembled.missing_keys {
             // Many providers are configured by default. Only the one of the default model deserves a warning.
             if *provider == assembled.options.model.provider {

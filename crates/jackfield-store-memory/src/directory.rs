@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{DirectoryChange, DirectoryEntry, EntryKind, EntryName};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, EntryQuery};
+use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace};
 
 /// The stored changes.
 #[derive(Default)]
@@ -13,6 +14,8 @@ pub(crate) struct DirectoryRows {
     /// The indices of the changes of each entry, in the order of their revisions.
     by_entry: BTreeMap<(EntryKind, EntryName), Vec<usize>>,
     changes: Vec<Arc<[u8]>>,
+    /// The encrypted secrets of entries.
+    sealed: BTreeMap<SecretPlace, SealedSecret>,
     secrets: HashMap<Digest, EntryName>,
 }
 
@@ -37,12 +40,12 @@ impl DirectoryRows {
         if let DirectoryEntry::Key(key) = &change.entry {
             let is_taken = |digest| {
                 let owner = self.secrets.get(digest);
-                owner.is_some_and(|owner| owner != name)
+                owner.is_some_and(|owner| *owner != name)
             };
             if key.secrets.iter().any(|secret| is_taken(&secret.digest)) {
                 return Changed::Conflict;
             }
-            self.secrets.retain(|_, owner| owner != name);
+            self.secrets.retain(|_, owner| *owner != name);
             let secrets = key.secrets.iter();
             let secrets = secrets.map(|secret| (secret.digest, name.clone()));
             self.secrets.extend(secrets);
@@ -51,6 +54,55 @@ impl DirectoryRows {
         self.by_entry.entry(place).or_default().push(index);
         self.changes.push(record.into());
         Changed::Stored
+    }
+
+    /// Stores a change as `change` does, with all secrets of its entry.
+    pub(crate) fn change_with_secrets(
+        &mut self,
+        change: &DirectoryChange,
+        record: Vec<u8>,
+        secrets: &[SealedSecret],
+    ) -> Changed {
+        let known = self.changes.len();
+        let changed = self.change(change, record);
+        if self.changes.len() == known {
+            return changed;
+        }
+        let (kind, name) = (change.entry.kind(), change.entry.name());
+        self.sealed
+            .retain(|place, _| !is_of(place, kind, name.as_str()));
+        let secrets = secrets.iter();
+        let secrets = secrets.map(|one| (SecretPlace::new(kind, &name, &one.name), one.clone()));
+        self.sealed.extend(secrets);
+        changed
+    }
+
+    /// The secrets of an entry.
+    pub(crate) fn secrets_of(&self, kind: EntryKind, name: &EntryName) -> Vec<SealedSecret> {
+        let sealed = self.sealed.iter();
+        let own = sealed.filter(|(place, _)| is_of(place, kind, name.as_str()));
+        own.map(|(_, secret)| secret.clone()).collect()
+    }
+
+    /// All secrets, in the order of their places.
+    pub(crate) const fn sealed(&self) -> &BTreeMap<SecretPlace, SealedSecret> {
+        &self.sealed
+    }
+
+    /// Replaces a secret, if it is the one that was seen.
+    pub(crate) fn reseal(
+        &mut self,
+        place: &SecretPlace,
+        seen: &SealedSecret,
+        anew: &SealedSecret,
+    ) -> bool {
+        match self.sealed.get_mut(place) {
+            Some(stored) if stored == seen => {
+                stored.clone_from(anew);
+                true
+            }
+            Some(_) | None => false,
+        }
     }
 
     /// The newest change of an entry.
@@ -97,4 +149,8 @@ impl DirectoryRows {
     fn newest(&self, changes: &[usize]) -> Option<Arc<[u8]>> {
         self.changes.get(*changes.last()?).cloned()
     }
+}
+
+fn is_of(place: &SecretPlace, kind: EntryKind, name: &str) -> bool {
+    *place.kind == *kind.as_str() && *place.entry == *name
 }

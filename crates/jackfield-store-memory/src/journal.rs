@@ -2,6 +2,7 @@
 
 mod directory;
 mod meters;
+mod secrets;
 mod spending;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
+use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::summary::normalize;
@@ -419,6 +421,10 @@ impl Journal for MemoryJournal {
     }
 
     fn meters(&self) -> Option<&dyn Meters> {
+        (!self.is_ephemeral).then_some(self)
+    }
+
+    fn secrets(&self) -> Option<&dyn Secrets> {
         (!self.is_ephemeral).then_some(self)
     }
 }

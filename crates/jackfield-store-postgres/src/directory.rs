@@ -3,36 +3,46 @@
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{DirectoryChange, DirectoryEntry, EntryKind, EntryName};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, EntryQuery};
+use jackfield_ports::journal::secrets::SealedSecret;
 use jackfield_record::VOCABULARY;
 use tokio_postgres::Row;
 
 use crate::commit::BEGIN;
 use crate::error::Fault;
 use crate::pool::{Connection, column, count, int, values};
+use crate::secrets;
 
 /// Stores a change with its record, if it is the next one of its entry, in a transaction that others wait for.
 pub(crate) async fn change(
     connection: &mut Connection,
     change: &DirectoryChange,
     record: &[u8],
+    secrets: Option<&[SealedSecret]>,
 ) -> Result<Changed, Fault> {
     connection
         .begin(BEGIN, LOCK, values![LOCK_NAME => TEXT])
         .await?;
-    let changed = store(connection, change, record).await?;
-    match changed {
-        Changed::Conflict => connection.roll_back().await?,
-        Changed::Stored => connection.commit().await?,
+    let stored = store(connection, change, record).await?;
+    if let (Stored::Now, Some(secrets)) = (stored, secrets) {
+        secrets::replace(connection, change, secrets).await?;
     }
-    Ok(changed)
+    match stored {
+        Stored::Not => connection.roll_back().await?,
+        Stored::Before | Stored::Now => connection.commit().await?,
+    }
+    Ok(match stored {
+        Stored::Not => Changed::Conflict,
+        Stored::Before | Stored::Now => Changed::Stored,
+    })
 }
 
 async fn store(
     connection: &mut Connection,
     change: &DirectoryChange,
     record: &[u8],
-) -> Result<Changed, Fault> {
-    let (kind, name) = (change.entry.kind().as_str(), change.entry.name().as_str());
+) -> Result<Stored, Fault> {
+    let name = change.entry.name();
+    let (kind, name) = (change.entry.kind().as_str(), name.as_str());
     let revision = int(change.revision);
     let values = values![kind => TEXT, name => TEXT, revision => INT8];
     let Some(row) = connection.query_row(STATE, values).await? else {
@@ -41,13 +51,13 @@ async fn store(
     let (newest, same): (i64, Option<&[u8]>) = (column(&row, 0)?, column(&row, 1)?);
     if let Some(same) = same {
         return Ok(if same == record {
-            Changed::Stored
+            Stored::Before
         } else {
-            Changed::Conflict
+            Stored::Not
         });
     }
     if newest + 1 != revision {
-        return Ok(Changed::Conflict);
+        return Ok(Stored::Not);
     }
     if let DirectoryEntry::Key(key) = &change.entry {
         let digests = key
@@ -57,7 +67,7 @@ async fn store(
         let digests: Vec<Vec<u8>> = digests.collect();
         let values = values![digests => BYTEA_ARRAY, name => TEXT];
         if connection.query_row(TAKEN, values).await?.is_some() {
-            return Ok(Changed::Conflict);
+            return Ok(Stored::Not);
         }
         connection.execute(FORGET, values![name => TEXT]).await?;
         let values = values![digests => BYTEA_ARRAY, name => TEXT];
@@ -67,7 +77,15 @@ async fn store(
         kind => TEXT, name => TEXT, revision => INT8, i64::from(VOCABULARY) => INT8, record => BYTEA,
     ];
     connection.execute(INSERT, values).await?;
-    Ok(Changed::Stored)
+    Ok(Stored::Now)
+}
+
+/// Whether a change is stored.
+#[derive(Clone, Copy)]
+enum Stored {
+    Before,
+    Not,
+    Now,
 }
 
 /// The newest change of an entry.

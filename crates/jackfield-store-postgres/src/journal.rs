@@ -7,6 +7,7 @@ mod inspection;
 mod meters;
 mod owning;
 mod reading;
+mod secrets;
 mod spending;
 
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
+use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
@@ -394,6 +396,10 @@ impl Journal for PostgresJournal {
     }
 
     fn meters(&self) -> Option<&dyn Meters> {
+        Some(self)
+    }
+
+    fn secrets(&self) -> Option<&dyn Secrets> {
         Some(self)
     }
 }

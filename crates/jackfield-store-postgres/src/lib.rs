@@ -36,6 +36,7 @@ mod records;
 mod requests;
 mod rows;
 mod schema;
+mod secrets;
 mod spending;
 mod tls;
 mod waits;

@@ -171,7 +171,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The current form; [`MIGRATIONS`] has an entry for each.
-pub(crate) const FORM: i32 = 2;
+pub(crate) const FORM: i32 = 3;
 
 const OLDEST_SERVER: i32 = 150_000;
 
@@ -331,5 +331,18 @@ CREATE INDEX secrets_of_keys ON jackfield.key_secrets (key);
 CREATE TABLE jackfield.meters (
     name text COLLATE \"C\" PRIMARY KEY,
     record bytea NOT NULL
+);
+","
+-- The kinds of entries are those of the domain.
+ALTER TABLE jackfield.directory DROP CONSTRAINT IF EXISTS directory_kind_check;
+
+-- The encrypted secrets of entries of the directory.
+CREATE TABLE jackfield.sealed_secrets (
+    kind text COLLATE \"C\" NOT NULL,
+    entry text COLLATE \"C\" NOT NULL,
+    name text COLLATE \"C\" NOT NULL,
+    master_key text COLLATE \"C\" NOT NULL,
+    sealed bytea NOT NULL,
+    PRIMARY KEY (kind, entry, name)
 );
 "];

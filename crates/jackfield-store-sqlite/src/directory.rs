@@ -25,15 +25,36 @@ impl ChangeJob {
                 let secrets = key.secrets.iter();
                 secrets.map(|secret| secret.digest).collect()
             }
-            DirectoryEntry::Team(_) | DirectoryEntry::User(_) => Vec::new(),
+            DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => {
+                Vec::new()
+            }
         };
         Ok(Self {
             digests,
             kind: change.entry.kind(),
-            name: change.entry.name().clone(),
+            name: change.entry.name(),
             record: jackfield_record::encode_directory_change(change)?,
             revision: i64::try_from(change.revision).unwrap_or(i64::MAX),
         })
+    }
+
+    /// The kind and the name of its entry.
+    pub(crate) fn entry(&self) -> (&str, &str) {
+        (self.kind.as_str(), self.name.as_str())
+    }
+
+    /// Whether the same change is stored already.
+    pub(crate) fn is_stored(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        connection
+            .prepare_cached(
+                "SELECT 1 FROM directory WHERE kind = ?1 AND name = ?2 AND revision = ?3 AND record = ?4",
+            )?
+            .exists(params![
+                self.kind.as_str(),
+                self.name.as_str(),
+                self.revision,
+                self.record
+            ])
     }
 
     /// Stores the change, if it is the next one of its entry.

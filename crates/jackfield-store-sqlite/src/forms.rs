@@ -1,9 +1,9 @@
 //! The forms (schema versions) of the file, and the migrations between them.
 
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
-pub(crate) const FORM: i64 = 8;
+pub(crate) const FORM: i64 = 9;
 
-/// The oldest form that can be read without a migration: forms 6, 7 and 8 only add tables.
+/// The oldest form that can be read without a migration: forms 6 to 9 only add tables.
 pub(crate) const READABLE_FORM: i64 = 5;
 
 /// The form that adds the table of spending records.
@@ -14,6 +14,9 @@ pub(crate) const TITLES_FORM: i64 = 7;
 
 /// The form that adds the tables of the directory and of meters.
 pub(crate) const DIRECTORY_FORM: i64 = 8;
+
+/// The form that adds the table of secrets.
+pub(crate) const SECRETS_FORM: i64 = 9;
 
 /// The statements that set up an empty file. The result equals the first form after all [`MIGRATIONS`].
 pub(crate) const NEWEST: &str = "
@@ -132,10 +135,10 @@ CREATE TABLE titles (
     words TEXT NOT NULL
 ) STRICT;
 
--- The changes to users, teams and keys; the value of an entry is that of its newest one.
+-- The changes to users, teams, keys and what users bring; the value of an entry is that of its newest one.
 CREATE TABLE directory (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind TEXT NOT NULL CHECK (kind IN ('key', 'team', 'user')),
+    kind TEXT NOT NULL,
     name TEXT NOT NULL,
     revision INTEGER NOT NULL,
     vocabulary INTEGER NOT NULL,
@@ -155,6 +158,16 @@ CREATE INDEX secrets_of_keys ON key_secrets (key);
 CREATE TABLE meters (
     name TEXT PRIMARY KEY,
     record BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The encrypted secrets of entries of the directory.
+CREATE TABLE sealed_secrets (
+    kind TEXT NOT NULL,
+    entry TEXT NOT NULL,
+    name TEXT NOT NULL,
+    master_key TEXT NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (kind, entry, name)
 ) STRICT, WITHOUT ROWID;
 ";
 
@@ -325,5 +338,32 @@ CREATE INDEX secrets_of_keys ON key_secrets (key);
 CREATE TABLE meters (
     name TEXT PRIMARY KEY,
     record BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+","
+-- The kinds of entries are those of the domain.
+CREATE TABLE directory_anew (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    vocabulary INTEGER NOT NULL,
+    record BLOB NOT NULL,
+    UNIQUE (kind, name, revision)
+) STRICT;
+
+INSERT INTO directory_anew (number, kind, name, revision, vocabulary, record)
+    SELECT number, kind, name, revision, vocabulary, record FROM directory ORDER BY number;
+
+DROP TABLE directory;
+ALTER TABLE directory_anew RENAME TO directory;
+
+-- The encrypted secrets of entries of the directory.
+CREATE TABLE sealed_secrets (
+    kind TEXT NOT NULL,
+    entry TEXT NOT NULL,
+    name TEXT NOT NULL,
+    master_key TEXT NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (kind, entry, name)
 ) STRICT, WITHOUT ROWID;
 "];

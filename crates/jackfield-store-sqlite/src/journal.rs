@@ -4,6 +4,7 @@ mod directory;
 pub(crate) mod errors;
 mod inspection;
 mod meters;
+mod secrets;
 mod spending;
 mod titles;
 
@@ -22,6 +23,7 @@ use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
+use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
@@ -34,13 +36,11 @@ use rusqlite::Connection;
 use self::errors::{damaged, not_owned, unknown, unreadable};
 use crate::arrivals::{Arrivals, Awaited, WatchError};
 use crate::commit::{self, TakenSession};
-use crate::derived;
 use crate::error::{JobError, OpenError};
 use crate::file::WriteFile;
 use crate::holds::Holds;
 use crate::jobs::ConcurrentWriters;
 use crate::listing::{self, Titles};
-use crate::marks;
 use crate::opened::{self, ReadyFile};
 use crate::options::{NowFn, Options};
 use crate::owned::OwnedSessions;
@@ -50,10 +50,9 @@ use crate::recent::Recent;
 use crate::records::{deliveries, steps};
 use crate::requests::{AppendJob, DeliverJob};
 use crate::restored::{self, RestoredMarks};
-use crate::rows::{self, StoredSession};
-use crate::schema;
 use crate::witness::Witness;
 use crate::writer::FileWriter;
+use crate::{derived, marks, rows, schema};
 
 /// Stores the facts and the inbox of every session in one SQLite file.
 ///
@@ -122,7 +121,7 @@ impl SqliteJournal {
     async fn read_session<T: Send + 'static>(
         &self,
         session: &SessionId,
-        read: impl Fn(&Connection, &StoredSession) -> rusqlite::Result<T> + Send + 'static,
+        read: impl Fn(&Connection, &rows::StoredSession) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
         if let Some(now) = self.read_session_inline(session, &read) {
             let found = now.map_err(|fault| self.session_error(session, fault))?;
@@ -144,7 +143,7 @@ impl SqliteJournal {
     fn read_session_inline<T>(
         &self,
         session: &SessionId,
-        read: impl Fn(&Connection, &StoredSession) -> rusqlite::Result<T>,
+        read: impl Fn(&Connection, &rows::StoredSession) -> rusqlite::Result<T>,
     ) -> Option<Result<Option<T>, JobError>> {
         let read_short = |connection: &Connection| match rows::session(connection, session)? {
             Some(row) if row.is_short() => Ok(Some(Some(read(connection, &row)?))),
@@ -492,6 +491,10 @@ impl Journal for SqliteJournal {
     }
 
     fn meters(&self) -> Option<&dyn Meters> {
+        Some(self)
+    }
+
+    fn secrets(&self) -> Option<&dyn Secrets> {
         Some(self)
     }
 }

@@ -48,6 +48,7 @@ mod requests;
 mod restored;
 mod rows;
 mod schema;
+mod secrets;
 mod spending;
 mod witness;
 mod writer;

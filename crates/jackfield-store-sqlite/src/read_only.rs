@@ -9,6 +9,7 @@
 //! - **There is a log.** The file lacks the last commits, so it alone is an older state. That is an error, whose
 //!   message says what to do.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace, Secrets};
 use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::waits::WaitRow;
@@ -35,7 +37,7 @@ use rusqlite::Connection;
 use crate::derived;
 use crate::directory::{self, numbered_change, read_change};
 use crate::error::{JobError, OpenError};
-use crate::forms::{DIRECTORY_FORM, FORM, READABLE_FORM, SPENDING_FORM, TITLES_FORM};
+use crate::forms::{DIRECTORY_FORM, FORM, READABLE_FORM, SECRETS_FORM, SPENDING_FORM, TITLES_FORM};
 use crate::holds::Holds;
 use crate::journal::errors::{damaged, unknown, unreadable};
 use crate::listing::{self, Titles};
@@ -47,12 +49,15 @@ use crate::records::{deliveries, steps};
 use crate::restored::RestoredMarks;
 use crate::rows::{self, StoredSession};
 use crate::schema;
+use crate::secrets;
 use crate::spending;
 
 /// Reads the sessions of a file that cannot be written. Every request that would write is refused.
 pub struct ReadOnlyJournal {
     /// Whether the file has the tables of the directory.
     has_directory: bool,
+    /// Whether the file has the table of secrets.
+    has_secrets: bool,
     /// Whether the file has a table of spending records.
     has_spending: bool,
     path: PathBuf,
@@ -93,6 +98,7 @@ impl ReadOnlyJournal {
         };
         Ok(Self {
             has_directory: form >= DIRECTORY_FORM,
+            has_secrets: form >= SECRETS_FORM,
             has_spending: form >= SPENDING_FORM,
             titles: if form >= TITLES_FORM {
                 Titles::Kept
@@ -295,6 +301,55 @@ impl Journal for ReadOnlyJournal {
     fn directory(&self) -> Option<&dyn Directory> {
         let directory: &dyn Directory = self;
         self.has_directory.then_some(directory)
+    }
+
+    fn secrets(&self) -> Option<&dyn Secrets> {
+        let secrets: &dyn Secrets = self;
+        self.has_secrets.then_some(secrets)
+    }
+}
+
+#[async_trait]
+impl Secrets for ReadOnlyJournal {
+    async fn change_with_secrets(
+        &self,
+        _: &DirectoryChange,
+        _: &[SealedSecret],
+    ) -> Result<Changed, JournalError> {
+        Err(self.refused())
+    }
+
+    async fn secrets_of(
+        &self,
+        kind: EntryKind,
+        entry: &EntryName,
+    ) -> Result<Vec<SealedSecret>, JournalError> {
+        let entry = entry.clone();
+        self.read(move |connection| secrets::of(connection, kind.as_str(), entry.as_str()))
+            .await
+    }
+
+    async fn page(
+        &self,
+        after: Option<&SecretPlace>,
+        limit: usize,
+    ) -> Result<Vec<(SecretPlace, SealedSecret)>, JournalError> {
+        let after = after.cloned();
+        self.read(move |connection| secrets::page(connection, after.as_ref(), limit))
+            .await
+    }
+
+    async fn reseal(
+        &self,
+        _: &SecretPlace,
+        _: &SealedSecret,
+        _: &SealedSecret,
+    ) -> Result<bool, JournalError> {
+        Err(self.refused())
+    }
+
+    async fn master_keys(&self) -> Result<BTreeMap<Arc<str>, u64>, JournalError> {
+        self.read(secrets::master_keys).await
     }
 }
 

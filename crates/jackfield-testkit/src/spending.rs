@@ -24,6 +24,7 @@ pub fn record(id: &str, at: WallTime) -> SpendingRecord {
         principal: "ann".into(),
         request_id: None,
         route: None,
+        own_key: false,
         repeats_facts: false,
         settled: Vec::new(),
         status: Some(200),

@@ -260,6 +260,7 @@ impl Seen {
             allowance: _,
             budgets,
             caller,
+            own_keys: _,
             can_supersede: _,
             catalog,
             choice,

@@ -2,12 +2,19 @@
 
 use std::sync::Arc;
 
-use jackfield_engine::TurnObserver;
+use jackfield_engine::{MasterKeys, TurnObserver};
 use jackfield_ports::journal::Journal;
 
 use super::{Assembly, Prepared};
 
 impl Prepared {
+    /// Sets the keys under which secrets are encrypted.
+    #[must_use]
+    pub fn master_keys(mut self, keys: Option<MasterKeys>) -> Self {
+        self.builder = self.builder.master_keys(keys);
+        self
+    }
+
     /// Adds an observer of ended turns and stored spending records.
     #[must_use]
     pub fn turn_observer(mut self, observer: Arc<dyn TurnObserver>) -> Self {

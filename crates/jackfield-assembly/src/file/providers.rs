@@ -114,7 +114,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
 }
 
 /// The problem of an invalid variable name. The name is not repeated, as it may be a key.
-fn not_a_variable(name: &str) -> Option<&'static str> {
+pub(super) fn not_a_variable(name: &str) -> Option<&'static str> {
     let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let begins = !name.starts_with(|c: char| c.is_ascii_digit());
     (!(fits && begins)).then_some(

@@ -109,6 +109,7 @@ async fn a_request_is_sent_to_the_configured_server_with_the_configured_key() {
     let text = format!("[providers.openai]\nbase_url = '{url}/api'\nproject = 'p'\n");
     let assembled = assembled(&Registry::default(), &text);
     let request = RawRequest {
+        credential: None,
         body: "{}".into(),
         headers: Default::default(),
         method: Default::default(),

@@ -50,6 +50,15 @@ pub enum Users {
         #[command(flatten)]
         source: Source,
     },
+    /// List the keys of a user at providers, without the keys themselves.
+    #[command(after_help = PROVIDER_KEY_EXAMPLES)]
+    ListKeys {
+        /// The user.
+        name: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
     /// List the users.
     #[command(after_help = EXAMPLES)]
     List {
@@ -72,6 +81,28 @@ pub enum Users {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// Take the key of a user at a provider away.
+    #[command(after_help = PROVIDER_KEY_EXAMPLES)]
+    RemoveKey {
+        /// The user.
+        name: String,
+        /// The provider.
+        provider: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Set the key of a user at a provider, from standard input or the terminal.
+    #[command(after_help = PROVIDER_KEY_EXAMPLES)]
+    SetKey {
+        /// The user.
+        name: String,
+        /// The provider.
+        provider: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
     },
     /// Put a user into a team, or out of it.
     #[command(after_help = MOVE_EXAMPLES)]
@@ -122,6 +153,15 @@ pub enum Teams {
         json: bool,
     },
 }
+
+const PROVIDER_KEY_EXAMPLES: &str = "\
+Examples:
+  jackfield users set-key ann openai < key.txt
+  jackfield users list-keys ann
+  jackfield users remove-key ann openai
+
+Requests of the user to the provider are made with that key. It is kept encrypted, under the master key
+that [secrets] names; a user may do the same by the API.";
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -10,12 +10,14 @@ use jackfield_domain::directory::{
 };
 use jackfield_domain::quota::Quota;
 use jackfield_domain::time::WallTime;
-use jackfield_engine::{ChangeQuery, ClientDirectory, DirectoryError, KeyOptions, UserUpdate};
+use jackfield_engine::{
+    ChangeQuery, ClientDirectory, DirectoryError, KeyOptions, SecretError, UserUpdate,
+};
 
 use crate::approval;
 use crate::args::{KeyCreate, QuotaArgs, Source, Teams, Users};
 use crate::commands::session_journal::JournalAccess;
-use crate::commands::{ask, printed, session_journal};
+use crate::commands::{ask, printed, provider_keys, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::{self, directory as show};
@@ -73,6 +75,17 @@ pub async fn users(command: Users, registry: &Registry) -> Result<Exit, CommandE
             };
             update_user(&name, &source, &update, registry).await
         }
+        Users::ListKeys { name, source } => provider_keys::list(&name, &source, registry).await,
+        Users::RemoveKey {
+            name,
+            provider,
+            source,
+        } => provider_keys::remove(&name, &provider, &source, registry).await,
+        Users::SetKey {
+            name,
+            provider,
+            source,
+        } => provider_keys::set(&name, &provider, &source, registry).await,
         Users::List { source, json } => {
             let users = entries(EntryKind::User, &source, registry).await?;
             finish(show::users(&mut anstream::stdout(), &users, json))
@@ -225,7 +238,7 @@ pub(crate) async fn list_keys(
     let keys = entries(EntryKind::Key, source, registry).await?;
     let keys = keys.into_iter().filter_map(|entry| match entry {
         DirectoryEntry::Key(key) => Some(key),
-        DirectoryEntry::Team(_) | DirectoryEntry::User(_) => None,
+        DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => None,
     });
     let keys = keys.filter(|key| user.as_ref().is_none_or(|user| key.user == *user));
     let keys: Vec<ClientKey> = keys.collect();
@@ -308,7 +321,7 @@ async fn entries(
     with_directory(source, JournalAccess::Read, registry, async |directory| {
         let mut entries: Vec<DirectoryEntry> = Vec::new();
         loop {
-            let after = entries.last().map(|entry| entry.name().clone());
+            let after = entries.last().map(|entry| entry.name());
             let page = directory.entries(kind, after, PAGE).await?;
             if page.is_empty() {
                 return Ok(entries);
@@ -320,7 +333,7 @@ async fn entries(
 }
 
 /// Opens the journal, and calls this with its directory.
-async fn with_directory<T>(
+pub(super) async fn with_directory<T>(
     source: &Source,
     access: JournalAccess,
     registry: &Registry,
@@ -336,7 +349,7 @@ async fn with_directory<T>(
     done
 }
 
-fn no_directory() -> CommandError {
+pub(super) fn no_directory() -> CommandError {
     let message = "this journal keeps no users and keys";
     let help = "an older version wrote it, or it is of another kind: `jackfield chat` brings a file up to date";
     CommandError::new(Exit::Configuration, message).with_help(help)
@@ -347,7 +360,7 @@ fn finish(shown: io::Result<()>) -> Result<Exit, CommandError> {
 }
 
 /// The author of a change, as the log of changes names it.
-fn author() -> Arc<str> {
+pub(super) fn author() -> Arc<str> {
     format!("{}, by the command line", approval::user()).into()
 }
 
@@ -397,6 +410,9 @@ impl From<DirectoryError> for CommandError {
             DirectoryError::Missing { kind, .. } => {
                 let help = match kind {
                     EntryKind::Key => "`jackfield keys list` shows the keys",
+                    EntryKind::ProviderKey => {
+                        "`jackfield users list-keys` shows the keys of a user"
+                    }
                     EntryKind::Team => {
                         "`jackfield teams list` shows them, and `jackfield teams add` adds one"
                     }
@@ -406,7 +422,12 @@ impl From<DirectoryError> for CommandError {
                 };
                 (Exit::Usage, Some(help))
             }
-            DirectoryError::Exists { .. } | DirectoryError::Name(_) => (Exit::Usage, None),
+            DirectoryError::Exists { .. } | DirectoryError::Name(_) | DirectoryError::NoKey => {
+                (Exit::Usage, None)
+            }
+            DirectoryError::Secret(SecretError::NotConfigured | SecretError::UnknownKey { .. }) => {
+                (Exit::Configuration, None)
+            }
             DirectoryError::Refused(_) => (
                 Exit::Usage,
                 Some("make a new key with `jackfield keys create`"),

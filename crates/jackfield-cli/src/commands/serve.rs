@@ -92,7 +92,10 @@ impl From<RunError> for CommandError {
             }
             RunError::NeedsToken { .. } => Self::new(Exit::Configuration, error.to_string())
                 .with_help("`openssl rand -hex 24` makes a token; docs/configuration.md shows where it belongs"),
-            RunError::Tls(_) | RunError::Collector(_) | RunError::NoKeys { .. } => {
+            RunError::Tls(_)
+            | RunError::Collector(_)
+            | RunError::NoKeys { .. }
+            | RunError::Secrets(_) => {
                 let mut fault = Self::new(Exit::Configuration, error.to_string());
                 fault.causes.extend(error.source().map(ToString::to_string));
                 fault

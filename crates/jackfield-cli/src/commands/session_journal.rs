@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_assembly::{
-    Config, Flags, JournalConfig, JournalKind, JournalOpenError, OpenJournal, Origin, Registry,
-    restored_help,
+    Config, Environment, Flags, JournalConfig, JournalKind, JournalOpenError, OpenJournal, Origin,
+    Registry, restored_help,
 };
 use jackfield_engine::Engine;
 use tokio::task::JoinHandle;
@@ -147,6 +147,26 @@ pub(crate) async fn open(
     }
     let engine = Engine::builder(Arc::clone(&journal.journal)).build();
     Ok(SessionJournal { engine, journal })
+}
+
+/// As [`open`], with the configured master keys of secrets.
+///
+/// # Errors
+///
+/// [`CommandError`] if the configuration is invalid, a master key cannot be read, or the file does not exist.
+pub(crate) async fn open_with_secrets(
+    flags: &Flags,
+    access: JournalAccess,
+    registry: &Registry,
+) -> Result<SessionJournal, CommandError> {
+    let (config, _) = ask::load_config(flags)?;
+    let keys = config.master_keys(&Environment::of_process())?;
+    let opened = open(flags, access, registry).await?;
+    let builder = Engine::builder(Arc::clone(&opened.journal.journal));
+    Ok(SessionJournal {
+        engine: builder.master_keys(keys).build(),
+        journal: opened.journal,
+    })
 }
 
 impl SessionJournal {

@@ -158,7 +158,9 @@ pub fn changes(
         let (name, by) = (change.entry.name(), revealed(&change.by));
         let of = match &change.entry {
             DirectoryEntry::Key(key) => format!(" of {}", key.user),
-            DirectoryEntry::Team(_) | DirectoryEntry::User(_) => String::new(),
+            DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => {
+                String::new()
+            }
         };
         writeln!(
             out,
@@ -210,6 +212,11 @@ fn quota_json(quota: Option<&Quota>) -> Value {
 fn entry_json(entry: &DirectoryEntry) -> Value {
     match entry {
         DirectoryEntry::Key(key) => key_json(key),
+        DirectoryEntry::ProviderKey(key) => json!({
+            "user": key.user.as_str(),
+            "provider": &*key.provider,
+            "hint": &*key.hint,
+        }),
         DirectoryEntry::Team(team) => json!({
             "name": team.name.as_str(),
             "quota": quota_json(team.quota.as_ref()),

@@ -143,7 +143,12 @@ fn costs(sums: &SpendingTotals) -> String {
     if parts.is_empty() {
         parts.push("no cost".to_owned());
     }
-    parts.join(" + ")
+    let mut text = parts.join(" + ");
+    if sums.own_key_replies > 0 {
+        let replies = sums.own_key_replies;
+        text.push_str(&format!(" ({replies} with own keys)"));
+    }
+    text
 }
 
 /// Prints the effective prices.
@@ -198,6 +203,7 @@ fn totals_json(sums: &SpendingTotals) -> Value {
         attempts,
         costs,
         failures,
+        own_key_replies,
         replies,
         turns,
         unpriced,
@@ -211,6 +217,7 @@ fn totals_json(sums: &SpendingTotals) -> Value {
     for (name, percent) in [("first_token_p50_ms", 50), ("first_token_p95_ms", 95)] {
         insert(&mut json, name, sums.first_token(percent).into());
     }
+    insert(&mut json, "own_key_replies", (*own_key_replies).into());
     insert(&mut json, "replies", (*replies).into());
     insert(&mut json, "turns", (*turns).into());
     insert(&mut json, "unpriced_tokens", (*unpriced).into());

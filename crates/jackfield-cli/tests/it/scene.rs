@@ -55,6 +55,7 @@ impl Scene {
             price: None,
             strict: None,
             system: Arc::default(),
+            own_keys: Vec::new(),
             tools_after_first_round: true,
             whole: None,
             budgets: Vec::new(),

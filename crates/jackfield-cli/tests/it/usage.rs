@@ -66,6 +66,7 @@ fn turn(session: &SessionId) -> TurnSpending {
         ordinal: 1,
         principal: None,
         replies: vec![ReplySpending {
+            own_key: false,
             at: NOON,
             attempt: FIRST,
             model: record.model,

@@ -72,6 +72,8 @@ pub struct SpendingTotals {
     pub first_tokens: Vec<u32>,
     /// The cost per currency, and how much of it is an estimate.
     pub costs: BTreeMap<Arc<str>, (Money, Money)>,
+    /// How many of the replies were made with keys of people, which the gateway does not pay.
+    pub own_key_replies: u64,
     /// The number of model calls that used tokens.
     pub replies: u64,
     /// The number of turns that began.
@@ -160,7 +162,9 @@ impl SpendingReport {
                     let row = self.row(key, session, title, has_session);
                     let price = reply.price.as_ref();
                     row.totals.add(&reply.usage, price);
+                    row.totals.own_key_replies += u64::from(reply.own_key);
                     self.total.add(&reply.usage, price);
+                    self.total.own_key_replies += u64::from(reply.own_key);
                 }
             }
             for call in &turn.calls {
@@ -204,6 +208,7 @@ impl SpendingReport {
             totals.add_attempt(!succeeded, record.first_token.filter(|_| succeeded));
             if usage.total() > 0 {
                 totals.add(usage, price.as_ref());
+                totals.own_key_replies += u64::from(record.own_key);
             }
         }
     }

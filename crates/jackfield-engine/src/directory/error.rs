@@ -4,6 +4,8 @@ use jackfield_domain::directory::{EntryKind, EntryName, InvalidEntryName, KeyRef
 use jackfield_ports::journal::JournalError;
 use thiserror::Error;
 
+use crate::secrets::SecretError;
+
 /// A request to the directory failed. Nothing was changed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -35,6 +37,9 @@ pub enum DirectoryError {
         /// Its name.
         name: EntryName,
     },
+    /// The text is no key of a provider.
+    #[error("this is no key: one has visible characters without spaces, at most 4096")]
+    NoKey,
     /// It is no name.
     #[error(transparent)]
     Name(#[from] InvalidEntryName),
@@ -44,4 +49,7 @@ pub enum DirectoryError {
     /// The key is not accepted.
     #[error(transparent)]
     Refused(#[from] KeyRefusal),
+    /// A secret cannot be encrypted or opened.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
 }

@@ -1,4 +1,4 @@
-//! Copies users, teams and keys, and what their budgets have counted.
+//! Copies users, teams and keys, the secrets of what users brought, and what their budgets have counted.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jackfield_domain::directory::{DirectoryChange, EntryKind, EntryName};
 use jackfield_domain::quota::{Meter, MeterOperation, MeterOutcome, PeriodTotal};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory};
+use jackfield_ports::journal::secrets::{SecretPlace, Secrets};
 use jackfield_ports::journal::{Journal, JournalError};
 
 use super::{CopyReport, PAGE};
@@ -15,6 +16,7 @@ use super::{CopyReport, PAGE};
 pub(super) async fn copy_directory(
     from: &dyn Directory,
     to: &dyn Directory,
+    secrets: Option<(&dyn Secrets, &dyn Secrets)>,
     report: &mut CopyReport,
 ) -> Result<BTreeSet<Arc<str>>, JournalError> {
     let changes = changes_of(from).await?;
@@ -28,7 +30,11 @@ pub(super) async fn copy_directory(
         if differing.contains(&entry) {
             continue;
         }
-        if to.change(change).await? == Changed::Conflict {
+        let changed = match secrets {
+            Some(secrets) => copy_with_secrets(change, secrets, report).await?,
+            None => to.change(change).await?,
+        };
+        if changed == Changed::Conflict {
             let (kind, name) = (entry.0.as_str(), &entry.1);
             report.problems.push(format!(
                 "{kind} {name} was there before, with other contents, and was left alone"
@@ -62,6 +68,34 @@ pub(super) async fn copy_directory(
     Ok(names)
 }
 
+/// Copies a change with the secrets of its entry, as they are encrypted: those that there are now belong to its newest
+/// change.
+async fn copy_with_secrets(
+    change: &DirectoryChange,
+    (from, to): (&dyn Secrets, &dyn Secrets),
+    report: &mut CopyReport,
+) -> Result<Changed, JournalError> {
+    let (kind, name) = entry_of(change);
+    let secrets = from.secrets_of(kind, &name).await?;
+    let changed = to.change_with_secrets(change, &secrets).await?;
+    if changed == Changed::Conflict || secrets.is_empty() {
+        return Ok(changed);
+    }
+    // It was there before; since then they may have been encrypted anew.
+    for seen in to.secrets_of(kind, &name).await? {
+        let anew = secrets.iter().find(|secret| secret.name == seen.name);
+        if let Some(anew) = anew.filter(|anew| **anew != seen) {
+            let place = SecretPlace::new(kind, &name, &seen.name);
+            to.reseal(&place, &seen, anew).await?;
+        }
+    }
+    if to.secrets_of(kind, &name).await? != secrets {
+        let problem = format!("the secrets of {} {name} differ", kind.as_str());
+        report.problems.push(problem);
+    }
+    Ok(changed)
+}
+
 /// All changes, the newest one first.
 async fn changes_of(directory: &dyn Directory) -> Result<Vec<DirectoryChange>, JournalError> {
     let mut changes = Vec::new();
@@ -80,7 +114,7 @@ async fn changes_of(directory: &dyn Directory) -> Result<Vec<DirectoryChange>, J
 }
 
 fn entry_of(change: &DirectoryChange) -> (EntryKind, EntryName) {
-    (change.entry.kind(), change.entry.name().clone())
+    (change.entry.kind(), change.entry.name())
 }
 
 /// What meters have counted, by name: the newest day and month.

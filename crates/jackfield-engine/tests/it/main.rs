@@ -41,6 +41,7 @@ mod schemas;
 mod script;
 mod searching;
 mod second;
+mod secrets;
 mod slow_toolbox;
 mod spending;
 mod tool_cache;

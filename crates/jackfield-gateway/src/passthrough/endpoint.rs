@@ -75,6 +75,7 @@ impl Gateway {
                     provider: Arc::clone(&endpoint.provider),
                 },
             });
+            let upstream = (&*endpoint.provider, upstream);
             return Ok(self.prepare_endpoint(client, request, named, model, upstream));
         }
         let mut open = self.config().passthrough.endpoints.iter();
@@ -93,7 +94,9 @@ impl Gateway {
         let requested = self.requested_model(&named.name)?;
         self.check_model(client, Some(&named.name), &requested)?;
         let model = requested.model;
-        let upstream = self.endpoint_upstream(client, request, &model.provider)?;
+        let provider = Arc::clone(&model.provider);
+        let upstream = self.endpoint_upstream(client, request, &provider)?;
+        let upstream = (&*provider, upstream);
         Ok(self.prepare_endpoint(client, request, Some(named), Some(model), upstream))
     }
 
@@ -123,7 +126,7 @@ impl Gateway {
         request: &ReceivedRequest,
         named: Option<NamedModel<'_>>,
         model: Option<ModelRef>,
-        upstream: &PassthroughUpstream,
+        upstream: (&str, &PassthroughUpstream),
     ) -> Passthrough {
         let body = match (&named, &model) {
             (Some(named), Some(model)) => named.for_upstream(&request.body, &model.model),

@@ -70,6 +70,7 @@ impl SpendingDraft {
                 principal,
                 request_id: None,
                 route: None,
+                own_key: false,
                 repeats_facts: false,
                 settled: Vec::new(),
                 status: None,
@@ -88,6 +89,14 @@ impl SpendingDraft {
         let context = self.record.trace.as_ref();
         let context = context.filter(|_| self.engine.exports_traces())?;
         context.child(&self.record.id)
+    }
+
+    /// Whether the request is made with the principal's own key, which no budget of the gateway counts.
+    pub(super) fn own_key(&mut self, is_used: bool) {
+        self.record.own_key = is_used;
+        if is_used {
+            self.budgets.clear();
+        }
     }
 
     /// The request is one of this route.

@@ -16,6 +16,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::{Fault, Needs, OnExhausted, Route};
 use jackfield_engine::{RouteCall, RouteRequest};
+use jackfield_ports::credential::Credential;
 use jackfield_ports::upstream::RawReply;
 use tokio::time::timeout;
 
@@ -23,8 +24,8 @@ use super::language::Language;
 use super::reply::ReplyFilter;
 use super::request::RequestBody;
 use super::{
-    PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest, TARGET, body_form,
-    end_user, silence,
+    OwnKey, PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest, TARGET,
+    body_form, end_user, silence,
 };
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
@@ -111,18 +112,32 @@ impl RoutedRequest {
             let model = format!("{}/{}", target.provider, target.model);
             let (route, reason) = (&self.route.route().name, call.reason);
             tracing::info!(%route, target = model, ?reason, "a target of a route is asked");
-            match self.attempt(&call).await {
+            let own_key = OwnKey {
+                engine: self.gateway.engine().clone(),
+                principal: Arc::clone(&self.client.principal),
+                provider: Arc::clone(&target.provider),
+            };
+            let found = own_key.find().await;
+            // What comes of a person's own key says nothing about the target to others.
+            let is_counted = matches!(found, Ok(None));
+            let attempt = match found {
+                Ok(credential) => self.attempt(&call, credential).await,
+                Err(failure) => Err(failure.into()),
+            };
+            match attempt {
                 Ok(mut reply) => {
                     if let Ok(name) = HeaderValue::from_str(&model) {
                         reply.headers.insert(TARGET, name);
                     }
-                    reply.body.call = Some(call);
+                    reply.body.call = is_counted.then_some(call);
                     return Ok(reply);
                 }
                 Err(failed) => {
                     let (kind, error) = (failed.failure.kind, &failed.failure.message);
                     tracing::warn!(%route, target = model, ?kind, %error, "a target of a route failed");
-                    self.route.failed(call, &failed.failure);
+                    if is_counted {
+                        self.route.failed(call, &failed.failure);
+                    }
                     last = Some(failed);
                 }
             }
@@ -130,7 +145,11 @@ impl RoutedRequest {
     }
 
     /// One target, up to the first piece of its reply.
-    async fn attempt(&self, call: &RouteCall) -> Result<PassthroughReply, Failed> {
+    async fn attempt(
+        &self,
+        call: &RouteCall,
+        credential: Option<Credential>,
+    ) -> Result<PassthroughReply, Failed> {
         let limit = call.target.first_byte;
         let Some(prepared) = self.prepare(call) else {
             let message = "the provider does not serve this endpoint";
@@ -142,15 +161,17 @@ impl RoutedRequest {
             let Passthrough {
                 mut draft,
                 idle,
-                request,
+                mut request,
                 rules,
                 upstream,
                 ..
             } = prepared;
             if let Some(draft) = &mut draft {
+                draft.own_key(credential.is_some());
                 draft.reserve(&request.body).await.map_err(Failed::from)?;
                 draft.sending();
             }
+            request.credential = credential;
             let reply = upstream.send(request).await;
             let reply = reply.map_err(|error| {
                 if let Some(draft) = &mut draft {
@@ -191,7 +212,7 @@ impl RoutedRequest {
             raw,
             Some(model),
             self.language,
-            upstream,
+            (&call.target.model.provider, upstream),
         );
         if let Some(draft) = &mut prepared.draft {
             draft.route(&self.route.route().name);

@@ -58,7 +58,7 @@ pub(crate) async fn users(
     let (users, next) = page(&directory, EntryKind::User, filter).await?;
     let users = users.iter().filter_map(|entry| match entry {
         DirectoryEntry::User(user) => Some(user.into()),
-        DirectoryEntry::Key(_) | DirectoryEntry::Team(_) => None,
+        DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) => None,
     });
     let users = users.collect();
     Ok(Json(UserPage { users, next }))
@@ -140,7 +140,7 @@ pub(crate) async fn teams(
     let (teams, next) = page(&directory, EntryKind::Team, filter).await?;
     let teams = teams.iter().filter_map(|entry| match entry {
         DirectoryEntry::Team(team) => Some(team.into()),
-        DirectoryEntry::Key(_) | DirectoryEntry::User(_) => None,
+        DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::User(_) => None,
     });
     let teams = teams.collect();
     Ok(Json(TeamPage { teams, next }))
@@ -306,7 +306,9 @@ impl From<DirectoryError> for ProblemDetails {
             DirectoryError::Busy { .. } => Self::new(ProblemKind::Busy, detail),
             DirectoryError::Exists { .. } => Self::new(ProblemKind::Conflict, detail),
             DirectoryError::Missing { .. } => Self::new(ProblemKind::NotFound, detail),
-            DirectoryError::Name(_) => Self::new(ProblemKind::Invalid, detail),
+            DirectoryError::Name(_) | DirectoryError::NoKey => {
+                Self::new(ProblemKind::Invalid, detail)
+            }
             DirectoryError::Refused(_) => Self::new(ProblemKind::Conflict, detail),
             DirectoryError::Journal(_) | DirectoryError::Random(_) | _ => {
                 failures::from_directory_error(&error).into()

@@ -13,7 +13,7 @@ use utoipa::{Modify, OpenApi};
 use super::problem::ProblemView;
 use super::{
     approval_events, approvals, budgets, context, directory, doctor, events, health, keys, listing,
-    login, sessions, timeline, turns, ui, usage,
+    login, provider_keys, sessions, timeline, turns, ui, usage,
 };
 
 /// The API under `/api/v1`.
@@ -46,7 +46,9 @@ use super::{
         context::complete, context::prompt, context::prompts, context::read, context::resources,
         directory::add_team, directory::add_user, directory::changes, keys::create_key,
         keys::edit_key, directory::edit_team, directory::edit_user,
-        keys::key, keys::keys, keys::revoke_key, keys::rotate_key, directory::teams, directory::user,
+        keys::key, keys::keys, keys::revoke_key, keys::rotate_key,
+        provider_keys::provider_keys, provider_keys::remove_provider_key,
+        provider_keys::set_provider_key, directory::teams, directory::user,
         directory::users,
         events::watch,
         listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,

@@ -44,7 +44,10 @@ pub(crate) async fn keys(
         let (entries, next) = page(&directory, EntryKind::Key, filter).await?;
         found.extend(entries.iter().filter_map(|entry| match entry {
             DirectoryEntry::Key(key) if can_see(&client, key) => Some(KeyView::from(key)),
-            DirectoryEntry::Key(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => None,
+            DirectoryEntry::Key(_)
+            | DirectoryEntry::ProviderKey(_)
+            | DirectoryEntry::Team(_)
+            | DirectoryEntry::User(_) => None,
         }));
         if next.is_none() || found.len() == limit {
             break next;

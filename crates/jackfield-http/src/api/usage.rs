@@ -143,6 +143,8 @@ pub(crate) struct SumsView {
     cost: Vec<CostView>,
     /// Tokens of models without a price.
     unpriced_tokens: u64,
+    /// How many of the replies were made with keys of people, which the gateway does not pay.
+    own_key_replies: u64,
 }
 
 /// What a tool did.
@@ -305,6 +307,7 @@ impl SumsView {
                 })
                 .collect(),
             unpriced_tokens: totals.unpriced,
+            own_key_replies: totals.own_key_replies,
         }
     }
 }

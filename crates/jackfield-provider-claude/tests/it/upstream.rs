@@ -94,6 +94,7 @@ fn request() -> RawRequest {
     headers.insert("authorization", "Bearer client".parse().unwrap());
     headers.insert("x-api-key", "client".parse().unwrap());
     RawRequest {
+        credential: None,
         body: Bytes::from_static(b"{}"),
         headers,
         method: Method::POST,

@@ -13,6 +13,7 @@ use serde::Serialize;
 use tracing::Span;
 
 use crate::frames::FrameDecoder;
+use crate::key_header::KeyHeader;
 use crate::secret::Secret;
 use crate::tokens::Tokens;
 
@@ -53,6 +54,11 @@ pub trait Adapter: Send + Sync {
 
     /// The key, which is removed from all messages.
     fn key(&self) -> Option<&Secret>;
+
+    /// How the server takes the key of a person in place of [`key`](Self::key); `None` if it cannot.
+    fn key_header(&self) -> Option<KeyHeader> {
+        None
+    }
 
     /// The reason why a required key is missing, in a sentence.
     fn missing_key(&self) -> Option<&str>;

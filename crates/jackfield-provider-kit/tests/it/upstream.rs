@@ -74,6 +74,7 @@ async fn send(server: &TestServer) -> Result<RawReply, ModelError> {
     let transport = Transport::new(settings).unwrap();
     let upstream = HttpUpstream::new(UpstreamSettings::new(base_url, endpoints), transport);
     let request = RawRequest {
+        credential: None,
         body: Bytes::from_static(b"{}"),
         headers: HeaderMap::new(),
         method: Method::POST,

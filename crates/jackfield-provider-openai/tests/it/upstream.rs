@@ -117,6 +117,7 @@ async fn seen(path: &str) -> RecordedRequest {
     headers.insert("authorization", "Bearer client".parse().unwrap());
     headers.insert("openai-organization", "org-client".parse().unwrap());
     let request = RawRequest {
+        credential: None,
         body: Bytes::from_static(b"{}"),
         headers,
         method: Method::POST,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
-    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
+    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, ProviderKey,
+    Team, User,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{Amount, Meter, MeterHold, MeterReservation, PeriodTotal, Quota};
@@ -22,6 +23,7 @@ stored_struct! { DirectoryChange as DirectoryChangeForm {
 
 stored_enum! { DirectoryEntry as DirectoryEntryForm {
     Key(key: ClientKey),
+    ProviderKey(key: ProviderKey),
     Team(team: Team),
     User(user: User),
 } }
@@ -31,6 +33,7 @@ stored_enum! { ChangeAction as ChangeActionForm {
     Created,
     Disabled,
     Enabled,
+    Removed,
     Revoked,
     Rotated,
 } }
@@ -55,6 +58,13 @@ stored_struct! { ClientKey as ClientKeyForm {
         tools: Vec<Arc<str>>;
     many secrets: KeySecret;
     flag is_admin
+} }
+
+stored_struct! { ProviderKey as ProviderKeyForm {
+    hint: Arc<str>,
+    provider: Arc<str>,
+    user: EntryName;
+    flag is_removed
 } }
 
 stored_struct! { KeySecret as KeySecretForm { digest: Digest; maybe until: WallTime } }

@@ -90,7 +90,7 @@ stored_struct! { Setup as SetupForm {
         trace: Arc<TraceContext>,
         whole: Duration,
         window: u64;
-    many budgets: Arc<str>, fallbacks: Target
+    many budgets: Arc<str>, fallbacks: Target, own_keys: Arc<str>
 } }
 
 stored_struct! { TraceContext as TraceContextForm { parent: Arc<str>; maybe state: Arc<str> } }

@@ -27,5 +27,5 @@ stored_struct! { SpendingRecord as SpendingRecordForm {
         status: u32,
         trace: Arc<TraceContext>;
     many settled: Reservation;
-    flag repeats_facts
+    flag own_key, repeats_facts
 } }

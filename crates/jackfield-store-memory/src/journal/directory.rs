@@ -12,7 +12,7 @@ use super::MemoryJournal;
 use crate::directory::DirectoryRows;
 
 impl MemoryJournal {
-    fn directory_rows<T>(&self, access: impl FnOnce(&mut DirectoryRows) -> T) -> T {
+    pub(super) fn directory_rows<T>(&self, access: impl FnOnce(&mut DirectoryRows) -> T) -> T {
         let mut rows = self.directory.lock();
         access(rows.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut()))
     }

@@ -23,6 +23,10 @@ mod meters {
     jackfield_testkit::meters_contract!(super::Memory);
 }
 
+mod secrets {
+    jackfield_testkit::secrets_contract!(super::Memory);
+}
+
 struct Memory {
     clock: Arc<AtomicI64>,
     journal: Arc<MemoryJournal>,

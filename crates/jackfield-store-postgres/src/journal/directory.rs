@@ -17,7 +17,8 @@ impl Directory for PostgresJournal {
             source: error.into(),
         })?;
         // A repetition is recognised.
-        let changed = again!(directory::change(&mut self.pool.get().await?, change, &record).await);
+        let changed =
+            again!(directory::change(&mut self.pool.get().await?, change, &record, None).await);
         changed.map_err(|fault| self.unreachable(fault))
     }
 

@@ -22,6 +22,10 @@ mod direct {
     mod meters {
         jackfield_testkit::meters_contract!(super::super::Postgres<false>);
     }
+
+    mod secrets {
+        jackfield_testkit::secrets_contract!(super::super::Postgres<false>);
+    }
 }
 
 mod pooled {
@@ -33,6 +37,10 @@ mod pooled {
 
     mod meters {
         jackfield_testkit::meters_contract!(super::super::Postgres<true>);
+    }
+
+    mod secrets {
+        jackfield_testkit::secrets_contract!(super::super::Postgres<true>);
     }
 }
 

@@ -22,6 +22,10 @@ mod by_its_thread {
     mod meters {
         jackfield_testkit::meters_contract!(super::super::Sqlite<0>);
     }
+
+    mod secrets {
+        jackfield_testkit::secrets_contract!(super::super::Sqlite<0>);
+    }
 }
 
 mod by_whoever_asks {
@@ -33,6 +37,10 @@ mod by_whoever_asks {
 
     mod meters {
         jackfield_testkit::meters_contract!(super::super::Sqlite<3600>);
+    }
+
+    mod secrets {
+        jackfield_testkit::secrets_contract!(super::super::Sqlite<3600>);
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
-    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
+    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, ProviderKey,
+    Team, User,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{Amount, MeterOperation, Quota};
@@ -96,6 +97,14 @@ pub fn client_key() -> impl Strategy<Value = ClientKey> + Clone {
 pub fn directory_change() -> impl Strategy<Value = DirectoryChange> + Clone {
     let entry = prop_oneof![
         client_key().prop_map(DirectoryEntry::Key),
+        (any::<bool>(), text(), text(), entry_name()).prop_map(
+            |(is_removed, hint, provider, user)| DirectoryEntry::ProviderKey(ProviderKey {
+                hint,
+                is_removed,
+                provider,
+                user,
+            })
+        ),
         (entry_name(), option::of(quota()))
             .prop_map(|(name, quota)| DirectoryEntry::Team(Team { name, quota })),
         directory_user().prop_map(DirectoryEntry::User),
@@ -106,6 +115,7 @@ pub fn directory_change() -> impl Strategy<Value = DirectoryChange> + Clone {
             ChangeAction::Created,
             ChangeAction::Disabled,
             ChangeAction::Enabled,
+            ChangeAction::Removed,
             ChangeAction::Revoked,
             ChangeAction::Rotated,
         ][..],

@@ -221,6 +221,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     settings: Arc::new(settings),
                     strict,
                     system: Arc::new(system),
+                    own_keys: Vec::new(),
                     tools_after_first_round: flags.1,
                     trace: trace.map(Arc::new),
                     whole: None,

@@ -100,6 +100,7 @@ pub fn spending_record() -> impl Strategy<Value = SpendingRecord> + Clone {
                 one.budget = one.budget.replace('\0', " ").into();
             }
             SpendingRecord {
+                own_key: false,
                 at,
                 endpoint,
                 first_token,

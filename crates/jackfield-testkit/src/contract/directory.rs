@@ -123,7 +123,7 @@ async fn a_change_comes_back_equal<H: JournalHarness>() {
             "{change:?}"
         );
         let (kind, name) = (change.entry.kind(), change.entry.name());
-        assert_eq!(entry(&journal, kind, name).await, Some(change));
+        assert_eq!(entry(&journal, kind, &name).await, Some(change));
     }
 }
 
@@ -207,7 +207,7 @@ async fn kinds_have_names_of_their_own<H: JournalHarness>() {
     }
     for change in changes {
         let (kind, name) = (change.entry.kind(), change.entry.name());
-        assert_eq!(entry(&journal, kind, name).await, Some(change));
+        assert_eq!(entry(&journal, kind, &name).await, Some(change));
     }
 }
 
@@ -310,7 +310,7 @@ async fn entries_are_the_newest_in_the_order_of_names<H: JournalHarness>() {
             let query = EntryQuery {
                 after: read
                     .last()
-                    .map(|change: &DirectoryChange| change.entry.name().clone()),
+                    .map(|change: &DirectoryChange| change.entry.name()),
                 kind: EntryKind::User,
                 limit,
             };
@@ -490,6 +490,7 @@ fn renamed(mut change: DirectoryChange, nth: u32) -> DirectoryChange {
                 secret.digest = Digest::of(format!("{nth} {place}").as_bytes());
             }
         }
+        DirectoryEntry::ProviderKey(key) => key.user = name,
         DirectoryEntry::Team(team) => team.name = name,
         DirectoryEntry::User(user) => user.name = name,
     }

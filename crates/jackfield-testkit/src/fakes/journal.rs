@@ -17,6 +17,7 @@ use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
+use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::waits::WaitRow;
@@ -394,6 +395,10 @@ impl Journal for FaultyJournal {
 
     fn meters(&self) -> Option<&dyn Meters> {
         self.inner.meters().map(|_| self as &dyn Meters)
+    }
+
+    fn secrets(&self) -> Option<&dyn Secrets> {
+        self.inner.secrets().map(|_| self as &dyn Secrets)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The contracts of `Directory` and `Meters`: the journal in memory keeps them, and each clause catches a mistake.
 
+mod secrets;
+
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +21,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
+use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::waits::WaitRow;
@@ -75,6 +78,20 @@ enum Mistake {
     SharesSecrets,
     /// The losers of a race are told that they won.
     TellsAllThatTheyWon,
+    /// Master keys are counted as one.
+    CountsOneMasterKey,
+    /// An entry without secrets has those of another one.
+    FindsSecretsOfOthers,
+    /// A secret that is gone stays.
+    KeepsRemovedSecrets,
+    /// The list has one secret of each entry.
+    ListsOneSecretOfAnEntry,
+    /// A secret is replaced whatever it is by now.
+    ResealsUnseen,
+    /// A repeated change stores its secrets again.
+    StoresSecretsAgain,
+    /// The secrets of a refused change are stored.
+    StoresSecretsOfConflicts,
 }
 
 struct MistakenHarness(Arc<Mistaken>);
@@ -171,7 +188,7 @@ impl Directory for Mistaken {
         let mut changed = self.directory().change(&change).await?;
         if changed == Changed::Conflict && self.has(Mistake::AcceptsAnyRevision) {
             let (kind, name) = (change.entry.kind(), change.entry.name());
-            let newest = self.directory().entry(kind, name).await?;
+            let newest = self.directory().entry(kind, &name).await?;
             change.revision = newest.map_or(1, |newest| newest.revision + 1);
             changed = self.directory().change(&change).await?;
         }
@@ -219,7 +236,9 @@ impl Directory for Mistaken {
             .into_iter()
             .find(|change| match &change.entry {
                 DirectoryEntry::Key(key) => key.secrets.iter().any(|one| one.digest == *secret),
-                DirectoryEntry::Team(_) | DirectoryEntry::User(_) => false,
+                DirectoryEntry::ProviderKey(_)
+                | DirectoryEntry::Team(_)
+                | DirectoryEntry::User(_) => false,
             }))
     }
 
@@ -319,6 +338,10 @@ impl Journal for Mistaken {
     }
 
     fn meters(&self) -> Option<&dyn Meters> {
+        Some(self)
+    }
+
+    fn secrets(&self) -> Option<&dyn Secrets> {
         Some(self)
     }
 

@@ -43,6 +43,7 @@ pub(super) fn csv(report: &SpendingReport) -> String {
         "output_tokens",
         "reasoning_tokens",
         "unpriced_tokens",
+        "own_key_replies",
         "first_token_p50_ms",
         "first_token_p95_ms",
     ];
@@ -53,6 +54,7 @@ pub(super) fn csv(report: &SpendingReport) -> String {
             attempts,
             costs,
             failures,
+            own_key_replies,
             replies,
             turns,
             unpriced,
@@ -70,6 +72,7 @@ pub(super) fn csv(report: &SpendingReport) -> String {
             usage.output,
             usage.reasoning,
             *unpriced,
+            *own_key_replies,
         ];
         let first_tokens = [50, 95].map(|percent| {
             let time = row.totals.first_token(percent);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::directory::{
-    ClientKey, DirectoryChange, DirectoryEntry, EntryName, Team, User,
+    ClientKey, DirectoryChange, DirectoryEntry, EntryName, ProviderKey, Team, User,
 };
 use jackfield_domain::quota::Quota;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -259,6 +259,52 @@ pub(crate) struct SecretView {
     pub(crate) key: KeyView,
 }
 
+/// A key of a user at a provider, to set.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = SetProviderKey, example = json!({ "key": "sk-…" }))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProviderKeyGiven {
+    /// The key, which nothing shows again.
+    #[schema(max_length = 4096)]
+    pub(crate) key: String,
+}
+
+impl std::fmt::Debug for ProviderKeyGiven {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProviderKeyGiven").finish_non_exhaustive()
+    }
+}
+
+/// A key of a user at a provider, without the key itself.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ProviderKey)]
+pub(crate) struct ProviderKeyView {
+    /// The user.
+    user: String,
+    /// The provider, as the gateway names it.
+    provider: String,
+    /// The last characters of the key; empty for a short one.
+    hint: String,
+}
+
+impl From<&ProviderKey> for ProviderKeyView {
+    fn from(key: &ProviderKey) -> Self {
+        Self {
+            user: key.user.to_string(),
+            provider: key.provider.to_string(),
+            hint: key.hint.to_string(),
+        }
+    }
+}
+
+/// The keys of a user at providers.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ProviderKeys)]
+pub(crate) struct ProviderKeyList {
+    /// The keys, by provider.
+    pub(crate) keys: Vec<ProviderKeyView>,
+}
+
 /// A change of a user, a team or a key.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Change)]
@@ -270,9 +316,9 @@ pub(crate) struct ChangeView {
     at: String,
     /// Who made it.
     by: String,
-    /// What was done: `created`, `changed`, `disabled`, `enabled`, `revoked` or `rotated`.
+    /// What was done: `created`, `changed`, `disabled`, `enabled`, `removed`, `revoked` or `rotated`.
     action: &'static str,
-    /// What it is about: `user`, `team` or `key`.
+    /// What it is about: `user`, `team`, `key` or `provider-key`.
     kind: &'static str,
     /// The entry since then.
     #[schema(value_type = Object)]
@@ -284,6 +330,7 @@ pub(crate) struct ChangeView {
 #[serde(untagged)]
 enum EntryView {
     Key(KeyView),
+    ProviderKey(ProviderKeyView),
     Team(TeamView),
     User(UserView),
 }
@@ -298,6 +345,7 @@ impl From<&(u64, DirectoryChange)> for ChangeView {
             kind: change.entry.kind().as_str(),
             entry: match &change.entry {
                 DirectoryEntry::Key(key) => EntryView::Key(key.into()),
+                DirectoryEntry::ProviderKey(key) => EntryView::ProviderKey(key.into()),
                 DirectoryEntry::Team(team) => EntryView::Team(team.into()),
                 DirectoryEntry::User(user) => EntryView::User(user.into()),
             },

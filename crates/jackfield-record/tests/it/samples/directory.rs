@@ -2,14 +2,15 @@
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
-    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, Team, User,
+    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, ProviderKey,
+    Team, User,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::Quota;
 use jackfield_domain::time::WallTime;
 
 /// A change of each kind of entry, with every field.
-pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 3] {
+pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 4] {
     let at = WallTime::from_millis(1_790_000_000_123);
     let quota = Quota {
         cost_per_day: Some(Money::from_picos(2_500_000_000_000)),
@@ -50,6 +51,12 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 3] {
         name: name("research"),
         quota: Some(quota),
     };
+    let provider_key = ProviderKey {
+        hint: "7f3a".into(),
+        is_removed: true,
+        provider: "openai".into(),
+        user: name("ann@example.com"),
+    };
     let change = |action, entry, revision| DirectoryChange {
         action,
         at,
@@ -61,6 +68,14 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 3] {
         (
             "directory_key",
             change(ChangeAction::Rotated, DirectoryEntry::Key(key), 3),
+        ),
+        (
+            "directory_provider_key",
+            change(
+                ChangeAction::Removed,
+                DirectoryEntry::ProviderKey(provider_key),
+                2,
+            ),
         ),
         (
             "directory_team",

@@ -155,6 +155,7 @@ pub(crate) fn turn_opened() -> Envelope {
         price: None,
         strict: None,
         system: Arc::new(system()),
+        own_keys: vec!["openai".into()],
         tools_after_first_round: false,
         whole: None,
         budgets: Vec::new(),

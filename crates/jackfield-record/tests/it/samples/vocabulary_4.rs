@@ -315,6 +315,7 @@ pub(crate) fn spending() -> SpendingRecord {
         model: model(),
         price: None,
         principal: "ci/мария".into(),
+        own_key: false,
         repeats_facts: false,
         request_id: Some("req_011CSHoEeqs5C35K2UUqR7Fy".into()),
         route: Some("fast".into()),

@@ -43,6 +43,7 @@ impl<'a, H: UpstreamHarness> Bench<'a, H> {
             panic!("the harness has no endpoints");
         };
         RawRequest {
+            credential: None,
             body: Bytes::from_static(BODY.as_bytes()),
             headers: headers(&[("content-type", "application/json")]),
             method: Method::POST,

@@ -45,6 +45,7 @@ pub(super) async fn requests_arrive_unchanged<H: UpstreamHarness>(harness: &H) {
         for body in &bodies {
             for query in queries {
                 let request = RawRequest {
+                    credential: None,
                     body: body.clone(),
                     path: path.clone(),
                     query: query.map(str::to_owned),
@@ -64,6 +65,7 @@ pub(super) async fn requests_arrive_unchanged<H: UpstreamHarness>(harness: &H) {
     }
     for method in [Method::GET, Method::DELETE, Method::PUT] {
         let request = RawRequest {
+            credential: None,
             method: method.clone(),
             ..bench.request()
         };
@@ -104,6 +106,7 @@ pub(super) async fn an_unserved_request_is_refused_before_it_is_sent<H: Upstream
     }
     for method in [Method::CONNECT, Method::TRACE] {
         requests.push(RawRequest {
+            credential: None,
             method,
             ..usual.clone()
         });

@@ -1,4 +1,7 @@
-//! The directory and the meters of a journal with injected faults.
+//! The directory, the secrets and the meters of a journal with injected faults.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jackfield_domain::digest::Digest;
@@ -7,6 +10,7 @@ use jackfield_domain::quota::{MeterOperation, MeterOutcome};
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 use jackfield_ports::journal::meters::Meters;
+use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace, Secrets};
 
 use super::{FaultyJournal, JournalRequest};
 
@@ -17,6 +21,15 @@ impl FaultyJournal {
         let directory = self.inner.directory();
         directory.ok_or_else(|| JournalError::Unreachable {
             source: "there is no directory".into(),
+        })
+    }
+
+    /// The secrets of the wrapped journal, unless the request fails.
+    fn inner_secrets(&self) -> Result<&dyn Secrets, JournalError> {
+        self.check_reachable(JournalRequest::Directory)?;
+        let secrets = self.inner.secrets();
+        secrets.ok_or_else(|| JournalError::Unreachable {
+            source: "there are no secrets".into(),
         })
     }
 }
@@ -52,6 +65,47 @@ impl Directory for FaultyJournal {
         query: &ChangeQuery,
     ) -> Result<Vec<(u64, DirectoryChange)>, JournalError> {
         self.inner_directory()?.changes(query).await
+    }
+}
+
+#[async_trait]
+impl Secrets for FaultyJournal {
+    async fn change_with_secrets(
+        &self,
+        change: &DirectoryChange,
+        secrets: &[SealedSecret],
+    ) -> Result<Changed, JournalError> {
+        let inner = self.inner_secrets()?;
+        inner.change_with_secrets(change, secrets).await
+    }
+
+    async fn secrets_of(
+        &self,
+        kind: EntryKind,
+        entry: &EntryName,
+    ) -> Result<Vec<SealedSecret>, JournalError> {
+        self.inner_secrets()?.secrets_of(kind, entry).await
+    }
+
+    async fn page(
+        &self,
+        after: Option<&SecretPlace>,
+        limit: usize,
+    ) -> Result<Vec<(SecretPlace, SealedSecret)>, JournalError> {
+        self.inner_secrets()?.page(after, limit).await
+    }
+
+    async fn reseal(
+        &self,
+        place: &SecretPlace,
+        seen: &SealedSecret,
+        anew: &SealedSecret,
+    ) -> Result<bool, JournalError> {
+        self.inner_secrets()?.reseal(place, seen, anew).await
+    }
+
+    async fn master_keys(&self) -> Result<BTreeMap<Arc<str>, u64>, JournalError> {
+        self.inner_secrets()?.master_keys().await
     }
 }
 
