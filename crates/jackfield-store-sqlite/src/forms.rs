@@ -354,6 +354,9 @@ CREATE TABLE directory_anew (
 INSERT INTO directory_anew (number, kind, name, revision, vocabulary, record)
     SELECT number, kind, name, revision, vocabulary, record FROM directory ORDER BY number;
 
+-- An empty copy leaves a row that an empty table has not.
+DELETE FROM sqlite_sequence WHERE name = 'directory_anew' AND seq = 0;
+
 DROP TABLE directory;
 ALTER TABLE directory_anew RENAME TO directory;
 
