@@ -141,7 +141,7 @@ impl ChatModel for Gemini {
     }
 
     fn takes_credentials(&self) -> bool {
-        true
+        self.config.vertex.is_none()
     }
 
     async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {

@@ -208,6 +208,7 @@ fn setup() -> Setup {
         fallbacks: Vec::new(),
         first_byte: None,
         limits: Limits::default(),
+        own_keys: Vec::new(),
         model: ModelRef {
             model: "m".into(),
             provider: "gemini".into(),
