@@ -76,8 +76,7 @@ pub struct Config {
     pub questions: McpQuestions,
     /// Files and values that were found but are not used; with help, if the person can do something about it.
     pub remarks: Vec<ConfigProblem>,
-    /// The raw values of files, environment and flags, by key, with their sources. Show them through
-    /// [`Config::explain`], which redacts secrets.
+    /// The raw values of files, environment and flags, by key. [`Config::explain`] shows them without secrets.
     pub(crate) raw_values: ConfiguredValues,
     /// The routes, by name.
     pub routes: BTreeMap<Arc<str>, ConfiguredRoute>,

@@ -120,6 +120,13 @@ impl Setup {
         self.own_keys.contains(&model.provider)
     }
 
+    /// The principal whose own key calls of this model are made with, if they are.
+    #[must_use]
+    pub fn key_owner(&self, model: &ModelRef) -> Option<&Arc<str>> {
+        let caller = self.caller.as_ref().filter(|_| self.has_own_key(model))?;
+        Some(&caller.principal)
+    }
+
     /// The price of a target's model; `None` if it is unknown, or if there is no such target.
     #[must_use]
     pub fn price_of(&self, target: u32) -> Option<&Price> {

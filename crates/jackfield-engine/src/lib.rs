@@ -39,6 +39,7 @@ mod keeper;
 mod late;
 mod late_limit;
 mod listed_windows;
+mod master_keys;
 mod model_call;
 pub mod near;
 mod news;
@@ -119,6 +120,7 @@ pub use self::error::{EngineError, ParkReason, chain};
 pub use self::feeds::RunningCall;
 pub use self::journal_copy::{CopyReport, copy_journal};
 pub use self::keeper::{Keeper, KeeperOptions, KeptSession};
+pub use self::master_keys::{InvalidMasterKeys, MasterKeys, SecretError};
 pub use self::news::{Observer, ObserverEvent};
 pub use self::options::{
     Disconnect, Durability, SecondMessage, SendMessage, ServerTools, ToolSearch, TurnOptions,
@@ -129,7 +131,7 @@ pub use self::resume::ResumeSession;
 pub use self::retention::{PruneReport, Pruner, Retention};
 pub use self::route_request::{RouteCall, RouteRequest};
 pub use self::route_table::{RouteStatus, TargetStatus};
-pub use self::secrets::{InvalidMasterKeys, MasterKeys, SecretError, SecretRotation};
+pub use self::secrets::SecretRotation;
 pub use self::state::Engine;
 pub use self::subscribers::DeliveryState;
 pub use self::tool_cache::{ToolCacheRule, ToolCacheSettings};

@@ -186,8 +186,8 @@ impl Workers {
             match &action {
                 Action::AbandonTool { handle, tool } => {
                     // In another process, or after a change of the configuration, nothing is kept open.
-                    if let Some(toolbox) = toolboxes::find(&self.toolboxes.toolboxes, &tool.toolbox)
-                    {
+                    let toolbox = toolboxes::find(&self.toolboxes.toolboxes, &tool.toolbox);
+                    if let Some(toolbox) = toolbox {
                         toolbox.abandon(handle);
                     }
                 }
@@ -227,9 +227,7 @@ impl Workers {
                 let turn = self.model_call.opened(&self.turn_ref.turn);
                 let budgeted = turn_budgets::call(&turn, &self.setup, attempt, &request);
                 let (call, lease) = (&mut self.model_call, self.lease.clone());
-                let own_key = self.setup.has_own_key(&request.model);
-                let caller = self.setup.caller.as_ref().filter(|_| own_key);
-                let own_key = caller.map(|caller| Arc::clone(&caller.principal));
+                let own_key = self.setup.key_owner(&request.model).cloned();
                 call.begin(shared, attempt, request, budgeted, own_key, trace, lease);
                 crash::point("between-actions");
                 return;

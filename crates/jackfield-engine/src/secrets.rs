@@ -1,7 +1,5 @@
 //! Secrets that belong to entries of the directory: encrypted in the journal, and opened where they are used.
 
-mod master_keys;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,48 +8,9 @@ use jackfield_ports::credential::Credential;
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace, Secrets};
-use thiserror::Error;
 
-pub use self::master_keys::{InvalidMasterKeys, MasterKeys};
-
+use crate::master_keys::{MasterKeys, SecretError};
 use crate::state::{Engine, EngineState};
-
-/// A secret cannot be encrypted or opened.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SecretError {
-    /// It was changed, or is of another entry.
-    #[error("the secret `{}` of the {} `{}` cannot be opened: its row is damaged, or is another one's", place.name, place.kind, place.entry)]
-    Damaged {
-        /// Where it is stored.
-        place: SecretPlace,
-    },
-    /// The journal cannot be read or written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// There is no master key.
-    #[error(
-        "secrets are kept encrypted, and there is no master key: put one that `jackfield secrets new-key` prints into \
-         a file, a variable or the keyring, and name that with `key_file`, `key_env` or `key_keyring` under [secrets]"
-    )]
-    NotConfigured,
-    /// The operating system has no random numbers.
-    #[error("the operating system has no random numbers")]
-    Random(#[source] getrandom::Error),
-    /// It is longer than any secret.
-    #[error("the secret is too long")]
-    TooLong,
-    /// Secrets are encrypted under master keys that are not there.
-    #[error(
-        "the journal has secrets under the master key `{}`, which is not among those under [secrets]: add it there, \
-         below the present one",
-        ids.join("`, `")
-    )]
-    UnknownKey {
-        /// The ids of the keys.
-        ids: Vec<Arc<str>>,
-    },
-}
 
 /// What a change of the master key did.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

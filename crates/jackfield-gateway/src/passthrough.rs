@@ -5,6 +5,7 @@
 //! no turn, so there is no journal and no answer that can be fetched later. What it used is a spending record.
 
 mod beginning;
+mod body;
 mod decision;
 mod endpoint;
 mod headers;
@@ -12,6 +13,7 @@ mod json;
 mod language;
 mod max_output;
 mod multipart;
+mod own_key;
 mod record;
 mod reply;
 mod request;
@@ -32,16 +34,17 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::Route;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
-use jackfield_engine::{Engine, RouteCall, TurnOptions};
-use jackfield_ports::credential::Credential;
-use jackfield_ports::upstream::{RawBody, RawReply, RawRequest, Upstream};
+use jackfield_engine::TurnOptions;
+use jackfield_ports::upstream::{RawReply, RawRequest, Upstream};
 use tokio::time::timeout;
 
+pub use self::body::PassthroughBody;
 pub use self::endpoint::is_multipart;
 
 use self::decision::{PathInput, RequestPath};
 use self::headers::{body_form, headers_for_upstream};
 use self::language::Language;
+use self::own_key::OwnKey;
 use self::record::SpendingDraft;
 use self::reply::{ReplyFilter, ReplyRules};
 use self::request::{RequestBody, UpstreamBody};
@@ -99,27 +102,6 @@ pub struct PassthroughReply {
     pub headers: HeaderMap,
     /// The status.
     pub status: StatusCode,
-}
-
-/// The body of a reply that is passed through. What it used is recorded when it is dropped.
-pub struct PassthroughBody {
-    /// The call of the route's target that answers, if the request is one of a route.
-    call: Option<RouteCall>,
-    draft: Option<SpendingDraft>,
-    /// `None` for the body of an error, which is passed on as it comes.
-    filter: Option<ReplyFilter>,
-    /// A piece that has arrived.
-    first: Option<Bytes>,
-    idle: Duration,
-    is_ended: bool,
-    raw: Box<dyn RawBody>,
-    span: Option<RequestSpan>,
-}
-
-impl fmt::Debug for PassthroughBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PassthroughBody").finish_non_exhaustive()
-    }
 }
 
 impl Gateway {
@@ -283,21 +265,6 @@ impl Gateway {
     }
 }
 
-/// Whose key at a provider a request is made with, if that person has one.
-struct OwnKey {
-    engine: Engine,
-    principal: Arc<str>,
-    provider: Arc<str>,
-}
-
-impl OwnKey {
-    /// The key; `None` for the gateway's.
-    async fn find(&self) -> Result<Option<Credential>, ModelFailure> {
-        let (principal, provider) = (&self.principal, &self.provider);
-        self.engine.own_credential(principal, provider).await
-    }
-}
-
 impl Passthrough {
     /// Sends the request, and returns the reply as soon as its head has arrived. Dropping the future cancels it.
     ///
@@ -395,92 +362,6 @@ impl PassthroughReply {
             },
             headers,
             status: reply.status,
-        }
-    }
-}
-
-impl PassthroughBody {
-    /// The next piece, which is not empty; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// The provider's reply broke off. The client's reply has to break off, too.
-    pub async fn next(&mut self) -> Result<Option<Bytes>, ServeError> {
-        if let Some(first) = self.first.take() {
-            return Ok(Some(first));
-        }
-        let piece = self.next_piece().await;
-        piece.map_err(|failure| {
-            let error = from_turn_end(&TurnEnd::Failed(failure));
-            if let Some(span) = &mut self.span {
-                span.failed(&error);
-            }
-            error
-        })
-    }
-
-    /// Waits for the first piece, which [`next`](Self::next) returns then.
-    async fn prefetch(&mut self) -> Result<(), ModelFailure> {
-        self.first = self.next_piece().await?;
-        Ok(())
-    }
-
-    async fn next_piece(&mut self) -> Result<Option<Bytes>, ModelFailure> {
-        while !self.is_ended {
-            let piece = timeout(self.idle, self.raw.next()).await;
-            let piece = piece.unwrap_or_else(|_| Err(silence(self.idle, Phase::MidReply).into()));
-            let piece = match piece {
-                Ok(piece) => piece,
-                Err(error) => {
-                    self.is_ended = true;
-                    if let Some(call) = self.call.take() {
-                        call.failed(&error.failure);
-                    }
-                    return Err(error.failure);
-                }
-            };
-            let piece = match piece {
-                Some(piece) => {
-                    if let Some(draft) = &mut self.draft {
-                        draft.piece(piece.len());
-                    }
-                    match &mut self.filter {
-                        Some(filter) => filter.push(piece),
-                        None => piece,
-                    }
-                }
-                None => {
-                    self.is_ended = true;
-                    if let Some(call) = self.call.take() {
-                        call.answered();
-                    }
-                    let filter = self.filter.as_mut();
-                    filter.map_or_else(Bytes::new, ReplyFilter::finish)
-                }
-            };
-            if !piece.is_empty() {
-                return Ok(Some(piece));
-            }
-        }
-        Ok(None)
-    }
-}
-
-impl Drop for PassthroughBody {
-    fn drop(&mut self) {
-        let Some(filter) = &mut self.filter else {
-            return;
-        };
-        if !self.is_ended {
-            // A body of known length is not read beyond its last byte.
-            let _unsent = filter.finish();
-        }
-        if let Some(draft) = &mut self.draft {
-            draft.usage = filter.usage();
-        }
-        // The client may have gone, or had all of it: the target has begun to answer in any case.
-        if let Some(call) = self.call.take() {
-            call.answered();
         }
     }
 }

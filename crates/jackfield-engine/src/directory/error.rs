@@ -4,7 +4,7 @@ use jackfield_domain::directory::{EntryKind, EntryName, InvalidEntryName, KeyRef
 use jackfield_ports::journal::JournalError;
 use thiserror::Error;
 
-use crate::secrets::SecretError;
+use crate::master_keys::SecretError;
 
 /// A request to the directory failed. Nothing was changed.
 #[derive(Debug, Error)]

@@ -7,11 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jackfield_domain::digest::Digest;
 use jackfield_ports::credential::Credential;
+use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use thiserror::Error;
-
-use super::SecretError;
 
 /// One or several master keys. New secrets are encrypted under the first; all of them open secrets.
 ///
@@ -41,6 +40,43 @@ pub enum InvalidMasterKeys {
     /// There are too many.
     #[error("there are more than {MAX_KEYS} master keys")]
     TooMany,
+}
+
+/// A secret cannot be encrypted or opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// It was changed, or is of another entry.
+    #[error("the secret `{}` of the {} `{}` cannot be opened: its row is damaged, or is another one's", place.name, place.kind, place.entry)]
+    Damaged {
+        /// Where it is stored.
+        place: SecretPlace,
+    },
+    /// The journal cannot be read or written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// There is no master key.
+    #[error(
+        "secrets are kept encrypted, and there is no master key: put one that `jackfield secrets new-key` prints into \
+         a file, a variable or the keyring, and name that with `key_file`, `key_env` or `key_keyring` under [secrets]"
+    )]
+    NotConfigured,
+    /// The operating system has no random numbers.
+    #[error("the operating system has no random numbers")]
+    Random(#[source] getrandom::Error),
+    /// It is longer than any secret.
+    #[error("the secret is too long")]
+    TooLong,
+    /// Secrets are encrypted under master keys that are not there.
+    #[error(
+        "the journal has secrets under the master key `{}`, which is not among those under [secrets]: add it there, \
+         below the present one",
+        ids.join("`, `")
+    )]
+    UnknownKey {
+        /// The ids of the keys.
+        ids: Vec<Arc<str>>,
+    },
 }
 
 impl MasterKeys {
@@ -128,7 +164,7 @@ impl MasterKeys {
     /// # Errors
     ///
     /// As of [`open`](Self::open).
-    pub(super) fn reseal(
+    pub(crate) fn reseal(
         &self,
         place: &SecretPlace,
         sealed: &SealedSecret,
