@@ -88,6 +88,7 @@ mod metrics;
 mod models;
 mod notes;
 mod older;
+mod own_keys;
 mod passthrough;
 mod people;
 mod pins;

@@ -1,0 +1,126 @@
+//! Keys of people at providers: used for that person alone, and stored encrypted.
+
+use std::fs;
+
+use jackfield_testkit::server::{Response, TestServer};
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Gateway, Kept};
+
+const GATEWAYS: &str = "sk-of-the-gateway-0123456789";
+const OWN: &str = "sk-of-ann-herself-0123456789";
+/// The bytes from 0 to 31.
+const MASTER: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const KEY: &str = "/api/v1/provider-keys/openai";
+
+fn reply() -> Response {
+    let reply = json!({
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt",
+        "choices": [{ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": "Hi." } }],
+        "usage": { "prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10 },
+    });
+    Response::json(200, reply.to_string())
+}
+
+/// A user's key of the gateway.
+async fn user(files: &Kept, name: &str) -> String {
+    let added = files.run(&["users", "add", name]).run().await;
+    assert_eq!(added.code, Some(0), "{}", added.err);
+    let made = files.run(&["keys", "create", "--json", name]).run().await;
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let key: Value = serde_json::from_str(&made.out).expect("JSON");
+    key["secret"].as_str().expect("text").to_owned()
+}
+
+async fn ask(gateway: &Gateway, secret: &str, verb: &str, path: &str, body: Value) -> Answer {
+    let bearer = format!("Bearer {secret}");
+    let asking = gateway.raw(verb, path).header("authorization", &bearer);
+    let asking = asking.header("x-jackfield-tools", "none");
+    asking.body(body.to_string()).answered().await
+}
+
+/// Passes a request of this person through, and returns the key that the provider saw.
+async fn passed(gateway: &Gateway, openai: &TestServer, secret: &str) -> String {
+    openai.answer(reply());
+    let nth = openai.requests().len();
+    let body = json!({ "model": "openai/gpt", "messages": [{ "role": "user", "content": "hi" }] });
+    let answer = ask(gateway, secret, "POST", "/v1/chat/completions", body).await;
+    assert_eq!(answer.header("x-jackfield-path"), "passthrough");
+    answer.is(200);
+    seen(openai, nth).await
+}
+
+async fn seen(openai: &TestServer, nth: usize) -> String {
+    let request = openai.request(nth).await;
+    let sent = request.header("authorization").unwrap_or_default();
+    sent.trim_start_matches("Bearer ").to_owned()
+}
+
+#[tokio::test]
+async fn a_persons_own_key_is_used_for_that_person_alone_and_is_in_no_file() {
+    let (files, openai) = (Kept::new(), TestServer::start().await);
+    let (ann, ben) = (user(&files, "ann").await, user(&files, "ben").await);
+    let provider = format!(
+        "[providers.openai]\napi = \"chat\"\nbase_url = \"{}/v1\"\n",
+        openai.base_url()
+    );
+    let with_master = format!("{provider}[secrets]\nkey_env = \"MASTER_OF_THE_TEST\"\n");
+    let serve = |config: &str| {
+        let serve = files.gateway().configured(config.to_owned());
+        serve
+            .env("OPENAI_API_KEY", GATEWAYS)
+            .env("MASTER_OF_THE_TEST", MASTER)
+    };
+    let gateway = Gateway::listening(serve(&with_master).start()).await;
+    let set = ask(&gateway, &ann, "PUT", KEY, json!({ "key": OWN })).await;
+    let set = set.is(200).to_string();
+    assert!(!set.contains(OWN), "{set}");
+    let listed = "/api/v1/provider-keys";
+    let list = ask(&gateway, &ben, "GET", listed, json!({})).await.is(200);
+    assert_eq!(list["keys"], json!([]));
+    let list = ask(&gateway, &ann, "GET", listed, json!({})).await.is(200);
+    assert_eq!(list["keys"][0]["provider"], "openai");
+    assert!(!list.to_string().contains(OWN), "{list}");
+    assert_eq!(passed(&gateway, &openai, &ann).await, OWN);
+    assert_eq!(passed(&gateway, &openai, &ben).await, GATEWAYS);
+    for (secret, expected) in [(&ann, OWN), (&ben, GATEWAYS)] {
+        let session = ask(&gateway, secret, "POST", "/api/v1/sessions", json!({}));
+        let session = session.await.is(201);
+        let turns = format!(
+            "/api/v1/sessions/{}/turns",
+            session["id"].as_str().expect("text")
+        );
+        openai.answer(reply());
+        let nth = openai.requests().len();
+        let turn = json!({ "message": "hi", "model": "openai/gpt" });
+        ask(&gateway, secret, "POST", &turns, turn).await.is(200);
+        assert_eq!(seen(&openai, nth).await, expected);
+    }
+    for (secret, own_key_replies) in [(&ann, 2), (&ben, 0)] {
+        let usage = ask(&gateway, secret, "GET", "/api/v1/usage", json!({})).await;
+        assert_eq!(usage.is(200)["total"]["own_key_replies"], own_key_replies);
+    }
+    gateway.end().await;
+    let folder = files.file();
+    let folder = folder.parent().expect("a folder");
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_file() {
+            let bytes = fs::read(&path).expect("a file");
+            let has = bytes
+                .windows(OWN.len())
+                .any(|piece| piece == OWN.as_bytes());
+            assert!(!has, "{}", path.display());
+        }
+    }
+    // Without the master key no gateway starts, so that the gateway's key is never used instead.
+    let ran = serve(&provider).run().await;
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    ran.says("under the master key");
+    let gateway = Gateway::listening(serve(&with_master).start()).await;
+    assert_eq!(passed(&gateway, &openai, &ann).await, OWN);
+    let removed = ask(&gateway, &ann, "DELETE", KEY, json!({})).await;
+    assert_eq!(removed.status, 204, "{removed:?}");
+    assert_eq!(passed(&gateway, &openai, &ann).await, GATEWAYS);
+    gateway.end().await;
+}
