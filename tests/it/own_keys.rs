@@ -66,7 +66,7 @@ async fn a_persons_own_key_is_used_for_that_person_alone_and_is_in_no_file() {
     );
     let with_master = format!("{provider}[secrets]\nkey_env = \"MASTER_OF_THE_TEST\"\n");
     let serve = |config: &str| {
-        let serve = files.gateway().configured(config.to_owned());
+        let serve = files.gateway().configured(config);
         serve
             .env("OPENAI_API_KEY", GATEWAYS)
             .env("MASTER_OF_THE_TEST", MASTER)

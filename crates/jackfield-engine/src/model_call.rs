@@ -69,15 +69,14 @@ impl ModelCall {
         OpenedTurn { at, id }
     }
 
-    /// Starts the call; it makes progress when it is polled by [`next`](Self::next) or
-    /// [`run_alongside`](Self::run_alongside).
+    /// Starts the call, which counts for budgets, or is made with the own key of this principal. It makes progress when
+    /// it is polled by [`next`](Self::next) or [`run_alongside`](Self::run_alongside).
     pub(crate) fn begin(
         &mut self,
         shared: Arc<EngineState>,
         attempt: ModelAttempt,
         request: Box<ModelRequest>,
-        budgeted: Option<BudgetedCall>,
-        own_key: Option<Arc<str>>,
+        (budgeted, own_key): (Option<BudgetedCall>, Option<Arc<str>>),
         trace: Option<Arc<TraceContext>>,
         lease: LeaseDeadline,
     ) {

@@ -228,7 +228,7 @@ impl Workers {
                 let budgeted = turn_budgets::call(&turn, &self.setup, attempt, &request);
                 let (call, lease) = (&mut self.model_call, self.lease.clone());
                 let own_key = self.setup.key_owner(&request.model).cloned();
-                call.begin(shared, attempt, request, budgeted, own_key, trace, lease);
+                call.begin(shared, attempt, request, (budgeted, own_key), trace, lease);
                 crash::point("between-actions");
                 return;
             }

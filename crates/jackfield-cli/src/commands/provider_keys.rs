@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use jackfield_assembly::Registry;
 use jackfield_domain::directory::EntryName;
-use jackfield_engine::{Credential, DirectoryError};
+use jackfield_engine::Credential;
 
 use crate::args::Source;
 use crate::commands::directory::author;
@@ -88,7 +88,7 @@ pub(crate) async fn list(
     let keys =
         directory::with_directory(source, JournalAccess::Read, registry, async |directory| {
             directory.user(&user).await?;
-            Ok::<_, DirectoryError>(directory.provider_keys(&user).await?)
+            directory.provider_keys(&user).await
         });
     let keys = keys.await?;
     if keys.is_empty() {
