@@ -56,6 +56,11 @@ impl ClientDirectory<'_> {
         provider: &str,
     ) -> Result<ProviderKey, DirectoryError> {
         let name = EntryName::of_user(user, provider);
+        // No provider has such a name, and not every journal can look it up.
+        if provider.contains(char::is_control) {
+            let kind = EntryKind::ProviderKey;
+            return Err(DirectoryError::Missing { kind, name });
+        }
         let newest = self.entry(EntryKind::ProviderKey, &name).await?;
         let Some(key) = provider_key_of(newest.entry).filter(|key| !key.is_removed) else {
             let kind = EntryKind::ProviderKey;

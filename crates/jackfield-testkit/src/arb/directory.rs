@@ -97,11 +97,11 @@ pub fn client_key() -> impl Strategy<Value = ClientKey> + Clone {
 pub fn directory_change() -> impl Strategy<Value = DirectoryChange> + Clone {
     let entry = prop_oneof![
         client_key().prop_map(DirectoryEntry::Key),
-        (any::<bool>(), text(), text(), entry_name()).prop_map(
+        (any::<bool>(), text(), entry_name(), entry_name()).prop_map(
             |(is_removed, hint, provider, user)| DirectoryEntry::ProviderKey(ProviderKey {
                 hint,
                 is_removed,
-                provider,
+                provider: provider.as_str().into(),
                 user,
             })
         ),
