@@ -27,5 +27,5 @@ function row(budget) {
   return element('tr', {}, element('th', { scope: 'row', textContent: `${say(`budget_${budget.of}`)} ${visible(budget.name)}` }),
     element('td', { textContent: say(`per_${budget.period}`) }), amount(budget.limit), amount(budget.spent), amount(budget.reserved),
     element('td', { className: budget.percent >= 100 ? 'error' : '' }, share, ' ', bar(budget.percent ? [['span-model', budget.percent]] : [], 0, share)),
-    element('td', { textContent: time(budget.ends) }));
+    element('td', { className: 'number', textContent: time(budget.ends) }));
 }
