@@ -100,6 +100,7 @@ async fn requests_that_are_passed_through_count_and_are_refused_by_the_budget() 
     let seen = gateway.get("/api/v1/budgets");
     let seen = seen.header("x-api-key", &secret).answered().await.is(200);
     let budget = &seen["budgets"][0];
+    assert_eq!(seen["more"], false);
     assert_eq!(seen["budgets"].as_array().map(Vec::len), Some(1), "{seen}");
     let ends = budget["ends"].as_str().expect("a time");
     assert!(ends.ends_with("T00:00:00.000Z"), "{ends}");

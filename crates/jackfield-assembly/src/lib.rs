@@ -35,6 +35,7 @@ mod gemini;
 mod imported_servers;
 mod init;
 mod journal;
+mod key_source;
 mod keyring;
 mod known_servers;
 mod load;

@@ -138,11 +138,9 @@ impl Engine {
     ) -> Result<ResourceContents, ContextError> {
         let toolbox = self.context_toolbox(options, toolbox).await?;
         let context = context_of(&toolbox)?;
-        let Some(questions) = questions else {
-            return limited(&toolbox, context.read(uri, MAX_BYTES, &mut ())).await;
-        };
-        let read = context.read(uri, MAX_BYTES, questions);
-        limited_to(ANSWER_LIMIT, &toolbox, read).await
+        let mut nobody = ();
+        let (limit, questions) = limit_and_handler(questions, &mut nobody);
+        limited_to(limit, &toolbox, context.read(uri, MAX_BYTES, questions)).await
     }
 
     /// A prompt with its arguments. What the server asks first is answered as for [`read_resource`](Self::read_resource).
@@ -160,13 +158,10 @@ impl Engine {
     ) -> Result<PromptMessages, ContextError> {
         let toolbox = self.context_toolbox(options, toolbox).await?;
         let context = context_of(&toolbox)?;
-        let Some(questions) = questions else {
-            let mut none = ();
-            let made = context.prompt(name, arguments, MAX_BYTES, &mut none);
-            return limited(&toolbox, made).await;
-        };
+        let mut nobody = ();
+        let (limit, questions) = limit_and_handler(questions, &mut nobody);
         let made = context.prompt(name, arguments, MAX_BYTES, questions);
-        limited_to(ANSWER_LIMIT, &toolbox, made).await
+        limited_to(limit, &toolbox, made).await
     }
 
     /// The values that an argument of a prompt or template may have.
@@ -280,6 +275,17 @@ async fn limited<T>(
     asked: impl Future<Output = Result<T, ContextError>>,
 ) -> Result<T, ContextError> {
     limited_to(LIMIT, toolbox, asked).await
+}
+
+/// The time limit of a request whose questions are answered like this, and who answers them.
+fn limit_and_handler<'a, 'q>(
+    questions: Option<&'a mut (dyn QuestionHandler + 'q)>,
+    nobody: &'a mut (),
+) -> (Duration, &'a mut (dyn QuestionHandler + 'q)) {
+    match questions {
+        Some(questions) => (ANSWER_LIMIT, questions),
+        None => (LIMIT, nobody),
+    }
 }
 
 async fn limited_to<T>(

@@ -143,10 +143,9 @@ impl Engine {
         let routes = &self.shared.routes;
         let look = BreakerLook::at_setup(routes, &setup, now);
         base.breakers = look.as_ref().map_or_else(Vec::new, BreakerLook::snapshots);
-        let own_keys = setup.own_keys.clone();
-        let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
         let mut targets = TargetWatch::new(routes, recent);
-        targets.leave_out(&own_keys);
+        targets.leave_out(&setup.own_keys);
+        let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
         targets.follow(look, &step, now);
         Ok(PreparedTurn {
             driven_guard,

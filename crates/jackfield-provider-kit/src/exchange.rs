@@ -63,21 +63,18 @@ pub async fn reply<A: Adapter>(
     let mut reply_sink = ReplySink {
         pushed: false,
         request_id: None,
+        secret: own.clone(),
         sink,
-        token: None,
     };
     async {
         let end = exchange(adapter, transport, request, own.as_ref(), &mut reply_sink).await;
-        end.map_err(|mut error| {
-            if let Some(key) = &own {
-                error.failure.message = key.redact(&error.failure.message);
-            }
+        end.map_err(|error| {
             complete_error(
                 adapter,
                 error,
                 reply_sink.pushed,
                 reply_sink.request_id.take(),
-                reply_sink.token.as_ref(),
+                reply_sink.secret.as_ref(),
             )
         })
     }
@@ -178,7 +175,9 @@ async fn exchange<A: Adapter>(
         add_trace(http_request.headers_mut(), context);
     }
     let bearer = Bearer::fetch(adapter, http_request.headers_mut()).await?;
-    reply_sink.token = bearer.secret();
+    if let Some(token) = bearer.secret() {
+        reply_sink.secret = Some(token);
+    }
     let url = http_request.uri().to_string();
     let incoming = transport.send(http_request).await?;
     let span = Span::current();
@@ -345,7 +344,7 @@ fn complete_error(
     mut error: ModelError,
     pushed: bool,
     request_id: Option<Arc<str>>,
-    token: Option<&Secret>,
+    secret: Option<&Secret>,
 ) -> ModelError {
     let failure = &mut error.failure;
     failure.request_id = failure.request_id.take().or(request_id);
@@ -355,7 +354,7 @@ fn complete_error(
     if pushed {
         failure.phase = Phase::MidReply;
     }
-    for key in adapter.key().into_iter().chain(token) {
+    for key in adapter.key().into_iter().chain(secret) {
         failure.message = key.redact(&failure.message);
     }
     if failure.message.contains(['\n', '\r']) {
@@ -371,12 +370,13 @@ fn undecodable(error: DecodeError) -> ModelFailure {
     error.failure()
 }
 
-/// The sink with a flag whether any delta was pushed, the provider's request id, and the token that was sent.
+/// The sink with a flag whether any delta was pushed, the provider's request id, and the secret that was sent in place of
+/// the adapter's key.
 struct ReplySink<'a> {
     pushed: bool,
     request_id: Option<Arc<str>>,
+    secret: Option<Secret>,
     sink: &'a mut dyn DeltaSink,
-    token: Option<Secret>,
 }
 
 impl ReplySink<'_> {

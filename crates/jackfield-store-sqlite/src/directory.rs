@@ -4,9 +4,12 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{DirectoryChange, DirectoryEntry, EntryKind, EntryName};
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, EntryQuery};
+use jackfield_ports::journal::secrets::SealedSecret;
 use jackfield_record::{DecodeError, EncodeError, VOCABULARY};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use thiserror::Error;
+
+use crate::secrets;
 
 /// A change to store, encoded by its requester.
 pub(crate) struct ChangeJob {
@@ -16,6 +19,8 @@ pub(crate) struct ChangeJob {
     /// In its stored form.
     record: Vec<u8>,
     revision: i64,
+    /// The secrets that its entry has from then on, if the change is about them.
+    sealed: Option<Vec<SealedSecret>>,
 }
 
 impl ChangeJob {
@@ -35,26 +40,14 @@ impl ChangeJob {
             name: change.entry.name(),
             record: jackfield_record::encode_directory_change(change)?,
             revision: i64::try_from(change.revision).unwrap_or(i64::MAX),
+            sealed: None,
         })
     }
 
-    /// The kind and the name of its entry.
-    pub(crate) fn entry(&self) -> (&str, &str) {
-        (self.kind.as_str(), self.name.as_str())
-    }
-
-    /// Whether the same change is stored already.
-    pub(crate) fn is_stored(&self, connection: &Connection) -> rusqlite::Result<bool> {
-        connection
-            .prepare_cached(
-                "SELECT 1 FROM directory WHERE kind = ?1 AND name = ?2 AND revision = ?3 AND record = ?4",
-            )?
-            .exists(params![
-                self.kind.as_str(),
-                self.name.as_str(),
-                self.revision,
-                self.record
-            ])
+    /// The same change, with all secrets that its entry has from then on.
+    pub(crate) fn with_secrets(mut self, secrets: &[SealedSecret]) -> Self {
+        self.sealed = Some(secrets.to_vec());
+        self
     }
 
     /// Stores the change, if it is the next one of its entry.
@@ -108,6 +101,9 @@ impl ChangeJob {
                  VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
             .execute(params![kind, name, self.revision, VOCABULARY, self.record])?;
+        if let Some(sealed) = &self.sealed {
+            secrets::replace(connection, (kind, name), sealed)?;
+        }
         Ok(Changed::Stored)
     }
 }

@@ -3,55 +3,28 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jackfield_domain::directory::DirectoryChange;
-use jackfield_ports::journal::directory::Changed;
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace};
-use jackfield_record::EncodeError;
 use rusqlite::{Connection, Row, params};
 
-use crate::directory::ChangeJob;
-
-/// A change to store with all secrets of its entry.
-pub(crate) struct SecretsJob {
-    change: ChangeJob,
-    secrets: Vec<SealedSecret>,
-}
-
-impl SecretsJob {
-    pub(crate) fn new(
-        change: &DirectoryChange,
-        secrets: &[SealedSecret],
-    ) -> Result<Self, EncodeError> {
-        Ok(Self {
-            change: ChangeJob::from_change(change)?,
-            secrets: secrets.to_vec(),
-        })
-    }
-
-    /// Stores the change, if it is the next one of its entry, and then the secrets.
-    pub(crate) fn store(&self, connection: &Connection) -> rusqlite::Result<Changed> {
-        if self.change.is_stored(connection)? {
-            return Ok(Changed::Stored);
-        }
-        let changed = self.change.store(connection)?;
-        if changed == Changed::Conflict {
-            return Ok(changed);
-        }
-        let (kind, entry) = self.change.entry();
+/// Replaces all secrets of an entry, in the transaction of a change of it.
+pub(crate) fn replace(
+    connection: &Connection,
+    (kind, entry): (&str, &str),
+    secrets: &[SealedSecret],
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM sealed_secrets WHERE kind = ?1 AND entry = ?2")?
+        .execute([kind, entry])?;
+    for secret in secrets {
+        let values = params![kind, entry, secret.name, secret.master_key, secret.sealed];
         connection
-            .prepare_cached("DELETE FROM sealed_secrets WHERE kind = ?1 AND entry = ?2")?
-            .execute([kind, entry])?;
-        for secret in &self.secrets {
-            let values = params![kind, entry, secret.name, secret.master_key, secret.sealed];
-            connection
-                .prepare_cached(
-                    "INSERT INTO sealed_secrets (kind, entry, name, master_key, sealed)
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
-                )?
-                .execute(values)?;
-        }
-        Ok(changed)
+            .prepare_cached(
+                "INSERT INTO sealed_secrets (kind, entry, name, master_key, sealed)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(values)?;
     }
+    Ok(())
 }
 
 /// The secrets of an entry.

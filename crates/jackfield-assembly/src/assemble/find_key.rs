@@ -1,14 +1,12 @@
 //! The key of a provider, where its configuration or its kind says that it is.
 
-use std::io;
-
 use jackfield_provider_kit::secret::Secret;
 
 use crate::config::{KeySource, ProviderConfig};
 use crate::factory::ProviderFactory;
-use crate::keyring::Keyring;
+use crate::key_source::read_source;
 use crate::provider_state::{KeyState, MissingKey};
-use crate::surroundings::{Environment, read_small};
+use crate::surroundings::Environment;
 
 /// Looks up the key, and returns its state.
 pub(super) fn find_key(
@@ -36,42 +34,19 @@ pub(super) fn find_key(
         KeySource::Keyring => "the keyring".to_owned(),
         KeySource::Variable(name) => name.to_string(),
     };
-    let (text, variable, none) = match source {
+    let read = read_source(
+        &source,
+        (name, &format!("jackfield keys set {name}")),
+        environment,
+    );
+    let variable = match source {
         KeySource::None => return (None, KeyState::NotNeeded),
-        KeySource::File(path) => {
-            let shown = path.display();
-            let bytes = read_small(&path);
-            match bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)) {
-                Ok(text) => (text, None, format!("the file `{shown}` is empty")),
-                Err(error) => {
-                    let why = format!("the file `{shown}` cannot be read: {error}");
-                    (String::new(), None, why)
-                }
-            }
-        }
-        KeySource::Keyring => {
-            let key = Keyring::find(environment).and_then(|keyring| keyring.key(name));
-            let (text, why) = match key {
-                Ok(Some(key)) => (key, String::new()),
-                Ok(None) => {
-                    let why = format!("the keyring has no key: `jackfield keys set {name}`");
-                    (String::new(), why)
-                }
-                Err(error) => (
-                    String::new(),
-                    format!("the keyring cannot be read: {error}"),
-                ),
-            };
-            (text, None, why)
-        }
-        KeySource::Variable(name) => {
-            let (text, why) = match environment.get(&name) {
-                None => (String::new(), format!("{name} is not set")),
-                Some(Ok(text)) => (text, format!("{name} is empty")),
-                Some(Err(_)) => (String::new(), format!("{name} is not UTF-8")),
-            };
-            (text, Some(name), why)
-        }
+        KeySource::File(_) | KeySource::Keyring => None,
+        KeySource::Variable(name) => Some(name),
+    };
+    let (text, none) = match read {
+        Ok(text) => (text, format!("{found} is empty")),
+        Err(why) => (String::new(), why),
     };
     let key = Secret::new(&text);
     // An invalid key counts as missing, which is only reported on a request.

@@ -8,7 +8,7 @@ use jackfield_engine::Credential;
 
 use crate::args::Source;
 use crate::commands::directory::author;
-use crate::commands::session_journal::{JournalAccess, SessionJournal};
+use crate::commands::session_journal::JournalAccess;
 use crate::commands::{ask, directory, key_store, printed, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
@@ -35,7 +35,8 @@ pub(crate) async fn set(
     }
     let key = Credential::new(key_store::read_key(provider)?);
     let (by, provider) = (author(), provider.into());
-    let journal = open(source, JournalAccess::Write, registry).await?;
+    let journal =
+        session_journal::open_with_secrets(source, JournalAccess::Write, registry).await?;
     let set = match journal.engine.directory() {
         Some(of) => of.set_provider_key(&by, &user, &provider, &key).await,
         None => return Err(directory::no_directory()),
@@ -103,13 +104,4 @@ pub(crate) async fn list(
         });
     }
     printed::finish(written.and_then(|()| out.flush()), Exit::Answered)
-}
-
-async fn open(
-    source: &Source,
-    access: JournalAccess,
-    registry: &Registry,
-) -> Result<SessionJournal, CommandError> {
-    let flags = ask::flags_without_servers(source);
-    session_journal::open_with_secrets(&flags, access, registry).await
 }

@@ -6,11 +6,11 @@ use jackfield_assembly::{Environment, Keyring, MASTER_KEY_IN_KEYRING, Registry};
 use jackfield_engine::{MasterKeys, SecretError};
 
 use crate::args::{Secrets, Source};
-use crate::commands::session_journal::{JournalAccess, SessionJournal};
-use crate::commands::{ask, key_store, printed, session_journal};
+use crate::commands::session_journal::JournalAccess;
+use crate::commands::{key_store, printed, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
-use crate::render;
+use crate::render::{self, words};
 
 /// Runs the command.
 ///
@@ -47,19 +47,21 @@ fn new_key(to_keyring: bool) -> Result<Exit, CommandError> {
 }
 
 async fn rotate(source: &Source, registry: &Registry) -> Result<Exit, CommandError> {
-    let journal = open(source, JournalAccess::Write, registry).await?;
+    let journal =
+        session_journal::open_with_secrets(source, JournalAccess::Write, registry).await?;
     let rotated = journal.engine.rotate_secrets().await;
     journal.close().await;
     let rotated = rotated?;
     render::remark(&format!(
-        "under the newest master key: {} secrets now, and {} before",
-        rotated.changed, rotated.unchanged
+        "under the newest master key: {} now, and {} before",
+        words::counted(rotated.changed, "secret"),
+        rotated.unchanged
     ));
     Ok(Exit::Answered)
 }
 
 async fn status(source: &Source, registry: &Registry) -> Result<Exit, CommandError> {
-    let journal = open(source, JournalAccess::Read, registry).await?;
+    let journal = session_journal::open_with_secrets(source, JournalAccess::Read, registry).await?;
     let counts = journal.engine.secret_counts().await;
     let checked = journal.engine.check_secrets().await;
     let has_key = journal.engine.has_master_key();
@@ -68,7 +70,8 @@ async fn status(source: &Source, registry: &Registry) -> Result<Exit, CommandErr
     let mut out = io::stdout();
     let mut written = Ok(());
     for (id, count) in &counts {
-        written = written.and_then(|()| writeln!(out, "{id}  {count} secrets"));
+        written =
+            written.and_then(|()| writeln!(out, "{id}  {}", words::counted(*count, "secret")));
     }
     if counts.is_empty() {
         render::remark("there are no secrets");
@@ -78,15 +81,6 @@ async fn status(source: &Source, registry: &Registry) -> Result<Exit, CommandErr
     }
     checked?;
     printed::finish(written.and_then(|()| out.flush()), Exit::Answered)
-}
-
-async fn open(
-    source: &Source,
-    access: JournalAccess,
-    registry: &Registry,
-) -> Result<SessionJournal, CommandError> {
-    let flags = ask::flags_without_servers(source);
-    session_journal::open_with_secrets(&flags, access, registry).await
 }
 
 impl From<SecretError> for CommandError {

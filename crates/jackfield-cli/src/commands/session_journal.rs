@@ -10,6 +10,7 @@ use jackfield_assembly::{
 use jackfield_engine::Engine;
 use tokio::task::JoinHandle;
 
+use crate::args::Source;
 use crate::commands::ask;
 use crate::exit::Exit;
 use crate::fault::CommandError;
@@ -155,10 +156,11 @@ pub(crate) async fn open(
 ///
 /// [`CommandError`] if the configuration is invalid, a master key cannot be read, or the file does not exist.
 pub(crate) async fn open_with_secrets(
-    flags: &Flags,
+    source: &Source,
     access: JournalAccess,
     registry: &Registry,
 ) -> Result<SessionJournal, CommandError> {
+    let flags = &ask::flags_without_servers(source);
     let (config, _) = ask::load_config(flags)?;
     let keys = config.master_keys(&Environment::of_process())?;
     let opened = open(flags, access, registry).await?;

@@ -21,6 +21,8 @@ use super::problem::{ProblemDetails, Problems};
 pub(crate) struct BudgetList {
     /// The budgets: of keys, then of teams, then of users.
     budgets: Vec<BudgetView>,
+    /// Whether there are more budgets than these; a thousand quotas are listed at most.
+    more: bool,
 }
 
 /// A budget, and what is used of it.
@@ -56,18 +58,21 @@ pub(crate) async fn budgets(
     Requester(client): Requester,
     State(gateway): State<Gateway>,
 ) -> Result<Json<BudgetList>, ProblemDetails> {
-    let quotas = if client.admin {
+    let mut quotas = if client.admin {
         all_quotas(&gateway).await?
     } else {
         client.budget_quotas()
     };
+    let more = quotas.len() > MOST;
+    quotas.truncate(MOST);
     let states = gateway.engine().budget_states(&quotas).await?;
     Ok(Json(BudgetList {
         budgets: states.iter().map(BudgetView::from).collect(),
+        more,
     }))
 }
 
-/// All quotas with budgets, with the names of their meters.
+/// The quotas with budgets, with the names of their meters: all, or more than [`MOST`].
 async fn all_quotas(gateway: &Gateway) -> Result<Vec<(Arc<str>, Quota)>, ProblemDetails> {
     let Some(directory) = gateway.engine().directory() else {
         return Ok(Vec::new());
@@ -90,7 +95,7 @@ async fn all_quotas(gateway: &Gateway) -> Result<Vec<(Arc<str>, Quota)>, Problem
                 }
             }
             after = entries.last().map(|last| last.name().clone());
-            if entries.len() < PAGE {
+            if entries.len() < PAGE || quotas.len() > MOST {
                 break;
             }
         }
@@ -123,5 +128,7 @@ impl From<&BudgetState> for BudgetView {
     }
 }
 
+/// The most quotas whose budgets are listed.
+const MOST: usize = 1_000;
 /// The entries that are read at once.
 const PAGE: usize = 200;

@@ -1,9 +1,11 @@
 //! The signed statement of a service account that is exchanged for a token (RFC 7523; AIP-4111).
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::pki_types::pem::PemObject as _;
 use serde_json::json;
 
 use super::credentials::ServiceAccount;
@@ -38,11 +40,8 @@ pub(super) fn sign(account: &ServiceAccount, now: u64) -> Option<String> {
 
 /// The key in the PEM of a file: PKCS #8, which is what the vendor issues.
 fn key_pair(pem: &str) -> Option<RsaKeyPair> {
-    let (_, rest) = pem.split_once("-----BEGIN PRIVATE KEY-----")?;
-    let (body, _) = rest.split_once("-----END PRIVATE KEY-----")?;
-    let body: String = body.split_ascii_whitespace().collect();
-    let der = STANDARD.decode(body).ok()?;
-    RsaKeyPair::from_pkcs8(&der).ok()
+    let der = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).ok()?;
+    RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).ok()
 }
 
 /// How long a statement is valid, in seconds; the longest that is accepted.

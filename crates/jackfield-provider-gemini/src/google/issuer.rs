@@ -8,11 +8,11 @@ use http::Request;
 use http::header::CONTENT_TYPE;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_provider_kit::base_url::BaseUrl;
-use jackfield_provider_kit::base_url::encode_part;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::tokens::{FetchedToken, TokenSource};
 use jackfield_provider_kit::transport::{Transport, TransportError};
 use serde::Deserialize;
+use url::form_urlencoded;
 
 use super::credentials::{AuthorizedUser, Credentials, ServiceAccount};
 use super::{assertion, metadata};
@@ -86,13 +86,12 @@ impl GoogleTokens {
                 "`token_uri` in the file of credentials is not an address that begins with `https://`",
             ));
         }
-        let pairs = form
-            .iter()
-            .map(|(name, value)| format!("{name}={}", encode_part(value)));
-        let pairs: Vec<String> = pairs.collect();
+        let body = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(form)
+            .finish();
         let request = Request::post(url)
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(Bytes::from(pairs.join("&")));
+            .body(Bytes::from(body));
         let request = request
             .map_err(|_| unauthenticated("`token_uri` in the file of credentials is no address"))?;
         let incoming = self.transport.send(request).await.map_err(before)?;

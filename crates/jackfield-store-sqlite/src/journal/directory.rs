@@ -5,21 +5,37 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{DirectoryChange, EntryKind, EntryName};
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
+use jackfield_ports::journal::secrets::SealedSecret;
 use rusqlite::Connection;
 
 use super::SqliteJournal;
 use crate::directory::{self, ChangeJob, numbered_change, read_change};
 use crate::jobs::ConcurrentWriters;
 
-#[async_trait]
-impl Directory for SqliteJournal {
-    async fn change(&self, change: &DirectoryChange) -> Result<Changed, JournalError> {
+impl SqliteJournal {
+    /// Stores a change, with all secrets that its entry has from then on if it is about them.
+    pub(super) async fn store_change(
+        &self,
+        change: &DirectoryChange,
+        secrets: Option<&[SealedSecret]>,
+    ) -> Result<Changed, JournalError> {
         let job = ChangeJob::from_change(change).map_err(|error| JournalError::Unreachable {
             source: error.into(),
         })?;
+        let job = match secrets {
+            Some(secrets) => job.with_secrets(secrets),
+            None => job,
+        };
         let work = move |connection: &Connection| job.store(connection);
         let changed = self.writer.execute(ConcurrentWriters::Others, work).await;
         changed.map_err(|failed| self.unreachable(failed.fault))
+    }
+}
+
+#[async_trait]
+impl Directory for SqliteJournal {
+    async fn change(&self, change: &DirectoryChange) -> Result<Changed, JournalError> {
+        self.store_change(change, None).await
     }
 
     async fn entry(

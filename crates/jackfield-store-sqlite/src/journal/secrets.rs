@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 use super::SqliteJournal;
 use crate::jobs::ConcurrentWriters;
-use crate::secrets::{self, SecretsJob};
+use crate::secrets;
 
 #[async_trait]
 impl Secrets for SqliteJournal {
@@ -21,12 +21,7 @@ impl Secrets for SqliteJournal {
         change: &DirectoryChange,
         secrets: &[SealedSecret],
     ) -> Result<Changed, JournalError> {
-        let job = SecretsJob::new(change, secrets).map_err(|error| JournalError::Unreachable {
-            source: error.into(),
-        })?;
-        let work = move |connection: &Connection| job.store(connection);
-        let changed = self.writer.execute(ConcurrentWriters::Others, work).await;
-        changed.map_err(|failed| self.unreachable(failed.fault))
+        self.store_change(change, Some(secrets)).await
     }
 
     async fn secrets_of(

@@ -1,24 +1,21 @@
 // The budgets that a person may see, and what is used of them.
 
 import { ask } from './api.js';
-import { bar, element, time, visible } from './dom.js';
+import { bar, element, table, time, visible } from './dom.js';
 import { say } from './languages.js';
+
+const NAMES = ['budget_of', 'budget_period', 'budget_limit', 'budget_spent', 'budget_reserved', 'budget_used', 'budget_ends'];
 
 // Replaces what is in a place by the budgets; without budgets it stays empty.
 export async function showBudgets(place) {
   try {
-    const { budgets } = await ask('/budgets');
-    if (budgets.length) place.replaceChildren(element('h2', { textContent: say('budgets') }), table(budgets));
+    const { budgets, more } = await ask('/budgets');
+    if (budgets.length === 0) return;
+    place.replaceChildren(element('h2', { textContent: say('budgets') }), table(NAMES.map((name) => say(name)), budgets.map(row)),
+      more ? element('p', { className: 'dim', textContent: say('more_budgets') }) : '');
   } catch (error) {
     place.replaceChildren(element('p', { className: 'error', role: 'alert', textContent: error.message }));
   }
-}
-
-function table(budgets) {
-  const names = ['budget_of', 'budget_period', 'budget_limit', 'budget_spent', 'budget_reserved', 'budget_used', 'budget_ends'];
-  const head = names.map((name) => element('th', { scope: 'col', textContent: say(name) }));
-  return element('div', { className: 'wide', tabIndex: 0 },
-    element('table', {}, element('thead', {}, element('tr', {}, head)), element('tbody', {}, budgets.map(row))));
 }
 
 function row(budget) {

@@ -53,6 +53,14 @@ export function time(text) {
 
 const SVG = 'http://www.w3.org/2000/svg';
 
+// A table in a frame that scrolls: the names of its columns, its rows, its foot or caption, and whether all columns but the first are numbers.
+export function table(names, rows, { areNumbers, caption, foot } = {}) {
+  const head = element('tr', {}, names.map((name, at) => element('th', { scope: 'col', textContent: name, className: areNumbers && at ? 'number' : '' })));
+  const made = element('table', {}, caption ? element('caption', { textContent: caption }) : '', element('thead', {}, head),
+    element('tbody', {}, rows), foot ? element('tfoot', {}, foot) : '');
+  return element('div', { className: 'wide', tabIndex: 0 }, made);
+}
+
 // A bar of parts, each a class and its width in percent, from a place on; `words` say the same.
 export function bar(parts, from, words) {
   const svg = document.createElementNS(SVG, 'svg');

@@ -1,6 +1,6 @@
 // The routes, with the state of their targets.
 
-import { element, time, visible } from './dom.js';
+import { element, table, time, visible } from './dom.js';
 import { say, sayOr } from './languages.js';
 
 // The tables of the routes; nothing without routes.
@@ -11,10 +11,7 @@ export function routeViews(routes) {
 
 function routeView(route) {
   const names = ['by_model', 'tier', 'target_state', 'in_flight', 'last_failure'];
-  const head = names.map((name) => element('th', { scope: 'col', textContent: say(name) }));
-  return element('div', { className: 'wide', tabIndex: 0 },
-    element('table', {}, element('caption', { textContent: visible(route.name) }), element('thead', {}, element('tr', {}, head)),
-      element('tbody', {}, route.targets.map(targetRow))));
+  return table(names.map((name) => say(name)), route.targets.map(targetRow), { caption: visible(route.name) });
 }
 
 function targetRow(target) {

@@ -2,7 +2,7 @@
 
 import { ask } from './api.js';
 import { doctorView } from './doctor.js';
-import { element, visible } from './dom.js';
+import { element, table, visible } from './dom.js';
 import { say, sayOr } from './languages.js';
 import { routeViews } from './routes.js';
 import { textView } from './value.js';
@@ -80,7 +80,5 @@ function providerTable(providers) {
   const row = (provider) => element('tr', {}, element('th', { scope: 'row', textContent: visible(provider.name) }),
     element('td', { textContent: visible(provider.kind) }), element('td', { textContent: visible(provider.dialect) }),
     element('td', { textContent: say(`key_${provider.key}`) }));
-  const names = ['provider', 'kind', 'dialect', 'key'].map((name) => element('th', { scope: 'col', textContent: say(name) }));
-  return element('div', { className: 'wide', tabIndex: 0 },
-    element('table', {}, element('thead', {}, element('tr', {}, names)), element('tbody', {}, providers.map(row))));
+  return table(['provider', 'kind', 'dialect', 'key'].map((name) => say(name)), providers.map(row));
 }

@@ -2,7 +2,7 @@
 
 import { address, ask } from './api.js';
 import { showBudgets } from './budgets.js';
-import { duration, element, visible } from './dom.js';
+import { duration, element, table, visible } from './dom.js';
 import { say } from './languages.js';
 
 export class Usage {
@@ -64,7 +64,7 @@ export class Usage {
       const measure = by === 'tool' ? 'calls' : of;
       const src = address(`/usage?${query}&format=svg&of=${of}`);
       const chart = element('img', { className: 'chart', src, alt: say('chart_of', { what: say(`of_${measure}`), by: say(`by_${by}`) }) });
-      this.report.replaceChildren(element('figure', {}, chart, legend(measure)), by === 'tool' ? toolTable(report.tools) : table(by, report));
+      this.report.replaceChildren(element('figure', {}, chart, legend(measure)), by === 'tool' ? toolTable(report.tools) : lineTable(by, report));
     } catch (error) {
       if (asked === this.asked) this.report.replaceChildren(element('p', { className: 'error', role: 'alert', textContent: error.message }));
     }
@@ -80,7 +80,7 @@ function legend(measure) {
   return element('figcaption', { className: 'dim' }, `${say(`of_${measure}`)} `, parts.map(part));
 }
 
-function table(by, { lines, total }) {
+function lineTable(by, { lines, total }) {
   const row = (line, head) => element('tr', {}, head,
     ...[line.turns, line.attempts].map(number),
     cell(share(line.failures, line.attempts)),
@@ -91,8 +91,8 @@ function table(by, { lines, total }) {
   const names = [`by_${by}`, 'turns', 'attempts', 'failed', 'input', 'cache_share', 'output', 'cost', 'first_tokens'].map((key) => say(key));
   const shown = by === 'day' ? [...lines].reverse() : [...lines].sort((one, other) => tokens(other) - tokens(one));
   const rest = shown.length > MOST ? element('p', { className: 'dim', textContent: say('more_lines', { n: shown.length - MOST }) }) : '';
-  return element('div', {}, wide(names, shown.slice(0, MOST).map((line) => row(line, head(line))),
-    row(total, element('th', { scope: 'row', textContent: say('total') }))), rest);
+  return element('div', {}, table(names, shown.slice(0, MOST).map((line) => row(line, head(line))),
+    { areNumbers: true, foot: row(total, element('th', { scope: 'row', textContent: say('total') })) }), rest);
 }
 
 // What a line is about: a session is a link to it.
@@ -105,13 +105,7 @@ function toolTable(tools) {
   const shown = [...tools].sort((one, other) => other.calls - one.calls);
   const rows = shown.map((tool) => element('tr', {}, element('th', { scope: 'row', textContent: visible(tool.tool) }),
     number(tool.calls), cell(share(tool.errors, tool.calls)), number(tool.bytes), cell(duration(tool.duration_ms))));
-  return wide([say('by_tool'), say('calls'), say('failed'), say('bytes'), say('time')], rows);
-}
-
-function wide(names, rows, foot) {
-  const head = element('tr', {}, names.map((name, at) => element('th', { scope: 'col', textContent: name, className: at ? 'number' : '' })));
-  const made = element('table', {}, element('thead', {}, head), element('tbody', {}, rows), foot ? element('tfoot', {}, foot) : '');
-  return element('div', { className: 'wide', tabIndex: 0 }, made);
+  return table([say('by_tool'), say('calls'), say('failed'), say('bytes'), say('time')], rows, { areNumbers: true });
 }
 
 const cell = (textContent) => element('td', { className: 'number', textContent });

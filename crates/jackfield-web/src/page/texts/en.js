@@ -135,6 +135,7 @@ export default {
   model: 'Model',
   model_asked: 'The model works…',
   more: 'More',
+  more_budgets: 'There are more budgets than are listed here.',
   more_lines: '{n} more lines are in the CSV file.',
   new_session: 'New session',
   no_approvals: 'Nothing waits for you.',

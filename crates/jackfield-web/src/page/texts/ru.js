@@ -135,6 +135,7 @@ export default {
   model: 'Модель',
   model_asked: 'Модель работает…',
   more: 'Ещё',
+  more_budgets: 'Бюджетов больше, чем показано здесь.',
   more_lines: 'Ещё строк в файле CSV: {n}.',
   new_session: 'Новый сеанс',
   no_approvals: 'Ничто не ждёт вашего ответа.',

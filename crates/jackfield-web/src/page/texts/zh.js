@@ -135,6 +135,7 @@ export default {
   model: '模型',
   model_asked: '模型正在处理…',
   more: '更多',
+  more_budgets: '预算比此处列出的更多。',
   more_lines: 'CSV 文件中还有 {n} 行。',
   new_session: '新会话',
   no_approvals: '没有等待您的事项。',
