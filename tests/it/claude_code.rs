@@ -2,6 +2,7 @@
 //! Claude.
 
 use std::fs;
+use std::time::Duration;
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::{Script, ScriptTurn};
@@ -16,6 +17,8 @@ pub(crate) const MODEL: &str = "custom-claude-4-sonnet";
 const CHAT: &str = "/v1/chat/completions";
 const MESSAGES: &str = "/v1/messages";
 const RESPONSES: &str = "/v1/responses";
+/// How long a test waits for what happens at once.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// What the program keeps beyond one gateway.
 pub(crate) struct Program {
@@ -337,8 +340,15 @@ async fn the_cost_that_claude_code_names_is_in_the_usage_with_and_without_a_sess
             _ => next.header("x-session-id", answer.header("x-session-id")),
         };
         next.answered().await.is(200);
-        let total = used().await;
-        assert_eq!(total["cost"][0]["amount"], cost, "{total}");
+        // What a request without a session used is recorded after its response, a moment later.
+        let mut total = Value::Null;
+        let counted = async {
+            while total["cost"][0]["amount"] != cost {
+                total = used().await;
+            }
+        };
+        let counted = tokio::time::timeout(TIME_LIMIT, counted).await;
+        assert!(counted.is_ok(), "not {cost}: {total}");
         assert_eq!(total["cost"][0]["currency"], "USD", "{total}");
     }
     gateway.end().await;

@@ -134,7 +134,7 @@ async fn a_person_signs_in_and_names_who_pays() {
         [
             ("grant_type", "refresh_token"),
             ("client_id", "client.apps"),
-            ("client_secret", "secret%20of%20the%20client"),
+            ("client_secret", "secret+of+the+client"),
             ("refresh_token", "1%2F%2Frefresh%2Btoken"),
         ]
     );
