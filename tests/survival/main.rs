@@ -24,6 +24,7 @@ mod faults;
 mod gateway;
 mod judge;
 mod kept;
+mod load;
 mod named;
 #[cfg(target_os = "linux")]
 mod outages;

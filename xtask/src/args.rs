@@ -95,9 +95,9 @@ pub(crate) enum Verb {
     Soak(Soak),
     /// Kill the real program wherever it may be, and look at what is left; look at the journal's system calls.
     #[command(
-        after_help = "It needs PostgreSQL, and on Linux strace, which it installs with apt-get if they are missing, and mounts small disks in memory: as root, or where a user may have namespaces.\n\nExample:\n  cargo xtask survival"
+        after_help = "It needs PostgreSQL, and on Linux strace, which it installs with apt-get if they are missing, and mounts small disks in memory: as root, or where a user may have namespaces.\n\nExamples:\n  cargo xtask survival\n  cargo xtask survival --load 10"
     )]
-    Survival,
+    Survival(Survival),
     /// Write a workspace from each template below the target folder: it has to compile, and its contract to show what is left to do.
     #[command(
         after_help = "What is left to do is listed in xtask/src/templates.rs.\n\nExample:\n  cargo xtask templates"
@@ -205,6 +205,14 @@ pub(crate) struct NewWorkspace {
     /// Its folder, which must not exist; by default the name, beside this repository.
     #[arg(long, value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
+}
+
+/// What the survival suite can be told.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Survival {
+    /// Only let conversations run at two gateways that are killed, for so many minutes.
+    #[arg(long, value_name = "MINUTES")]
+    pub(crate) load: Option<u64>,
 }
 
 /// What a soak can be told.

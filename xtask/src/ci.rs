@@ -54,7 +54,7 @@ const STAGES: &[Stage] = &[
     stage("deny", deny::run),
     stage("postgres", postgres::run),
     stage("slices", slices::run),
-    stage("survival", survival::run),
+    stage("survival", |root| survival::run(root, None)),
 ];
 
 /// Tests that need more than Rust, or more time.

@@ -66,7 +66,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Postgres => postgres::run(&root),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
-        Verb::Survival => survival::run(&root),
+        Verb::Survival(told) => survival::run(&root, told.load),
         Verb::Templates => templates::check(&root),
         Verb::Test(test) => test::run(&root, &test.args),
         Verb::Tidy => tidy::run(&root),

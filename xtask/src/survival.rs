@@ -4,17 +4,26 @@
 //!   installed if it is missing. On Linux alone: elsewhere they are left out, and that is said.
 //! - The tests `survival` kill the real program, wherever it may be, and look at what is left; also several gateways on
 //!   one PostgreSQL database, which is installed if it is missing.
+//! - `--load MINUTES` is only the load on two gateways that are killed, for so long.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::Context as _;
 
 use crate::{apt, postgres, run};
 
-/// Runs both.
-pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+/// Runs both, or only the load for so many minutes.
+pub(crate) fn run(root: &Path, load: Option<u64>) -> anyhow::Result<()> {
     let started = Instant::now();
+    if let Some(minutes) = load {
+        postgres::install(root)?;
+        build(root)?;
+        let mut test = tests(root);
+        test.env("JACKFIELD_SURVIVAL_LOAD", minutes.to_string());
+        return run::succeed(test.args(["--", "--nocapture", "load::"]));
+    }
     if cfg!(target_os = "linux") {
         strace(root)?;
         traced(root)?;
@@ -22,6 +31,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         println!("survival: the system calls are traced on Linux alone, and are left out here");
     }
     postgres::install(root)?;
+    build(root)?;
     killed(root)?;
     eprintln!("survival: {}", run::spoken(started.elapsed()));
     Ok(())
@@ -36,15 +46,24 @@ fn traced(root: &Path) -> anyhow::Result<()> {
     run::succeed(test.args(package))
 }
 
-/// The real program, killed and started again. Its tables are printed.
-fn killed(root: &Path) -> anyhow::Result<()> {
+/// Builds the program that can be killed, and what stands around it.
+fn build(root: &Path) -> anyhow::Result<()> {
     let mut build = run::cargo(root, ["build", "--package", "jackfield-cli"]);
     build.args(["--features", "crash-points", "--bin", "jackfield-crash"]);
     run::succeed(&mut build)?;
     let servers = ["build", "--package", "jackfield-testservers"];
-    run::succeed(&mut run::cargo(root, servers))?;
+    run::succeed(&mut run::cargo(root, servers))
+}
+
+fn tests(root: &Path) -> Command {
     let mut test = run::cargo(root, ["test", "--package", "jackfield-tests"]);
     test.args(["--features", "survival", "--test", "survival"]);
+    test
+}
+
+/// The real program, killed and started again. Its tables are printed.
+fn killed(root: &Path) -> anyhow::Result<()> {
+    let mut test = tests(root);
     // One after another: the machine is to be the same for each of them, and the tables whole.
     run::succeed(test.args(["--", "--nocapture", "--test-threads", "1"]))
 }
