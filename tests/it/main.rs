@@ -84,6 +84,7 @@ mod mcp_serve;
 mod mcp_servers;
 mod mcp_sign_in;
 mod mcp_starting;
+mod mcp_watching;
 mod metrics;
 mod models;
 mod notes;

@@ -1,6 +1,7 @@
 //! Resources and prompts of toolboxes, for callers outside of a turn, and as parts of a message.
 
 mod attachment;
+mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -81,9 +81,9 @@ mod writes;
 
 pub use jackfield_ports::chat_model::Capabilities;
 pub use jackfield_ports::context_source::{
-    Completion, CompletionRequest, CompletionSubject, ContextError, ContextErrorKind,
-    PromptArgument, PromptArguments, PromptMessages, PromptSpec, ResourceContents, ResourceList,
-    ResourceSpec, ResourceTemplate,
+    Completion, CompletionRequest, CompletionSubject, ContextChange, ContextChanges, ContextError,
+    ContextErrorKind, PromptArgument, PromptArguments, PromptMessages, PromptSpec,
+    ResourceContents, ResourceList, ResourceSpec, ResourceTemplate,
 };
 pub use jackfield_ports::journal::directory::ChangeQuery;
 pub use jackfield_ports::journal::marks::{FoundTurn, Mark};

@@ -16,6 +16,7 @@ mod context;
 mod directory;
 mod doctor;
 mod document;
+mod event_stream;
 mod events;
 mod extract;
 mod health;
@@ -26,6 +27,7 @@ mod owner;
 mod page;
 mod problem;
 mod provider_keys;
+mod resource_events;
 mod session_events;
 mod sessions;
 mod story;
@@ -103,6 +105,10 @@ pub(crate) fn router() -> Router<Gateway> {
         )
         .route("/servers/{server}/resources", get(context::resources))
         .route("/servers/{server}/resources/contents", get(context::read))
+        .route(
+            "/servers/{server}/resources/events",
+            get(resource_events::watch),
+        )
         .route("/sessions", get(sessions::list).post(sessions::create))
         .route(
             "/sessions/{session}",

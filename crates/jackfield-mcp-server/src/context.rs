@@ -96,11 +96,13 @@ impl Library<'_> {
                 Err(error) => return Err(self.resource_error(&error, uri)),
             }
         }
-        let none = || {
-            let message = format!("there is no resource `{}`", shortened(uri));
-            ContextError::new(ContextErrorKind::NotFound, message)
-        };
-        Err(self.resource_error(&failed.unwrap_or_else(none), uri))
+        let failed = failed.unwrap_or_else(|| Self::no_resource(uri));
+        Err(self.resource_error(&failed, uri))
+    }
+
+    pub(crate) fn no_resource(uri: &str) -> ContextError {
+        let message = format!("there is no resource `{}`", shortened(uri));
+        ContextError::new(ContextErrorKind::NotFound, message)
     }
 
     /// A prompt with its arguments.
@@ -185,7 +187,7 @@ impl Library<'_> {
     }
 
     /// The servers that a URI may belong to, each with the URI that it has there.
-    async fn owners(&self, uri: &str) -> Vec<(ToolboxId, String)> {
+    pub(crate) async fn owners(&self, uri: &str) -> Vec<(ToolboxId, String)> {
         let all = self.engine.context_toolboxes(self.options).await;
         let is_bare = |prefix: &Option<_>| prefix.as_deref() == Some("");
         let named = |fits: &dyn Fn(&str, &str) -> bool| -> Vec<(ToolboxId, String)> {
@@ -241,7 +243,7 @@ impl Library<'_> {
     }
 
     /// The error of a read.
-    fn resource_error(&self, error: &ContextError, uri: &str) -> ErrorData {
+    pub(crate) fn resource_error(&self, error: &ContextError, uri: &str) -> ErrorData {
         let mut data = request_error(error);
         if error.kind == ContextErrorKind::NotFound && self.legacy {
             data.code = ErrorCode::RESOURCE_NOT_FOUND;

@@ -12,14 +12,17 @@ use rmcp::model::{
     GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResultType, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, PromptsCapability,
+    ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourcesCapability, ResultType, ServerCapabilities, ServerConfig,
+    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod,
+    UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSendError};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
+use crate::changes::{ClientChange, ContextWatches, MAX_WATCHED, SubscribedResources};
 use crate::context::Library;
 use crate::definition;
 use crate::life::ConnectionLife;
@@ -49,6 +52,8 @@ pub(crate) struct RequestHandler {
     /// Whether the client reads requests of the server during a call.
     pub(crate) reads_questions: bool,
     pub(crate) settings: ServerSettings,
+    /// What the client has subscribed to, in a session over HTTP.
+    pub(crate) subscribed: Option<Arc<SubscribedResources>>,
     /// One permit for each concurrent call.
     pub(crate) turns: Arc<Semaphore>,
     /// The calls that wait for answers of clients of the newer era.
@@ -105,12 +110,12 @@ impl RequestHandler {
         })
     }
 
-    /// Adds the capabilities for resources and prompts, if there may be some.
-    async fn add_library(&self, capabilities: &mut ServerCapabilities) {
-        if self.has_library().await {
-            capabilities.completions = Some(Default::default());
-            capabilities.prompts = Some(Default::default());
-            capabilities.resources = Some(Default::default());
+    /// Takes the capabilities for resources and prompts away if there are none.
+    async fn settle_library(&self, capabilities: &mut ServerCapabilities) {
+        if !self.has_library().await {
+            capabilities.completions = None;
+            capabilities.prompts = None;
+            capabilities.resources = None;
         }
     }
 
@@ -155,13 +160,20 @@ impl RequestHandler {
 impl ServerHandler for RequestHandler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools();
-        let capabilities = if self.announces_changes {
-            capabilities.enable_tool_list_changed()
-        } else {
-            capabilities
-        };
-        let mut info =
-            ServerConfig::new(capabilities.build()).with_server_info(self.implementation());
+        let mut capabilities = capabilities.build();
+        let announced = self.announces_changes.then_some(true);
+        if let Some(tools) = &mut capabilities.tools {
+            tools.list_changed = announced;
+        }
+        let (mut prompts, mut resources) =
+            (PromptsCapability::default(), ResourcesCapability::default());
+        prompts.list_changed = announced;
+        resources.list_changed = announced;
+        resources.subscribe = announced;
+        capabilities.completions = Some(Default::default());
+        capabilities.prompts = Some(prompts);
+        capabilities.resources = Some(resources);
+        let mut info = ServerConfig::new(capabilities).with_server_info(self.implementation());
         info.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         info
     }
@@ -176,7 +188,7 @@ impl ServerHandler for RequestHandler {
         request.protocol_version = result.protocol_version.clone();
         context.peer.set_peer_info(request);
         result.instructions = self.instructions().await;
-        self.add_library(&mut result.capabilities).await;
+        self.settle_library(&mut result.capabilities).await;
         Ok(result)
     }
 
@@ -187,7 +199,7 @@ impl ServerHandler for RequestHandler {
         let versions = self.supported_protocol_versions().into_owned();
         let mut info = self.get_info();
         info.instructions = self.instructions().await;
-        self.add_library(&mut info.capabilities).await;
+        self.settle_library(&mut info.capabilities).await;
         Ok(DiscoverResult::from_server_info(versions, info).with_ttl_ms(DISCOVER_TTL))
     }
 
@@ -237,33 +249,88 @@ impl ServerHandler for RequestHandler {
 
     fn accepted_subscription_filter(
         &self,
-        _requested: &SubscriptionFilter,
+        requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        let tools = SubscriptionFilter::builder().tools_list_changed();
-        self.announces_changes.then(|| tools.build())
+        let mut filter = SubscriptionFilter::builder().tools_list_changed();
+        if !self.choice.is_selection() {
+            let uris = requested.resource_subscriptions.iter().flatten();
+            filter = filter
+                .prompts_list_changed()
+                .resources_list_changed()
+                .resource_subscriptions(uris.take(MAX_WATCHED));
+        }
+        self.announces_changes.then(|| filter.build())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let closing = self.closing.clone().unwrap_or_default();
-        let changes = async {
+        let (accepted, sink) = (context.accepted(), context.sink());
+        let tools = async {
             // Without this filter, the stream only stays open.
-            if context.accepted().tools_list_changed != Some(true) {
+            if accepted.tools_list_changed != Some(true) {
                 std::future::pending::<()>().await;
             }
             let mut known = None;
             loop {
                 self.changed(&mut known).await;
-                if context.sink().notify_tool_list_changed().await.is_err() {
+                if sink.notify_tool_list_changed().await.is_err() {
                     return;
                 }
             }
         };
+        let changes = async {
+            let (mut watches, mut changes) = ContextWatches::new(&self.engine, &self.options);
+            if accepted.prompts_list_changed == Some(true)
+                || accepted.resources_list_changed == Some(true)
+            {
+                watches.watch_lists();
+            }
+            let uris = accepted.resource_subscriptions.iter().flatten().cloned();
+            watches.set(&uris.collect());
+            while let Some(change) = changes.recv().await {
+                let sent = match change {
+                    ClientChange::Prompts => sink.notify_prompt_list_changed().await,
+                    ClientChange::Resource(uri) => sink.notify_resource_updated(uri).await,
+                    ClientChange::Resources => sink.notify_resource_list_changed().await,
+                };
+                match sent {
+                    Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
+                    Err(_) => return,
+                }
+            }
+        };
         tokio::select! {
+            () = tools => {}
             () = changes => {}
             () = closing.closed() => {}
             () = context.cancelled() => {}
             () = self.life.closed() => {}
         }
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let (Some(library), Some(subscribed)) = (self.library(&context).await, &self.subscribed)
+        else {
+            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+        };
+        let subscribing = subscribed.subscribe(&library, &request.uri);
+        self.until_ended(&context, subscribing).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let Some(subscribed) = &self.subscribed else {
+            return Err(ErrorData::method_not_found::<UnsubscribeRequestMethod>());
+        };
+        subscribed.unsubscribe(&request.uri);
         Ok(())
     }
 
@@ -409,8 +476,8 @@ fn ending_error() -> ErrorData {
 const DISCOVER_TTL: u64 = 60_000;
 /// A generic error code of JSON-RPC servers.
 const ENDING: i32 = -32000;
-/// How long a client may cache lists of resources and prompts, and a resource, in milliseconds: their changes are not
-/// announced.
+/// How long a client may cache lists of resources and prompts, and a resource, in milliseconds: not every server
+/// announces their changes.
 const CONTEXT_TTL: u64 = 5_000;
 /// How long a client may cache the list of tools, in milliseconds.
 const LIST_TTL: u64 = 60_000;

@@ -31,12 +31,14 @@
 //! | `tool_call` | calls tools |
 //! | `offer` | selects the offered tools |
 //! | `context` | resources and prompts, and which server they are of |
+//! | `changes` | changes of resources and prompts that a client has subscribed to |
 //! | `own_tool` | tools of the server itself |
 //! | `selection` | tools under other names, with fixed arguments |
 //! | `definition`, `outcome` | converts tools and results to MCP |
 //! | `revision` | the features of the client's protocol revision |
 //! | `life` | ends all work when the connection ends |
 
+mod changes;
 mod client_message;
 mod context;
 mod definition;

@@ -100,6 +100,7 @@ impl ToolServer {
             own_tools: Arc::clone(&self.own_tools),
             reads_questions: true,
             settings: self.settings.clone(),
+            subscribed: None,
             turns: Arc::new(Semaphore::new(self.settings.most_calls)),
             waiting: Arc::default(),
         }

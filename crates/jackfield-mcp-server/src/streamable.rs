@@ -19,12 +19,13 @@ use rmcp::model::{
     InitializeRequestParams, JsonRpcMessage, ProtocolVersion, RequestId,
 };
 use rmcp::service::serve_directly;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use self::exchange::SingleRequest;
 pub use self::reply::{HttpReply, MessageStream};
 use self::sessions::{ClientSession, Sessions};
+use crate::changes::{ClientChange, ContextWatches};
 use crate::client_message::ClientMessage;
 use crate::handler::RequestHandler;
 use crate::life::ConnectionLife;
@@ -127,6 +128,7 @@ impl HttpService {
             let _listening = listening;
             tokio::select! {
                 () = announce_changes(&handler, &messages) => {}
+                () = announce_context_changes(&handler, &session, &messages) => {}
                 () = life.closed() => {}
                 () = session.life.closed() => {}
                 () = closing.closed() => {}
@@ -302,6 +304,7 @@ impl HttpService {
         };
         let (messages, queue) = mpsc::channel(QUEUE);
         let mut handler = server.handler(LossLog::new(&messages), life.clone());
+        handler.subscribed = Some(Arc::clone(&session.subscribed));
         handler.turns = Arc::clone(&session.turns);
         handler.reads_questions = asked.accepts.streams();
         let of_session = Some((session_id, session.peer.protocol_version.as_str()));
@@ -358,18 +361,54 @@ fn no_session(id: Option<&RequestId>) -> HttpReply {
 
 /// Sends a notification whenever the offered tools have changed.
 async fn announce_changes(handler: &RequestHandler, messages: &mpsc::Sender<QueuedMessage>) {
-    let note = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+    let note = json!({ "method": "notifications/tools/list_changed" });
     let mut known: Option<Digest> = None;
     loop {
         handler.changed(&mut known).await;
-        let message = QueuedMessage {
-            bytes: note.to_string().into_bytes(),
-            kind: MessageKind::Notification,
-            permit: None,
-        };
-        if messages.send(message).await.is_err() {
+        if messages.send(notification(&note)).await.is_err() {
             return;
         }
+    }
+}
+
+/// Sends a notification whenever a list of resources or prompts has changed, or a resource that the client has
+/// subscribed to.
+async fn announce_context_changes(
+    handler: &RequestHandler,
+    session: &ClientSession,
+    messages: &mpsc::Sender<QueuedMessage>,
+) {
+    let (mut watches, mut changes) = ContextWatches::new(&handler.engine, &handler.options);
+    if !handler.choice.is_selection() {
+        watches.watch_lists();
+    }
+    let mut subscribed = session.subscribed.watch();
+    loop {
+        watches.set(&subscribed.borrow_and_update().clone());
+        let change = tokio::select! {
+            Some(change) = changes.recv() => change,
+            _ = subscribed.changed() => continue,
+        };
+        let note = match change {
+            ClientChange::Prompts => json!({ "method": "notifications/prompts/list_changed" }),
+            ClientChange::Resource(uri) => json!({
+                "method": "notifications/resources/updated", "params": { "uri": uri },
+            }),
+            ClientChange::Resources => json!({ "method": "notifications/resources/list_changed" }),
+        };
+        if messages.send(notification(&note)).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn notification(note: &Value) -> QueuedMessage {
+    let mut note = note.clone();
+    note["jsonrpc"] = json!("2.0");
+    QueuedMessage {
+        bytes: note.to_string().into_bytes(),
+        kind: MessageKind::Notification,
+        permit: None,
     }
 }
 

@@ -25,8 +25,10 @@ use crate::question_handler::QuestionHandler;
 ///   resource could be taken for all of it.
 /// - What the source does not have MUST be an empty list, or [`ContextErrorKind::Unsupported`].
 /// - The text is untrusted, and of any content.
-/// - Each method MUST end within a time limit, which does not run while a question is answered. Dropping the future
-///   MUST cancel it.
+/// - Each method but [`watch`](Self::watch) MUST end within a time limit, which does not run while a question is
+///   answered. Dropping the future MUST cancel it.
+/// - A watch MUST report [`ContextChange::Watching`] before anything else, and again after each time in which changes
+///   may have been missed. It MUST report no change of a resource that it was not given.
 #[async_trait]
 pub trait ContextSource: Send + Sync {
     /// All resources and templates.
@@ -75,6 +77,33 @@ pub trait ContextSource: Send + Sync {
     ///
     /// [`ContextError`]; `Unsupported` if the source has no such values.
     async fn complete(&self, request: &CompletionRequest) -> Result<Completion, ContextError>;
+
+    /// Reports changes of the resources with these URIs, and of the lists of resources and prompts where the source
+    /// announces them, until the source announces nothing any more. Dropping the future ends the watch.
+    ///
+    /// Returns the reason for the end: [`ContextErrorKind::Unsupported`] if the source announces no such changes, and
+    /// [`ContextErrorKind::Unavailable`] if a new watch may succeed later.
+    async fn watch(&self, uris: &[Arc<str>], changes: &mut dyn ContextChanges) -> ContextError;
+}
+
+/// Receives the changes of a [watch](ContextSource::watch).
+#[async_trait]
+pub trait ContextChanges: Send {
+    /// Takes a change. The watch waits for it.
+    async fn changed(&mut self, change: ContextChange);
+}
+
+/// A change at a source, without what changed: it is to be read or listed again.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum ContextChange {
+    /// The list of prompts.
+    Prompts,
+    /// The contents of the resource with this URI.
+    Resource(Arc<str>),
+    /// The lists of resources and templates.
+    Resources,
+    /// Changes are reported from here on. Everything may have changed before.
+    Watching,
 }
 
 /// The values of a prompt's arguments, by name.

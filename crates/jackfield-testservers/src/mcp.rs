@@ -23,12 +23,14 @@
 //! | `loop_cursor` | the list of tools never ends |
 //! | `many` | the number of further tools, `tool_00000` and so on |
 //! | `messages` | the messages of prompts: `{"name": [message, …]}`, with `{argument}` in their texts |
+//! | `no_subscriptions` | accepts no subscriptions to resources |
 //! | `no_tools` | has no tools, and does not know their methods |
 //! | `page` | the number of tools on a page of the list |
 //! | `probe` | the reaction of an old server to `server/discover`: `"die"`, `"silent"`, or an error by default |
 //! | `prompts` | the definitions of prompts |
 //! | `resources` | the definitions of resources |
 //! | `stays` | keeps running after its input has ended |
+//! | `subscribe` | announces changes of resources and of their list |
 //! | `templates` | the definitions of resource templates |
 //! | `tools` | the definitions |
 //! | `version` | the older revision that it speaks, `2025-11-25` by default |
@@ -38,7 +40,7 @@
 //! `{"size": bytes}`, `{"twice": words}`, `{"wait": true}` (until it is cancelled; with a text instead of `true`, it
 //! still answers with that text), `{"hold": n}` (until n calls are held, which are then answered in reverse order), `{"elicit": params}` and `{"sample": params}` (ask the
 //! client in the older era, and answer with its reply as text), `{"die": code}`. Intermediate steps are `{"progress":
-//! [done, of, message]}`, `{"sleep": milliseconds}`, `{"until": path}` (until there is such a file), `{"raw": line}`, `{"tools": definitions}` (from now on),
+//! [done, of, message]}`, `{"announce": {method, params}}` (a notification to each subscriber), `{"sleep": milliseconds}`, `{"until": path}` (until there is such a file), `{"raw": line}`, `{"tools": definitions}` (from now on),
 //! `{"unlisten": true}` (ends the subscriptions to list changes), `{"ask": {requests, state}}` (unless there are
 //! answers) and `{"task": [state, …]}` (the answers of `tasks/get`, in order).
 
@@ -182,6 +184,13 @@ impl ScriptedMcpServer {
     fn ask(self: &Arc<Self>, method: &str, id: Value, params: Value) {
         match method {
             "ping" => self.answer(&id, Map::new()),
+            "resources/subscribe" | "resources/unsubscribe" if self.script["subscribe"] == true => {
+                self.log(&format!("{method} {}", params["uri"]));
+                if self.script["no_subscriptions"] == true {
+                    return self.refuse(&id, -32602, "no such resource");
+                }
+                self.answer(&id, Map::new());
+            }
             "subscriptions/listen" if self.script["deaf"] != true => self.listen(id, &params),
             "tasks/cancel" => {
                 self.log(&format!("cancelled task {}", params["taskId"]));
@@ -312,7 +321,12 @@ impl ScriptedMcpServer {
     }
 
     fn listen(&self, id: Value, params: &Value) {
-        let wanted = params["notifications"].clone();
+        let mut wanted = params["notifications"].clone();
+        if self.script["no_subscriptions"] == true
+            && let Some(wanted) = wanted.as_object_mut()
+        {
+            wanted.remove("resourceSubscriptions");
+        }
         self.state().listeners.push(id.clone());
         self.notify_one(
             "notifications/subscriptions/acknowledged",
@@ -321,19 +335,25 @@ impl ScriptedMcpServer {
         self.log("listens");
     }
 
+    /// Sends a notification in the form of each era.
+    fn announce(&self, method: &str, params: &Value) {
+        let listeners = self.state().listeners.clone();
+        if self.state().initialized {
+            self.notify_one(method, params.clone());
+        }
+        for id in listeners {
+            let mut params = params.clone();
+            params["_meta"] = json!({ SUBSCRIPTION: id });
+            self.notify_one(method, params);
+        }
+    }
+
     /// Announces a list change, in the form of each era.
     fn tools_changed(&self) {
         if self.script["list_changed"] != true {
             return;
         }
-        let method = "notifications/tools/list_changed";
-        let listeners = self.state().listeners.clone();
-        if self.state().initialized {
-            self.notify_one(method, json!({}));
-        }
-        for id in listeners {
-            self.notify_one(method, json!({ "_meta": { SUBSCRIPTION: id } }));
-        }
+        self.announce("notifications/tools/list_changed", &json!({}));
     }
 
     fn task(&self, id: &Value, params: &Value) {

@@ -12,12 +12,13 @@ use jackfield_provider_kit::transport::Transport;
 use rmcp::model::{ClientRequest, RequestMetaObject, ServerPeerInfo};
 use rmcp::service::{RunningService, serve_directly};
 use rmcp::{Peer, RoleClient};
-use tokio::sync::{RwLock, mpsc, watch};
+use tokio::sync::{RwLock, broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use self::announcements::{can_announce, listen};
 use crate::abandoned::{AbandonedRequests, LateReply};
+use crate::announcement::{ANNOUNCEMENTS, ContextAnnouncement};
 use crate::answer::{RequestError, RpcAnswer};
 use crate::auth::Authorization;
 use crate::config::{ClientSettings, ServerConfig};
@@ -37,6 +38,7 @@ use crate::questions::AllowedQuestions;
 use crate::request::PendingRequest;
 use crate::roots::Root;
 use crate::roots_handler::RootsHandler;
+use crate::subscriptions::ResourceSubscriptions;
 use crate::transport::{LinkTransport, ServerNotices};
 
 mod announcements;
@@ -49,6 +51,8 @@ pub(crate) struct ServerConnection {
     /// What the server may ask.
     pub(crate) allowed: AllowedQuestions,
     changes: watch::Receiver<u64>,
+    /// What the server announces of resources and prompts.
+    context: broadcast::Sender<ContextAnnouncement>,
     ended: watch::Receiver<bool>,
     pub(crate) era: Era,
     /// How the process ended, once known.
@@ -71,6 +75,8 @@ pub(crate) struct ServerConnection {
     /// The folders that the server should work in.
     pub(crate) roots: Vec<Root>,
     session_lost: watch::Receiver<bool>,
+    /// The resources that this client has subscribed to in the older era.
+    pub(crate) subscriptions: ResourceSubscriptions,
     /// Whether the server announces list changes at present; not known of a process in the older era.
     subscribed: watch::Receiver<bool>,
     /// The calls that the server may still be working on.
@@ -172,8 +178,10 @@ impl RunningServer {
                 (Box::new(link.map_err(HandshakeError::Fault)?), None)
             }
         };
+        let context = broadcast::Sender::new(ANNOUNCEMENTS);
         let notices = ServerNotices {
             changes,
+            context: context.clone(),
             ended,
             session_lost: lost,
             subscribed: listening.clone(),
@@ -222,6 +230,7 @@ impl RunningServer {
             abandoned,
             allowed,
             changes: changed,
+            context,
             ended: has_ended,
             era: met.era,
             exit_reason: watch::Sender::new(None),
@@ -236,6 +245,7 @@ impl RunningServer {
             replies,
             roots: config.roots.clone(),
             session_lost,
+            subscriptions: ResourceSubscriptions::default(),
             subscribed: is_listening,
             open_calls: Mutex::default(),
             peer: service.peer().clone(),
@@ -358,6 +368,24 @@ impl ServerConnection {
     /// Whether the server has declared the prompts capability.
     pub(crate) const fn has_prompts(&self) -> bool {
         self.info.capabilities.prompts.is_some()
+    }
+
+    /// What the server announces of resources and prompts from now on.
+    pub(crate) fn announcements(&self) -> broadcast::Receiver<ContextAnnouncement> {
+        self.context.subscribe()
+    }
+
+    /// Whether the stream is open over which a server of the older era announces changes; `None` if it needs none of
+    /// its own.
+    pub(crate) fn announcing_stream(&self) -> Option<watch::Receiver<bool>> {
+        let has_stream = self.is_endpoint && self.era == Era::Handshake;
+        has_stream.then(|| self.subscribed.clone())
+    }
+
+    /// Waits until the connection is over.
+    pub(crate) async fn wait_until_ended(&self) {
+        let mut ended = self.ended.clone();
+        let _gone = ended.wait_for(|ended| *ended).await.is_ok();
     }
 
     /// The number of list changes so far.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jackfield_ports::context_source::{
-    Completion, CompletionRequest, CompletionSubject, ContextError, ContextErrorKind,
-    ContextSource, PromptArguments, PromptMessages, PromptSpec, ResourceContents, ResourceList,
-    ResourceSpec, ResourceTemplate,
+    Completion, CompletionRequest, CompletionSubject, ContextChanges, ContextError,
+    ContextErrorKind, ContextSource, PromptArguments, PromptMessages, PromptSpec, ResourceContents,
+    ResourceList, ResourceSpec, ResourceTemplate,
 };
 use jackfield_ports::question_handler::QuestionHandler;
 use rmcp::model::{
@@ -27,6 +27,7 @@ use crate::mapping::context::{self as mapping, Items};
 use crate::toolbox::McpToolbox;
 
 mod input;
+mod watch;
 
 #[async_trait]
 impl ContextSource for McpToolbox {
@@ -147,6 +148,13 @@ impl ContextSource for McpToolbox {
         let request = ClientRequest::CompleteRequest(CompleteRequest::new(params));
         let answer = self.answer(&connection, request, MAX_COMPLETION).await?;
         mapping::completion(&answer).ok_or_else(|| self.unreadable("a completion"))
+    }
+
+    async fn watch(&self, uris: &[Arc<str>], changes: &mut dyn ContextChanges) -> ContextError {
+        match self.follow(uris, changes).await {
+            Ok(never) => match never {},
+            Err(ended) => ended,
+        }
     }
 }
 

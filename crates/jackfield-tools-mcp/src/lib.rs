@@ -47,6 +47,7 @@
 //! | `supervisor`, `toolbox`, `state` | restarts, the toolbox port, and the server's state |
 
 mod abandoned;
+mod announcement;
 mod answer;
 mod auth;
 mod call;
@@ -84,6 +85,7 @@ mod roots_handler;
 mod run;
 mod scan;
 mod state;
+mod subscriptions;
 mod supervisor;
 mod toolbox;
 mod transport;

@@ -75,6 +75,11 @@ impl PendingRequest {
         })
     }
 
+    /// The id of the request, while it is open.
+    pub(crate) fn id(&self) -> Option<&RequestId> {
+        self.open.as_ref().map(|(_, id)| id)
+    }
+
     /// Waits for the next event, the last of which is the answer. Cancel safe until then.
     pub(crate) async fn next_event(&mut self) -> RequestEvent {
         let answer = tokio::select! {

@@ -10,9 +10,10 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 
 use crate::abandoned::AbandonedRequests;
+use crate::announcement::ContextAnnouncement;
 use crate::answer::{RequestError, carried_failure, carried_unreadable};
 use crate::link::{Link, LinkEvent, Outgoing};
 use crate::log::Log;
@@ -39,8 +40,10 @@ pub(crate) struct LinkTransport {
 
 /// The receivers of a server's notifications.
 pub(crate) struct ServerNotices {
-    /// The number of list changes.
+    /// The number of changes of the list of tools.
     pub(crate) changes: watch::Sender<u64>,
+    /// What is announced of resources and prompts.
+    pub(crate) context: broadcast::Sender<ContextAnnouncement>,
     /// Whether the link has ended.
     pub(crate) ended: watch::Sender<bool>,
     /// Whether the server has forgotten the session.
@@ -164,14 +167,15 @@ impl Transport<RoleClient> for LinkTransport {
                     "notifications/progress" => self.in_flight.forward_progress(&params),
                     "notifications/subscriptions/acknowledged" => {
                         let accepted = params.pointer("/notifications/toolsListChanged");
-                        let accepted = accepted == Some(&Value::Bool(true));
-                        self.notices.subscribed.send_replace(accepted);
+                        if accepted == Some(&Value::Bool(true)) {
+                            self.notices.subscribed.send_replace(true);
+                        }
+                        self.notices.announce_context(&method, params);
                     }
                     "notifications/tools/list_changed" => {
                         self.notices.changes.send_modify(|times| *times += 1);
                     }
-                    // No other notifications are subscribed to.
-                    _ => {}
+                    _ => self.notices.announce_context(&method, params),
                 },
                 ServerMessage::Question(question) => {
                     let forwarded = match self.allowed.has(question.method) {
@@ -216,6 +220,13 @@ impl Drop for LinkTransport {
 }
 
 impl ServerNotices {
+    fn announce_context(&self, method: &str, params: Value) {
+        if let Some(announcement) = ContextAnnouncement::read(method, params) {
+            // Without a watch, nobody receives it.
+            let _unwatched = self.context.send(announcement);
+        }
+    }
+
     pub(crate) fn log_noise(&self, line: &[u8]) {
         let mut text = b"[not the protocol, on standard output] ".to_vec();
         text.extend_from_slice(line.trim_ascii_end());

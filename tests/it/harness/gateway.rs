@@ -186,14 +186,7 @@ impl Sent {
     pub(crate) async fn until(&mut self, text: &str) {
         let reading = async {
             while !String::from_utf8_lossy(&self.read).contains(text) {
-                let mut piece = [0; 4096];
-                let length = self.stream.read(&mut piece).await.expect("it answers");
-                assert!(
-                    length > 0,
-                    "it ended: {}",
-                    String::from_utf8_lossy(&self.read)
-                );
-                self.read.extend_from_slice(&piece[..length]);
+                self.more().await;
             }
         };
         let came = tokio::time::timeout(TIME_LIMIT, reading).await;
@@ -202,6 +195,22 @@ impl Sent {
             "never {text:?}: {}",
             String::from_utf8_lossy(&self.read)
         );
+    }
+
+    /// Reads the next piece.
+    pub(crate) async fn more(&mut self) {
+        let mut piece = [0; 4096];
+        let reading = tokio::time::timeout(TIME_LIMIT, self.stream.read(&mut piece));
+        let length = reading
+            .await
+            .expect("it answers in time")
+            .expect("it answers");
+        assert!(
+            length > 0,
+            "it ended: {}",
+            String::from_utf8_lossy(&self.read)
+        );
+        self.read.extend_from_slice(&piece[..length]);
     }
 
     /// What came so far.

@@ -11,8 +11,8 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::context_source::{
-    Completion, CompletionRequest, ContextError, ContextErrorKind, ContextSource, PromptArguments,
-    PromptMessages, PromptSpec, ResourceContents, ResourceList,
+    Completion, CompletionRequest, ContextChanges, ContextError, ContextErrorKind, ContextSource,
+    PromptArguments, PromptMessages, PromptSpec, ResourceContents, ResourceList,
 };
 use jackfield_ports::question_handler::QuestionHandler;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
@@ -270,6 +270,18 @@ impl ContextSource for Prompt {
         let (context, _open) = self.open_context()?;
         context.complete(request).await
     }
+
+    /// Counts as no call: a server that was replaced does not wait for it.
+    async fn watch(&self, uris: &[Arc<str>], changes: &mut dyn ContextChanges) -> ContextError {
+        let replaced = || ContextError::new(ContextErrorKind::Unavailable, self.replaced());
+        let Some(context) = self.running.context() else {
+            return replaced();
+        };
+        tokio::select! {
+            ended = context.watch(uris, changes) => ended,
+            () = self.calls.wait_until_closed() => replaced(),
+        }
+    }
 }
 
 /// The number of open calls, and whether more are refused.
@@ -299,6 +311,11 @@ impl OpenCalls {
 
     fn is_closed(&self) -> bool {
         self.0.borrow().1
+    }
+
+    async fn wait_until_closed(&self) {
+        let mut calls = self.0.subscribe();
+        let _closed = calls.wait_for(|(_, closed)| *closed).await;
     }
 
     async fn wait_until_done(&self) {

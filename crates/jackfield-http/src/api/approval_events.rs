@@ -8,14 +8,13 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use http::HeaderValue;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use jackfield_engine::EngineError;
 use jackfield_gateway::{Gateway, Principal, RequestSlot};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::approvals::visible;
+use super::event_stream::event_stream;
 use super::extract::Requester;
 use super::problem::{ProblemDetails, Problems};
 use super::wire::approval::ApprovalList;
@@ -48,12 +47,7 @@ pub(crate) async fn events(
         let text = questions.next().await?;
         Some((Ok::<_, EngineError>(Bytes::from(text)), questions))
     });
-    let mut response = Response::new(Body::from_stream(chunks));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Tells proxies not to buffer the stream.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    let response = event_stream(Body::from_stream(chunks));
     Ok(end_when_revoked(response, gateway, client))
 }
 

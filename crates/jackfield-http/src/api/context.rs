@@ -205,7 +205,8 @@ async fn read_all(
     Ok(blocks)
 }
 
-fn asked(
+/// The server of this name, and the options of the client's tools.
+pub(crate) fn asked(
     gateway: &Gateway,
     client: &Principal,
     server: &str,

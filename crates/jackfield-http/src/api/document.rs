@@ -13,7 +13,7 @@ use utoipa::{Modify, OpenApi};
 use super::problem::ProblemView;
 use super::{
     approval_events, approvals, budgets, context, directory, doctor, events, health, keys, listing,
-    login, provider_keys, sessions, timeline, turns, ui, usage,
+    login, provider_keys, resource_events, sessions, timeline, turns, ui, usage,
 };
 
 /// The API under `/api/v1`.
@@ -50,7 +50,7 @@ use super::{
         provider_keys::provider_keys, provider_keys::remove_provider_key,
         provider_keys::set_provider_key, directory::teams, directory::user,
         directory::users,
-        events::watch,
+        events::watch, resource_events::watch,
         listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,
         login::delete, login::get, login::post,
         sessions::compact, sessions::create, sessions::delete, sessions::edit, sessions::export, sessions::fork, sessions::get,

@@ -8,8 +8,7 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
+use http::HeaderMap;
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::ids::TurnId;
 use jackfield_engine::{Connection, EngineError, Watcher};
@@ -18,6 +17,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
+use super::event_stream::event_stream;
 use super::extract::{OwnedSession, Parameters};
 use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
@@ -153,13 +153,7 @@ impl Stream {
             let rest = (!piece.is_last).then_some(stream);
             Some((Ok::<_, EngineError>(Bytes::from(piece.text)), rest))
         });
-        let mut response = Response::new(Body::from_stream(chunks));
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        // Tells proxies not to buffer the stream.
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        response
+        event_stream(Body::from_stream(chunks))
     }
 
     /// The next chunk; `None` at the end.

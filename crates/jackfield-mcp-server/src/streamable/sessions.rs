@@ -10,6 +10,7 @@ use rmcp::model::{ClientJsonRpcMessage, InitializeRequestParams, JsonRpcMessage,
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
+use crate::changes::SubscribedResources;
 use crate::life::ConnectionLife;
 
 /// The sessions, by their ids.
@@ -27,6 +28,8 @@ pub(super) struct ClientSession {
     open: Mutex<OpenRequests>,
     /// The client's own words at the beginning, with the negotiated revision.
     pub(super) peer: InitializeRequestParams,
+    /// The resources that it has subscribed to.
+    pub(super) subscribed: Arc<SubscribedResources>,
     /// One permit for each concurrent call.
     pub(super) turns: Arc<Semaphore>,
 }
@@ -93,6 +96,7 @@ impl Sessions {
                 streams: 0,
             }),
             peer,
+            subscribed: Arc::default(),
             turns: Arc::new(Semaphore::new(most_calls)),
         });
         let mut sessions = self.lock();

@@ -18,11 +18,15 @@ use std::collections::BTreeSet;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_ports::context_source::{
-    CompletionRequest, ContextError, ContextErrorKind, ContextSource, PromptArguments,
+    CompletionRequest, ContextChange, ContextChanges, ContextError, ContextErrorKind,
+    ContextSource, PromptArguments,
 };
+use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::clause;
 
@@ -40,6 +44,9 @@ pub trait ContextSourceHarness: Send + Sync + Sized + 'static {
 
     /// A request that has values.
     fn completion(&self) -> CompletionRequest;
+
+    /// Changes the first listed resource, so that the source announces it.
+    async fn change(&self);
 }
 
 /// Checks one clause; this is what the tests of [`context_source_contract!`](crate::context_source_contract) call.
@@ -77,6 +84,9 @@ macro_rules! context_source_clauses {
             /// A resource above the limit is refused as too large.
             /// A model takes a part of a file for all of it.
             a_resource_is_whole_or_refused
+            /// A watch begins before it reports a change, and reports the change of its resource.
+            /// A page shows what a file was an hour ago.
+            a_watch_reports_changes
             /// An unknown resource is refused as not found, and is not empty.
             /// A model answers about a file that does not exist.
             an_unknown_resource_is_not_found
@@ -179,6 +189,48 @@ async fn a_resource_is_whole_or_refused<H: ContextSourceHarness>() {
     }
 }
 
+async fn a_watch_reports_changes<H: ContextSourceHarness>() {
+    let harness = H::fresh().await;
+    let source = harness.source();
+    let listed = ok(source.resources().await).resources;
+    let uri = match listed.as_slice() {
+        [first, ..] => &first.uri,
+        [] => panic!("the harness has no resources"),
+    };
+    let (sender, mut changes) = mpsc::unbounded_channel();
+    let (uris, mut sink) = ([Arc::clone(uri)], ChangeSender(sender));
+    let watching = source.watch(&uris, &mut sink);
+    let following = async {
+        assert_eq!(changes.recv().await, Some(ContextChange::Watching));
+        harness.change().await;
+        loop {
+            match changes.recv().await {
+                Some(ContextChange::Resource(changed)) => return assert_eq!(changed, *uri),
+                Some(_) => {}
+                None => panic!("the watch reports nothing any more"),
+            }
+        }
+    };
+    let watched = async {
+        tokio::select! {
+            ended = watching => panic!("the watch ended: {ended}"),
+            () = following => {}
+        }
+    };
+    let watched = timeout(TIME_LIMIT, watched).await;
+    assert!(watched.is_ok(), "the change of `{uri}` was not reported");
+}
+
+/// Passes changes on to the clause.
+struct ChangeSender(mpsc::UnboundedSender<ContextChange>);
+
+#[async_trait]
+impl ContextChanges for ChangeSender {
+    async fn changed(&mut self, change: ContextChange) {
+        let _ended = self.0.send(change);
+    }
+}
+
 async fn an_unknown_resource_is_not_found<H: ContextSourceHarness>() {
     let harness = H::fresh().await;
     let read = harness
@@ -234,5 +286,7 @@ fn kind<T>(answered: Result<T, ContextError>) -> Option<ContextErrorKind> {
     answered.err().map(|error| error.kind)
 }
 
+/// How long a change may take to be reported.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 /// A limit that no test reaches.
 const MUCH: usize = 1 << 20;

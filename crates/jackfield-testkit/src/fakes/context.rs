@@ -1,11 +1,13 @@
 //! The resources of a scripted toolbox.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jackfield_domain::outcome::OutcomePart;
 use jackfield_domain::wait::{ElicitationAnswer, Question};
 use jackfield_ports::context_source::{
-    Completion, CompletionRequest, ContextError, ContextErrorKind, ContextSource, PromptArguments,
-    PromptMessages, PromptSpec, ResourceContents, ResourceList,
+    Completion, CompletionRequest, ContextChanges, ContextError, ContextErrorKind, ContextSource,
+    PromptArguments, PromptMessages, PromptSpec, ResourceContents, ResourceList,
 };
 use jackfield_ports::question_handler::QuestionHandler;
 use serde_json::json;
@@ -60,6 +62,13 @@ impl ContextSource for AskingResource {
 
     async fn complete(&self, _request: &CompletionRequest) -> Result<Completion, ContextError> {
         Ok(Completion::default())
+    }
+
+    async fn watch(&self, _uris: &[Arc<str>], _changes: &mut dyn ContextChanges) -> ContextError {
+        ContextError::new(
+            ContextErrorKind::Unsupported,
+            "it announces no changes of resources",
+        )
     }
 }
 

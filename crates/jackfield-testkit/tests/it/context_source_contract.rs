@@ -9,13 +9,14 @@ use async_trait::async_trait;
 use jackfield_domain::message::Role;
 use jackfield_domain::outcome::OutcomePart;
 use jackfield_ports::context_source::{
-    Completion, CompletionRequest, CompletionSubject, ContextError, ContextErrorKind,
-    ContextSource, PromptArgument, PromptArguments, PromptMessages, PromptSpec, ResourceContents,
-    ResourceList, ResourceSpec,
+    Completion, CompletionRequest, CompletionSubject, ContextChange, ContextChanges, ContextError,
+    ContextErrorKind, ContextSource, PromptArgument, PromptArguments, PromptMessages, PromptSpec,
+    ResourceContents, ResourceList, ResourceSpec,
 };
 use jackfield_ports::question_handler::QuestionHandler;
 use jackfield_testkit::contract::context_source::{CLAUSES, ContextSourceHarness, VITAL, check};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::mutants::{Mutant, check_clauses, check_mutants};
 
@@ -42,10 +43,13 @@ enum Mistake {
     ReadsOnce,
     /// A missing argument is empty.
     TakesNoArguments,
+    /// A change is reported to a watch as one of another resource.
+    WatchesAnother,
 }
 
 /// One resource, and one prompt.
 struct Shelf {
+    changed: Notify,
     mistake: Mistake,
     open: AtomicUsize,
     reads: AtomicUsize,
@@ -159,6 +163,19 @@ impl ContextSource for Shelf {
             ..Completion::default()
         })
     }
+
+    async fn watch(&self, uris: &[Arc<str>], changes: &mut dyn ContextChanges) -> ContextError {
+        changes.changed(ContextChange::Watching).await;
+        loop {
+            self.changed.notified().await;
+            let other: Arc<str> = "note://b".into();
+            let is_right = self.mistake != Mistake::WatchesAnother;
+            let changed = uris.first().filter(|_| is_right).unwrap_or(&other);
+            changes
+                .changed(ContextChange::Resource(Arc::clone(changed)))
+                .await;
+        }
+    }
 }
 
 /// The harness of a shelf.
@@ -168,6 +185,7 @@ struct ShelfHarness(Arc<Shelf>);
 impl ContextSourceHarness for ShelfHarness {
     async fn fresh() -> Self {
         Self(Arc::new(Shelf {
+            changed: Notify::new(),
             mistake: MISTAKE.get(),
             open: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
@@ -190,6 +208,10 @@ impl ContextSourceHarness for ShelfHarness {
             subject: CompletionSubject::Prompt("greet".to_owned()),
             value: "An".to_owned(),
         }
+    }
+
+    async fn change(&self) {
+        self.0.changed.notify_one();
     }
 }
 
@@ -247,4 +269,5 @@ const MISTAKES: &[(Mistake, &str)] = &[
         Mistake::TakesNoArguments,
         "a_prompt_needs_its_required_arguments",
     ),
+    (Mistake::WatchesAnother, "a_watch_reports_changes"),
 ];

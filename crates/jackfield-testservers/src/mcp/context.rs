@@ -17,6 +17,9 @@ impl ScriptedMcpServer {
                 capabilities[capability] = json!({});
             }
         }
+        if self.script["subscribe"] == true {
+            capabilities["resources"] = json!({ "listChanged": true, "subscribe": true });
+        }
     }
 
     /// Answers a request for resources or prompts; `false` if the script has none of these.

@@ -35,6 +35,11 @@ impl ScriptedMcpServer {
     /// One step; `true` if it was the last.
     fn step(&self, id: &Value, params: &Value, what: &str, with: &Value) -> bool {
         match what {
+            "announce" => {
+                let method = with["method"].as_str().unwrap_or_default();
+                self.announce(method, &with["params"]);
+                return false;
+            }
             "ask" => {
                 if !params["inputResponses"].is_null() || !params["requestState"].is_null() {
                     self.log(&format!("answers {}", params["inputResponses"]));

@@ -16,7 +16,7 @@ use jackfield_ports::question_handler::QuestionHandler;
 use jackfield_testkit::contract::context_source::ContextSourceHarness;
 use serde_json::{Value, json};
 
-use crate::harness::Scripted;
+use crate::harness::{Scripted, tool};
 
 mod handshake {
     //! A server with a handshake.
@@ -72,13 +72,22 @@ impl<const NEW: bool, const HTTP: bool> ContextSourceHarness for Of<NEW, HTTP> {
             value: "An".to_owned(),
         }
     }
+
+    async fn change(&self) {
+        self.0.result("change", json!({})).await;
+    }
 }
 
 fn library(era: &str) -> Value {
     json!({
         "era": era,
-        "tools": [],
+        "tools": [tool("change")],
+        "calls": { "change": [{ "announce": {
+            "method": "notifications/resources/updated", "params": { "uri": "note://a" },
+        } }] },
         "page": 1,
+        "subscribe": true,
+        "http": { "listens": true },
         "resources": [
             { "uri": "note://a", "name": "a", "title": "The a", "mimeType": "text/plain", "size": 5 },
             { "uri": "note://a", "name": "again" },

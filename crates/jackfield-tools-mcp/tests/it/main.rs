@@ -21,3 +21,4 @@ mod outcomes;
 mod processes;
 mod sampling;
 mod sign_in;
+mod watching;

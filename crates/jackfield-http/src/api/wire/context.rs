@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jackfield_engine::ContextChange;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -27,6 +28,47 @@ pub(crate) struct ServerResources {
 pub(crate) struct ResourceQuery {
     /// The URI of the resource.
     pub(crate) uri: String,
+}
+
+/// What is watched.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WatchQuery {
+    /// The URI of a resource; without it, only the lists are watched.
+    pub(crate) uri: Option<String>,
+}
+
+/// A change at a server.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ResourceChange)]
+#[serde(tag = "changed", rename_all = "snake_case")]
+pub(crate) enum ResourceChange {
+    /// The list of prompts.
+    Prompts,
+    /// A resource.
+    Resource {
+        /// Its URI.
+        uri: String,
+    },
+    /// The lists of resources and templates.
+    Resources,
+    /// Changes are reported from here on, and anything may have changed before: at the beginning, and after the
+    /// connection to the server was lost.
+    Watching,
+}
+
+impl From<ContextChange> for ResourceChange {
+    fn from(change: ContextChange) -> Self {
+        match change {
+            ContextChange::Prompts => Self::Prompts,
+            ContextChange::Resource(uri) => Self::Resource {
+                uri: uri.to_string(),
+            },
+            ContextChange::Resources => Self::Resources,
+            ContextChange::Watching => Self::Watching,
+        }
+    }
 }
 
 /// A resource.
