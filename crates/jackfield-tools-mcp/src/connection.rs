@@ -370,25 +370,7 @@ impl ServerConnection {
         self.info.capabilities.prompts.is_some()
     }
 
-    /// What the server announces of resources and prompts from now on.
-    pub(crate) fn announcements(&self) -> broadcast::Receiver<ContextAnnouncement> {
-        self.context.subscribe()
-    }
-
-    /// Whether the stream is open over which a server of the older era announces changes; `None` if it needs none of
-    /// its own.
-    pub(crate) fn announcing_stream(&self) -> Option<watch::Receiver<bool>> {
-        let has_stream = self.is_endpoint && self.era == Era::Handshake;
-        has_stream.then(|| self.subscribed.clone())
-    }
-
-    /// Waits until the connection is over.
-    pub(crate) async fn wait_until_ended(&self) {
-        let mut ended = self.ended.clone();
-        let _gone = ended.wait_for(|ended| *ended).await.is_ok();
-    }
-
-    /// The number of list changes so far.
+    /// The number of changes of the list of tools so far.
     pub(crate) fn changes(&self) -> u64 {
         *self.changes.borrow()
     }

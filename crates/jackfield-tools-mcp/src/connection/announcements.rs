@@ -1,4 +1,4 @@
-//! Announcements of changes by servers of the newer era.
+//! Announcements of changes by servers.
 
 use std::time::Duration;
 
@@ -8,8 +8,32 @@ use rmcp::model::{
 };
 use rmcp::service::ServiceError;
 use rmcp::{Peer, RoleClient};
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
+
+use super::ServerConnection;
+use crate::announcement::ContextAnnouncement;
+use crate::era::Era;
+
+impl ServerConnection {
+    /// What the server announces of resources and prompts from now on.
+    pub(crate) fn announcements(&self) -> broadcast::Receiver<ContextAnnouncement> {
+        self.context.subscribe()
+    }
+
+    /// Whether the stream is open over which a server of the older era announces changes; `None` if it needs none of
+    /// its own.
+    pub(crate) fn announcing_stream(&self) -> Option<watch::Receiver<bool>> {
+        let has_stream = self.is_endpoint && self.era == Era::Handshake;
+        has_stream.then(|| self.subscribed.clone())
+    }
+
+    /// Waits until the connection is over.
+    pub(crate) async fn wait_until_ended(&self) {
+        let mut ended = self.ended.clone();
+        let _gone = ended.wait_for(|ended| *ended).await.is_ok();
+    }
+}
 
 /// Whether the server has declared that it announces list changes.
 pub(super) fn can_announce(info: &ServerPeerInfo) -> bool {
