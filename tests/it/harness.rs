@@ -7,7 +7,7 @@ mod running;
 mod signals;
 mod terminal;
 
-pub(crate) use self::gateway::{Answer, Asking, Gateway, Kept, offered};
+pub(crate) use self::gateway::{Answer, Asking, Gateway, Kept, Sent, offered};
 pub(crate) use self::mcp::{MAX_SHUTDOWN_TIME, McpEndpoint, McpServer, is_alive, tool};
 pub(crate) use self::ran::Ran;
 pub(crate) use self::running::Running;
