@@ -6,14 +6,18 @@ use http::HeaderValue;
 use serde_json::json;
 
 use super::AuthSettings;
-use super::fetch::{AuthHttp, text};
+use super::fetch::{AuthHttp, Fetched, text};
 use super::metadata::Issuer;
 use super::stored::{ClientAuthMethod, ClientOrigin, RegisteredClient};
 use crate::error::ServerFault;
 
 /// The client for this authorization server, in the order that the protocol asks for: configured, by document,
 /// registered (MCP 2026-07-28, "Client Registration Approaches", read 2026-11-26). A registration at the same server
-/// with the same redirect is used again.
+/// with the same redirect is used again, unless it was for a smaller scope.
+///
+/// The registration names the scope, as some servers allow a client only what it was registered with (the SDK for
+/// Python, `mcp` 2.3.0). Others know only scopes of their own there, not those of the resources behind them
+/// (`oidc-provider` 9.13.3): these are asked again without it.
 ///
 /// # Errors
 ///
@@ -36,6 +40,7 @@ pub(super) async fn client(
             id: id.clone(),
             origin: ClientOrigin::Configured,
             redirect_uri: redirect_uri.to_owned(),
+            scope: None,
             secret: settings.client_secret.clone(),
         });
     }
@@ -49,11 +54,14 @@ pub(super) async fn client(
             id: document.clone(),
             origin: ClientOrigin::Document,
             redirect_uri: redirect_uri.to_owned(),
+            scope: None,
             secret: None,
         });
     }
     let known = known.filter(|known| {
-        known.origin == ClientOrigin::Registered && known.redirect_uri == redirect_uri
+        known.origin == ClientOrigin::Registered
+            && known.redirect_uri == redirect_uri
+            && known.may_ask_for(scope)
     });
     if let Some(known) = known {
         return Ok(known);
@@ -80,7 +88,15 @@ pub(super) async fn client(
     if let Some(scope) = scope {
         metadata["scope"] = scope.into();
     }
-    let fetched = http.post_json(endpoint, &metadata).await?;
+    let mut registered_scope = scope;
+    let mut fetched = http.post_json(endpoint, &metadata).await?;
+    if scope.is_some() && is_refused_metadata(&fetched) {
+        registered_scope = None;
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.remove("scope");
+        }
+        fetched = http.post_json(endpoint, &metadata).await?;
+    }
     let document = fetched.object().filter(|_| fetched.status.is_success());
     let id = document
         .as_ref()
@@ -107,8 +123,18 @@ pub(super) async fn client(
         id,
         origin: ClientOrigin::Registered,
         redirect_uri: redirect_uri.to_owned(),
+        scope: registered_scope.map(str::to_owned),
         secret,
     })
+}
+
+/// Whether this answer says that something in the metadata of the client cannot be (RFC 7591, section 3.2.2).
+fn is_refused_metadata(fetched: &Fetched) -> bool {
+    let document = fetched
+        .object()
+        .filter(|_| fetched.status.is_client_error());
+    let error = document.and_then(|document| text(&document, "error"));
+    error.as_deref() == Some("invalid_client_metadata")
 }
 
 /// The method for a client with a secret.
@@ -123,6 +149,19 @@ fn preferred(methods: &[ClientAuthMethod]) -> ClientAuthMethod {
 }
 
 impl RegisteredClient {
+    /// Whether its registration covers this scope.
+    fn may_ask_for(&self, scope: Option<&str>) -> bool {
+        let Some(registered) = &self.scope else {
+            return true;
+        };
+        let mut wanted = scope.unwrap_or_default().split_ascii_whitespace();
+        wanted.all(|one| {
+            registered
+                .split_ascii_whitespace()
+                .any(|known| known == one)
+        })
+    }
+
     /// The header and the fields by which a request to the token endpoint proves the client's identity.
     pub(super) fn proof(&self) -> (Option<HeaderValue>, Vec<(&str, &str)>) {
         let id = ("client_id", &*self.id);
@@ -143,5 +182,27 @@ impl RegisteredClient {
             (ClientAuthMethod::Post, Some(secret)) => (None, vec![id, ("client_secret", secret)]),
             (ClientAuthMethod::None, _) | (_, None) => (None, vec![id]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientAuthMethod, ClientOrigin, RegisteredClient};
+
+    #[test]
+    fn a_registration_covers_what_it_was_for_and_without_a_scope_everything() {
+        let registered = |scope: Option<&str>| RegisteredClient {
+            auth_method: ClientAuthMethod::None,
+            id: "a".to_owned(),
+            origin: ClientOrigin::Registered,
+            redirect_uri: "http://127.0.0.1:1/callback".to_owned(),
+            scope: scope.map(str::to_owned),
+            secret: None,
+        };
+        let covers = |scope, wanted| registered(scope).may_ask_for(wanted);
+        assert!(covers(Some("read write"), Some("write")));
+        assert!(covers(Some("read"), None));
+        assert!(covers(None, Some("write")));
+        assert!(!covers(Some("read"), Some("read write")));
     }
 }

@@ -62,6 +62,9 @@ pub(super) struct RegisteredClient {
     pub(super) id: String,
     pub(super) origin: ClientOrigin,
     pub(super) redirect_uri: String,
+    /// The scope that it was registered with, if it was with one: it may ask for no other.
+    #[serde(default)]
+    pub(super) scope: Option<String>,
     pub(super) secret: Option<String>,
 }
 
