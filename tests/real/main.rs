@@ -1,7 +1,8 @@
-//! The slices with real MCP servers, those that people use, pinned in `tests/servers`; and with the
-//! clients that people use, those of the same packages, which `tests/clients` drives.
+//! The slices with real MCP servers, those that people use, pinned in `tests/servers`; with the clients that people
+//! use, those of the same packages, which `tests/clients` drives; and with the authorization server of `tests/sign-in`.
 //!
-//! `cargo xtask slices` installs them, and says where in `JACKFIELD_REAL_NODE` and `JACKFIELD_REAL_PYTHON`.
+//! `cargo xtask slices` installs them, and says where in `JACKFIELD_REAL_NODE`, `JACKFIELD_REAL_PYTHON` and
+//! `JACKFIELD_REAL_SIGN_IN`.
 //! A slice that is named after a scenario begins with its number, as in `it`.
 
 #![expect(
@@ -18,6 +19,7 @@ mod guide;
 mod http;
 mod leaving;
 mod servers;
+mod sign_in;
 mod troubles;
 mod world;
 

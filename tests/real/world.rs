@@ -178,6 +178,11 @@ pub(crate) fn node_folder() -> PathBuf {
     installed("JACKFIELD_REAL_NODE")
 }
 
+/// The folder that has the packages of `tests/sign-in`.
+pub(crate) fn sign_in_folder() -> PathBuf {
+    installed("JACKFIELD_REAL_SIGN_IN")
+}
+
 /// The folder of the Python environment.
 pub(crate) fn python_folder() -> PathBuf {
     installed("JACKFIELD_REAL_PYTHON")

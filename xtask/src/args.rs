@@ -83,6 +83,11 @@ pub(crate) enum Verb {
         after_help = "Needs PostgreSQL 15 or later and PgBouncer, which it installs with apt-get if they are missing; both are started by the tests, in a folder of their own, as another user than root.\n\nExample:\n  cargo xtask postgres"
     )]
     Postgres,
+    /// Sign in at a real authorization server in front of an MCP server; it is among the slices.
+    #[command(
+        after_help = "The servers are in tests/sign-in, and what is done with them in tests/real/sign_in.rs.\n\nExample:\n  cargo xtask sign-in"
+    )]
+    SignIn,
     /// Run what needs Python and Node: what we put on the wire, judged by the official SDKs' types, and the slices with real MCP servers.
     #[command(
         after_help = "Installs what it needs below target/slices, with `python3 -m venv` and `npm ci`, once per list of versions.\n\nExample:\n  cargo xtask slices"

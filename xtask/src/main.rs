@@ -64,6 +64,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::NewToolbox(new) => templates::run(&root, &templates::TOOLBOX, &new),
         Verb::Packages(packages) => packages::run(&root, packages.alone),
         Verb::Postgres => postgres::run(&root),
+        Verb::SignIn => slices::servers::run(&root, Some("sign_in::")),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
         Verb::Survival(told) => survival::run(&root, told.load),

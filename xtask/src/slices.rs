@@ -3,15 +3,15 @@
 //! The tests of the packages in [`SPEAKERS`] write what they put on the wire below the folder that
 //! `JACKFIELD_WIRE_OUT` names; the scripts of `tests/python` judge it by the types of the official SDK.
 //! Then the conformance suite of MCP, pinned in `tests/conformance`, judges our client.
-//! The slices of `tests/real` use the MCP servers of `tests/servers` as their users do, and those of
-//! `tests/sdks` ask the gateway with the SDKs that programs ask with, and those of `tests/page` use its page in
-//! Chromium.
+//! The slices of `tests/real` use the MCP servers of `tests/servers` as their users do, and sign in at those of
+//! `tests/sign-in`; those of `tests/sdks` ask the gateway with the SDKs that programs ask with, and those of
+//! `tests/page` use its page in Chromium.
 
 pub(crate) mod conformance;
 mod install;
 mod page;
 mod sdks;
-mod servers;
+pub(crate) mod servers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         run::succeed(script.args(folders).args(judgement.options))?;
     }
     conformance::run(root)?;
-    servers::run(root)?;
+    servers::run(root, None)?;
     sdks::run(root)?;
     page::run(root)?;
     eprintln!("slices: {}", run::spoken(started.elapsed()));
