@@ -118,7 +118,7 @@ async fn consumed(world: &World) {
 }
 
 /// The program that begins the turn, with a person before it.
-fn at_terminal(world: &World, crash: Option<&str>) -> Child {
+pub(crate) fn at_terminal(world: &World, crash: Option<&str>) -> Child {
     let (mut pty, pts): (_, Pts) = pty_process::open().expect("there are terminals");
     let ask = world.about(
         &["ask", "--session", "survivor", "Pay the three bills."],

@@ -28,6 +28,7 @@ mod load;
 mod named;
 #[cfg(target_os = "linux")]
 mod outages;
+mod over_http;
 mod owners;
 mod parked;
 mod random;

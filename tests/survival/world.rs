@@ -10,6 +10,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::Journal;
 use jackfield_store_sqlite::{Options, SqliteJournal};
 use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::mcp::http::ScriptedMcpHttp;
 use jackfield_testservers::script::{Script, ScriptPart, ScriptRequest, ScriptTurn};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,6 +24,8 @@ pub(crate) struct World {
     /// A file, unless the journal is shared.
     database: PathBuf,
     home: TempDir,
+    /// The bank, if it is at an address: it lives on when the program dies.
+    remote: Option<ScriptedMcpHttp>,
     shared: Option<SharedDatabase>,
 }
 
@@ -65,19 +68,33 @@ impl World {
             claude,
             database: home.path().join("jackfield.db"),
             home,
+            remote: None,
             shared: None,
         };
         fs::create_dir_all(world.configuration()).expect("the home can be written");
         fs::create_dir(world.path("project")).expect("the home can be written");
         world.configure("");
-        let bank = json!({
+        world.has_bank(json!({
             "command": beside("scripted-mcp"), "args": [world.path("bank.json")], "trust": true,
-        });
-        let servers = json!({ "mcpServers": { "bank": bank } });
-        let file = world.configuration().join("mcp-servers.json");
-        fs::write(file, servers.to_string()).expect("the home can be written");
+        }));
         world.bank_takes(Duration::from_millis(15));
         world
+    }
+
+    /// The same with a bank over HTTP, whose calls have these steps.
+    pub(crate) fn over_http(mut self, era: &str, steps: &Value) -> Self {
+        let mut script = self.bank(steps);
+        script["era"] = era.into();
+        let remote = ScriptedMcpHttp::start(script).expect("a port can be opened");
+        self.has_bank(json!({ "url": remote.url(), "trust": true }));
+        self.remote = Some(remote);
+        self
+    }
+
+    fn has_bank(&self, bank: Value) {
+        let servers = json!({ "mcpServers": { "bank": bank } });
+        let file = self.configuration().join("mcp-servers.json");
+        fs::write(file, servers.to_string()).expect("the home can be written");
     }
 
     /// From the next start of the program on, this is in the configuration.
@@ -107,6 +124,12 @@ impl World {
             { "sleep": time.as_millis() },
             { "text": "done" },
         ]);
+        let script = self.bank(&steps);
+        fs::write(self.path("bank.json"), script.to_string()).expect("the home can be written");
+    }
+
+    /// The bank's script, with these steps of each call.
+    fn bank(&self, steps: &Value) -> Value {
         let tool = |name: &str, annotations: Value| {
             json!({
                 "name": name,
@@ -115,7 +138,7 @@ impl World {
                 "annotations": annotations,
             })
         };
-        let script = json!({
+        json!({
             "effects": self.effects_file(),
             "log": self.path("bank.log"),
             "tools": [
@@ -124,8 +147,7 @@ impl World {
                 tool("pay", json!({ "readOnlyHint": false, "idempotentHint": false })),
             ],
             "calls": { "balance": steps, "limit": steps, "pay": steps },
-        });
-        fs::write(self.path("bank.json"), script.to_string()).expect("the home can be written");
+        })
     }
 
     /// The program, which dies where this says.
@@ -196,8 +218,13 @@ impl World {
 
     /// What the bank found wrong with what it was told.
     pub(crate) fn bank_violations(&self) -> Vec<String> {
+        self.bank_logged("violation")
+    }
+
+    /// The lines of the bank's log that begin so.
+    pub(crate) fn bank_logged(&self, begin: &str) -> Vec<String> {
         let log = fs::read_to_string(self.path("bank.log")).unwrap_or_default();
-        let lines = log.lines().filter(|line| line.starts_with("violation"));
+        let lines = log.lines().filter(|line| line.starts_with(begin));
         lines.map(str::to_owned).collect()
     }
 
