@@ -19,6 +19,7 @@ pub mod ours;
 pub mod plan;
 pub mod process;
 pub mod provider;
+pub mod remote;
 pub mod report;
 pub mod servers;
 pub mod suite;

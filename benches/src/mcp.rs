@@ -156,15 +156,15 @@ pub fn searches(
 }
 
 /// A gateway, and a client of its `/mcp` on one connection. Dropping it ends the gateway.
-struct Endpoint {
-    host: String,
+pub(crate) struct Endpoint {
+    pub(crate) host: String,
     process: Child,
     sender: SendRequest<Full<Bytes>>,
     _home: Home,
 }
 
 impl Endpoint {
-    async fn start(tools: usize) -> anyhow::Result<Self> {
+    pub(crate) async fn start(tools: usize) -> anyhow::Result<Self> {
         let home = Home::with_tools(tools)?;
         let host = format!("127.0.0.1:{}", free_port()?);
         let mut serve = home.jackfield(&["serve", "--bind", &host]);
@@ -185,7 +185,7 @@ impl Endpoint {
     }
 
     /// The body of the reply to a request of the revision 2026-07-28.
-    async fn ask(&mut self, method: &str, mut params: Value) -> anyhow::Result<Bytes> {
+    pub(crate) async fn ask(&mut self, method: &str, mut params: Value) -> anyhow::Result<Bytes> {
         let name = params["name"].as_str().unwrap_or_default().to_owned();
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": REVISION,

@@ -19,7 +19,7 @@ use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::{Api, OpenAiConfig, Profile};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_tools_mcp::{ClientSettings, McpToolbox, ServerConfig};
+use jackfield_tools_mcp::{ClientSettings, HttpEndpoint, McpToolbox, ServerConfig};
 use serde_json::{Map, Value};
 
 use crate::echo::TOOL;
@@ -180,7 +180,35 @@ pub fn toolbox(id: &str, server: &[String]) -> anyhow::Result<Arc<McpToolbox>> {
     Ok(Arc::new(McpToolbox::new(config, ClientSettings::default())))
 }
 
+/// A server at an address as a toolbox, not started.
+///
+/// # Errors
+///
+/// If the id is none.
+pub fn toolbox_at(id: &str, url: &str) -> anyhow::Result<Arc<McpToolbox>> {
+    let endpoint = HttpEndpoint {
+        headers: Vec::new(),
+        url: url.to_owned(),
+    };
+    let mut config = ServerConfig::at(ToolboxId::parse(id)?, endpoint);
+    config.trusted = true;
+    Ok(Arc::new(McpToolbox::new(config, ClientSettings::default())))
+}
+
 async fn call(toolbox: &McpToolbox, arguments: Map<String, Value>) -> anyhow::Result<()> {
+    call_tool(toolbox, TOOL, arguments).await
+}
+
+/// Calls a tool of a toolbox.
+///
+/// # Errors
+///
+/// If the tool does not answer.
+pub async fn call_tool(
+    toolbox: &McpToolbox,
+    tool: &str,
+    arguments: Map<String, Value>,
+) -> anyhow::Result<()> {
     let call = ToolCallId::parse(&format!("call_{}", next()))?;
     let run = ToolRun {
         fresh: false,
@@ -189,7 +217,7 @@ async fn call(toolbox: &McpToolbox, arguments: Map<String, Value>) -> anyhow::Re
         max_bytes: 1 << 20,
         time_limit: Duration::from_secs(30),
         tool: ToolOrigin {
-            tool: TOOL.into(),
+            tool: tool.into(),
             toolbox: toolbox.id().clone(),
         },
         attempt: ToolAttempt { attempt: 1, call },

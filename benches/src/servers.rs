@@ -1,4 +1,4 @@
-//! Twenty servers, started at once: each takes its time, and they take it together.
+//! Many servers, started at once: each takes its time, and they take it together.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::process::beside;
 /// How long the slowest server sleeps before it says a word.
 pub const SLOWEST: Duration = Duration::from_millis(500);
 /// So many are started.
-pub const SERVERS: usize = 20;
+pub const SERVERS: usize = 50;
 
 /// How long it took until servers ran.
 #[derive(Clone, Debug, Default)]

@@ -82,6 +82,8 @@ const CASES: &[(&str, Case)] = &[
     ("gateway-crowd", served::crowd),
     ("mcp-list", mcp::list),
     ("mcp-call", mcp::call),
+    ("mcp-http", mcp::http),
+    ("mcp-idle", mcp::idle),
     ("notes", mcp::notes),
 ];
 

@@ -1,6 +1,7 @@
-//! The cases of MCP clients: the endpoint of the gateway, and the notes.
+//! The cases of MCP: the endpoint of the gateway, servers at an address, and the notes.
 
 use crate::mcp;
+use crate::remote;
 use crate::report::{Report, compared, shown};
 
 use super::{Amount, ours};
@@ -50,6 +51,42 @@ pub(super) fn call(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     let about = "A call through `/mcp` of the gateway to a server over standard input and output, \
                  against the same call by bare `rmcp`.";
     report.table(about, COLUMNS, &rows);
+    Ok(())
+}
+
+pub(super) fn http(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let took = remote::calls(&ours()?, amount.times(2000))?;
+    let (toolbox, bare) = (took.toolbox.p50(), took.bare.p50());
+    let rows = [
+        compared("p50", toolbox, bare, "1.10, or 80 µs"),
+        [
+            "what our client adds".to_owned(),
+            String::new(),
+            String::new(),
+            shown(toolbox.saturating_sub(bare)),
+            String::new(),
+        ],
+    ];
+    let about = "A call over HTTP through the toolbox, against the same request by bare hyper.";
+    report.table(about, ["", "ratio", "aim", "ours", "bare hyper"], &rows);
+    Ok(())
+}
+
+pub(super) fn idle(_: Amount, report: &mut Report) -> anyhow::Result<()> {
+    if !cfg!(target_os = "linux") {
+        return Ok(());
+    }
+    let held = remote::idle(&ours()?, remote::CONNECTIONS)?;
+    let row = |what: &str, kib: u64| [what.to_owned(), format!("{kib} KiB")];
+    let rows = [
+        row("over standard input and output", held.stdio),
+        row("over HTTP", held.http),
+    ];
+    let about = format!(
+        "The memory of an idle connection to a server, on the average of {}, without the server's own process.",
+        remote::CONNECTIONS
+    );
+    report.table(&about, ["", "memory"], &rows);
     Ok(())
 }
 
