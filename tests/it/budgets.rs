@@ -189,3 +189,62 @@ async fn what_a_killed_gateway_reserved_is_settled_by_the_next_one() {
     let number = |key: &str| total[key].as_u64().expect("a number");
     assert_eq!(number("input_tokens") + number("output_tokens"), tokens);
 }
+
+/// A turn of the API that runs out of budget in its middle waits; its gateway dies, the budget is raised while none runs,
+/// and the next gateway goes on with the turn.
+#[tokio::test]
+async fn a_turn_over_budget_waits_for_a_raise() {
+    let used = Usage {
+        input: 1000,
+        output: 100,
+        ..Usage::default()
+    };
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })).using(used),
+        ScriptTurn::text("It is 42.").using(used),
+    ])
+    .await;
+    let files = Kept::new();
+    let (id, secret) = key(&files, &["--tokens-per-day", "1100"]).await;
+    let serve = || {
+        let gateway = files.gateway();
+        gateway.at_with(&claude.base_url(), PRICE).start()
+    };
+    let first = Gateway::listening(serve()).await;
+    let created = first.post("/api/v1/sessions", &json!({}));
+    let created = created.header("x-api-key", &secret).answered().await;
+    let session = created.is(201)["id"].as_str().expect("an id").to_owned();
+    let session = format!("/api/v1/sessions/{session}");
+    let asked = json!({ "message": "What is 6*7?" });
+    let turn = first.post(&format!("{session}/turns"), &asked);
+    let turn = turn.header("x-api-key", &secret).answered().await.is(200);
+    assert_eq!(turn["status"], "waiting", "{turn:#}");
+    assert_eq!(turn["waits"][0]["kind"], "budget");
+    let why = turn["waits"][0]["question"].as_str().expect("words");
+    let says =
+        format!("the budget of the key `{id}`, 1100 tokens per day, is used up: 1100 tokens");
+    assert!(why.starts_with(&says), "{why}");
+    let open = first.get("/api/v1/approvals").header("x-api-key", &secret);
+    let open = open.answered().await.is(200);
+    assert_eq!(open["approvals"][0]["question"], why, "{open:#}");
+    let listed = done(&files, &["approvals", "list"]).await;
+    assert!(listed.out.contains("1100 tokens per day"), "{}", listed.out);
+    let path = format!("{session}/turns/{}", turn["id"].as_str().expect("an id"));
+    first.running.kill();
+    first.running.end().await;
+
+    let raise = ["keys", "limit", &id, "--tokens-per-day", "10000"];
+    done(&files, &raise).await;
+    let second = Gateway::listening(serve()).await;
+    let turn = loop {
+        let turn = second.get(&path);
+        let turn = turn.header("x-api-key", &secret).answered().await.is(200);
+        if turn["status"] == "ended" {
+            break turn;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(turn["answer"], "It is 42.", "{turn:#}");
+    second.end().await;
+    assert_eq!(verified(&files).await["counted"]["day"]["tokens"], 2200);
+}

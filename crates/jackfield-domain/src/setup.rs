@@ -53,6 +53,8 @@ pub struct Setup {
     pub model: ModelRef,
     /// The providers at which the principal's own keys are used, as there were when the turn began.
     pub own_keys: Vec<Arc<str>>,
+    /// Whether it waits for room in a budget that is used up after its first round, instead of ending.
+    pub pauses: bool,
     /// The price of that model when the turn began; `None` if unknown.
     pub price: Option<Price>,
     /// The name of the route that the targets came from, if they came from one.
@@ -93,6 +95,7 @@ impl Setup {
             limits: Limits::default(),
             model,
             own_keys: Vec::new(),
+            pauses: false,
             price: None,
             route: None,
             settings: Arc::default(),

@@ -243,7 +243,9 @@ impl TimelineFold {
             } => {
                 let end = ModelSpanEnd::Failed(why.clone());
                 self.end_model(*attempt, &end, *first_token, *usage, step);
-                if retry_at.is_some_and(|at| at > step.now.wall) {
+                // A turn that waits for room in a budget has the wait's span.
+                let is_paused = matches!(why, ModelCallEnd::Failed(why) if why.is_of_budget());
+                if retry_at.is_some_and(|at| at > step.now.wall) && !is_paused {
                     self.begin(SpanKind::Backoff, step);
                 }
             }

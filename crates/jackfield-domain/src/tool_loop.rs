@@ -37,6 +37,7 @@ mod decider;
 mod error_texts;
 mod input;
 mod live;
+mod pauses;
 mod recover;
 mod replies;
 mod rounds;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::approval::Grants;
-use crate::block::{RanBy, ToolCall};
+use crate::block::RanBy;
 use crate::digest::Digest;
 use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
 use crate::failure::ModelFailureKind;
@@ -71,6 +71,8 @@ pub struct Turn {
     /// The notes so far, by code and path: each round maps the same history, and produces its notes, again.
     pub(crate) seen_notes: BTreeSet<(Cow<'static, str>, String)>,
     pub(crate) ordinal: u32,
+    /// The wait for room in a budget, if the turn is paused.
+    pub(crate) pause: Option<Wait>,
     pub(crate) repeats: BTreeMap<Digest, RepeatCount>,
     pub(crate) restrictions: Arc<Restrictions>,
     pub(crate) resume_count: u32,
@@ -155,6 +157,7 @@ impl Turn {
             no_progress: false,
             seen_notes: BTreeSet::new(),
             ordinal,
+            pause: None,
             repeats: BTreeMap::new(),
             restrictions: Arc::default(),
             resume_count: 0,
@@ -233,27 +236,6 @@ impl Turn {
         self.tools.get(&self.setup, self.messages.history())
     }
 
-    /// All open waits, in the order of their calls.
-    pub fn waits(&self) -> impl Iterator<Item = &Wait> {
-        self.calls().iter().filter_map(|call| match &call.state {
-            CallState::Waiting(wait) => Some(wait),
-            CallState::Closed(_)
-            | CallState::Granted(_)
-            | CallState::Lost
-            | CallState::Queued
-            | CallState::Running(_) => None,
-        })
-    }
-
-    /// The call with this id, if it belongs to the current batch.
-    #[must_use]
-    pub fn open_call(&self, id: &ToolCallId) -> Option<&Arc<ToolCall>> {
-        self.calls()
-            .iter()
-            .find(|call| call.call.id == *id)
-            .map(|call| &call.call)
-    }
-
     pub(crate) fn calls(&self) -> &[BatchCall] {
         match &self.stage {
             Stage::Tools(batch) => &batch.calls,
@@ -304,7 +286,10 @@ impl Turn {
                     && retry_at.is_some()
                     && self.setup.compaction.is_some()
                     && is_too_long(why);
-                if let ModelCallEnd::Failed(failure) = why {
+                // A budget is the fault of no target.
+                if let ModelCallEnd::Failed(failure) = why
+                    && !failure.is_of_budget()
+                {
                     let targets = self.hop_targets();
                     self.hops.fail(self.target, failure, &targets);
                     if failure.wants_tools_as_text() {
@@ -315,6 +300,8 @@ impl Turn {
                     ModelCallEnd::Failed(_) if *at_once => self.at_once += 1,
                     // The compaction that follows is no retry.
                     ModelCallEnd::Failed(_) if self.compactions.is_too_long => {}
+                    // Nor is the call after a pause.
+                    ModelCallEnd::Failed(failure) if failure.is_of_budget() => {}
                     ModelCallEnd::Failed(failure) => {
                         self.failures += 1;
                         self.hops.pause();
@@ -383,6 +370,9 @@ impl Turn {
                         time_limit: *time_limit,
                     });
                 }
+            }
+            Fact::WaitOpened { wait } if matches!(wait.kind, WaitKind::Budget { .. }) => {
+                self.pause = Some(wait.clone());
             }
             Fact::WaitOpened { wait } => {
                 if wait.kind == WaitKind::ClientResult {

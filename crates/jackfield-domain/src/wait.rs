@@ -13,7 +13,7 @@ use crate::time::WallTime;
 /// An open wait for an external answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wait {
-    /// The call that it belongs to.
+    /// The call that it belongs to. That for a budget has an id of its own, which is no call's.
     pub call: ToolCallId,
     /// When it expires.
     pub deadline: WallTime,
@@ -31,6 +31,12 @@ pub enum WaitKind {
         /// The subject that the approval is bound to: see [`approval::subject`](crate::approval::subject).
         /// `None` in the oldest records, whose approvals are bound to the call only.
         subject: Option<Digest>,
+    },
+    /// For room in a budget that is used up. An approval tries the model call again, and so does the deadline, which
+    /// is the end of the budget's period; a denial ends the turn.
+    Budget {
+        /// Which budget, and what was spent of it, in a sentence.
+        message: Arc<str>,
     },
     /// For the result of a client tool.
     ClientResult,
@@ -251,8 +257,10 @@ impl WaitKind {
     pub const fn accepts(&self, answer: &Answer) -> bool {
         matches!(
             (self, answer),
-            (Self::Approval { .. }, Answer::Approval(_))
-                | (Self::ClientResult, Answer::ClientResult(_))
+            (
+                Self::Approval { .. } | Self::Budget { .. },
+                Answer::Approval(_)
+            ) | (Self::ClientResult, Answer::ClientResult(_))
                 | (Self::Elicitation { .. }, Answer::Elicitation(_))
                 | (Self::UnknownOutcome, Answer::UnknownOutcome(_))
         )

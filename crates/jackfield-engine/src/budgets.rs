@@ -210,7 +210,7 @@ pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) -> boo
 }
 
 /// The quotas of these meters, as they are now.
-async fn quotas_of(
+pub(crate) async fn quotas_of(
     shared: &EngineState,
     budgets: &[Arc<str>],
 ) -> Result<Vec<(Arc<str>, Quota)>, JournalError> {

@@ -23,6 +23,7 @@ use crate::news::{Observer, ObserverEvent};
 use crate::notices::SessionNotice;
 use crate::options::Durability;
 use crate::patience::retry_until_reachable;
+use crate::paused::RoomWatch;
 use crate::resume::{ResumeSession, is_cancelled};
 use crate::state::Engine;
 
@@ -96,6 +97,7 @@ impl Engine {
             inbox_watches: JoinSet::new(),
             engine: self.clone(),
             resting: BTreeMap::new(),
+            room: RoomWatch::default(),
             options,
             queue: VecDeque::new(),
             running: BTreeMap::new(),
@@ -120,6 +122,8 @@ struct KeeperState {
     /// Sessions that were due at the last query and are not resumed yet.
     queue: VecDeque<SessionId>,
     running: BTreeMap<Id, SessionId>,
+    /// Turns that wait for room in a budget.
+    room: RoomWatch,
     /// The sessions in `running`.
     sessions: BTreeSet<SessionId>,
     /// One task per turn that is being resumed; ends when the turn's first step is committed.
@@ -203,6 +207,7 @@ impl KeeperState {
 
     /// Queues the due sessions that may be resumed; if there are none, returns how long to sleep.
     async fn queue_due(&mut self) -> Option<Duration> {
+        self.room.look(&self.engine).await;
         let every = self.options.poll_interval;
         let at = Instant::now();
         // Entries that were not due for this long belong to sessions that are finished or deleted.

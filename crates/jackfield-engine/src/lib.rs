@@ -48,6 +48,7 @@ mod options;
 mod own_keys;
 mod ownership;
 mod patience;
+mod paused;
 mod pending_approvals;
 mod perform;
 mod priority;

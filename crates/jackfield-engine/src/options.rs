@@ -57,6 +57,9 @@ pub struct TurnOptions {
     pub own_tools: Vec<ToolSpec>,
     /// The policy for tool calls.
     pub policy: Policy,
+    /// Whether a turn of a durable session waits for room in a budget that is used up after its first round, instead of
+    /// ending.
+    pub pauses: bool,
     /// The known prices of models.
     pub prices: Arc<PriceList>,
     /// What happens to the message if the session is busy.
@@ -111,6 +114,7 @@ impl TurnOptions {
             limits: Limits::default(),
             model,
             own_tools: Vec::new(),
+            pauses: false,
             policy: Policy::default(),
             prices: Arc::default(),
             if_busy: SecondMessage::default(),

@@ -150,7 +150,10 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
 /// Whether a person can answer it.
 const fn is_for_person(kind: &WaitKind) -> bool {
     match kind {
-        WaitKind::Approval { .. } | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => true,
+        WaitKind::Approval { .. }
+        | WaitKind::Budget { .. }
+        | WaitKind::Elicitation { .. }
+        | WaitKind::UnknownOutcome => true,
         WaitKind::ClientResult => false,
     }
 }

@@ -24,7 +24,7 @@ use crate::driven_sessions::{DrivenGuard, SessionProgress};
 use crate::driver::Driver;
 use crate::error::EngineError;
 use crate::news::{Observer, ObserverEvent};
-use crate::options::{SecondMessage, SendMessage, TurnOptions};
+use crate::options::{Durability, SecondMessage, SendMessage, TurnOptions};
 use crate::ownership::{OwnedTurn, PreparedTurn, SessionOwnership};
 use crate::report::TurnReport;
 use crate::resume::ResumeSession;
@@ -138,6 +138,7 @@ impl Engine {
         let mut base = folded.next_turn();
         self.add_listed_window(&mut options, base.counted).await;
         let asks = options.policy.can_ask;
+        options.pauses &= self.durability(&session) == Durability::Durable;
         let setup = setup(options, offered, targets, own_keys);
         let now = self.shared.clock.now();
         let routes = &self.shared.routes;
@@ -448,6 +449,7 @@ fn setup(
     let first = targets
         .pop()
         .unwrap_or_else(|| target(options.model.clone(), None, false));
+    let pauses = options.pauses && !options.budgets.is_empty();
     // A reply in one piece has no first piece that could be late.
     let has_limits =
         first.first_byte.is_some() || fallbacks.iter().any(|one| one.first_byte.is_some());
@@ -467,6 +469,7 @@ fn setup(
         limits: options.limits,
         model: first.model,
         own_keys,
+        pauses,
         price: first.price,
         settings: Arc::new(options.settings),
         strict: options.strict,

@@ -354,6 +354,7 @@ fn wait(
     }: &WaitLog,
 ) -> Value {
     let question = match &wait.kind {
+        WaitKind::Budget { message } => Some(message),
         WaitKind::Elicitation { question, .. } => Some(&question.message),
         WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
     };

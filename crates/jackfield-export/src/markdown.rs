@@ -233,6 +233,7 @@ impl MarkdownPage {
     fn wait(&mut self, log: &WaitLog) {
         let prompt = match &log.wait.kind {
             WaitKind::Approval { .. } => "May it run?".to_owned(),
+            WaitKind::Budget { message } => format!("{message}; is there room again?"),
             WaitKind::ClientResult => "Its caller was to send the result.".to_owned(),
             WaitKind::Elicitation { question, .. } => {
                 format!("The tool asked: {}", code(&question.message))

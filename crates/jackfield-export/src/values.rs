@@ -242,6 +242,7 @@ pub const fn limit_kind(limit: LimitKind) -> &'static str {
 pub const fn wait_kind(kind: &WaitKind) -> &'static str {
     match kind {
         WaitKind::Approval { .. } => "approval",
+        WaitKind::Budget { .. } => "budget",
         WaitKind::ClientResult => "client_result",
         WaitKind::Elicitation { .. } => "elicitation",
         WaitKind::UnknownOutcome => "unknown_outcome",

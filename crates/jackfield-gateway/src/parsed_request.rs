@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect, ServeError, ServeErrorKind};
+use jackfield_dialect_openai::responses::DIALECT as RESPONSES;
 use jackfield_domain::call_order::sort_by_call_order;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, ToolName};
@@ -133,6 +134,9 @@ impl ParsedRequest {
         let mut options = options(gateway, turn, &incoming, used, strict, is_durable);
         options.askable = client.tools.clone();
         options.budgets = client.budgets();
+        // Such a reply can be fetched later.
+        let is_stored = wants_storage || incoming.previous.is_some() || session.is_some();
+        options.pauses = is_stored && dialect.name() == RESPONSES;
         options.trace = header("traceparent")
             .and_then(|parent| TraceContext::parse(&parent, header("tracestate").as_deref()))
             .map(Arc::new);

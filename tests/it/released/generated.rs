@@ -15,7 +15,7 @@ use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::wait::{
-    Answer, Delivery, DeliveryBody, JobHandle, Question, Wait, WaitEnd, WaitKind,
+    Answer, Approval, Delivery, DeliveryBody, JobHandle, Question, Wait, WaitEnd, WaitKind,
 };
 use jackfield_ports::journal::{Append, Appended, DeliveryOutcome, Journal as _};
 use jackfield_store_sqlite::{Options, SqliteJournal};
@@ -326,7 +326,10 @@ impl Story {
 /// The question that is answered like this.
 fn asked(answer: &Answer) -> WaitKind {
     match answer {
-        Answer::Approval(_) => WaitKind::Approval {
+        Answer::Approval(Approval::Denied { .. }) => WaitKind::Budget {
+            message: "the budget is used up".into(),
+        },
+        Answer::Approval(Approval::Granted { .. }) => WaitKind::Approval {
             subject: Some(Digest::of(b"subject")),
         },
         Answer::ClientResult(_) => WaitKind::ClientResult,

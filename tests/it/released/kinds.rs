@@ -252,6 +252,7 @@ kinds! {
     "wait" WaitKind {
         Self::Approval { .. } => "approval",
         Self::ClientResult => "client_result",
+        Self::Budget { .. } => "budget",
         Self::Elicitation { .. } => "elicitation",
         Self::UnknownOutcome => "unknown_outcome",
     }

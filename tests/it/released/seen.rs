@@ -216,6 +216,7 @@ impl Seen {
         self.kind(&wait.kind);
         match &wait.kind {
             WaitKind::Approval { .. }
+            | WaitKind::Budget { .. }
             | WaitKind::ClientResult
             | WaitKind::Elicitation { .. }
             | WaitKind::UnknownOutcome => {}
@@ -261,6 +262,7 @@ impl Seen {
             budgets,
             caller,
             own_keys: _,
+            pauses: _,
             can_supersede: _,
             catalog,
             choice,

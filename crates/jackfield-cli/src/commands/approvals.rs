@@ -186,6 +186,17 @@ async fn deliver(
             let message = "its outcome is not known: this call alone can be run again";
             return Err(CommandError::new(Exit::Usage, message).with_help("leave `--session` out"));
         }
+        (
+            ApprovalAnswer::Allow {
+                edited,
+                for_session,
+            },
+            WaitKind::Budget { .. },
+        ) if edited.is_some() || for_session => {
+            let message = "a turn that waits for its budget can only be let go on";
+            let help = "leave `--edit` and `--session` out";
+            return Err(CommandError::new(Exit::Usage, message).with_help(help));
+        }
         (ApprovalAnswer::Allow { .. }, WaitKind::UnknownOutcome) => {
             Answer::UnknownOutcome(UnknownAnswer::Retry)
         }

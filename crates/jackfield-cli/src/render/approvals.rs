@@ -60,6 +60,7 @@ pub fn one(
     }
     let what = match &question.wait.kind {
         WaitKind::UnknownOutcome => "it may have taken effect: run it again?".to_owned(),
+        WaitKind::Budget { .. } => "is there room again?".to_owned(),
         WaitKind::Elicitation { question, .. } => {
             let lines = question.message.lines().map(words::one_line);
             lines.collect::<Vec<_>>().join("\n         ")
@@ -153,6 +154,9 @@ pub(crate) fn short(id: &WaitId) -> String {
 }
 
 fn label(question: &OpenQuestion, arguments: fn(&ToolInput) -> String) -> String {
+    if let WaitKind::Budget { message } = &question.wait.kind {
+        return words::one_line(message);
+    }
     let tool = question.tool.as_ref();
     let icon = tool.and_then(words::icon).unwrap_or_else(|| "⚙".to_owned());
     let name = tool.map_or("a call", |tool| tool.definition.name.as_str());
@@ -192,6 +196,7 @@ fn rough(time: Duration) -> String {
 fn question_json(question: &OpenQuestion) -> Value {
     let (kind, subject) = match &question.wait.kind {
         WaitKind::Approval { subject } => ("approval", *subject),
+        WaitKind::Budget { .. } => ("budget", None),
         WaitKind::ClientResult => ("client_result", None),
         WaitKind::Elicitation { .. } => ("elicitation", None),
         WaitKind::UnknownOutcome => ("unknown_outcome", None),
@@ -218,6 +223,10 @@ fn question_json(question: &OpenQuestion) -> Value {
         "subject": subject.map(|subject| subject.to_hex()),
         "deadline_ms": question.wait.deadline.as_millis(),
     });
+    if let (WaitKind::Budget { message }, Some(told)) = (&question.wait.kind, json.as_object_mut())
+    {
+        told.insert("question".to_owned(), (&**message).into());
+    }
     if let (Some((at, end)), Some(told)) = (&question.end, json.as_object_mut()) {
         told.insert("how".to_owned(), answers::kind_word(end.kind()).into());
         told.insert("at_ms".to_owned(), at.as_millis().into());

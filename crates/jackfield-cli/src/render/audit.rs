@@ -227,6 +227,7 @@ const fn word(outcome: AuditOutcome) -> &'static str {
 const fn kind(kind: &WaitKind) -> &'static str {
     match kind {
         WaitKind::Approval { .. } => "approval",
+        WaitKind::Budget { .. } => "budget",
         WaitKind::ClientResult => "client_result",
         WaitKind::Elicitation { .. } => "question",
         WaitKind::UnknownOutcome => "unknown_outcome",

@@ -365,7 +365,10 @@ fn call_report(report: &CallReport) -> Value {
 fn wait_subject(kind: &WaitKind) -> Option<String> {
     match kind {
         WaitKind::Approval { subject } => subject.map(|subject| subject.to_hex()),
-        WaitKind::ClientResult | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => None,
+        WaitKind::Budget { .. }
+        | WaitKind::ClientResult
+        | WaitKind::Elicitation { .. }
+        | WaitKind::UnknownOutcome => None,
     }
 }
 

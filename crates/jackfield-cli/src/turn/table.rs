@@ -295,6 +295,7 @@ impl<'a> QuestionTable<'a> {
                 Some(Answer::Elicitation(ElicitationAnswer::Declined))
             }
             WaitKind::Approval { .. }
+            | WaitKind::Budget { .. }
             | WaitKind::ClientResult
             | WaitKind::Elicitation { .. }
             | WaitKind::UnknownOutcome => None,

@@ -56,6 +56,7 @@ impl Scene {
             strict: None,
             system: Arc::default(),
             own_keys: Vec::new(),
+            pauses: false,
             tools_after_first_round: true,
             whole: None,
             budgets: Vec::new(),

@@ -209,6 +209,7 @@ fn setup() -> Setup {
         first_byte: None,
         limits: Limits::default(),
         own_keys: Vec::new(),
+        pauses: false,
         model: ModelRef {
             model: "m".into(),
             provider: "gemini".into(),

@@ -9,7 +9,7 @@ use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
 use crate::tool_loop::error_texts;
 use crate::turn::{CallState, Stage};
-use crate::wait::{CancelCause, WaitEnd, WaitKind};
+use crate::wait::{CancelCause, Wait, WaitEnd, WaitKind};
 
 impl Decider<'_> {
     pub(super) fn cancel(&mut self, cause: CancelCause) {
@@ -44,7 +44,7 @@ impl Decider<'_> {
                     withdrawn: false,
                 });
             }
-            Stage::Ready | Stage::Retrying(_) => {}
+            Stage::Ready | Stage::Retrying(_) => self.cancel_pause(cause),
             Stage::Tools(batch) => {
                 let open: Vec<_> = batch
                     .calls
@@ -79,24 +79,29 @@ impl Decider<'_> {
                 self.close_unstarted(call, attempts > 0);
             }
             CallState::Waiting(wait) => {
-                let end = match cause {
-                    CancelCause::Asked => WaitEnd::Cancelled,
-                    CancelCause::Superseded => WaitEnd::Superseded,
-                };
-                self.decide(Fact::WaitClosed {
-                    end,
-                    subject: None,
-                    wait: wait.id.clone(),
-                });
+                self.cancel_wait(&wait, cause);
                 self.abandon(&wait);
                 let may_have_run = match wait.kind {
                     WaitKind::Approval { .. } => attempts > 0,
-                    WaitKind::ClientResult => false,
+                    WaitKind::Budget { .. } | WaitKind::ClientResult => false,
                     WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => true,
                 };
                 self.close_unstarted(call, may_have_run);
             }
         }
+    }
+
+    /// Closes a wait of a cancelled turn.
+    pub(super) fn cancel_wait(&mut self, wait: &Wait, cause: CancelCause) {
+        let end = match cause {
+            CancelCause::Asked => WaitEnd::Cancelled,
+            CancelCause::Superseded => WaitEnd::Superseded,
+        };
+        self.decide(Fact::WaitClosed {
+            end,
+            subject: None,
+            wait: wait.id.clone(),
+        });
     }
 
     fn close_unstarted(&mut self, call: &ToolCallId, may_have_run: bool) {

@@ -123,6 +123,7 @@ impl<'a> Decider<'a> {
         }
         match &self.turn.stage {
             Stage::Calling(attempt) => self.check_idle(*attempt),
+            Stage::Retrying(_) if self.turn.pause.is_some() => self.expire_pause(),
             Stage::Retrying(at) if *at <= self.now.wall => self.attempt_after_pause(),
             Stage::Tools(_) => {
                 self.expire_waits();

@@ -50,10 +50,13 @@ impl Decider<'_> {
             nth: self.turn.resume_count + 1,
             restrictions: (!restrictions.tools.is_empty()).then(|| Arc::new(restrictions)),
         });
+        let was_calling = matches!(self.turn.stage, Stage::Calling(_));
         for delivery in in_processing_order(deliveries) {
             self.apply_delivery(delivery);
         }
         match &self.turn.stage {
+            // The answer to a pause has begun it in this step.
+            Stage::Calling(_) if !was_calling => {}
             Stage::Calling(attempt) => {
                 let (attempt, why) = (*attempt, ModelCallEnd::Lost);
                 let usage = Some(self.usage_so_far());
@@ -74,6 +77,7 @@ impl Decider<'_> {
                     self.next_attempt();
                 }
             }
+            Stage::Retrying(_) if self.turn.pause.is_some() => self.recover_pause(),
             Stage::Retrying(at) => {
                 let is_time = *at <= self.now.wall;
                 if !self.begin_compaction() && is_time {

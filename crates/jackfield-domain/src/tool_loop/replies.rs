@@ -127,7 +127,9 @@ impl Decider<'_> {
             | AfterFailure::Repeat
             | AfterFailure::Compact => Some(self.now.wall),
             AfterFailure::End => None,
-            AfterFailure::Retry(pause) => Some(self.now.wall.after(pause)),
+            AfterFailure::Pause(pause) | AfterFailure::Retry(pause) => {
+                Some(self.now.wall.after(pause))
+            }
         };
         self.decide(Fact::ModelCallEnded {
             at_once,
@@ -151,6 +153,7 @@ impl Decider<'_> {
             }
             (AfterFailure::Repeat, _) => self.attempt_with(NextTarget::without_route(target, None)),
             (AfterFailure::Compact, _) => _ = self.begin_compaction(),
+            (AfterFailure::Pause(pause), _) => self.pause(attempt, pause, &failure.message),
             (AfterFailure::Retry(_), _) => {}
             (AfterFailure::End, Some(_)) => self.end(TurnEnd::Interrupted(failure)),
             (AfterFailure::End, None) => self.end(TurnEnd::Failed(failure)),
@@ -238,7 +241,8 @@ impl Decider<'_> {
         }
         // No target and no pause of seconds changes a budget.
         if failure.is_of_budget() {
-            return AfterFailure::End;
+            let pause = self.pause_after(attempt, failure);
+            return pause.map_or(AfterFailure::End, AfterFailure::Pause);
         }
         if setup.route.is_some() {
             return self.after_route_failure(attempt, failure, may_have_used);
@@ -325,6 +329,8 @@ pub(super) enum AfterFailure {
     Hop,
     /// The next target is called in the same step, for this reason.
     Next(TargetReason),
+    /// The turn waits for room in a budget, at most for this time.
+    Pause(Duration),
     /// The same target is called again in the same step.
     Repeat,
     /// The same target is called again after this pause.

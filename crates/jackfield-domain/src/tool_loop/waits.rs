@@ -17,9 +17,10 @@ impl Decider<'_> {
         let limits = &self.turn.setup.limits;
         let time = match &kind {
             WaitKind::ClientResult => limits.client_tool,
-            WaitKind::Approval { .. } | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => {
-                limits.approval
-            }
+            WaitKind::Approval { .. }
+            | WaitKind::Budget { .. }
+            | WaitKind::Elicitation { .. }
+            | WaitKind::UnknownOutcome => limits.approval,
         };
         let nth = self
             .turn
@@ -71,6 +72,9 @@ impl Decider<'_> {
             subject: self.approved_subject(wait, answer),
             wait: wait.id.clone(),
         });
+        if let WaitKind::Budget { message } = &wait.kind {
+            return self.pause_answered(message, answer);
+        }
         match answer {
             Answer::Approval(Approval::Denied { reason }) => {
                 let why = error_texts::denied(reason);
@@ -144,7 +148,9 @@ impl Decider<'_> {
 
     fn expiry_outcome(&self, wait: &Wait) -> (CallEnd, ToolResult) {
         match wait.kind {
-            WaitKind::Approval { .. } => self.unapproved(&wait.call, error_texts::EXPIRED),
+            WaitKind::Approval { .. } | WaitKind::Budget { .. } => {
+                self.unapproved(&wait.call, error_texts::EXPIRED)
+            }
             WaitKind::ClientResult => {
                 let limit = self.turn.setup.limits.client_tool;
                 (CallEnd::ClientExpired, error_texts::client_expired(limit))

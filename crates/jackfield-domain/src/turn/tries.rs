@@ -38,6 +38,9 @@ impl Turn {
     /// Whether it only waits for external answers: nothing runs, nothing is scheduled, and nothing can start.
     #[must_use]
     pub fn only_waits(&self) -> bool {
+        if self.pause.is_some() {
+            return true;
+        }
         let slots = self.setup.limits.parallel_calls.max(1) as usize;
         let (mut is_waiting, mut used_slots, mut queued) = (false, 0, false);
         for call in self.calls() {

@@ -1,16 +1,39 @@
-//! How the end of a wait changes its call.
+//! The open waits of a turn, and how the end of one changes its call.
 
 use std::sync::Arc;
 
 use crate::approval::SessionGrant;
+use crate::block::ToolCall;
 use crate::digest::Digest;
-use crate::ids::{ToolAttempt, WaitId};
+use crate::ids::{ToolAttempt, ToolCallId, WaitId};
 use crate::tool::CatalogEntry;
 use crate::tool_input::{JsonInput, ToolInput};
 use crate::turn::{CallGrant, CallState, RunningCall, Stage, Turn};
 use crate::wait::{Answer, Approval, UnknownAnswer, Wait, WaitEnd, WaitKind};
 
 impl Turn {
+    /// All open waits, in the order of their calls.
+    pub fn waits(&self) -> impl Iterator<Item = &Wait> {
+        let of_calls = self.calls().iter().filter_map(|call| match &call.state {
+            CallState::Waiting(wait) => Some(wait),
+            CallState::Closed(_)
+            | CallState::Granted(_)
+            | CallState::Lost
+            | CallState::Queued
+            | CallState::Running(_) => None,
+        });
+        of_calls.chain(&self.pause)
+    }
+
+    /// The call with this id, if it belongs to the current batch.
+    #[must_use]
+    pub fn open_call(&self, id: &ToolCallId) -> Option<&Arc<ToolCall>> {
+        self.calls()
+            .iter()
+            .find(|call| call.call.id == *id)
+            .map(|call| &call.call)
+    }
+
     /// The tool that a wait is about, and the arguments of its call.
     #[must_use]
     pub fn call_for_wait(&self, wait: &Wait) -> Option<(&CatalogEntry, &ToolInput)> {
@@ -20,6 +43,7 @@ impl Turn {
     }
 
     pub(super) fn close_wait(&mut self, id: &WaitId, end: &WaitEnd, subject: Option<Digest>) {
+        self.pause.take_if(|pause| pause.id == *id);
         let Stage::Tools(batch) = &mut self.stage else {
             return;
         };

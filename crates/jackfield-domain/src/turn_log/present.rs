@@ -1,11 +1,12 @@
 //! The present state of a turn and its calls, by their log.
 
-use super::{CallLog, LogEntry, TurnLog};
+use super::{CallLog, LogEntry, TurnLog, WaitLog};
 use crate::block::{RanBy, ToolCall};
 use crate::fact::{CallEnd, ModelCallEnd};
 use crate::message::Message;
 use crate::note::Note;
 use crate::outcome::ToolResult;
+use crate::wait::WaitKind;
 
 impl CallLog {
     /// How it got its outcome, and the outcome, if it has one; a provider tool's is in the reply.
@@ -82,10 +83,20 @@ impl TurnLog {
     #[must_use]
     pub fn only_waits(&self) -> bool {
         let open = || self.calls.iter().filter(|call| call.outcome().is_none());
+        if self.end().is_none() && self.is_paused() {
+            return true;
+        }
         self.end().is_none()
             && !self.is_calling_model
             && open().next().is_some()
             && open().all(|call| self.is_asked(call))
+    }
+
+    /// Whether it waits for room in a budget.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        let is_budget = |open: &WaitLog| matches!(open.wait.kind, WaitKind::Budget { .. });
+        self.open_waits().any(is_budget)
     }
 
     /// Who runs a call.

@@ -19,6 +19,7 @@ mod locating;
 mod locating_after;
 mod locating_more;
 mod loop_properties;
+mod pauses;
 mod recovery;
 mod replay;
 mod replies;

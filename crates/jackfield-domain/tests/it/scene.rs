@@ -15,7 +15,7 @@ use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, Step, ToolLoop};
-use jackfield_domain::wait::{Delivery, DeliveryBody, JobHandle, Question};
+use jackfield_domain::wait::{Delivery, DeliveryBody, JobHandle, Question, WaitKind};
 
 mod happening;
 mod line;
@@ -263,6 +263,10 @@ impl Scene {
 
     /// The last call of this tool.
     pub(crate) fn call_named(&self, tool: &str) -> ToolCallId {
+        if tool == BUDGET {
+            let pause = self.machine.turn().waits().next();
+            return pause.expect("a pause").call.clone();
+        }
         let calls = self.facts.iter().rev().filter_map(|fact| match fact {
             Fact::ReplyReceived { reply, .. } => Some(reply.message.calls()),
             _ => None,
@@ -272,6 +276,10 @@ impl Scene {
     }
 
     fn name_of(&self, id: &ToolCallId) -> String {
+        let is_pause = |fact: &Fact| matches!(fact, Fact::WaitOpened { wait } if wait.call == *id && matches!(wait.kind, WaitKind::Budget { .. }));
+        if self.facts.iter().any(is_pause) {
+            return BUDGET.to_owned();
+        }
         let replies = self.facts.iter().filter_map(|fact| match fact {
             Fact::ReplyReceived { reply, .. } => Some(reply),
             _ => None,
@@ -287,6 +295,9 @@ impl Scene {
 pub(crate) fn session() -> SessionId {
     SessionId::parse("scene").expect("a valid id")
 }
+
+/// What a paused turn waits for, in place of a call.
+pub(crate) const BUDGET: &str = "the budget";
 
 fn handle() -> JobHandle {
     JobHandle(Arc::new(serde_json::json!("job 7")))

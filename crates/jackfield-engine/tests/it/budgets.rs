@@ -27,7 +27,7 @@ use crate::fixture::{Log, OneTool, message, options, session};
 use crate::resuming::{over, resume};
 
 /// Each reply uses 1000 tokens in and 100 out: 0.002 USD.
-const ROUND: u64 = 1100;
+pub(crate) const ROUND: u64 = 1100;
 
 fn used() -> Usage {
     Usage {
@@ -37,11 +37,11 @@ fn used() -> Usage {
     }
 }
 
-fn answer() -> ScriptedReply {
+pub(crate) fn answer() -> ScriptedReply {
     ScriptedReply::text("done").with_usage(used())
 }
 
-fn call() -> ScriptedReply {
+pub(crate) fn call() -> ScriptedReply {
     ScriptedReply::calls([("box__act", r#"{"n":1}"#)]).with_usage(used())
 }
 
@@ -62,7 +62,7 @@ fn prices() -> Arc<PriceList> {
 }
 
 /// An engine with a model of these replies and one tool.
-fn engine(
+pub(crate) fn engine(
     journal: Arc<dyn Journal>,
     replies: impl IntoIterator<Item = ScriptedReply>,
 ) -> (ScriptedModel, Engine) {
@@ -78,12 +78,12 @@ fn engine(
     (model, engine)
 }
 
-fn name(text: &str) -> EntryName {
+pub(crate) fn name(text: &str) -> EntryName {
     EntryName::parse(text).expect("a name")
 }
 
 /// Adds Ann of the team `t`, both with this quota, and a key of hers; the options of a turn of that key.
-async fn ann(engine: &Engine, quota: Quota) -> TurnOptions {
+pub(crate) async fn ann(engine: &Engine, quota: Quota) -> TurnOptions {
     let by = Arc::from("a test");
     let directory = engine.directory().expect("a directory");
     directory.add_team(&by, name("t")).await.expect("a team");
@@ -118,7 +118,7 @@ async fn ann(engine: &Engine, quota: Quota) -> TurnOptions {
     }
 }
 
-fn tokens(most: u64) -> Quota {
+pub(crate) fn tokens(most: u64) -> Quota {
     Quota {
         tokens_per_day: Some(most),
         ..Quota::default()
@@ -137,7 +137,7 @@ async fn meter(engine: &Engine, name: &str) -> Meter {
 }
 
 /// Checks that both meters have counted so many rounds, that the records say the same, and that nothing is reserved.
-async fn assert_counted(engine: &Engine, rounds: u64) {
+pub(crate) async fn assert_counted(engine: &Engine, rounds: u64) {
     let expected = Amount {
         cost: Money::from_picos(rounds * 2_000_000_000),
         tokens: rounds * ROUND,

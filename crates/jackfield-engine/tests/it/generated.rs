@@ -135,7 +135,9 @@ async fn answers(engine: Engine, after: Option<u64>, mut opened: mpsc::Unbounded
                 for_session: false,
             }),
             WaitKind::UnknownOutcome => Answer::UnknownOutcome(UnknownAnswer::Report),
-            WaitKind::ClientResult | WaitKind::Elicitation { .. } => continue,
+            WaitKind::Budget { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+                continue;
+            }
         };
         let id = DeliveryId::parse(wait.id.as_str()).expect("a valid id");
         let wait = wait.id;

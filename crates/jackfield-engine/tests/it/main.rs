@@ -27,6 +27,7 @@ mod offering;
 mod ordering;
 mod outages;
 mod patterns;
+mod pausing;
 mod plain_schemas;
 mod questions;
 mod recovering;

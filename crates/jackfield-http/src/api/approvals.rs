@@ -95,7 +95,7 @@ pub(crate) async fn get(
 }
 
 /// Allows a call: once, as it is or with other arguments, or all calls of its tool in the session. A tool's own question
-/// is answered with `content`.
+/// is answered with `content`. A turn that waits for its budget tries again.
 #[utoipa::path(
     post, path = "/approvals/{approval}/allow", tag = "approvals", operation_id = "allow_call", params(("approval" = String, Path)),
     request_body = Option<Allow>,
@@ -125,6 +125,10 @@ pub(crate) async fn allow(
             return Err(ProblemDetails::field("/arguments", detail));
         }
         WaitKind::UnknownOutcome => Answer::UnknownOutcome(UnknownAnswer::Retry),
+        WaitKind::Budget { .. } if arguments.is_some() || for_session => {
+            let why = "a turn that waits for its budget can only be let go on";
+            return Err(ProblemDetails::field("/arguments", why));
+        }
         WaitKind::Elicitation { .. } if arguments.is_some() || for_session => {
             let why = "a tool's own question is answered with `content` alone";
             return Err(ProblemDetails::field("/arguments", why));
@@ -133,7 +137,7 @@ pub(crate) async fn allow(
             let content = Value::Object(content.unwrap_or_default());
             Answer::Elicitation(ElicitationAnswer::Accepted(Arc::new(content)))
         }
-        WaitKind::Approval { .. } | WaitKind::ClientResult => {
+        WaitKind::Approval { .. } | WaitKind::Budget { .. } | WaitKind::ClientResult => {
             if is_text && arguments.is_some() {
                 let why = "this call has no JSON arguments that could be changed";
                 return Err(ProblemDetails::field("/arguments", why));
@@ -147,7 +151,8 @@ pub(crate) async fn allow(
     deliver(&gateway, &client, question, answer).await
 }
 
-/// Denies the call; the model gets the reason. A tool's own question is declined.
+/// Denies the call; the model gets the reason. A tool's own question is declined, and a turn that waits for its
+/// budget ends.
 #[utoipa::path(
     post, path = "/approvals/{approval}/deny", tag = "approvals", operation_id = "deny_call", params(("approval" = String, Path)),
     request_body = Option<Deny>,
@@ -168,9 +173,11 @@ pub(crate) async fn deny(
     let answer = match &question.wait.kind {
         WaitKind::UnknownOutcome => Answer::UnknownOutcome(UnknownAnswer::Report),
         WaitKind::Elicitation { .. } => Answer::Elicitation(ElicitationAnswer::Declined),
-        WaitKind::Approval { .. } | WaitKind::ClientResult => Answer::Approval(Approval::Denied {
-            reason: reason.trim().into(),
-        }),
+        WaitKind::Approval { .. } | WaitKind::Budget { .. } | WaitKind::ClientResult => {
+            Answer::Approval(Approval::Denied {
+                reason: reason.trim().into(),
+            })
+        }
     };
     deliver(&gateway, &client, question, answer).await
 }

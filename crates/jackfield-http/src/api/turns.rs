@@ -291,6 +291,7 @@ pub(super) async fn options(
     options.can_supersede = true;
     options.client_tools = request.take_tools()?;
     options.disconnect = disconnect(gateway, mode);
+    options.pauses = true;
     options.if_busy = match request.if_busy {
         IfBusy::Cancel => SecondMessage::Cancel,
         IfBusy::Queue => SecondMessage::Queue,

@@ -329,7 +329,10 @@ async fn deliver(
             (WaitKind::UnknownOutcome, true) => Answer::UnknownOutcome(UnknownAnswer::Retry),
             (WaitKind::UnknownOutcome, false) => Answer::UnknownOutcome(UnknownAnswer::Report),
             // They have answers of another form.
-            (WaitKind::ClientResult | WaitKind::Elicitation { .. }, _) => continue,
+            (
+                WaitKind::Budget { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. },
+                _,
+            ) => continue,
         };
         answered.push(wait.clone());
         if asked.decided().is_some() {

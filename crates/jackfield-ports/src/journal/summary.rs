@@ -234,6 +234,10 @@ impl OpenTurnSummary {
                 self.tries = self.tries.saturating_add(1);
             }
             Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
+            // It belongs to no call, and the next model call ends it.
+            Fact::WaitOpened { wait } if matches!(wait.kind, WaitKind::Budget { .. }) => {
+                self.calls.push((wait.call.clone(), waiting_place(wait)));
+            }
             Fact::WaitOpened { wait } => self.put(&wait.call, waiting_place(wait)),
             Fact::BackendSession { .. }
             | Fact::Compacted(_)

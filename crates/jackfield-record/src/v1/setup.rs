@@ -90,7 +90,8 @@ stored_struct! { Setup as SetupForm {
         trace: Arc<TraceContext>,
         whole: Duration,
         window: u64;
-    many budgets: Arc<str>, fallbacks: Target, own_keys: Arc<str>
+    many budgets: Arc<str>, fallbacks: Target, own_keys: Arc<str>;
+    flag pauses
 } }
 
 stored_struct! { TraceContext as TraceContextForm { parent: Arc<str>; maybe state: Arc<str> } }

@@ -114,6 +114,9 @@ pub(crate) enum WaitKindForm {
     ApprovalOf {
         subject: <Digest as Stored>::Form,
     },
+    Budget {
+        message: <Arc<str> as Stored>::Form,
+    },
     ClientResult,
     Elicitation {
         handle: <JobHandle as Stored>::Form,
@@ -133,6 +136,9 @@ impl Stored for WaitKind {
             } => WaitKindForm::ApprovalOf {
                 subject: subject.form(),
             },
+            Self::Budget { message } => WaitKindForm::Budget {
+                message: message.form(),
+            },
             Self::ClientResult => WaitKindForm::ClientResult,
             Self::Elicitation { handle, question } => WaitKindForm::Elicitation {
                 handle: handle.form(),
@@ -147,6 +153,9 @@ impl Stored for WaitKind {
             WaitKindForm::Approval => Self::Approval { subject: None },
             WaitKindForm::ApprovalOf { subject } => Self::Approval {
                 subject: Some(<Digest as Stored>::of(subject)?),
+            },
+            WaitKindForm::Budget { message } => Self::Budget {
+                message: Stored::of(message)?,
             },
             WaitKindForm::ClientResult => Self::ClientResult,
             WaitKindForm::Elicitation { handle, question } => Self::Elicitation {

@@ -66,6 +66,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
         ("turn_ended_viewed", samples::turn_ended_viewed()),
         ("turn_opened_called", samples::turn_opened_called()),
         ("turn_opened_compacting", samples::turn_opened_compacting()),
+        ("wait_opened_budget", samples::wait_opened_budget()),
         ("turn_opened_granted", samples::turn_opened_granted()),
         ("turn_opened_priced", samples::turn_opened_priced()),
         ("turn_opened_routed", samples::turn_opened_routed()),

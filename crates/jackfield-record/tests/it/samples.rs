@@ -48,7 +48,7 @@ pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict}
 pub(crate) use self::vocabulary_4::{
     backend_session, call_closed_cached, compacted, compacted_failed, model_call_ended_at_once,
     model_call_started_target, reply_received_timed, spending, turn_opened_compacting,
-    turn_opened_routed, wait_opened_question,
+    turn_opened_routed, wait_opened_budget, wait_opened_question,
 };
 
 fn step(input: InputKind, facts: Vec<Fact>) -> Envelope {

@@ -168,7 +168,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
             .collect();
         (tool_choice(names), Just(catalog))
     });
-    let flags = (any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
     let looked_up = (
         option::of(price()),
         option::of(note_effect()),
@@ -222,6 +222,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     strict,
                     system: Arc::new(system),
                     own_keys: Vec::new(),
+                    pauses: flags.2,
                     tools_after_first_round: flags.1,
                     trace: trace.map(Arc::new),
                     whole: None,

@@ -40,6 +40,7 @@ pub fn question() -> impl Strategy<Value = Question> + Clone {
 pub fn wait() -> impl Strategy<Value = Wait> + Clone {
     let kind = prop_oneof![
         option::of(digest()).prop_map(|subject| WaitKind::Approval { subject }),
+        text().prop_map(|message| WaitKind::Budget { message }),
         Just(WaitKind::ClientResult),
         Just(WaitKind::UnknownOutcome),
         (job_handle(), question())

@@ -34,6 +34,11 @@ export class Question {
         button(say('run_again'), () => this.answer('allow', {}), { className: 'primary' }),
         button(say('report_unknown'), () => this.answer('deny', {})),
       ]));
+    } else if (kind === 'budget') {
+      this.root.append(this.buttons([
+        button(say('try_again'), () => this.answer('allow', {}), { className: 'primary' }),
+        button(say('end_turn'), () => this.answer('deny', {}), { className: 'danger' }),
+      ]));
     } else if (kind === 'elicitation') {
       this.root.append(this.form());
     }

@@ -2,6 +2,7 @@
 
 import { button, duration, element, visible } from './dom.js';
 import { say, sayOr } from './languages.js';
+import { Question } from './question.js';
 import { ReplyText } from './reply_text.js';
 import { ToolCard } from './tool_card.js';
 import { fileView } from './value.js';
@@ -130,9 +131,19 @@ export class Turn {
   }
 
   waitStarted(event) {
+    if (event.kind === 'budget') return this.paused(event);
     const card = this.card(event.call);
     this.waits.set(event.id, card);
     card.waits(event);
+    this.setStatus('waiting');
+  }
+
+  // The turn waits for room in a budget, which is a question about no call.
+  paused(event) {
+    const question = new Question(event, () => undefined);
+    this.body.append(question.root);
+    this.waits.set(event.id, { answered: ({ how, by }) => question.closed || question.close(how, by) });
+    this.busy.hidden = true;
     this.setStatus('waiting');
   }
 

@@ -221,15 +221,20 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                 format!("{WARM}?{WARM:#} The server of {label} asks:"),
                 answers(question),
             ),
+            WaitKind::Budget { message } => (
+                format!("{WARM}?{WARM:#} {}. Try again?", words::one_line(message)),
+                format!("[{NAME}y{NAME:#}]es  [{NAME}n{NAME:#}]o"),
+            ),
             WaitKind::Approval { .. } | WaitKind::ClientResult => {
                 (format!("{WARM}?{WARM:#} Run {label}?"), choices(prompt))
             }
         };
         let full_input = match &wait.kind {
             WaitKind::Elicitation { question, .. } => elicitation(question),
-            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => {
-                full_input
-            }
+            WaitKind::Approval { .. }
+            | WaitKind::Budget { .. }
+            | WaitKind::ClientResult
+            | WaitKind::UnknownOutcome => full_input,
         };
         match (prompt.place, full_input.is_empty()) {
             (PromptPlace::Inline, true) => {

@@ -328,6 +328,10 @@ fn wait_text(turn: &TurnLog, wait: &Wait) -> String {
         WaitKind::Approval { .. } => {
             format!("may {name} run? `jackfield approvals allow {id}`, or `deny`")
         }
+        WaitKind::Budget { message } => format!(
+            "{}: `jackfield approvals allow {id}` tries again, `deny` ends the turn",
+            words::one_line(message)
+        ),
         WaitKind::ClientResult => format!("{name}: the caller is to bring its result"),
         WaitKind::Elicitation { question, .. } => {
             format!("{name} asks: {}", words::one_line(&question.message))

@@ -16,7 +16,7 @@ pub(super) const fn hint(wait: &Wait) -> &'static str {
         WaitKind::Elicitation { question, .. } if question.schema.is_some() => {
             "an answer is a JSON object with the fields, or n"
         }
-        WaitKind::Elicitation { .. } => "an answer is y or n",
+        WaitKind::Budget { .. } | WaitKind::Elicitation { .. } => "an answer is y or n",
         WaitKind::Approval { .. } | WaitKind::ClientResult => {
             "an answer is one of the letters alone, or n and why"
         }

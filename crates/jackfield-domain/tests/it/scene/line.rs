@@ -108,6 +108,7 @@ pub(super) fn of_action(action: &Action, name_of: impl Fn(&ToolCallId) -> String
         Action::OpenWait(wait) => {
             let kind = match &wait.kind {
                 WaitKind::Approval { .. } => "approval of",
+                WaitKind::Budget { .. } => "room in",
                 WaitKind::ClientResult => "result of",
                 WaitKind::Elicitation { .. } => "answer for",
                 WaitKind::UnknownOutcome => "word about",

@@ -104,6 +104,7 @@ impl World {
                     _ => RetryAdvice::Backoff,
                 };
                 let kind = match bits / 5 % 10 {
+                    6..=7 if self.setup.pauses => ModelFailureKind::BudgetExhausted,
                     1 | 2 if self.setup.route.is_some() => ModelFailureKind::ContentFilter,
                     3 if self.setup.route.is_some() => ModelFailureKind::Unauthenticated,
                     4..=7 if self.setup.route.is_some() => ModelFailureKind::Overloaded,
@@ -117,6 +118,9 @@ impl World {
                 };
                 // No server says when a reply would be usable.
                 let advice = match (kind, advice) {
+                    (ModelFailureKind::BudgetExhausted, _) => {
+                        RetryAdvice::After(Duration::from_secs(60))
+                    }
                     (ModelFailureKind::UnusableReply, RetryAdvice::After(_)) => {
                         RetryAdvice::Backoff
                     }
@@ -340,6 +344,13 @@ pub(crate) fn to_wait(wait: &Wait, variant: u16) -> Answer {
         }
         (WaitKind::Approval { .. }, _) => Answer::Approval(Approval::Denied {
             reason: "no".into(),
+        }),
+        (WaitKind::Budget { .. }, 0 | 1) => Answer::Approval(Approval::Granted {
+            edited: None,
+            for_session: variant % 2 == 1,
+        }),
+        (WaitKind::Budget { .. }, _) => Answer::Approval(Approval::Denied {
+            reason: "enough".into(),
         }),
         (WaitKind::ClientResult, _) => {
             Answer::ClientResult(ToolResult::text("from the client").into())

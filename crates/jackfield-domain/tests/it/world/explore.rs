@@ -74,11 +74,12 @@ pub(crate) enum Class {
     WaitingApproval,
     WaitingClient,
     WaitingElicitation,
+    WaitingBudget,
     WaitingUnknown,
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 61] = [
+    pub(crate) const ALL: [Self; 62] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CachedOutcome,
@@ -139,6 +140,7 @@ impl Class {
         Self::WaitingApproval,
         Self::WaitingClient,
         Self::WaitingElicitation,
+        Self::WaitingBudget,
         Self::WaitingUnknown,
     ];
 }

@@ -86,10 +86,11 @@ impl Oracle {
                 self.open_reply = None;
                 self.retrying = retry_at.is_some();
                 self.last_reply_end = Some(why.clone());
-                if matches!(why, ModelCallEnd::Failed(_)) {
+                if let ModelCallEnd::Failed(failure) = why {
                     // Nothing else is done about a request that is too long.
                     let is_too_long = is_too_long(why) && retry_at.is_some();
-                    self.failures += u32::from(!at_once && !is_too_long);
+                    let is_pause = failure.is_of_budget();
+                    self.failures += u32::from(!at_once && !is_too_long && !is_pause);
                     self.visible_partial = partial.as_ref().map(|_| *attempt);
                 }
             }
@@ -139,6 +140,7 @@ impl Oracle {
             Fact::WaitOpened { wait } => {
                 let kind = match wait.kind {
                     WaitKind::Approval { .. } => "approval",
+                    WaitKind::Budget { .. } => "budget",
                     WaitKind::ClientResult => "client",
                     WaitKind::Elicitation { .. } => "elicitation",
                     WaitKind::UnknownOutcome => "unknown",

@@ -195,7 +195,9 @@ impl World {
         };
         let is_clients = matches!(
             last.kind,
-            ModelFailureKind::InvalidRequest | ModelFailureKind::TooLarge
+            ModelFailureKind::BudgetExhausted
+                | ModelFailureKind::InvalidRequest
+                | ModelFailureKind::TooLarge
         );
         let mut left = account.left(&self.setup);
         left.retain(|target| !account.passed_over.contains(target));
@@ -247,6 +249,12 @@ impl Account {
                     self.passed_over.remove(target);
                 }
             }
+            // The same target is called when there is room in the budget.
+            Fact::ModelCallEnded {
+                retry_at: Some(_),
+                why: ModelCallEnd::Failed(failure),
+                ..
+            } if failure.is_of_budget() => self.last = None,
             Fact::ModelCallEnded {
                 at_once,
                 retry_at,

@@ -200,6 +200,7 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
             compaction: window.map(|_| CompactionPolicy { at_percent: 80 }),
             affinity: affinity.filter(|target| *target <= more),
             fallbacks: fallbacks.collect(),
+            pauses: is_error,
             first_byte: first_byte.map(Duration::from_secs),
             route: route.map(|_| "route".into()),
             price: cost.map(|_| price(1)),

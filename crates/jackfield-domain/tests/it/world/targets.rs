@@ -3,6 +3,7 @@
 use jackfield_domain::fact::{Fact, ModelCallEnd};
 use jackfield_domain::failure::{ModelFailureKind, RetryAdvice};
 use jackfield_domain::tool_loop::Step;
+use jackfield_domain::wait::WaitKind;
 
 use super::checks::Property;
 use super::{Class, World};
@@ -12,6 +13,10 @@ impl World {
     /// is not the request's. An attempt that follows at once is in the step of the failure, and the same target is
     /// called at once at most twice in a round.
     pub(crate) fn check_targets(&mut self, step: &Step) {
+        let pauses = |fact: &Fact| matches!(fact, Fact::WaitOpened { wait } if matches!(wait.kind, WaitKind::Budget { .. }));
+        if step.facts.iter().any(pauses) {
+            self.classes.insert(Class::WaitingBudget);
+        }
         if self.setup.route.is_some() {
             return self.check_route(step);
         }

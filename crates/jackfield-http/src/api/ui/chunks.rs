@@ -56,7 +56,9 @@ impl Chunks {
     pub(super) fn continued(events: SessionEvents, session: SessionId, log: &TurnLog) -> Self {
         let asked = log.waits.iter().filter(|asked| match asked.wait.kind {
             WaitKind::Approval { .. } | WaitKind::UnknownOutcome => true,
-            WaitKind::ClientResult | WaitKind::Elicitation { .. } => false,
+            WaitKind::Budget { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+                false
+            }
         });
         Self {
             asked: asked.map(|asked| asked.wait.id.to_string()).collect(),

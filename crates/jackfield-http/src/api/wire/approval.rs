@@ -1,6 +1,6 @@
 //! Wire types of approvals.
 
-use jackfield_domain::wait::{WaitEnd, WaitKind};
+use jackfield_domain::wait::{Question, WaitEnd, WaitKind};
 use jackfield_engine::OpenQuestion;
 use serde::Serialize;
 use serde_json::Value;
@@ -16,13 +16,14 @@ pub(crate) struct ApprovalView {
     /// Its id.
     pub(crate) id: String,
     /// What is asked: `approval` (may it run?), `unknown_outcome` (may it run again, although it is unknown
-    /// whether it took effect?) or `elicitation` (a tool's own question).
+    /// whether it took effect?), `elicitation` (a tool's own question) or `budget` (the turn waits for room in a
+    /// budget: may it try again?).
     pub(crate) kind: String,
     /// The session.
     pub(crate) session: String,
     /// The turn.
     pub(crate) turn: Option<String>,
-    /// The call.
+    /// The call; of `budget`, an id that no call has.
     pub(crate) call: String,
     /// The tool, by the name that the model used.
     pub(crate) tool: Option<String>,
@@ -32,7 +33,7 @@ pub(crate) struct ApprovalView {
     pub(crate) description: Option<String>,
     /// What it would be run with: an object, or the text that is none.
     pub(crate) arguments: Option<Value>,
-    /// A tool's own question, in words.
+    /// A tool's own question, in words; of `budget`, what is used up and what was spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<String>,
     /// The JSON Schema of the answer to it, if it has one.
@@ -71,10 +72,7 @@ impl ApprovalView {
     /// Converts an open question.
     pub(crate) fn from_question(question: &OpenQuestion) -> Self {
         let tool = question.tool.as_ref();
-        let own = match &question.wait.kind {
-            WaitKind::Elicitation { question, .. } => Some(question),
-            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
-        };
+        let own = own_question(&question.wait.kind);
         Self {
             id: question.wait.id.to_string(),
             kind: words::wait_kind(&question.wait.kind).to_owned(),
@@ -85,7 +83,7 @@ impl ApprovalView {
             server: tool.map(|tool| tool.origin.toolbox.to_string()),
             description: tool.map(|tool| tool.definition.description.to_string()),
             arguments: question.input.as_ref().map(arguments),
-            question: own.map(|own| own.message.to_string()),
+            question: question_text(&question.wait.kind),
             schema: own.and_then(|own| own.schema.as_deref().cloned()),
             url: own.and_then(|own| own.url.as_deref().map(str::to_owned)),
             expires: question.wait.deadline.to_rfc3339(),
@@ -99,4 +97,23 @@ impl ApprovalView {
             }),
         }
     }
+}
+
+/// A tool's own question.
+pub(crate) const fn own_question(kind: &WaitKind) -> Option<&Question> {
+    match kind {
+        WaitKind::Elicitation { question, .. } => Some(question),
+        WaitKind::Approval { .. }
+        | WaitKind::Budget { .. }
+        | WaitKind::ClientResult
+        | WaitKind::UnknownOutcome => None,
+    }
+}
+
+/// What is asked, in words, if it is no matter of course.
+pub(crate) fn question_text(kind: &WaitKind) -> Option<String> {
+    if let WaitKind::Budget { message } = kind {
+        return Some(message.to_string());
+    }
+    own_question(kind).map(|own| own.message.to_string())
 }

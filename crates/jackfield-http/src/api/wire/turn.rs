@@ -5,11 +5,12 @@ use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::note::Note;
 use jackfield_domain::price::Cost;
 use jackfield_domain::usage::Usage;
-use jackfield_domain::wait::{Wait, WaitKind};
+use jackfield_domain::wait::Wait;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::approval::{own_question, question_text};
 use super::blocks::{MessageView, ResultView};
 use super::words;
 
@@ -157,14 +158,14 @@ pub(crate) struct OriginView {
 pub(crate) struct WaitView {
     /// Its id.
     pub(crate) id: String,
-    /// The call that it is about.
+    /// The call that it is about; of `budget`, an id that no call has.
     pub(crate) call: String,
-    /// What is asked: `approval`, `client_result`, `elicitation` (a tool's own question) or
-    /// `unknown_outcome` (the call may have taken effect).
+    /// What is asked: `approval`, `budget` (the turn waits for room in a budget), `client_result`, `elicitation` (a
+    /// tool's own question) or `unknown_outcome` (the call may have taken effect).
     pub(crate) kind: String,
     /// When it ends unanswered.
     pub(crate) expires: String,
-    /// A tool's own question, in words.
+    /// A tool's own question, in words; of `budget`, what is used up and what was spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<String>,
     /// The JSON Schema of the answer to it, if it has one.
@@ -279,16 +280,13 @@ impl FailureView {
 impl WaitView {
     /// Converts a wait.
     pub(crate) fn from_wait(wait: &Wait) -> Self {
-        let question = match &wait.kind {
-            WaitKind::Elicitation { question, .. } => Some(question),
-            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
-        };
+        let question = own_question(&wait.kind);
         Self {
             id: wait.id.to_string(),
             call: wait.call.to_string(),
             kind: words::wait_kind(&wait.kind).to_owned(),
             expires: wait.deadline.to_rfc3339(),
-            question: question.map(|question| question.message.to_string()),
+            question: question_text(&wait.kind),
             schema: question.and_then(|question| question.schema.as_deref().cloned()),
             url: question.and_then(|question| question.url.as_deref().map(str::to_owned)),
         }

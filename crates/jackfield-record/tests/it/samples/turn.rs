@@ -156,6 +156,7 @@ pub(crate) fn turn_opened() -> Envelope {
         strict: None,
         system: Arc::new(system()),
         own_keys: vec!["openai".into()],
+        pauses: false,
         tools_after_first_round: false,
         whole: None,
         budgets: Vec::new(),

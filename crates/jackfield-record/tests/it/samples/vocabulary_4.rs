@@ -305,6 +305,27 @@ pub(crate) fn wait_opened_question() -> Envelope {
     )
 }
 
+/// A turn that waits for room in a budget, if there is none.
+pub(crate) fn wait_opened_budget() -> Envelope {
+    let mut envelope = turn_opened_priced();
+    for fact in &mut envelope.facts {
+        if let Fact::TurnOpened { setup, .. } = fact {
+            Arc::make_mut(setup).pauses = true;
+        }
+    }
+    envelope.facts.push(Fact::WaitOpened {
+        wait: Wait {
+            call: call(),
+            deadline: WallTime::from_millis(1_790_000_086_400),
+            id: wait_id(),
+            kind: WaitKind::Budget {
+                message: "the budget of the user `ann`, 5 USD per day, is used up".into(),
+            },
+        },
+    });
+    envelope
+}
+
 /// A request that was passed through.
 pub(crate) fn spending() -> SpendingRecord {
     SpendingRecord {

@@ -1,0 +1,145 @@
+//! A turn whose budget is used up in its middle waits, and goes on when there is room again, wherever a process is lost.
+
+use std::sync::Arc;
+
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::quota::Quota;
+use jackfield_domain::wait::WaitKind;
+use jackfield_engine::{
+    DriveOutcome, Engine, Ephemeral, KeeperOptions, OpenQuestion, TurnOptions, UserUpdate,
+};
+use jackfield_ports::journal::Journal;
+use jackfield_store_memory::MemoryJournal;
+use tokio::sync::mpsc;
+
+use crate::budgets::{ROUND, ann, answer, assert_counted, call, engine, name, tokens};
+use crate::fixture::{message, options, session};
+
+fn pausing(options: TurnOptions) -> TurnOptions {
+    TurnOptions {
+        pauses: true,
+        ..options
+    }
+}
+
+/// The question of the paused turn.
+async fn pause(engine: &Engine) -> OpenQuestion {
+    loop {
+        tokio::task::yield_now().await;
+        let open = engine.open_questions(None).await.expect("questions");
+        if let Some(question) = open.into_iter().next() {
+            return question;
+        }
+    }
+}
+
+/// Raises both budgets.
+async fn raise(engine: &Engine, quota: Quota) {
+    let by = Arc::from("a test");
+    let directory = engine.directory().expect("a directory");
+    directory
+        .limit_team(&by, &name("t"), Some(quota))
+        .await
+        .expect("limited");
+    let update = UserUpdate {
+        quota: Some(Some(quota)),
+        ..UserUpdate::default()
+    };
+    directory
+        .update_user(&by, &name("ann"), &update)
+        .await
+        .expect("limited");
+}
+
+fn keeps() -> KeeperOptions {
+    KeeperOptions::new(options().policy)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_goes_on_after_a_raise() {
+    let (model, engine) = engine(Arc::new(MemoryJournal::new()), [call(), answer()]);
+    let options = pausing(ann(&engine, tokens(ROUND)).await);
+    let _keeper = engine.spawn_keeper(keeps(), |_| {});
+    let mut nobody = ();
+    let sending = engine.send(message(options), &mut nobody);
+    let raising = async {
+        let question = pause(&engine).await;
+        let WaitKind::Budget { message } = &question.wait.kind else {
+            panic!("{question:?}");
+        };
+        assert!(
+            message.contains("1100 tokens per day, is used up: 1100 tokens were spent"),
+            "{message}"
+        );
+        assert_eq!(model.requests().len(), 1);
+        raise(&engine, tokens(1_000_000)).await;
+    };
+    let (sent, ()) = tokio::join!(sending, raising);
+    let sent = sent.expect("sent");
+    assert!(matches!(sent.end, TurnEnd::Answered(_)), "{sent:?}");
+    assert_counted(&engine, 2).await;
+}
+
+/// The process dies while the turn waits, and the raise is made while no process runs.
+#[tokio::test(start_paused = true)]
+async fn a_pause_and_a_raise_survive_the_process() {
+    let journal = Arc::new(MemoryJournal::new());
+    let (_, first) = engine(Arc::clone(&journal) as Arc<dyn Journal>, [call()]);
+    let options = pausing(ann(&first, tokens(ROUND)).await);
+    let mut nobody = ();
+    tokio::select! {
+        sent = first.send(message(options), &mut nobody) => panic!("it ended: {sent:?}"),
+        _ = pause(&first) => {}
+    }
+    crate::keeping::let_go(&journal, &session()).await;
+    raise(&first, tokens(1_000_000)).await;
+    let (_, second) = engine(Arc::clone(&journal) as Arc<dyn Journal>, [answer()]);
+    let (sender, mut kept) = mpsc::unbounded_channel();
+    let _keeper = second.spawn_keeper(keeps(), move |one| {
+        let _gone = sender.send(one);
+    });
+    loop {
+        let outcome = kept.recv().await.expect("a kept session").outcome;
+        match outcome.expect("driven") {
+            DriveOutcome::Finished(report) => {
+                assert!(matches!(report.end, TurnEnd::Answered(_)), "{report:?}");
+                break;
+            }
+            DriveOutcome::Waiting(_) => {}
+        }
+    }
+    assert_counted(&second, 2).await;
+}
+
+/// A change that leaves the budget full wakes no turn.
+#[tokio::test(start_paused = true)]
+async fn a_change_without_room_leaves_the_turn_waiting() {
+    let (model, engine) = engine(Arc::new(MemoryJournal::new()), [call(), answer()]);
+    let options = pausing(ann(&engine, tokens(ROUND)).await);
+    let _keeper = engine.spawn_keeper(keeps(), |_| {});
+    let mut nobody = ();
+    let looking = async {
+        let question = pause(&engine).await;
+        raise(&engine, tokens(ROUND - 1)).await;
+        // The keeper looks every second.
+        tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+        assert_eq!(pause(&engine).await.wait, question.wait);
+    };
+    tokio::select! {
+        sent = engine.send(message(options), &mut nobody) => panic!("it ended: {sent:?}"),
+        () = looking => {}
+    }
+    assert_eq!(model.requests().len(), 1);
+}
+
+/// What is in memory only cannot wait for a person.
+#[tokio::test]
+async fn an_ephemeral_turn_ends() {
+    let (_, engine) = engine(Arc::new(MemoryJournal::new()), [call(), answer()]);
+    let options = pausing(ann(&engine, tokens(ROUND)).await);
+    let memory = Arc::new(MemoryJournal::new());
+    let engine = engine.with_ephemeral_journal(memory, Ephemeral::default());
+    engine.create_ephemeral(&session()).expect("created");
+    let sent = engine.send(message(options), &mut ()).await.expect("sent");
+    assert!(matches!(sent.end, TurnEnd::Failed(_)), "{sent:?}");
+}
