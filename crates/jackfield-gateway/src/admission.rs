@@ -77,27 +77,56 @@ impl Gateway {
         client: &Principal,
     ) -> Result<RequestSlot, AdmissionRefusal> {
         let mut slot = self.acquire_slot()?;
-        slot.admission = self.take_from_quotas(client).await?;
+        slot.admission = self.take_from_quotas(client, |quota| quota).await?;
         Ok(slot)
     }
 
-    /// Takes a request from each quota of the client, without a slot: for what runs in a request that has one. It counts
-    /// until the hold is dropped. Call it within a Tokio runtime.
+    /// Admits a request of an MCP client: takes a slot, and a request from each rate of the client. It is not one at once:
+    /// a call may wait for an answer that the client brings by another request.
+    ///
+    /// # Errors
+    ///
+    /// As for [`admit`](Self::admit), but for budgets that are used up.
+    pub async fn admit_to_mcp(&self, client: &Principal) -> Result<RequestSlot, AdmissionRefusal> {
+        let mut slot = self.acquire_slot()?;
+        let of_rates = |quota: Quota| Quota {
+            parallel: None,
+            ..quota
+        };
+        slot.admission = self.take_from_quotas(client, of_rates).await?;
+        Ok(slot)
+    }
+
+    /// Admits a turn within a request of an MCP client, whose rates that has been taken from: as one at once, until the
+    /// hold is dropped. Call it within a Tokio runtime.
     ///
     /// # Errors
     ///
     /// As for [`admit`](Self::admit).
-    pub async fn admit_to_quotas(&self, client: &Principal) -> Result<Admission, AdmissionRefusal> {
-        let admission = self.take_from_quotas(client).await?;
+    pub async fn admit_turn_of_mcp(
+        &self,
+        client: &Principal,
+    ) -> Result<Admission, AdmissionRefusal> {
+        let at_once = |quota: Quota| Quota {
+            requests_per_minute: None,
+            ..quota
+        };
+        let admission = self.take_from_quotas(client, at_once).await?;
         admission.check_budgets()?;
         Ok(admission)
     }
 
-    async fn take_from_quotas(&self, client: &Principal) -> Result<Admission, AdmissionRefusal> {
+    /// Takes a request from these parts of the client's quotas.
+    async fn take_from_quotas(
+        &self,
+        client: &Principal,
+        parts: fn(Quota) -> Quota,
+    ) -> Result<Admission, AdmissionRefusal> {
         let (budget, exhausted) = self.look_at_budgets(client).await?;
         let quotas = client.quotas.iter();
+        let quotas = quotas.map(|(name, quota)| (Arc::clone(name), parts(*quota)));
         let quotas = quotas.filter(|(_, quota)| quota.limits_requests());
-        let quotas: Vec<(Arc<str>, Quota)> = quotas.cloned().collect();
+        let quotas: Vec<(Arc<str>, Quota)> = quotas.collect();
         if quotas.is_empty() {
             return Ok(Admission {
                 budget,

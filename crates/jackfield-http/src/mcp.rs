@@ -25,7 +25,7 @@ use crate::api::{ApproveTool, AskTool};
 use crate::auth::authenticate;
 use crate::refusal::{HttpRefusal, json, no_such_address};
 use crate::revocation::end_when_revoked;
-use crate::{body, mcp_refusal};
+use crate::{body, mcp_refusal, rates};
 
 /// Answers a request of an MCP client.
 pub(crate) async fn answer(
@@ -43,7 +43,12 @@ pub(crate) async fn answer(
             Some(set.ok_or_else(|| no_such_address(&head.uri))?.as_slice())
         }
     };
-    let slot = gateway.acquire_slot()?;
+    // A stream that only listens and the end of a session are no requests of a rate.
+    let slot = if head.method == Method::POST {
+        rates::admit_to_mcp(&gateway, &client, &head.extensions).await?
+    } else {
+        gateway.acquire_slot()?
+    };
     let server = tool_server(&gateway, &client, set);
     // A session belongs to a token, and not to its principal, as the tools are those of the token.
     let owner = format!("{} {path}", client.name);

@@ -8,7 +8,7 @@ use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError};
 use serde_json::json;
 
 use crate::access::RefusalCode;
-use crate::dialects;
+use crate::{dialects, retry_headers};
 
 /// Whether a path belongs to MCP clients.
 pub(crate) fn owns_path(path: &str) -> bool {
@@ -18,7 +18,8 @@ pub(crate) fn owns_path(path: &str) -> bool {
 /// A refusal as a JSON-RPC error without an id: the request was not read.
 pub(crate) fn response(error: ServeError, status: Option<StatusCode>) -> Response {
     // The dialect knows the status of each kind of error.
-    let own = StatusCode::from_u16(dialects::CHAT.error(&error, "").status);
+    let known = dialects::CHAT.error(&error, "");
+    let own = StatusCode::from_u16(known.status);
     let status = status.or_else(|| own.ok());
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let ServeError { kind, message, .. } = error;
@@ -28,6 +29,9 @@ pub(crate) fn response(error: ServeError, status: Option<StatusCode>) -> Respons
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(wait) = known.retry_after {
+        retry_headers::insert(headers, wait);
+    }
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

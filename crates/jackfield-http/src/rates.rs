@@ -81,8 +81,29 @@ pub(crate) async fn admit(
     client: &Principal,
     extensions: &Extensions,
 ) -> Result<RequestSlot, ServeError> {
+    note(gateway, extensions, gateway.admit_to_rates(client).await)
+}
+
+/// As [`admit`], for a request of an MCP client.
+///
+/// # Errors
+///
+/// As for [`admit`].
+pub(crate) async fn admit_to_mcp(
+    gateway: &Gateway,
+    client: &Principal,
+    extensions: &Extensions,
+) -> Result<RequestSlot, ServeError> {
+    note(gateway, extensions, gateway.admit_to_mcp(client).await)
+}
+
+fn note(
+    gateway: &Gateway,
+    extensions: &Extensions,
+    admitted: Result<RequestSlot, AdmissionRefusal>,
+) -> Result<RequestSlot, ServeError> {
     let known = extensions.get::<KnownRate>().cloned().unwrap_or_default();
-    match gateway.admit_to_rates(client).await {
+    match admitted {
         Ok(slot) => {
             known.set(gateway, slot.rate(), slot.budget());
             Ok(slot)

@@ -77,7 +77,7 @@ impl ApproveTool {
         let gateway = &self.gateway;
         let question: AgentQuestion = serde_json::from_value(Value::Object(call.arguments))
             .map_err(|error| ProblemDetails::parameter("arguments", error.to_string()))?;
-        let admitted = gateway.admit_to_quotas(&self.client).await;
+        let admitted = gateway.admit_turn_of_mcp(&self.client).await;
         let _hold = admitted.map_err(|refusal| refusal.error)?;
         gateway.check_turn_limit()?;
         let text = serde_json::to_string(&question)

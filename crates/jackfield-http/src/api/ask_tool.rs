@@ -95,7 +95,7 @@ impl AskTool {
         };
         let mut request = PostTurn::of_message(arguments.message, arguments.model);
         let parts = request.take_message()?;
-        let admitted = gateway.admit_to_quotas(&self.client).await;
+        let admitted = gateway.admit_turn_of_mcp(&self.client).await;
         let _hold = admitted.map_err(|refusal| refusal.error)?;
         gateway.check_turn_limit()?;
         let mut options = turns::options(gateway, &self.client, request, Mode::Wait).await?;

@@ -651,6 +651,23 @@ async fn the_requests_of_a_key_a_user_and_a_team_are_limited() {
     .await;
     assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(body["type"], "urn:jackfield:problem:too_many");
+    // For an MCP client it is a JSON-RPC error.
+    let bearer = format!("Bearer {ben}");
+    let accept = ("accept", "application/json, text/event-stream");
+    let headers = [("authorization", &*bearer), accept];
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let response = answer(&gateway, &headers, Method::POST, "/mcp", &ping).await;
+    let (head, body) = response.into_parts();
+    assert_eq!(head.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(head.headers.contains_key("retry-after"), "{head:?}");
+    let body = body.collect().await.expect("a body").to_bytes();
+    let body: Value = serde_json::from_slice(&body).expect("JSON");
+    let message = body["error"]["message"].as_str().expect("text");
+    assert!(
+        message.starts_with("the requests of the team `both` are limited to 3 per minute"),
+        "{body}"
+    );
+    assert_eq!(body["id"], Value::Null);
     // Without limits, and for those who have none, everything is as before.
     for path in ["/api/v1/teams/both", "/api/v1/users/ann"] {
         root(Method::PATCH, path, json!({ "quota": null })).await;
