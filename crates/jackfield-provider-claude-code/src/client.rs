@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jackfield_dialect_kit::strict;
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
@@ -267,6 +267,11 @@ impl ChatModel for ClaudeCode {
         request: &ModelRequest,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
+        if sink.credential().is_some() {
+            let kind = ModelFailureKind::Unsupported;
+            let message = "Claude Code signs in by itself, and takes no keys of people";
+            return Err(ModelFailure::new(kind, Phase::BeforeSend, message).into());
+        }
         let model = &*request.model.model;
         let span = chat_span!("anthropic", "anthropic.request_id", model, DIALECT);
         async {

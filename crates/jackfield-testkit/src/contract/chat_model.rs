@@ -222,6 +222,9 @@ macro_rules! chat_model_clauses {
             /// A rate limit comes with the delay that the server asks for, and without one where it asks for none.
             /// Retries come too early, and prolong the limit.
             rate_limit_reports_the_servers_delay
+            /// A credential of the sink is sent in place of the adapter's own key; or the request is refused before it is sent.
+            /// What one person asks is paid for by another, or by the operator.
+            own_keys_replace_the_adapters_or_are_refused
             /// What the provider wants back of its reasoning goes back, whole, unchanged and in order.
             /// The provider refuses the next request, or the model thinks everything anew.
             reasoning_goes_back_as_it_came

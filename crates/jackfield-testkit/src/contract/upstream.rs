@@ -100,6 +100,9 @@ macro_rules! upstream_clauses {
             /// One call makes one HTTP request, whatever comes of it.
             /// Hidden retries multiply cost and load.
             one_call_makes_one_http_request
+            /// A credential of the request is sent in place of the adapter's own key; or the request is refused before it is sent.
+            /// What one person asks is paid for by another, or by the operator.
+            own_keys_replace_the_adapters_or_are_refused
             /// Each piece of a body is returned as soon as it arrives.
             /// Users see nothing until the answer is whole.
             pieces_come_as_they_arrive

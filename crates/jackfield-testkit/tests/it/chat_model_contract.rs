@@ -419,6 +419,14 @@ const BROKEN: &[(Fault, &str)] = &[
         "state_of_another_owner_is_withheld_and_noted",
     ),
     (Fault::SendsNull, "empty_arguments_are_an_empty_object"),
+    (
+        Fault::KeepsItsKey,
+        "own_keys_replace_the_adapters_or_are_refused",
+    ),
+    (
+        Fault::PaysForAll,
+        "own_keys_replace_the_adapters_or_are_refused",
+    ),
     (Fault::ShowsKey, "secrets_never_reach_debug_or_errors"),
     (Fault::SkipsBroken, "broken_events_are_a_protocol_violation"),
     (

@@ -135,6 +135,10 @@ const BROKEN: &[(Fault, &str)] = &[
         Fault::ServesAll,
         "an_unserved_request_is_refused_before_it_is_sent",
     ),
+    (
+        Fault::KeepsItsKey,
+        "own_keys_replace_the_adapters_or_are_refused",
+    ),
     (Fault::ShowsKey, "secrets_never_reach_debug_or_errors"),
     (Fault::ShowsRequests, "secrets_never_reach_debug_or_errors"),
     (Fault::TakesAnyChunk, "broken_framing_is_an_error"),

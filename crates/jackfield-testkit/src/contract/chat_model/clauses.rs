@@ -52,8 +52,9 @@ pub(super) use self::replies::{
 };
 pub(super) use self::requests::{
     declared_media_are_sent, dropping_the_call_closes_the_connection,
-    one_call_makes_one_http_request, secrets_never_reach_debug_or_errors,
-    spans_carry_provider_and_model, undeclared_capability_is_refused,
+    one_call_makes_one_http_request, own_keys_replace_the_adapters_or_are_refused,
+    secrets_never_reach_debug_or_errors, spans_carry_provider_and_model,
+    undeclared_capability_is_refused,
 };
 pub(super) use self::settings::{
     settings_are_sent_with_their_values, the_choice_of_tools_is_sent_or_noted,

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::Method;
 use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
+use jackfield_ports::credential::Credential;
 use jackfield_ports::upstream::{RawRequest, Upstream as _};
 
 use super::super::spans;
@@ -149,6 +150,35 @@ pub(super) async fn one_call_makes_one_http_request<H: UpstreamHarness>(harness:
         assert_eq!(bench.server.requests().len(), 1, "after {what}");
     }
 }
+
+pub(super) async fn own_keys_replace_the_adapters_or_are_refused<H: UpstreamHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    bench.server.answer(Response::json(200, "{}"));
+    let mut request = bench.request();
+    request.credential = Some(Credential::new(OWN_KEY));
+    match bench.send(request).await {
+        Ok(mut reply) => {
+            let _body = read(&mut *reply.body).await;
+            let seen = bench.server.request(0).await;
+            let has = |key: &str| seen.headers.iter().any(|(_, value)| value.contains(key));
+            assert!(has(OWN_KEY), "the own key was not sent");
+            assert!(!has(KEY), "the adapter's key was sent, too");
+            for key in [OWN_KEY, KEY] {
+                assert!(!seen.path.contains(key), "the URL tells a key");
+            }
+        }
+        Err(error) => {
+            let failure = &error.failure;
+            assert_eq!(failure.kind, ModelFailureKind::Unsupported, "{failure:?}");
+            assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
+            let sent = bench.server.requests();
+            assert!(sent.is_empty(), "it was sent all the same: {sent:?}");
+        }
+    }
+}
+
+/// The key of a person.
+const OWN_KEY: &str = "sk-contract-own-0123456789";
 
 pub(super) async fn dropping_the_call_closes_the_connection<H: UpstreamHarness>(harness: &H) {
     let bench = Bench::new(harness).await;

@@ -103,6 +103,7 @@ pub(super) enum Fault {
     ListsNothing,
     LosesItems,
     LosesNewlines,
+    KeepsItsKey,
     MarksAllFailed,
     MarksFirstFailed,
     MendsArguments,
@@ -118,6 +119,7 @@ pub(super) enum Fault {
     NamesParts,
     NamesUsual,
     None,
+    PaysForAll,
     PutsSystemIntoWords,
     ReadsPiecesOnly,
     ReadsStreamsOnly,
@@ -189,6 +191,10 @@ impl ChatModel for Acme {
         Err(ModelFailure::new(Kind::Unsupported, Phase::BeforeSend, message).into())
     }
 
+    fn takes_credentials(&self) -> bool {
+        !self.has(Fault::PaysForAll) && self.form != Form::Words
+    }
+
     async fn reply(
         &self,
         request: &ModelRequest,
@@ -204,12 +210,20 @@ impl ChatModel for Acme {
             )
             .in_scope(|| tracing::debug!("asked"));
         }
+        let own = sink.credential().map(|own| own.expose().to_owned());
+        if own.is_some() && !self.takes_credentials() && !self.has(Fault::PaysForAll) {
+            let message = "acme takes no keys of people";
+            return Err(ModelFailure::new(Kind::Unsupported, Phase::BeforeSend, message).into());
+        }
+        let takes = self.takes_credentials() && !self.has(Fault::KeepsItsKey);
+        let own = own.filter(|_| takes);
+        let key = own.unwrap_or_else(|| self.key.clone());
         let mut told = Telling {
             decoder: Decoder::new(self.fault, self.state_owner(&request.model.model)),
             sink,
             told: false,
         };
-        let end = self.talk(request, &mut told).await;
+        let end = self.talk(request, &key, &mut told).await;
         end.map_err(|mut failure| {
             if told.told {
                 failure.phase = Phase::MidReply;
@@ -231,6 +245,7 @@ impl Acme {
     async fn talk(
         &self,
         request: &ModelRequest,
+        key: &str,
         telling: &mut Telling<'_>,
     ) -> Result<ReplyEnd, ModelFailure> {
         let (body, notes) = self.body(request)?;
@@ -246,10 +261,10 @@ impl Acme {
         if self.has(Fault::AsksTwice)
             && let Ok(stream) = wire::connect(&self.address).await
         {
-            let _first = wire::ask(stream, &self.key, "{}").await.is_ok();
+            let _first = wire::ask(stream, key, "{}").await.is_ok();
         }
         let stream = wire::connect(&self.address).await.map_err(refused)?;
-        let asked = self.held(wire::ask(stream, &self.key, &body)).await;
+        let asked = self.held(wire::ask(stream, key, &body)).await;
         let mut answer = asked.map_err(|_| interrupted())?;
         if answer.status != 200 || answer.headers.contains("text/html") {
             return Err(self.classify(answer).await);

@@ -9,6 +9,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind as Kind, Phase};
 use jackfield_ports::chat_model::ModelError;
+use jackfield_ports::credential::Credential;
 use jackfield_ports::upstream::{RawBody, RawReply, RawRequest, Upstream};
 use jackfield_testkit::contract::upstream::{AddedHeader, UpstreamHarness};
 
@@ -50,6 +51,7 @@ pub(super) enum Fault {
     SendsCredentials,
     SendsNamedHeaders,
     ServesAll,
+    KeepsItsKey,
     ShowsKey,
     ShowsRequests,
     TakesAnyChunk,
@@ -168,6 +170,7 @@ impl Toy {
         &self,
         request: RawRequest,
     ) -> Result<(Method, String, HeaderMap, Bytes), ModelFailure> {
+        let own = request.credential.clone();
         let refuse = |kind, message: &str| Err(ModelFailure::new(kind, Phase::BeforeSend, message));
         let resource = match request.path.as_str() {
             "/v1/count" => "/api/count",
@@ -197,10 +200,15 @@ impl Toy {
         {
             body = json.to_string().into();
         }
-        Ok((method, target, self.headers(request.headers), body))
+        Ok((
+            method,
+            target,
+            self.headers(request.headers, own.as_ref()),
+            body,
+        ))
     }
 
-    fn headers(&self, mut headers: HeaderMap) -> HeaderMap {
+    fn headers(&self, mut headers: HeaderMap, own: Option<&Credential>) -> HeaderMap {
         if !self.has(Fault::SendsConnections) {
             remove_connection(&mut headers, !self.has(Fault::SendsNamedHeaders));
         }
@@ -236,7 +244,9 @@ impl Toy {
         if self.has(Fault::NamesItself) {
             headers.append("via", HeaderValue::from_static("1.1 toy"));
         }
-        let key = HeaderValue::from_str(&self.key).expect("a key is a value");
+        let own = own.filter(|_| !self.has(Fault::KeepsItsKey));
+        let key = own.map_or(&*self.key, |own| own.expose());
+        let key = HeaderValue::from_str(key).expect("a key is a value");
         headers.insert("x-api-key", key);
         let account = HeaderValue::from_static("7");
         if self.has(Fault::KeepsAccounts) {

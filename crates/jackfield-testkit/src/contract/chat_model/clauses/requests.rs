@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use jackfield_domain::block::{Block, Content};
+use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::message::{Message, Role};
@@ -11,14 +13,17 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
 use jackfield_domain::tool::ToolChoice;
 use jackfield_ports::chat_model::{Capabilities, ChatModel as _};
+use jackfield_ports::credential::Credential;
+use jackfield_ports::delta_sink::DeltaSink;
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::super::bench::{Bench, KEY, WatchedSink, error_text, request, tool};
 use super::super::comparison::has_part;
 use super::super::{
     ChatModelHarness, RequestPart, ScriptedFailure, ScriptedFailureKind, VendorReply, spans,
 };
-use crate::server::{Gate, RefusingPort, Response};
+use crate::server::{Gate, RefusingPort, Response, TIME_LIMIT};
 
 pub(in super::super) async fn one_call_makes_one_http_request<H: ChatModelHarness>(harness: &H) {
     let reply = Bench::new(harness)
@@ -67,6 +72,53 @@ pub(in super::super) async fn dropping_the_call_closes_the_connection<H: ChatMod
             () = gate.reached() => {}
         }
         bench.server.closed_by_client(0).await;
+    }
+}
+
+pub(in super::super) async fn own_keys_replace_the_adapters_or_are_refused<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let bench = Bench::new(harness).await;
+    let fine = bench.render(&VendorReply::text(&["fine"]));
+    bench.answer(fine.response());
+    let mut sink = OwnKeySink(Credential::new(OWN_KEY));
+    let request = bench.request();
+    let replying = bench.model.reply(&request, &mut sink);
+    let replied = timeout(TIME_LIMIT, replying).await;
+    let replied = replied.expect("the call has to end");
+    if !bench.model.takes_credentials() {
+        let Err(error) = replied else {
+            panic!("the adapter takes no keys of people, but answers with one: {replied:?}");
+        };
+        let failure = &error.failure;
+        assert_eq!(failure.kind, ModelFailureKind::Unsupported, "{failure:?}");
+        assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
+        let sent = bench.server.requests();
+        assert!(sent.is_empty(), "it was sent all the same: {sent:?}");
+        return;
+    }
+    assert!(replied.is_ok(), "the own key was refused: {replied:?}");
+    let seen = bench.server.request(0).await;
+    let has = |key: &str| seen.headers.iter().any(|(_, value)| value.contains(key));
+    assert!(has(OWN_KEY), "the own key was not sent");
+    assert!(!has(KEY), "the adapter's key was sent, too");
+    for key in [OWN_KEY, KEY] {
+        assert!(!seen.path.contains(key), "the URL tells a key");
+    }
+}
+
+/// The key of a person.
+const OWN_KEY: &str = "sk-contract-own-0123456789";
+
+/// A sink of a person with an own key.
+struct OwnKeySink(Credential);
+
+#[async_trait]
+impl DeltaSink for OwnKeySink {
+    async fn push(&mut self, _delta: Delta) {}
+
+    fn credential(&self) -> Option<&Credential> {
+        Some(&self.0)
     }
 }
 
