@@ -124,3 +124,57 @@ async fn a_persons_own_key_is_used_for_that_person_alone_and_is_in_no_file() {
     assert_eq!(passed(&gateway, &openai, &ann).await, GATEWAYS);
     gateway.end().await;
 }
+
+#[tokio::test]
+async fn claude_and_gemini_get_a_persons_own_key_too() {
+    let (files, server) = (Kept::new(), TestServer::start().await);
+    let (ann, ben) = (user(&files, "ann").await, user(&files, "ben").await);
+    let url = server.base_url();
+    let config = format!(
+        "[secrets]\nkey_env = \"MASTER_OF_THE_TEST\"\n[providers.claude]\nbase_url = \"{url}\"\n\
+         [providers.gemini]\nbase_url = \"{url}\"\n"
+    );
+    let serve = files.gateway().configured(config);
+    let serve = serve.env("MASTER_OF_THE_TEST", MASTER);
+    let serve = serve.env("ANTHROPIC_API_KEY", GATEWAYS);
+    let gateway = Gateway::listening(serve.env("GEMINI_API_KEY", GATEWAYS).start()).await;
+    let claude = json!({
+        "model": "claude/claude-opus-5-5", "max_tokens": 9,
+        "messages": [{ "role": "user", "content": "hi" }],
+    });
+    let claudes = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-5-5",
+        "content": [{ "type": "text", "text": "Hi." }], "stop_reason": "end_turn",
+        "usage": { "input_tokens": 7, "output_tokens": 3 },
+    });
+    let gemini = json!({ "contents": [{ "role": "user", "parts": [{ "text": "hi" }] }] });
+    let geminis = json!({
+        "candidates": [{
+            "content": { "role": "model", "parts": [{ "text": "Hi." }] }, "finishReason": "STOP",
+        }],
+        "usageMetadata": { "promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10 },
+    });
+    let geminis_path = "/v1beta/models/gemini%2Fgemini-3-pro:generateContent";
+    for (provider, path, body, reply, header) in [
+        ("claude", "/v1/messages", claude, claudes, "x-api-key"),
+        ("gemini", geminis_path, gemini, geminis, "x-goog-api-key"),
+    ] {
+        let key = format!("/api/v1/provider-keys/{provider}");
+        let set = ask(&gateway, &ann, "PUT", &key, json!({ "key": OWN })).await;
+        set.is(200);
+        for (secret, expected) in [(&ann, OWN), (&ben, GATEWAYS)] {
+            server.answer(Response::json(200, reply.to_string()));
+            let nth = server.requests().len();
+            let answer = ask(&gateway, secret, "POST", path, body.clone()).await;
+            answer.is(200);
+            let seen = server.request(nth).await;
+            assert_eq!(seen.header(header), Some(expected), "{provider}");
+        }
+        let removed = ask(&gateway, &ann, "DELETE", &key, json!({})).await;
+        assert_eq!(removed.status, 204, "{removed:?}");
+        let again = ask(&gateway, &ann, "DELETE", &key, json!({})).await.is(404);
+        let detail = format!("`ann` has no key of their own at `{provider}`");
+        assert_eq!(again["detail"], detail);
+    }
+    gateway.end().await;
+}

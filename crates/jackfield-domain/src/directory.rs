@@ -51,6 +51,12 @@ impl EntryName {
         Self(format!("{}/{name}", user_principal(user)).into())
     }
 
+    /// The user that this belongs to, and its name there, if it belongs to one.
+    #[must_use]
+    pub fn of_whom(&self) -> Option<(&str, &str)> {
+        self.0.strip_prefix("user:")?.split_once('/')
+    }
+
     /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -185,9 +185,8 @@ impl RunningGateway {
             exporters.send_log();
         }
         let assembled = prepared.with_journal(Arc::clone(&journal.journal));
-        if let Err(error) = assembled.engine.check_secrets().await
-            && !matches!(error, SecretError::Journal(_))
-        {
+        // Without a look, secrets may be there that this process cannot open.
+        if let Err(error) = assembled.engine.check_secrets().await {
             journal.close().await;
             return Err(error.into());
         }

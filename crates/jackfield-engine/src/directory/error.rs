@@ -30,7 +30,7 @@ pub enum DirectoryError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// There is no such entry.
-    #[error("there is no {} `{name}`", kind.as_str())]
+    #[error("{}", missing(*kind, name))]
     Missing {
         /// The kind of entry.
         kind: EntryKind,
@@ -52,4 +52,12 @@ pub enum DirectoryError {
     /// A secret cannot be encrypted or opened.
     #[error(transparent)]
     Secret(#[from] SecretError),
+}
+
+/// That there is no entry of this name.
+fn missing(kind: EntryKind, name: &EntryName) -> String {
+    if let (EntryKind::ProviderKey, Some((user, provider))) = (kind, name.of_whom()) {
+        return format!("`{user}` has no key of their own at `{provider}`");
+    }
+    format!("there is no {} `{name}`", kind.as_str())
 }
