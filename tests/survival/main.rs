@@ -12,6 +12,7 @@
 )]
 
 mod approved;
+mod budgets;
 mod chance;
 mod client;
 mod controls;
