@@ -84,8 +84,9 @@ pub(in super::super) async fn own_keys_replace_the_adapters_or_are_refused<H: Ch
     let mut sink = OwnKeySink(Credential::new(OWN_KEY));
     let request = bench.request();
     let replying = bench.model.reply(&request, &mut sink);
-    let replied = timeout(TIME_LIMIT, replying).await;
-    let replied = replied.expect("the call has to end");
+    let Ok(replied) = timeout(TIME_LIMIT, replying).await else {
+        panic!("the call has to end");
+    };
     if !bench.model.takes_credentials() {
         let Err(error) = replied else {
             panic!("the adapter takes no keys of people, but answers with one: {replied:?}");
