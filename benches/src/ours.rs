@@ -62,6 +62,7 @@ impl Ours {
         let model = OpenAi::new(config, Transport::new(TransportSettings::default())?)?;
         let standing = ToolboxStatus {
             prefix: None,
+            server: None,
             trusted: true,
         };
         let engine = Engine::builder(journal)

@@ -90,6 +90,7 @@ mod models;
 mod notes;
 mod older;
 mod own_keys;
+mod own_servers;
 mod passthrough;
 mod people;
 mod pins;

@@ -8,7 +8,8 @@ use crate::harness::{Asking, Gateway, Kept, McpServer, Sent};
 fn announcing(era: &str) -> Value {
     json!({
         "era": era,
-        "tools": [{ "name": "change", "description": "Changes.", "inputSchema": { "type": "object" } }],
+        "tools": [{ "name": "change", "description": "Changes.", "inputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": true } }],
         "calls": { "change": [
             { "announce": { "method": "notifications/resources/updated", "params": { "uri": "note://a" } } },
             { "announce": { "method": "notifications/resources/list_changed", "params": {} } },

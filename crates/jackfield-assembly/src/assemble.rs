@@ -18,6 +18,7 @@ use crate::assistants::ConfiguredAssistant;
 use crate::config::{Config, ProviderConfig, ProviderPassthrough};
 use crate::endpoints;
 use crate::factory::{ProviderFactory, ProviderSettings};
+use crate::own_servers::OwnServerToolboxes;
 use crate::place::{ConfigError, ConfigProblem, Origin};
 use crate::preferred::is_vendor;
 use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
@@ -213,6 +214,9 @@ impl Registry {
             observers,
             pin_notice: Arc::default(),
         };
+        let guarded = network::guarded(config);
+        let own = OwnServerToolboxes::new(&config.own_servers, &common, guarded);
+        builder = builder.own_servers(Arc::new(own));
         let servers = ServerSet::new(config.servers.values(), common);
         let mut web = Vec::new();
         web_tools::join(config, environment, &mut web, self.redact_details)?;

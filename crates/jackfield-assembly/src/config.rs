@@ -1,9 +1,9 @@
 //! The effective configuration, from files, environment and flags.
 
+mod raw_values;
 mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +19,11 @@ use jackfield_engine::{ToolCacheSettings, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
+pub(crate) use self::raw_values::ConfiguredValues;
 use crate::approvals::ApprovalsConfig;
 use crate::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
 use crate::journal::JournalConfig;
+use crate::own_servers::OwnServersConfig;
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::presets::PRESETS;
 use crate::prices::{self, CURRENCY, Prices};
@@ -68,6 +70,8 @@ pub struct Config {
     pub network: Network,
     /// The default options of turns.
     pub options: TurnOptions,
+    /// Which servers users and teams may have of their own.
+    pub own_servers: OwnServersConfig,
     /// The prices from files.
     pub(crate) prices: Prices,
     /// The providers, by name.
@@ -96,16 +100,6 @@ pub struct Config {
     pub web: Web,
     /// The known context windows of models.
     pub(crate) windows: WindowList,
-}
-
-/// Raw values by key. Some are secret.
-#[derive(Clone, Default)]
-pub(crate) struct ConfiguredValues(pub(crate) BTreeMap<String, (Value, ValueSource)>);
-
-impl fmt::Debug for ConfiguredValues {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
 }
 
 /// How providers and web APIs are reached.
@@ -194,6 +188,7 @@ impl Default for Config {
             model_place: Origin::Default.into(),
             network: Network::default(),
             options,
+            own_servers: OwnServersConfig::default(),
             prices: Prices::new(),
             providers: providers.collect(),
             questions: McpQuestions::default(),

@@ -2,6 +2,7 @@
 
 mod assistants;
 mod extensions;
+mod own_servers;
 mod providers;
 mod response_format;
 mod routes;
@@ -139,7 +140,7 @@ pub fn keys() -> Vec<String> {
 
 /// Every key that the readers know, in their order, with `NAME` for free names.
 pub(crate) fn known() -> Vec<AskedKey> {
-    let sample = "[aliases]\nNAME = \"a/b\"\n[assistants.NAME]\n[models.NAME]\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
+    let sample = "[aliases]\nNAME = \"a/b\"\n[assistants.NAME]\n[models.NAME]\n[prices.NAME]\n[providers.NAME]\n[own_servers.programs.NAME.env]\nNAME = \"\"\n[policy.tools]\nNAME = \"allow\"\n\
                   [policy.unknown_of]\nNAME = \"ask\"\n[routes.NAME]\n[serve.mcp.NAME.tools.NAME.arguments]\nNAME = 0\n\
                   [serve.tokens.NAME.endpoints]\nNAME = \"a\"\n[tool_cache.ttl_of]\nNAME = \"10m\"\n\
                   [web.tools.NAME.headers]\nNAME = \"\"\n[web.tools.NAME.parameters.NAME]\n";
@@ -192,6 +193,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::journal(&mut config.journal, root.section("journal"), trust);
     sections::limits(&mut config.options.limits, root.section("limits"));
     sections::network(&mut config.network, root.section("network"), trust);
+    own_servers::read(&mut config.own_servers, root.section("own_servers"), trust);
     sections::policy(&mut config.options, root.section("policy"), trust);
     sections::session(config, root.section("session"));
     let settings = root.section("settings");

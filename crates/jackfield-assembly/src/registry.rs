@@ -141,6 +141,7 @@ impl Registry {
         for toolbox in &self.toolboxes {
             let status = ToolboxStatus {
                 prefix: None,
+                server: None,
                 trusted: true,
             };
             builder = builder.toolbox_as(Arc::clone(toolbox), status);

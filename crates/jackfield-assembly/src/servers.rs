@@ -29,6 +29,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::{GuardProgram, Patterns};
 
 pub use self::inspection::ServerInspection;
+pub(crate) use self::managed_server::BrokenServer;
 pub use self::oauth::OAuthEntry;
 pub use self::pins::{AcceptError, ChangedTool};
 pub(crate) use self::read::id_of_name;
@@ -64,6 +65,8 @@ pub struct McpServerEntry {
     pub lazy: bool,
     /// Its display name.
     pub name: Option<Arc<str>>,
+    /// Of whom it is, and since which change, if a user or a team has it for itself.
+    pub(crate) owner: Option<Arc<str>>,
     /// Where it is configured.
     pub place: ValueSource,
     /// How a person signs in there, as far as the server does not say it.
@@ -117,6 +120,7 @@ impl McpServerEntry {
             lazy: false,
             name: None,
             oauth: OAuthEntry::default(),
+            owner: None,
             place: Origin::Default.into(),
             prefix: None,
             roots: Vec::new(),
@@ -147,6 +151,7 @@ impl McpServerEntry {
             lazy,
             name: _,
             oauth,
+            owner,
             place: _,
             prefix: _,
             roots,
@@ -173,8 +178,9 @@ impl McpServerEntry {
                     &other.lazy,
                     &other.oauth,
                 )
-            && (roots, start_timeout, timeout, tools, trusted, url)
+            && (owner, roots, start_timeout, timeout, tools, trusted, url)
                 == (
+                    &other.owner,
                     &other.roots,
                     &other.start_timeout,
                     &other.timeout,

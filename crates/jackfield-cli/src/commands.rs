@@ -23,6 +23,7 @@ pub mod man;
 pub mod mcp;
 pub mod models;
 mod notes_server;
+mod own_servers;
 mod patterns;
 mod printed;
 mod provider_keys;

@@ -2,6 +2,7 @@
 //!
 //! The value of an entry is that of its newest change, so a list of changes is the audit of the administration.
 
+mod own_server;
 mod provider_key;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use crate::policy;
 use crate::quota::Quota;
 use crate::time::WallTime;
 
+pub use self::own_server::{InvalidOwnServer, OwnEndpoint, OwnServer, ServerOwner};
 pub use self::provider_key::ProviderKey;
 
 /// The name of a user or a team, or the id of a key: lower case, so that no two look alike but for their case.
@@ -224,6 +226,8 @@ pub enum DirectoryEntry {
     Key(ClientKey),
     /// The key of a user at a provider.
     ProviderKey(ProviderKey),
+    /// The MCP server of a user or a team.
+    Server(OwnServer),
     /// A team.
     Team(Team),
     /// A user.
@@ -237,6 +241,7 @@ impl DirectoryEntry {
         match self {
             Self::Key(_) => EntryKind::Key,
             Self::ProviderKey(_) => EntryKind::ProviderKey,
+            Self::Server(_) => EntryKind::Server,
             Self::Team(_) => EntryKind::Team,
             Self::User(_) => EntryKind::User,
         }
@@ -248,6 +253,7 @@ impl DirectoryEntry {
         match self {
             Self::Key(key) => key.id.clone(),
             Self::ProviderKey(key) => key.name(),
+            Self::Server(server) => server.entry(),
             Self::Team(team) => team.name.clone(),
             Self::User(user) => user.name.clone(),
         }
@@ -261,6 +267,8 @@ pub enum EntryKind {
     Key,
     /// Keys of users at providers.
     ProviderKey,
+    /// MCP servers of users and teams.
+    Server,
     /// Teams.
     Team,
     /// Users.
@@ -274,6 +282,7 @@ impl EntryKind {
         match self {
             Self::Key => "key",
             Self::ProviderKey => "provider-key",
+            Self::Server => "server",
             Self::Team => "team",
             Self::User => "user",
         }
@@ -287,9 +296,9 @@ pub enum ChangeAction {
     Changed,
     /// It was made.
     Created,
-    /// A user was disabled.
+    /// A user or a server was disabled.
     Disabled,
-    /// A user was enabled again.
+    /// A user or a server was enabled again.
     Enabled,
     /// What a user brought was taken away, with its secrets.
     Removed,

@@ -2,7 +2,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_domain::approval::Grants;
@@ -66,7 +66,9 @@ impl ToolOffer {
 }
 
 /// The results of the last checks, by toolbox.
-pub(crate) type CheckedTools = Mutex<BTreeMap<ToolboxId, Arc<HashMap<Arc<str>, CatalogTool>>>>;
+pub(crate) type CheckedTools = Mutex<ToolsByToolbox>;
+
+type ToolsByToolbox = BTreeMap<ToolboxId, Arc<HashMap<Arc<str>, CatalogTool>>>;
 
 /// A tool with the result of its check.
 pub(crate) struct CatalogTool {
@@ -101,12 +103,12 @@ impl ToolCheck {
 /// Checks tools on a blocking thread. Tools that share their schemas with those of the last check (the same
 /// allocation, not only equal) keep its result: parsing all schemas takes longer than the rest.
 async fn check_tools(
-    cache: &CheckedTools,
+    cache: Option<&CheckedTools>,
     toolbox: &ToolboxId,
     tools: &[ToolSpec],
 ) -> Vec<ToolCheck> {
-    let locked = || cache.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = locked().get(toolbox).cloned().unwrap_or_default();
+    let before = cache.and_then(|cache| lock(cache).get(toolbox).cloned());
+    let before = before.unwrap_or_default();
     let same = |tool: &ToolSpec| {
         before
             .get(&tool.name)
@@ -141,8 +143,14 @@ async fn check_tools(
     let known =
         known.map(|(tool, look)| (Arc::clone(&tool.name), CatalogTool { check: look, tool }));
     let known = Arc::new(known.collect());
-    locked().insert(toolbox.clone(), known);
+    if let Some(cache) = cache {
+        lock(cache).insert(toolbox.clone(), known);
+    }
     checks
+}
+
+fn lock(cache: &CheckedTools) -> MutexGuard<'_, ToolsByToolbox> {
+    cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether two tools are equal, comparing shared schemas by pointer only.
@@ -225,6 +233,8 @@ pub(crate) async fn build_offer(
             }
         };
         let all = tools.len();
+        // The own servers of many people have few ids: what is known of one person's is of no use for another.
+        let cache = registered.status.server.is_none().then_some(cache);
         let checks = check_tools(cache, toolbox, &tools).await;
         let mut tools: Vec<(ToolSpec, ToolCheck)> = tools.into_iter().zip(checks).collect();
         tools.retain(|(tool, _)| {
@@ -391,7 +401,11 @@ fn entry(
             output: tool.output,
             strict: None,
         }),
-        digest,
+        digest: match status.server {
+            // What was approved or begun with one server is not done with another.
+            Some(server) => Digest::of_parts([&*digest.to_hex(), &*server.to_hex()]),
+            None => digest,
+        },
         discovery: None,
         icon: tool.icon,
         permission: policy.permission(&origin, tool.safety, status.trusted),

@@ -1,13 +1,14 @@
 //! The directory of the journal, as administrators use it: users, teams and keys of a gateway's clients.
 
+mod accepted_key;
 mod error;
+mod own_servers;
 mod provider_keys;
 mod secret;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryKind, EntryName, KeyRefusal,
     KeySecret, Team, User,
@@ -17,8 +18,10 @@ use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 
+pub use self::accepted_key::AcceptedKey;
 pub use self::error::DirectoryError;
-pub(crate) use self::provider_keys::{PROVIDER_KEY, provider_key_of};
+pub(crate) use self::own_servers::server_of;
+pub(crate) use self::provider_keys::{PROVIDER_KEY, entries_below, provider_key_of};
 pub use self::secret::{KEY_PREFIX, NewSecret};
 use crate::budgets;
 use crate::error::EngineError;
@@ -59,17 +62,6 @@ pub struct UserUpdate {
     pub team: Option<Option<EntryName>>,
 }
 
-/// A key that a request came with, and its user.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct AcceptedKey {
-    /// The key.
-    pub key: ClientKey,
-    /// The quotas of the key, the user and the team, those that there are, by the names of their meters.
-    pub quotas: Vec<(Arc<str>, Quota)>,
-    /// Its user.
-    pub user: User,
-}
-
 impl Engine {
     /// The users, teams and keys of the durable journal; `None` if it keeps none.
     #[must_use]
@@ -103,40 +95,6 @@ impl Engine {
 }
 
 impl ClientDirectory<'_> {
-    /// The key with a secret of this digest, if requests with it are accepted now. It is looked up anew each time, so
-    /// that a revocation by any process holds at once.
-    ///
-    /// # Errors
-    ///
-    /// [`DirectoryError::Refused`] if it is not accepted, and [`DirectoryError::Journal`] if the journal cannot be read.
-    pub async fn accept(&self, secret: &Digest) -> Result<AcceptedKey, DirectoryError> {
-        let found = self.directory.find_key(secret).await?;
-        let Some(DirectoryEntry::Key(key)) = found.map(|change| change.entry) else {
-            return Err(KeyRefusal::Unknown.into());
-        };
-        key.check(secret, self.now())?;
-        let user = self.user(&key.user).await?;
-        if user.is_disabled {
-            return Err(KeyRefusal::UserDisabled.into());
-        }
-        let mut quotas = vec![
-            (EntryKind::Key, key.id.clone(), key.quota),
-            (EntryKind::User, user.name.clone(), user.quota),
-        ];
-        if let Some(name) = &user.team {
-            let team = self.entry(EntryKind::Team, name).await?.entry;
-            if let DirectoryEntry::Team(team) = team {
-                quotas.push((EntryKind::Team, team.name, team.quota));
-            }
-        }
-        let quotas = quotas.into_iter().filter_map(|(kind, name, quota)| {
-            let quota = quota.filter(|quota| !quota.is_empty())?;
-            Some((format!("{}:{name}", kind.as_str()).into(), quota))
-        });
-        let quotas = quotas.collect();
-        Ok(AcceptedKey { key, quotas, user })
-    }
-
     /// Whether there is a key, accepted or not.
     ///
     /// # Errors
@@ -200,9 +158,10 @@ impl ClientDirectory<'_> {
         });
         match changed.await? {
             DirectoryEntry::User(user) => Ok(user),
-            DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) => {
-                Err(missing(EntryKind::User, name))
-            }
+            DirectoryEntry::Key(_)
+            | DirectoryEntry::ProviderKey(_)
+            | DirectoryEntry::Server(_)
+            | DirectoryEntry::Team(_) => Err(missing(EntryKind::User, name)),
         }
     }
 
@@ -236,9 +195,10 @@ impl ClientDirectory<'_> {
         });
         match changed.await? {
             DirectoryEntry::Team(team) => Ok(team),
-            DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::User(_) => {
-                Err(missing(EntryKind::Team, name))
-            }
+            DirectoryEntry::Key(_)
+            | DirectoryEntry::ProviderKey(_)
+            | DirectoryEntry::Server(_)
+            | DirectoryEntry::User(_) => Err(missing(EntryKind::Team, name)),
         }
     }
 
@@ -357,9 +317,25 @@ impl ClientDirectory<'_> {
     pub async fn user(&self, name: &EntryName) -> Result<User, DirectoryError> {
         match self.entry(EntryKind::User, name).await?.entry {
             DirectoryEntry::User(user) => Ok(user),
-            DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) => {
-                Err(missing(EntryKind::User, name))
-            }
+            DirectoryEntry::Key(_)
+            | DirectoryEntry::ProviderKey(_)
+            | DirectoryEntry::Server(_)
+            | DirectoryEntry::Team(_) => Err(missing(EntryKind::User, name)),
+        }
+    }
+
+    /// A team.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError`] if there is no such team, or the journal cannot be read.
+    pub async fn team(&self, name: &EntryName) -> Result<Team, DirectoryError> {
+        match self.entry(EntryKind::Team, name).await?.entry {
+            DirectoryEntry::Team(team) => Ok(team),
+            DirectoryEntry::Key(_)
+            | DirectoryEntry::ProviderKey(_)
+            | DirectoryEntry::Server(_)
+            | DirectoryEntry::User(_) => Err(missing(EntryKind::Team, name)),
         }
     }
 
@@ -482,9 +458,10 @@ impl ClientDirectory<'_> {
 fn key_of(entry: DirectoryEntry, id: &EntryName) -> Result<ClientKey, DirectoryError> {
     match entry {
         DirectoryEntry::Key(key) => Ok(key),
-        DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => {
-            Err(missing(EntryKind::Key, id))
-        }
+        DirectoryEntry::ProviderKey(_)
+        | DirectoryEntry::Server(_)
+        | DirectoryEntry::Team(_)
+        | DirectoryEntry::User(_) => Err(missing(EntryKind::Key, id)),
     }
 }
 

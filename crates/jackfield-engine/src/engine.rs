@@ -31,6 +31,7 @@ use crate::late_limit::LateLimit;
 use crate::master_keys::MasterKeys;
 use crate::notices::SessionNotices;
 use crate::options::{ServerTools, TurnOptions};
+use crate::own_servers::{OwnServerFactory, OwnServers};
 use crate::queues::Queues;
 use crate::route_table::RouteTable;
 use crate::shutdown::Shutdown;
@@ -47,6 +48,7 @@ pub struct EngineBuilder {
     journal: Arc<dyn Journal>,
     master_keys: Option<MasterKeys>,
     models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
+    own_servers: Option<Arc<dyn OwnServerFactory>>,
     routes: RouteTable,
     sources: Vec<Arc<dyn ToolboxSource>>,
     tool_cache: ToolCacheSettings,
@@ -98,6 +100,7 @@ impl EngineBuilder {
     pub fn builtins(self, toolbox: Arc<dyn Toolbox>) -> Self {
         let status = ToolboxStatus {
             prefix: Some("".into()),
+            server: None,
             trusted: true,
         };
         self.toolbox_as(toolbox, status)
@@ -140,6 +143,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Offers users and teams of the directory the tools of servers of their own, which this makes.
+    pub fn own_servers(mut self, factory: Arc<dyn OwnServerFactory>) -> Self {
+        self.own_servers = Some(factory);
+        self
+    }
+
     /// Replaces the clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -167,6 +176,7 @@ impl EngineBuilder {
             journal,
             master_keys,
             models,
+            own_servers,
             routes,
             sources,
             tool_cache,
@@ -203,6 +213,7 @@ impl EngineBuilder {
                 listed_windows: Arc::default(),
                 master_keys,
                 models: Arc::new(models),
+                own_servers: own_servers.map(|factory| Arc::new(OwnServers::new(factory))),
                 routes: Arc::new(routes),
                 notices: SessionNotices::default(),
                 driven_sessions: Arc::default(),
@@ -230,6 +241,7 @@ impl Engine {
             journal,
             master_keys: None,
             models: BTreeMap::new(),
+            own_servers: None,
             routes: RouteTable::default(),
             sources: Vec::new(),
             tool_cache: ToolCacheSettings::default(),
@@ -283,6 +295,7 @@ impl Engine {
                 checked_tools: Arc::clone(&shared.checked_tools),
                 listed_windows: Arc::clone(&shared.listed_windows),
                 models,
+                own_servers: shared.own_servers.clone(),
                 routes: Arc::clone(&shared.routes),
                 notices: SessionNotices::default(),
                 driven_sessions: Arc::default(),

@@ -46,6 +46,8 @@ mod news;
 mod notices;
 mod options;
 mod own_keys;
+mod own_servers;
+mod own_toolboxes;
 mod ownership;
 mod patience;
 mod paused;
@@ -126,6 +128,7 @@ pub use self::news::{Observer, ObserverEvent};
 pub use self::options::{
     Disconnect, Durability, SecondMessage, SendMessage, ServerTools, ToolSearch, TurnOptions,
 };
+pub use self::own_servers::{OpenedServer, OwnServerFactory, OwnServerLimits};
 pub use self::questions::OpenQuestion;
 pub use self::report::{CallReport, TurnReport, reports};
 pub use self::resume::ResumeSession;

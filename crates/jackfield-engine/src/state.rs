@@ -25,6 +25,7 @@ use crate::late_limit::LateLimit;
 use crate::listed_windows::ListedWindows;
 use crate::master_keys::MasterKeys;
 use crate::notices::SessionNotices;
+use crate::own_servers::OwnServers;
 use crate::queues::Queues;
 use crate::route_table::RouteTable;
 use crate::shutdown::Shutdown;
@@ -60,6 +61,8 @@ pub(crate) struct EngineState {
     pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
     /// The keys under which secrets are encrypted.
     pub(crate) master_keys: Option<MasterKeys>,
+    /// The servers of users and teams.
+    pub(crate) own_servers: Option<Arc<OwnServers>>,
     /// The routes, and the health of their targets.
     pub(crate) routes: Arc<RouteTable>,
     /// Notices for keepers.
@@ -80,9 +83,15 @@ pub(crate) struct EngineState {
 }
 
 impl EngineState {
-    /// The toolboxes of a client's principal, from all sources.
+    /// The toolboxes of a client's principal, from all sources, and of its own servers.
     pub(crate) async fn toolboxes_of(&self, client: Option<&Caller>) -> Arc<ToolboxSet> {
-        toolboxes::of_client(&self.toolbox_sources, client).await
+        let own = async {
+            match &self.own_servers {
+                Some(_) => self.own_toolboxes(client).await,
+                None => ToolboxSet::default(),
+            }
+        };
+        toolboxes::of_client(&self.toolbox_sources, own, client).await
     }
 
     /// Whether an observer exports traces.

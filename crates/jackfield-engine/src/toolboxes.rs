@@ -12,10 +12,11 @@ use jackfield_ports::toolbox_source::{
 };
 use tokio::task::JoinSet;
 
-/// Asks all sources for the toolboxes of a client's principal. Of two toolboxes with one id, the first one is used: a
+/// Asks all sources for the toolboxes of a client's principal, and adds `own`, those of its own servers. Of two toolboxes with one id, the first one is used: a
 /// later source cannot replace the toolbox of an earlier one.
 pub(crate) async fn of_client(
     sources: &[Arc<dyn ToolboxSource>],
+    own: impl Future<Output = ToolboxSet>,
     client: Option<&Caller>,
 ) -> Arc<ToolboxSet> {
     let principal = client.map(|client| &*client.principal);
@@ -25,19 +26,27 @@ pub(crate) async fn of_client(
             all.problems.extend(timeout_problem());
             continue;
         };
-        all.problems.extend(set.problems);
-        for registered in set.toolboxes {
-            let id = registered.toolbox.id();
-            if find(&all.toolboxes, id).is_some() {
-                let message = format!("skipped: there is another toolbox of the id `{id}`");
-                let toolbox = id.clone();
-                all.problems.push(ToolboxProblem { message, toolbox });
-            } else {
-                all.toolboxes.push(registered);
-            }
-        }
+        add(&mut all, set);
+    }
+    match tokio::time::timeout(SOURCE_LIMIT, own).await {
+        Ok(set) => add(&mut all, set),
+        Err(_) => all.problems.extend(timeout_problem()),
     }
     Arc::new(all)
+}
+
+fn add(all: &mut ToolboxSet, set: ToolboxSet) {
+    all.problems.extend(set.problems);
+    for registered in set.toolboxes {
+        let id = registered.toolbox.id();
+        if find(&all.toolboxes, id).is_some() {
+            let message = format!("skipped: there is another toolbox of the id `{id}`");
+            let toolbox = id.clone();
+            all.problems.push(ToolboxProblem { message, toolbox });
+        } else {
+            all.toolboxes.push(registered);
+        }
+    }
 }
 
 /// Waits until one of the sources has other toolboxes.

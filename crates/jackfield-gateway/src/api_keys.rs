@@ -15,6 +15,8 @@ pub struct Principal {
     pub admin: bool,
     /// The endpoints that are open to it, each at one provider.
     pub endpoints: Vec<OpenEndpoint>,
+    /// Whether its user has servers of its own, alone or with a team.
+    pub has_own_servers: bool,
     /// The models, routes and assistants that it may name, as patterns; `None` for all.
     pub models: Option<Vec<Arc<str>>>,
     /// The name of the token; that of a key in the directory is its user's, `/` and its id.
@@ -99,6 +101,7 @@ impl ApiKeys {
             anonymous: Some(Arc::new(Principal {
                 admin: true,
                 endpoints: Vec::new(),
+                has_own_servers: false,
                 models: None,
                 name: LOCAL_CLIENT.into(),
                 passthrough: None,

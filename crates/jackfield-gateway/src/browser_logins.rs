@@ -88,6 +88,7 @@ mod tests {
         Arc::new(Principal {
             admin: false,
             endpoints: Vec::new(),
+            has_own_servers: false,
             models: None,
             name: "ann".into(),
             passthrough: None,

@@ -153,10 +153,16 @@ impl Gateway {
 
 /// The client with a key of the directory. Where the key names no tools, it may use `tools`.
 fn client_with(accepted: AcceptedKey, secret: Digest, tools: &ServerTools) -> Principal {
-    let AcceptedKey { key, quotas, user } = accepted;
+    let AcceptedKey {
+        has_own_servers,
+        key,
+        quotas,
+        user,
+    } = accepted;
     Principal {
         admin: key.is_admin,
         endpoints: Vec::new(),
+        has_own_servers,
         models: key.models,
         name: format!("{}/{}", user.name, key.id).into(),
         passthrough: None,

@@ -109,13 +109,13 @@ impl Gateway {
         &self.shared.config.default_options.policy
     }
 
-    /// Whether a turn with these server tools may run one of them.
+    /// Whether a turn of this client with these server tools may run one of them.
     #[must_use]
-    pub fn offers(&self, used: &ServerTools, provider: &str) -> bool {
+    pub fn offers(&self, client: &Principal, used: &ServerTools, provider: &str) -> bool {
         let can = || self.shared.engine.capabilities(provider);
         let config = &self.shared.config;
         *used != ServerTools::None
-            && (config.has_tools || config.servers.is_any_enabled())
+            && (config.has_tools || config.servers.is_any_enabled() || client.has_own_servers)
             && can().is_none_or(|can| can.tools)
     }
 

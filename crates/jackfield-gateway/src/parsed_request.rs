@@ -113,7 +113,7 @@ impl ParsedRequest {
         let may_adopt = client.admin || session.as_ref().is_some_and(is_made_for);
         let retried = header("x-stainless-retry-count");
         let wants_storage = incoming.store == Some(true) || incoming.background;
-        let offers_server_tools = gateway.offers(&used, &model.provider);
+        let offers_server_tools = gateway.offers(client, &used, &model.provider);
         // Turns that run server tools survive a restart, even if the reply cannot be fetched later.
         let is_kept = assistant.map_or(offers_server_tools, |assistant| assistant.is_kept);
         let turn = gateway
@@ -131,7 +131,7 @@ impl ParsedRequest {
         if has_all_tools {
             check_choice(&incoming)?;
         }
-        let mut options = options(gateway, turn, &incoming, used, strict, is_durable);
+        let mut options = options(gateway, turn, &incoming, used, strict, is_durable, client);
         options.askable = client.tools.clone();
         options.budgets = client.budgets();
         // Such a reply can be fetched later.
@@ -301,13 +301,14 @@ fn options(
     used: ServerTools,
     strict: Option<NoteEffect>,
     is_durable: bool,
+    client: &Principal,
 ) -> TurnOptions {
     let config = gateway.config();
     options.can_supersede = false;
     options.choice = incoming.choice.clone();
     options.settings = merged(&options.settings, incoming.settings.clone());
     options.strict = strict;
-    let uses_tools = gateway.offers(&used, &options.model.provider);
+    let uses_tools = gateway.offers(client, &used, &options.model.provider);
     if !uses_tools || !incoming.system.parts.is_empty() {
         // The default system prompt is about server tools, and never precedes a client's own.
         let parts = &mut options.system.parts;

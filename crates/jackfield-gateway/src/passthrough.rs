@@ -166,7 +166,7 @@ impl Gateway {
                 .is_some_and(|options| has_configured_options(&options)),
             is_mixed_route: route.as_ref().is_some_and(is_mixed),
             has_previous_reply: is_response && body.is_set("previous_response_id"),
-            has_server_tools: self.offers(&selected, &model.provider),
+            has_server_tools: self.offers(client, &selected, &model.provider),
             has_upstream: upstream.is_some(),
             is_assistant,
             is_background: is_response && body.is_true("background"),

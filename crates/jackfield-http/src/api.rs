@@ -23,6 +23,7 @@ mod health;
 mod keys;
 mod listing;
 mod login;
+mod own_servers;
 mod owner;
 mod page;
 mod problem;
@@ -89,6 +90,13 @@ pub(crate) fn router() -> Router<Gateway> {
         )
         .route("/models", get(listing::models))
         .route("/openapi.json", get(document::json))
+        .route("/own-servers", get(own_servers::own_servers))
+        .route(
+            "/own-servers/{name}",
+            put(own_servers::set_own_server)
+                .patch(own_servers::edit_own_server)
+                .delete(own_servers::remove_own_server),
+        )
         .route("/provider-keys", get(provider_keys::provider_keys))
         .route(
             "/provider-keys/{provider}",

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolboxId;
 
 use crate::toolbox::Toolbox;
@@ -67,6 +68,9 @@ impl fmt::Debug for RegisteredToolbox {
 pub struct ToolboxStatus {
     /// The prefix of its tools' names, in place of the toolbox id; may be empty.
     pub prefix: Option<Arc<str>>,
+    /// Which server it is, where another one may take the same id later: a turn that began with the tools of this one
+    /// does not call those of another.
+    pub server: Option<Digest>,
     /// Whether its read-only tools run in non-interactive turns, where no approval is possible.
     pub trusted: bool,
 }

@@ -10,17 +10,15 @@
 //! With a proxy, the proxy resolves names and connects: literal addresses are still checked, but names are up to
 //! the proxy. `localhost` and allowed destinations are reached directly.
 
-mod addresses;
-mod allowed;
 mod answer;
 mod fault;
-mod resolve;
+mod transport;
 
-pub use self::addresses::special;
-pub use self::allowed::{Allowed, InvalidAllowance};
 pub use self::answer::{GuardedBody, GuardedResponse};
 pub use self::fault::{FetchError, FetchErrorKind};
-pub use self::resolve::{Lookup, SystemLookup};
+pub use crate::destinations::addresses::special;
+pub use crate::destinations::allowed::{Allowed, InvalidAllowance};
+pub use crate::destinations::resolve::{Lookup, SystemLookup};
 
 use std::fmt;
 use std::net::IpAddr;
@@ -33,7 +31,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use url::{Host, Url};
 
 use self::fault::Peer;
-use self::resolve::CheckedResolver;
+use crate::destinations::resolve::{self, CheckedResolver, is_localhost};
 use crate::transport::{TransportError, tls};
 
 /// Sends requests to public addresses. Clones share all state.
@@ -327,11 +325,6 @@ fn truncated(text: &str) -> String {
         short.push('…');
     }
     short
-}
-
-fn is_localhost(host: &str) -> bool {
-    let host = host.trim_end_matches('.');
-    host == "localhost" || host.ends_with(".localhost")
 }
 
 fn client(settings: &GuardedSettings, tls: rustls::ClientConfig) -> reqwest::ClientBuilder {

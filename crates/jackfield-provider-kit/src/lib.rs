@@ -18,6 +18,7 @@
 pub mod base_url;
 pub mod by_model;
 mod cause;
+mod destinations;
 pub mod exchange;
 pub mod frames;
 pub mod guarded;

@@ -1,11 +1,13 @@
 //! The HTTP client for providers: TLS by rustls with ring, no redirects, no retries, no proxy unless configured.
 
 mod fault;
+mod guard;
 mod incoming;
 mod pieces;
 mod reuse;
 pub(crate) mod tls;
 
+pub(crate) use self::guard::TransportGuard;
 pub use self::incoming::{Incoming, MAX_REPLY};
 pub(crate) use self::pieces::TimedChunks;
 
@@ -29,6 +31,8 @@ use self::reuse::ConnectionReuse;
 /// does so often gets fresh connections only.
 #[derive(Clone)]
 pub struct Transport {
+    /// Set where only public addresses are reached.
+    guard: Option<Arc<TransportGuard>>,
     /// The clients for TLS and for proxies. Created with the first such request: reading the system's certificate
     /// authorities takes longer than a whole turn with a local server.
     tls_clients: Arc<OnceCell<Clients>>,
@@ -102,11 +106,20 @@ impl Transport {
     ///
     /// [`TransportError`] if the settings are invalid.
     pub fn new(settings: TransportSettings) -> Result<Self, TransportError> {
+        Self::restricted(settings, None)
+    }
+
+    /// Creates a transport that reaches what this permits.
+    pub(crate) fn restricted(
+        settings: TransportSettings,
+        guard: Option<Arc<TransportGuard>>,
+    ) -> Result<Self, TransportError> {
         let no_roots = tls::without_roots();
         let no_roots = no_roots.map_err(|source| TransportError::Client { source })?;
         Ok(Self {
             tls_clients: Arc::default(),
-            plain: Clients::new(&settings, no_roots, false)?,
+            plain: Clients::new(&settings, guard.as_deref(), no_roots, false)?,
+            guard,
             reuse: Arc::default(),
             settings: Arc::new(settings),
             url_key: "base_url",
@@ -129,6 +142,11 @@ impl Transport {
     /// [`ModelError`], classified: `BeforeSend` only if no connection was made.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
         let peer = fault::RequestPeer::new(request.uri(), &self.settings, self.url_key);
+        if let Some(guard) = &self.guard
+            && let Some(proxied) = guard.check(request.uri(), &peer)?
+        {
+            return Box::pin(proxied.send(request)).await;
+        }
         let encrypted = request.uri().scheme_str() == Some("https");
         let clients = if encrypted || self.settings.proxy.is_some() {
             let tls_clients = self.tls_clients().await;
@@ -167,11 +185,11 @@ impl Transport {
     /// thread.
     async fn tls_clients(&self) -> Result<&Clients, TransportError> {
         let initialized = self.tls_clients.get_or_try_init(|| async {
-            let settings = Arc::clone(&self.settings);
+            let (settings, guard) = (Arc::clone(&self.settings), self.guard.clone());
             let task = tokio::task::spawn_blocking(move || {
                 let (tls, trusting) =
                     tls::configure().map_err(|source| TransportError::Client { source })?;
-                Clients::new(&settings, tls, trusting)
+                Clients::new(&settings, guard.as_deref(), tls, trusting)
             });
             let crashed = |source: tokio::task::JoinError| TransportError::Client {
                 source: source.into(),
@@ -185,11 +203,12 @@ impl Transport {
 impl Clients {
     fn new(
         settings: &TransportSettings,
+        guard: Option<&TransportGuard>,
         tls: rustls::ClientConfig,
         trusting: bool,
     ) -> Result<Self, TransportError> {
-        let unpooled = client(settings, tls.clone())?.pool_max_idle_per_host(0);
-        let pooled = client(settings, tls)?.pool_idle_timeout(POOL_IDLE);
+        let unpooled = client(settings, guard, tls.clone())?.pool_max_idle_per_host(0);
+        let pooled = client(settings, guard, tls)?.pool_idle_timeout(POOL_IDLE);
         Ok(Self {
             pooled: build(pooled)?,
             unpooled: build(unpooled)?,
@@ -211,9 +230,10 @@ impl fmt::Debug for Transport {
 /// A client with these settings, except for the reuse of connections.
 fn client(
     settings: &TransportSettings,
+    guard: Option<&TransportGuard>,
     tls: rustls::ClientConfig,
 ) -> Result<reqwest::ClientBuilder, TransportError> {
-    let builder = reqwest::Client::builder()
+    let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .connect_timeout(settings.connect_timeout)
         .redirect(reqwest::redirect::Policy::none())
@@ -221,6 +241,9 @@ fn client(
         .retry(reqwest::retry::never())
         .user_agent(&settings.user_agent)
         .no_proxy();
+    if let Some(guard) = guard {
+        builder = builder.dns_resolver(Arc::new(guard.resolver()));
+    }
     let Some(proxy) = &settings.proxy else {
         return Ok(builder);
     };

@@ -120,6 +120,7 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
         let client = Principal {
             admin: token.admin,
             endpoints: token.endpoints.iter().map(endpoint).collect(),
+            has_own_servers: false,
             models: None,
             name: Arc::clone(name),
             passthrough: token.passthrough,

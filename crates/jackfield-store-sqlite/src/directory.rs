@@ -30,9 +30,10 @@ impl ChangeJob {
                 let secrets = key.secrets.iter();
                 secrets.map(|secret| secret.digest).collect()
             }
-            DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => {
-                Vec::new()
-            }
+            DirectoryEntry::ProviderKey(_)
+            | DirectoryEntry::Server(_)
+            | DirectoryEntry::Team(_)
+            | DirectoryEntry::User(_) => Vec::new(),
         };
         Ok(Self {
             digests,

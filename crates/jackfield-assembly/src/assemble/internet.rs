@@ -54,6 +54,7 @@ pub(super) fn join(
     }
     let standing = ToolboxStatus {
         prefix: Some("".into()),
+        server: None,
         trusted: true,
     };
     toolboxes.push(RegisteredToolbox {

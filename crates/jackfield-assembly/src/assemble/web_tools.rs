@@ -26,6 +26,7 @@ pub(super) fn join(
     let web = &config.web;
     let own = ToolboxStatus {
         prefix: web.prefix.clone(),
+        server: None,
         trusted: true,
     };
     let kinds = [

@@ -293,7 +293,7 @@ pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Tr
 }
 
 /// Parses networks, addresses and names.
-fn allowed(value: &DeValue<'_>) -> Result<Allowed, String> {
+pub(crate) fn allowed(value: &DeValue<'_>) -> Result<Allowed, String> {
     let mut allowed = Allowed::default();
     for text in texts(value)? {
         allowed.allow(&text).map_err(|error| error.to_string())?;

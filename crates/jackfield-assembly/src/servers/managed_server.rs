@@ -263,6 +263,14 @@ pub(crate) struct BrokenServer {
 }
 
 impl BrokenServer {
+    /// A server with this fault, which those who see its tools may know.
+    pub(crate) fn new(id: ToolboxId, fault: ServerFault) -> Self {
+        Self {
+            fault,
+            start_report: Arc::new(StartReport::new(id, false)),
+        }
+    }
+
     fn error(&self) -> ToolError {
         self.start_report.unavailable(&self.fault)
     }

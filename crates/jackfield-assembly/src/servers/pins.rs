@@ -53,6 +53,8 @@ pub(crate) struct Pins {
     file: Option<PinFile>,
     /// Whether the server is this same program, whose definitions cannot change unnoticed.
     itself: bool,
+    /// Whether it is the own server of a user or a team.
+    is_owned: bool,
     /// Held during a check, which takes as long as the disk does; the state is never locked that long.
     check_lock: Mutex<()>,
     server: ToolboxId,
@@ -93,6 +95,7 @@ impl Pins {
                 .filter(|_| !server.itself)
                 .map(|data| PinFile::of(data, server)),
             itself: server.itself,
+            is_owned: server.owner.is_some(),
             check_lock: Mutex::default(),
             server: server.id.clone(),
             state: Mutex::default(),
@@ -124,9 +127,8 @@ impl Pins {
         };
         state.withheld = changed.as_ref().map(|_| {
             format!(
-                "what it says of itself has changed, and models are not told of it until \
-                 `jackfield mcp accept {}`",
-                self.server
+                "what it says of itself has changed, and models are not told of it until {}",
+                self.acceptance()
             )
         });
         state.instructions = changed;
@@ -282,8 +284,8 @@ impl Pins {
             if pin.digest != Digest::of_json(one) {
                 let why = format!(
                     "the definition of `{tool}` has changed since it was accepted, so it is not called; \
-                     `jackfield mcp accept {}` shows what has changed, and accepts it",
-                    self.server
+                     {}",
+                    self.mended_by()
                 );
                 review.refused.insert(Arc::clone(&tool), why);
                 let changed = ChangedTool {
@@ -322,7 +324,7 @@ impl Pins {
             format!("`{name}`")
         });
         let names: Vec<String> = names.collect();
-        let until = format!("quarantined until `jackfield mcp accept {}`", self.server);
+        let until = format!("quarantined until {}", self.acceptance());
         let more = if changed.len() > MAX_NAMED {
             " …"
         } else {
@@ -338,6 +340,25 @@ impl Pins {
                 changed.len(),
                 names.join(", ")
             )),
+        }
+    }
+
+    /// What accepts changed definitions.
+    fn acceptance(&self) -> String {
+        match self.is_owned {
+            true => "its owner sets the server again".to_owned(),
+            false => format!("`jackfield mcp accept {}`", self.server),
+        }
+    }
+
+    /// How a person has changed definitions accepted.
+    fn mended_by(&self) -> String {
+        match self.is_owned {
+            true => "its owner accepts it by setting the server again".to_owned(),
+            false => format!(
+                "{} shows what has changed, and accepts it",
+                self.acceptance()
+            ),
         }
     }
 

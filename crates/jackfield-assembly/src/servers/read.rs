@@ -256,6 +256,7 @@ impl<'a> ServersReader<'a> {
                 .take("name", text)
                 .or_else(|| changed.map(Into::into)),
             oauth,
+            owner: None,
             place: fields.place(),
             prefix: fields.take("prefix", prefix),
             roots: fields.take("roots", texts).unwrap_or_default(),

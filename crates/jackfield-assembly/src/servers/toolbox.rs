@@ -125,7 +125,11 @@ impl ServerToolbox {
         let expanded = || {
             let server = expand_config(config, environment)?;
             let network = &common.sign_in_network;
-            let sign_in = ServerSignIn::new(config, &server, environment, data, network)?;
+            // What is kept by address would be shared by all owners of servers there.
+            let sign_in = match config.owner {
+                Some(_) => None,
+                None => ServerSignIn::new(config, &server, environment, data, network)?,
+            };
             Ok((server, sign_in))
         };
         let kind = if !config.enabled {
@@ -186,6 +190,7 @@ impl ServerToolbox {
         };
         let status = ToolboxStatus {
             prefix: self.config.prefix.clone(),
+            server: None,
             trusted: self.config.trusted,
         };
         Some(RegisteredToolbox { status, toolbox })

@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 use super::Source;
 use super::keys::QuotaArgs;
+use super::own_servers::OwnServerCommand;
 
 /// `jackfield users`
 #[derive(Clone, Debug, Subcommand)]
@@ -104,6 +105,9 @@ pub enum Users {
         #[command(flatten)]
         source: Source,
     },
+    /// The servers of a user.
+    #[command(flatten)]
+    Servers(OwnServerCommand),
     /// Put a user into a team, or out of it.
     #[command(after_help = MOVE_EXAMPLES)]
     Move {
@@ -142,6 +146,9 @@ pub enum Teams {
         #[command(flatten)]
         source: Source,
     },
+    /// The servers of a team.
+    #[command(flatten)]
+    Servers(OwnServerCommand),
     /// List the teams.
     #[command(after_help = TEAM_EXAMPLES)]
     List {

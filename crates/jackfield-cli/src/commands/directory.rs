@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jackfield_assembly::{Registry, length_of_time};
 use jackfield_domain::directory::{
-    ClientKey, DirectoryEntry, EntryKind, EntryName, InvalidEntryName,
+    ClientKey, DirectoryEntry, EntryKind, EntryName, InvalidEntryName, ServerOwner,
 };
 use jackfield_domain::quota::Quota;
 use jackfield_domain::time::WallTime;
@@ -17,7 +17,7 @@ use jackfield_engine::{
 use crate::approval;
 use crate::args::{KeyCreate, QuotaArgs, Source, Teams, Users};
 use crate::commands::session_journal::JournalAccess;
-use crate::commands::{ask, printed, provider_keys, session_journal};
+use crate::commands::{ask, own_servers, printed, provider_keys, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::{self, directory as show};
@@ -86,6 +86,7 @@ pub async fn users(command: Users, registry: &Registry) -> Result<Exit, CommandE
             provider,
             source,
         } => provider_keys::set(&name, &provider, &source, registry).await,
+        Users::Servers(command) => own_servers::run(command, ServerOwner::User, registry).await,
         Users::List { source, json } => {
             let users = entries(EntryKind::User, &source, registry).await?;
             finish(show::users(&mut anstream::stdout(), &users, json))
@@ -136,6 +137,7 @@ pub async fn teams(command: Teams, registry: &Registry) -> Result<Exit, CommandE
             render::remark(&format!("the team {} has {limits}", team.name));
             Ok(Exit::Answered)
         }
+        Teams::Servers(command) => own_servers::run(command, ServerOwner::Team, registry).await,
         Teams::List { source, json } => {
             let teams = entries(EntryKind::Team, &source, registry).await?;
             finish(show::teams(&mut anstream::stdout(), &teams, json))
@@ -238,7 +240,10 @@ pub(crate) async fn list_keys(
     let keys = entries(EntryKind::Key, source, registry).await?;
     let keys = keys.into_iter().filter_map(|entry| match entry {
         DirectoryEntry::Key(key) => Some(key),
-        DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => None,
+        DirectoryEntry::ProviderKey(_)
+        | DirectoryEntry::Server(_)
+        | DirectoryEntry::Team(_)
+        | DirectoryEntry::User(_) => None,
     });
     let keys = keys.filter(|key| user.as_ref().is_none_or(|user| key.user == *user));
     let keys: Vec<ClientKey> = keys.collect();
@@ -413,6 +418,9 @@ impl From<DirectoryError> for CommandError {
                     EntryKind::ProviderKey => {
                         "`jackfield users list-keys` shows the keys of a user"
                     }
+                    EntryKind::Server => {
+                        "`jackfield users list-servers` and `jackfield teams list-servers` show the servers"
+                    }
                     EntryKind::Team => {
                         "`jackfield teams list` shows them, and `jackfield teams add` adds one"
                     }
@@ -422,9 +430,12 @@ impl From<DirectoryError> for CommandError {
                 };
                 (Exit::Usage, Some(help))
             }
-            DirectoryError::Exists { .. } | DirectoryError::Name(_) | DirectoryError::NoKey => {
-                (Exit::Usage, None)
-            }
+            DirectoryError::Exists { .. }
+            | DirectoryError::InvalidServer(_)
+            | DirectoryError::Name(_)
+            | DirectoryError::NoKey
+            | DirectoryError::ServerRefused(_)
+            | DirectoryError::TooManyServers { .. } => (Exit::Usage, None),
             DirectoryError::Secret(SecretError::NotConfigured | SecretError::UnknownKey { .. }) => {
                 (Exit::Configuration, None)
             }

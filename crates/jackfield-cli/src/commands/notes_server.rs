@@ -32,6 +32,7 @@ pub(super) async fn run(arguments: NotesServer) -> Result<Exit, CommandError> {
     };
     let trusted = ToolboxStatus {
         prefix: Some("".into()),
+        server: None,
         trusted: true,
     };
     // The calls of this server belong to no session.

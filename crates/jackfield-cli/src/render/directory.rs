@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use jackfield_domain::directory::{ClientKey, DirectoryChange, DirectoryEntry, EntryName};
+use jackfield_domain::directory::{
+    ClientKey, DirectoryChange, DirectoryEntry, EntryName, OwnEndpoint, OwnServer,
+};
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{BudgetUnit, Quota};
 use jackfield_domain::time::WallTime;
@@ -158,9 +160,10 @@ pub fn changes(
         let (name, by) = (change.entry.name(), revealed(&change.by));
         let of = match &change.entry {
             DirectoryEntry::Key(key) => format!(" of {}", key.user),
-            DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => {
-                String::new()
-            }
+            DirectoryEntry::ProviderKey(_)
+            | DirectoryEntry::Server(_)
+            | DirectoryEntry::Team(_)
+            | DirectoryEntry::User(_) => String::new(),
         };
         writeln!(
             out,
@@ -217,6 +220,7 @@ fn entry_json(entry: &DirectoryEntry) -> Value {
             "provider": &*key.provider,
             "hint": &*key.hint,
         }),
+        DirectoryEntry::Server(server) => server_json(server),
         DirectoryEntry::Team(team) => json!({
             "name": team.name.as_str(),
             "quota": quota_json(team.quota.as_ref()),
@@ -228,6 +232,22 @@ fn entry_json(entry: &DirectoryEntry) -> Value {
             "quota": quota_json(user.quota.as_ref()),
         }),
     }
+}
+
+/// A server without its secrets.
+pub fn server_json(server: &OwnServer) -> Value {
+    let (url, program) = match &server.endpoint {
+        OwnEndpoint::Http(url) => (Some(&**url), None),
+        OwnEndpoint::Program(program) => (None, Some(&**program)),
+    };
+    json!({
+        "name": &*server.name,
+        "owner": server.owner.to_string(),
+        "url": url,
+        "program": program,
+        "secrets": server.secrets,
+        "enabled": !server.is_disabled,
+    })
 }
 
 fn key_json(key: &ClientKey) -> Value {

@@ -1,6 +1,8 @@
 //! Errors of requests to the directory.
 
-use jackfield_domain::directory::{EntryKind, EntryName, InvalidEntryName, KeyRefusal};
+use jackfield_domain::directory::{
+    EntryKind, EntryName, InvalidEntryName, InvalidOwnServer, KeyRefusal, ServerOwner,
+};
 use jackfield_ports::journal::JournalError;
 use thiserror::Error;
 
@@ -18,6 +20,9 @@ pub enum DirectoryError {
         /// Its name.
         name: EntryName,
     },
+    /// It is no server that a user or a team can have.
+    #[error(transparent)]
+    InvalidServer(#[from] InvalidOwnServer),
     /// There is an entry of this name.
     #[error("there is a {} `{name}` already", kind.as_str())]
     Exists {
@@ -46,6 +51,17 @@ pub enum DirectoryError {
     /// The operating system has no random numbers.
     #[error("the operating system has no random numbers")]
     Random(#[source] getrandom::Error),
+    /// The configuration allows no such server.
+    #[error("{0}")]
+    ServerRefused(String),
+    /// The owner has as many servers as it may have.
+    #[error("{owner} has {max} servers, and may have no more")]
+    TooManyServers {
+        /// The maximum.
+        max: usize,
+        /// The owner.
+        owner: ServerOwner,
+    },
     /// The key is not accepted.
     #[error(transparent)]
     Refused(#[from] KeyRefusal),

@@ -7,7 +7,7 @@ use jackfield_domain::directory::{
 };
 use jackfield_ports::credential::Credential;
 use jackfield_ports::journal::JournalError;
-use jackfield_ports::journal::directory::{Changed, EntryQuery};
+use jackfield_ports::journal::directory::{Changed, Directory, EntryQuery};
 use jackfield_ports::journal::secrets::SealedSecret;
 
 use super::{ATTEMPTS, ClientDirectory, DirectoryError};
@@ -96,27 +96,7 @@ impl ClientDirectory<'_> {
         kind: EntryKind,
         user: &EntryName,
     ) -> Result<Vec<DirectoryChange>, JournalError> {
-        let first = EntryName::of_user(user, "");
-        let mut after = first.clone();
-        let mut found = Vec::new();
-        loop {
-            let query = EntryQuery {
-                after: Some(after),
-                kind,
-                limit: PAGE,
-            };
-            let page = self.directory.entries(&query).await?;
-            let own = |change: &DirectoryChange| {
-                let name = change.entry.name();
-                name.as_str().starts_with(first.as_str())
-            };
-            let before = found.len();
-            found.extend(page.into_iter().take_while(own));
-            match found.last() {
-                Some(last) if found.len() - before == PAGE => after = last.entry.name(),
-                Some(_) | None => return Ok(found),
-            }
-        }
+        entries_below(self.directory, kind, EntryName::of_user(user, "")).await
     }
 
     /// Stores a key with its secret, after whatever others stored of it before.
@@ -151,11 +131,42 @@ impl ClientDirectory<'_> {
     }
 }
 
+/// The newest changes of all entries of a kind whose names begin with this.
+pub(crate) async fn entries_below(
+    directory: &dyn Directory,
+    kind: EntryKind,
+    first: EntryName,
+) -> Result<Vec<DirectoryChange>, JournalError> {
+    let mut after = first.clone();
+    let mut found = Vec::new();
+    loop {
+        let query = EntryQuery {
+            after: Some(after),
+            kind,
+            limit: PAGE,
+        };
+        let page = directory.entries(&query).await?;
+        let own = |change: &DirectoryChange| {
+            let name = change.entry.name();
+            name.as_str().starts_with(first.as_str())
+        };
+        let before = found.len();
+        found.extend(page.into_iter().take_while(own));
+        match found.last() {
+            Some(last) if found.len() - before == PAGE => after = last.entry.name(),
+            Some(_) | None => return Ok(found),
+        }
+    }
+}
+
 /// The key of an entry, if it is one.
 pub(crate) fn provider_key_of(entry: DirectoryEntry) -> Option<ProviderKey> {
     match entry {
         DirectoryEntry::ProviderKey(key) => Some(key),
-        DirectoryEntry::Key(_) | DirectoryEntry::Team(_) | DirectoryEntry::User(_) => None,
+        DirectoryEntry::Key(_)
+        | DirectoryEntry::Server(_)
+        | DirectoryEntry::Team(_)
+        | DirectoryEntry::User(_) => None,
     }
 }
 

@@ -26,6 +26,7 @@ mod looks;
 mod offering;
 mod ordering;
 mod outages;
+mod own_servers;
 mod patterns;
 mod pausing;
 mod plain_schemas;

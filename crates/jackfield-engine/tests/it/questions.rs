@@ -28,6 +28,7 @@ fn world() -> (Engine, ScriptedToolbox) {
         .push_resume(ScriptedCall::text("booked"));
     let status = ToolboxStatus {
         prefix: None,
+        server: None,
         trusted: true,
     };
     let engine = Engine::builder(Arc::new(MemoryJournal::default()))

@@ -241,6 +241,7 @@ async fn a_trusted_toolbox_reads_where_nobody_can_be_asked_and_a_name_is_the_fir
     for trusted in [false, true] {
         let standing = ToolboxStatus {
             prefix: Some("my_".into()),
+            server: None,
             trusted,
         };
         let engine = Engine::builder(Arc::new(MemoryJournal::default()))
@@ -333,6 +334,7 @@ async fn of_two_tools_with_one_name_the_first_runs_and_the_other_is_reported() {
     second.id = ToolboxId::parse("other").expect("a valid id");
     let same_prefix = ToolboxStatus {
         prefix: Some("box__".into()),
+        server: None,
         trusted: false,
     };
     let engine = Engine::builder(Arc::new(MemoryJournal::default()))

@@ -75,6 +75,7 @@ fn client() -> Principal {
     Principal {
         admin: false,
         endpoints: Vec::new(),
+        has_own_servers: false,
         models: None,
         name: "ann".into(),
         passthrough: None,

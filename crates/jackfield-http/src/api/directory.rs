@@ -9,7 +9,7 @@ use http::StatusCode;
 use jackfield_domain::directory::{DirectoryEntry, EntryKind, EntryName};
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::Quota;
-use jackfield_engine::{ChangeQuery, ClientDirectory, DirectoryError, UserUpdate};
+use jackfield_engine::{ChangeQuery, ClientDirectory, DirectoryError, SecretError, UserUpdate};
 use jackfield_gateway::{Gateway, Principal, failures};
 use serde::Deserialize;
 
@@ -58,7 +58,10 @@ pub(crate) async fn users(
     let (users, next) = page(&directory, EntryKind::User, filter).await?;
     let users = users.iter().filter_map(|entry| match entry {
         DirectoryEntry::User(user) => Some(user.into()),
-        DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::Team(_) => None,
+        DirectoryEntry::Key(_)
+        | DirectoryEntry::ProviderKey(_)
+        | DirectoryEntry::Server(_)
+        | DirectoryEntry::Team(_) => None,
     });
     let users = users.collect();
     Ok(Json(UserPage { users, next }))
@@ -140,7 +143,10 @@ pub(crate) async fn teams(
     let (teams, next) = page(&directory, EntryKind::Team, filter).await?;
     let teams = teams.iter().filter_map(|entry| match entry {
         DirectoryEntry::Team(team) => Some(team.into()),
-        DirectoryEntry::Key(_) | DirectoryEntry::ProviderKey(_) | DirectoryEntry::User(_) => None,
+        DirectoryEntry::Key(_)
+        | DirectoryEntry::ProviderKey(_)
+        | DirectoryEntry::Server(_)
+        | DirectoryEntry::User(_) => None,
     });
     let teams = teams.collect();
     Ok(Json(TeamPage { teams, next }))
@@ -306,8 +312,15 @@ impl From<DirectoryError> for ProblemDetails {
             DirectoryError::Busy { .. } => Self::new(ProblemKind::Busy, detail),
             DirectoryError::Exists { .. } => Self::new(ProblemKind::Conflict, detail),
             DirectoryError::Missing { .. } => Self::new(ProblemKind::NotFound, detail),
-            DirectoryError::Name(_) | DirectoryError::NoKey => {
-                Self::new(ProblemKind::Invalid, detail)
+            DirectoryError::InvalidServer(_)
+            | DirectoryError::Name(_)
+            | DirectoryError::NoKey
+            | DirectoryError::ServerRefused(_) => Self::new(ProblemKind::Invalid, detail),
+            DirectoryError::TooManyServers { .. } => Self::new(ProblemKind::Conflict, detail),
+            DirectoryError::Secret(SecretError::NotConfigured) => {
+                let detail =
+                    "this gateway keeps no secrets of people: it has no master key to encrypt them";
+                Self::new(ProblemKind::Forbidden, detail)
             }
             DirectoryError::Refused(_) => Self::new(ProblemKind::Conflict, detail),
             DirectoryError::Journal(_) | DirectoryError::Random(_) | _ => {

@@ -13,7 +13,7 @@ use utoipa::{Modify, OpenApi};
 use super::problem::ProblemView;
 use super::{
     approval_events, approvals, budgets, context, directory, doctor, events, health, keys, listing,
-    login, provider_keys, resource_events, sessions, timeline, turns, ui, usage,
+    login, own_servers, provider_keys, resource_events, sessions, timeline, turns, ui, usage,
 };
 
 /// The API under `/api/v1`.
@@ -47,6 +47,8 @@ use super::{
         directory::add_team, directory::add_user, directory::changes, keys::create_key,
         keys::edit_key, directory::edit_team, directory::edit_user,
         keys::key, keys::keys, keys::revoke_key, keys::rotate_key,
+        own_servers::edit_own_server, own_servers::own_servers,
+        own_servers::remove_own_server, own_servers::set_own_server,
         provider_keys::provider_keys, provider_keys::remove_provider_key,
         provider_keys::set_provider_key, directory::teams, directory::user,
         directory::users,

@@ -46,6 +46,7 @@ pub(crate) async fn keys(
             DirectoryEntry::Key(key) if can_see(&client, key) => Some(KeyView::from(key)),
             DirectoryEntry::Key(_)
             | DirectoryEntry::ProviderKey(_)
+            | DirectoryEntry::Server(_)
             | DirectoryEntry::Team(_)
             | DirectoryEntry::User(_) => None,
         }));

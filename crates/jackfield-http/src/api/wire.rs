@@ -9,6 +9,7 @@ pub(crate) mod context;
 pub(crate) mod directory;
 pub(crate) mod events;
 pub(crate) mod listing;
+pub(crate) mod own_servers;
 pub(crate) mod parts;
 pub(crate) mod request;
 pub(crate) mod routes;

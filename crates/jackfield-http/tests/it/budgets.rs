@@ -30,6 +30,7 @@ fn priced() -> Gateway {
         let root = Principal {
             admin: true,
             endpoints: Vec::new(),
+            has_own_servers: false,
             models: None,
             name: "root".into(),
             passthrough: None,

@@ -26,6 +26,7 @@ async fn with_people() -> (Gateway, String, String) {
         let root = Principal {
             admin: true,
             endpoints: Vec::new(),
+            has_own_servers: false,
             models: None,
             name: "root".into(),
             passthrough: None,

@@ -127,6 +127,7 @@ async fn a_refusal_has_its_form() {
 async fn a_key_may_be_in_a_header_or_in_the_address() {
     let client = Principal {
         endpoints: Vec::new(),
+        has_own_servers: false,
         admin: false,
         models: None,
         name: "ann".into(),

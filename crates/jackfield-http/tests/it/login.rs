@@ -17,6 +17,7 @@ fn with_key() -> Gateway {
     let client = Principal {
         admin: false,
         endpoints: Vec::new(),
+        has_own_servers: false,
         models: None,
         name: "ann".into(),
         passthrough: None,

@@ -25,6 +25,7 @@ fn principal(name: &str, tools: ServerTools) -> Principal {
     Principal {
         admin: false,
         endpoints: Vec::new(),
+        has_own_servers: false,
         models: None,
         name: name.into(),
         passthrough: None,
@@ -44,6 +45,7 @@ fn gateway(tools: &ScriptedToolbox, change: impl FnOnce(&mut GatewayConfig)) -> 
     }
     let trusted = ToolboxStatus {
         prefix: None,
+        server: None,
         trusted: true,
     };
     let engine = Engine::builder(Arc::new(MemoryJournal::default()))

@@ -132,6 +132,7 @@ async fn a_turn_of_the_own_api_ends_with_its_answer() {
 async fn a_client_needs_one_of_the_keys() {
     let client = Principal {
         endpoints: Vec::new(),
+        has_own_servers: false,
         admin: false,
         models: None,
         name: "ann".into(),

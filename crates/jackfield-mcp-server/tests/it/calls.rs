@@ -224,6 +224,7 @@ async fn an_idempotency_key_is_passed_on_and_one_that_is_none_is_not() {
     };
     let standing = jackfield_engine::ToolboxStatus {
         prefix: Some("".into()),
+        server: None,
         trusted: false,
     };
     let journal = Arc::new(jackfield_store_memory::MemoryJournal::default());

@@ -33,6 +33,7 @@ pub(crate) fn toolbox(id: &str) -> ScriptedToolbox {
 pub(crate) fn server(tools: &ScriptedToolbox) -> ToolServer {
     let standing = ToolboxStatus {
         prefix: Some("".into()),
+        server: None,
         trusted: true,
     };
     let journal = Arc::new(MemoryJournal::default());

@@ -21,6 +21,7 @@ const AMBIENT: &str = "00-11111111111111111111111111111111-2222222222222222-01";
 fn server(tools: &ScriptedToolbox, observer: &RecordingMcpObserver) -> ToolServer {
     let standing = ToolboxStatus {
         prefix: Some("".into()),
+        server: None,
         trusted: true,
     };
     let engine = Engine::builder(Arc::new(MemoryJournal::default()))

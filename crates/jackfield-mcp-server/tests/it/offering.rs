@@ -22,6 +22,7 @@ fn server(rules: &[(&str, RuleVerdict)]) -> (ToolServer, [ScriptedToolbox; 2]) {
     }
     let trusted = ToolboxStatus {
         prefix: None,
+        server: None,
         trusted: true,
     };
     let engine = Engine::builder(Arc::new(MemoryJournal::default()))

@@ -7,8 +7,8 @@ use std::time::Duration;
 use jackfield_ports::chat_model::BoxError;
 use thiserror::Error;
 
-use super::resolve::RefusedAddress;
 use crate::cause::cause;
+use crate::destinations::resolve::RefusedAddress;
 
 /// A request without a usable response. Its message contains at most host and port.
 #[derive(Debug, Error)]

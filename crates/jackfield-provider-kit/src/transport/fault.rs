@@ -11,6 +11,7 @@ use rustls::CertificateError;
 
 use super::{TransportError, TransportSettings};
 use crate::cause::cause;
+use crate::destinations::resolve::RefusedAddress;
 
 /// The destination of a request in the form permitted in errors: host and port, never path, query or user.
 #[derive(Clone, Debug)]
@@ -76,6 +77,9 @@ impl RequestPeer {
     /// There was no response. `was_kept` is whether the connection may have been one that was kept from an earlier
     /// request, and that the server was just closing.
     pub(super) fn no_response(&self, error: reqwest::Error, was_kept: bool) -> ModelError {
+        if cause::<RefusedAddress>(&error).is_some() {
+            return self.refused();
+        }
         let host = &self.host;
         let failure = if error.is_connect() {
             self.connect_failure(&error)
@@ -98,6 +102,14 @@ impl RequestPeer {
             ModelFailure { advice, ..failure }
         };
         ModelError::with_source(failure, error.without_url())
+    }
+
+    /// The address is not permitted. It is not named: who gave the name need not know where it leads.
+    pub(super) fn refused(&self) -> ModelError {
+        let host = &self.host;
+        let message =
+            format!("{host} is not at a public address, and only public addresses are reached");
+        permanent_failure(ModelFailureKind::Transport, message).into()
     }
 
     /// The response broke off.

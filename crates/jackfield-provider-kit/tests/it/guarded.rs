@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Request};
 use jackfield_provider_kit::guarded::{
     Allowed, FetchError, FetchErrorKind as Kind, GuardedClient, GuardedRequest, GuardedResponse,
     GuardedSettings, Lookup,
 };
+use jackfield_provider_kit::transport::Transport;
 use jackfield_testkit::server::{Framing, Gate, RefusingPort, Response, TestServer};
 use url::Url;
 
@@ -54,6 +55,42 @@ fn settings(allowed: &[&str]) -> GuardedSettings {
         settings.allowed.allow(text).unwrap();
     }
     settings
+}
+
+/// What a guarded transport says of a request to this address.
+async fn over_transport(settings: &GuardedSettings, url: &str) -> Result<u16, String> {
+    let transport = Transport::guarded(settings).unwrap();
+    let request = Request::get(url).body(Bytes::new()).unwrap();
+    let answered = transport.send(request).await;
+    answered
+        .map(|answer| answer.status().as_u16())
+        .map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn a_guarded_transport_reaches_what_the_guarded_client_does() {
+    let server = TestServer::start().await;
+    let port = server.address().port();
+    let literal = format!("http://127.0.0.1:{port}/");
+    let named = format!("http://rebound.example:{port}/");
+    // The second answer of the resolver is for the second request: a name may lead elsewhere by then.
+    let mut refusing = settings(&[]);
+    refusing.lookup = Names::new(&[&["127.0.0.1"], &["10.0.0.7"], &["203.0.113.9", "::1"]]);
+    for url in [&literal, &named, &named, &named] {
+        let refused = over_transport(&refusing, url).await.unwrap_err();
+        assert!(
+            refused.contains("only public addresses are reached"),
+            "{refused}"
+        );
+        assert!(!refused.contains("10.0.0.7"), "{refused}");
+    }
+    assert_eq!(server.connections(), 0);
+    let mut allowing = settings(&["127.0.0.0/8"]);
+    allowing.lookup = Names::new(&[&["127.0.0.1"]]);
+    for url in [&literal, &named] {
+        server.answer(Response::json(200, "{}"));
+        assert_eq!(over_transport(&allowing, url).await, Ok(200));
+    }
 }
 
 fn client(allowed: &[&str]) -> GuardedClient {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
-    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, ProviderKey,
-    Team, User,
+    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, OwnEndpoint,
+    OwnServer, ProviderKey, ServerOwner, Team, User,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{Amount, Meter, MeterHold, MeterReservation, PeriodTotal, Quota};
@@ -24,6 +24,7 @@ stored_struct! { DirectoryChange as DirectoryChangeForm {
 stored_enum! { DirectoryEntry as DirectoryEntryForm {
     Key(key: ClientKey),
     ProviderKey(key: ProviderKey),
+    Server(server: OwnServer),
     Team(team: Team),
     User(user: User),
 } }
@@ -66,6 +67,18 @@ stored_struct! { ProviderKey as ProviderKeyForm {
     user: EntryName;
     flag is_removed
 } }
+
+stored_struct! { OwnServer as OwnServerForm {
+    endpoint: OwnEndpoint,
+    name: Arc<str>,
+    owner: ServerOwner;
+    many secrets: Arc<str>;
+    flag is_disabled, is_removed
+} }
+
+stored_enum! { OwnEndpoint as OwnEndpointForm { Http(url: Arc<str>), Program(program: Arc<str>) } }
+
+stored_enum! { ServerOwner as ServerOwnerForm { Team(name: EntryName), User(name: EntryName) } }
 
 stored_struct! { KeySecret as KeySecretForm { digest: Digest; maybe until: WallTime } }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
-    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, ProviderKey,
-    Team, User,
+    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, OwnEndpoint,
+    OwnServer, ProviderKey, ServerOwner, Team, User,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{Amount, MeterOperation, Quota};
@@ -93,6 +93,30 @@ pub fn client_key() -> impl Strategy<Value = ClientKey> + Clone {
         .boxed()
 }
 
+/// An MCP server of a user or a team.
+fn own_server() -> impl Strategy<Value = OwnServer> + Clone {
+    let endpoint = prop_oneof![
+        text().prop_map(OwnEndpoint::Http),
+        text().prop_map(OwnEndpoint::Program),
+    ];
+    let owner = prop_oneof![
+        entry_name().prop_map(ServerOwner::Team),
+        entry_name().prop_map(ServerOwner::User),
+    ];
+    let flags = (any::<bool>(), any::<bool>());
+    let name = "[a-z0-9][a-z0-9_-]{0,20}";
+    (endpoint, owner, flags, name, vec(text(), 0..3)).prop_map(
+        |(endpoint, owner, (is_disabled, is_removed), name, secrets)| OwnServer {
+            endpoint,
+            is_disabled,
+            is_removed,
+            name: name.into(),
+            owner,
+            secrets,
+        },
+    )
+}
+
 /// A change to the directory.
 pub fn directory_change() -> impl Strategy<Value = DirectoryChange> + Clone {
     let entry = prop_oneof![
@@ -105,6 +129,7 @@ pub fn directory_change() -> impl Strategy<Value = DirectoryChange> + Clone {
                 user,
             })
         ),
+        own_server().prop_map(DirectoryEntry::Server),
         (entry_name(), option::of(quota()))
             .prop_map(|(name, quota)| DirectoryEntry::Team(Team { name, quota })),
         directory_user().prop_map(DirectoryEntry::User),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryKind, EntryName, KeySecret,
-    Team, User,
+    ServerOwner, Team, User,
 };
 use jackfield_ports::journal::Journal;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
@@ -491,6 +491,7 @@ fn renamed(mut change: DirectoryChange, nth: u32) -> DirectoryChange {
             }
         }
         DirectoryEntry::ProviderKey(key) => key.user = name,
+        DirectoryEntry::Server(server) => server.owner = ServerOwner::User(name),
         DirectoryEntry::Team(team) => team.name = name,
         DirectoryEntry::User(user) => user.name = name,
     }

@@ -76,6 +76,7 @@ impl ToolboxHarness for Written {
 async fn call(notes: Notes, name: &str, arguments: Value) -> (String, Value) {
     let trusted = ToolboxStatus {
         prefix: Some("".into()),
+        server: None,
         trusted: true,
     };
     let journal = Arc::new(jackfield_store_memory::MemoryJournal::default());

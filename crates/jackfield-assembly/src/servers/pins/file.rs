@@ -84,7 +84,9 @@ impl PinFile {
             Some(url) => json!({ "url": &**url }).to_string(),
         };
         let id = server.id.as_str();
-        let digest = Digest::of_parts([id, &parts]).to_hex();
+        // What one person accepted is not accepted for another.
+        let owner = server.owner.as_deref();
+        let digest = Digest::of_parts([id, &parts].into_iter().chain(owner)).to_hex();
         let digest = digest.get(..16).unwrap_or_default();
         Self {
             file: data.join("mcp").join(format!("{id}-{digest}.json")),

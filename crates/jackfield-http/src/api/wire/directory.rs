@@ -9,6 +9,8 @@ use jackfield_domain::quota::Quota;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
+use super::own_servers::OwnServerView;
+
 /// What a key, a user or a team may use. What is missing has no limit.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 #[schema(as = Quota, example = json!({ "requests_per_minute": 60, "parallel": 4, "cost_per_day": "2.50" }))]
@@ -318,7 +320,7 @@ pub(crate) struct ChangeView {
     by: String,
     /// What was done: `created`, `changed`, `disabled`, `enabled`, `removed`, `revoked` or `rotated`.
     action: &'static str,
-    /// What it is about: `user`, `team`, `key` or `provider-key`.
+    /// What it is about: `user`, `team`, `key`, `provider-key` or `server`.
     kind: &'static str,
     /// The entry since then.
     #[schema(value_type = Object)]
@@ -331,6 +333,7 @@ pub(crate) struct ChangeView {
 enum EntryView {
     Key(KeyView),
     ProviderKey(ProviderKeyView),
+    Server(OwnServerView),
     Team(TeamView),
     User(UserView),
 }
@@ -346,6 +349,7 @@ impl From<&(u64, DirectoryChange)> for ChangeView {
             entry: match &change.entry {
                 DirectoryEntry::Key(key) => EntryView::Key(key.into()),
                 DirectoryEntry::ProviderKey(key) => EntryView::ProviderKey(key.into()),
+                DirectoryEntry::Server(server) => EntryView::Server(server.into()),
                 DirectoryEntry::Team(team) => EntryView::Team(team.into()),
                 DirectoryEntry::User(user) => EntryView::User(user.into()),
             },

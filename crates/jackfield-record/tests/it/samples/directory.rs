@@ -2,15 +2,15 @@
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
-    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, ProviderKey,
-    Team, User,
+    ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, OwnEndpoint,
+    OwnServer, ProviderKey, ServerOwner, Team, User,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::Quota;
 use jackfield_domain::time::WallTime;
 
 /// A change of each kind of entry, with every field.
-pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 4] {
+pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 6] {
     let at = WallTime::from_millis(1_790_000_000_123);
     let quota = Quota {
         cost_per_day: Some(Money::from_picos(2_500_000_000_000)),
@@ -57,6 +57,22 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 4] {
         provider: "openai".into(),
         user: name("ann@example.com"),
     };
+    let server = OwnServer {
+        endpoint: OwnEndpoint::Http("https://mcp.example/mcp".into()),
+        is_disabled: true,
+        is_removed: true,
+        name: "tracker".into(),
+        owner: ServerOwner::User(name("ann@example.com")),
+        secrets: vec!["Authorization".into()],
+    };
+    let program = OwnServer {
+        endpoint: OwnEndpoint::Program("files".into()),
+        is_disabled: false,
+        is_removed: false,
+        name: "files".into(),
+        owner: ServerOwner::Team(name("research")),
+        secrets: Vec::new(),
+    };
     let change = |action, entry, revision| DirectoryChange {
         action,
         at,
@@ -76,6 +92,14 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 4] {
                 DirectoryEntry::ProviderKey(provider_key),
                 2,
             ),
+        ),
+        (
+            "directory_server",
+            change(ChangeAction::Removed, DirectoryEntry::Server(server), 3),
+        ),
+        (
+            "directory_server_program",
+            change(ChangeAction::Created, DirectoryEntry::Server(program), 1),
         ),
         (
             "directory_team",

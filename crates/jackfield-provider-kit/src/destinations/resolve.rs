@@ -36,10 +36,10 @@ impl Lookup for SystemLookup {
 
 /// An address that is not permitted.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
-pub(super) struct RefusedAddress {
-    pub(super) address: IpAddr,
-    pub(super) host: String,
-    pub(super) what: &'static str,
+pub(crate) struct RefusedAddress {
+    pub(crate) address: IpAddr,
+    pub(crate) host: String,
+    pub(crate) what: &'static str,
 }
 
 impl fmt::Display for RefusedAddress {
@@ -60,7 +60,7 @@ impl fmt::Display for RefusedAddress {
 }
 
 /// Checks whether an address of a host is permitted.
-pub(super) fn check(allowed: &Allowed, host: &str, address: IpAddr) -> Result<(), RefusedAddress> {
+pub(crate) fn check(allowed: &Allowed, host: &str, address: IpAddr) -> Result<(), RefusedAddress> {
     match special(address) {
         Some(what) if !allowed.has_address(address) => Err(RefusedAddress {
             address: canonical(address),
@@ -72,9 +72,9 @@ pub(super) fn check(allowed: &Allowed, host: &str, address: IpAddr) -> Result<()
 }
 
 /// The resolver of the client: the connection uses exactly its results, so the address cannot change in between.
-pub(super) struct CheckedResolver {
-    pub(super) allowed: Arc<Allowed>,
-    pub(super) lookup: Arc<dyn Lookup>,
+pub(crate) struct CheckedResolver {
+    pub(crate) allowed: Arc<Allowed>,
+    pub(crate) lookup: Arc<dyn Lookup>,
 }
 
 impl reqwest::dns::Resolve for CheckedResolver {
@@ -98,4 +98,10 @@ impl reqwest::dns::Resolve for CheckedResolver {
             Ok(sockets)
         })
     }
+}
+
+/// Whether a name stands for this machine.
+pub(crate) fn is_localhost(host: &str) -> bool {
+    let host = host.trim_end_matches('.');
+    host == "localhost" || host.ends_with(".localhost")
 }

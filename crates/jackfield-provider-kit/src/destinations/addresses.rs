@@ -18,7 +18,7 @@ pub fn special(address: IpAddr) -> Option<&'static str> {
 }
 
 /// The canonical address: IPv4 for a mapped IPv6 address.
-pub(super) fn canonical(address: IpAddr) -> IpAddr {
+pub(crate) fn canonical(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }
 

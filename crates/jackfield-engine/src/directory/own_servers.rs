@@ -1,0 +1,221 @@
+//! The MCP servers of users and teams, as entries of the directory.
+
+use std::sync::Arc;
+
+use jackfield_domain::directory::{
+    ChangeAction, DirectoryChange, DirectoryEntry, EntryKind, OwnServer, ServerOwner,
+};
+use jackfield_ports::credential::Credential;
+use jackfield_ports::journal::directory::Changed;
+use jackfield_ports::journal::secrets::SealedSecret;
+
+use super::{ATTEMPTS, ClientDirectory, DirectoryError, entries_below, missing};
+
+impl ClientDirectory<'_> {
+    /// Sets a server of a user or a team, in place of an earlier one of its name. The values of its headers or variables
+    /// are stored encrypted. The next turn of the owner has its tools.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError`] if there is no such user or team, the server is not one that the configuration allows, the
+    /// owner has too many, or there is no master key for its secrets.
+    pub async fn set_server(
+        &self,
+        by: &Arc<str>,
+        server: OwnServer,
+        secrets: &[(Arc<str>, Credential)],
+    ) -> Result<OwnServer, DirectoryError> {
+        let server = OwnServer {
+            is_removed: false,
+            secrets: secrets.iter().map(|(name, _)| Arc::clone(name)).collect(),
+            ..server
+        };
+        server.check()?;
+        let shared = &self.engine.shared;
+        let allowed = shared.own_servers()?;
+        allowed
+            .factory
+            .check(&server)
+            .map_err(DirectoryError::ServerRefused)?;
+        self.check_owner(&server.owner).await?;
+        let name = server.entry();
+        let mut sealed = Vec::new();
+        for (secret, value) in secrets {
+            OwnServer::check_secret(secret, value.expose())?;
+            sealed.push(shared.seal(EntryKind::Server, &name, secret, value)?);
+        }
+        let max = allowed.limit(&server.owner);
+        for _ in 0..ATTEMPTS {
+            let all = self.all_servers(&server.owner).await?;
+            let others = all.iter().filter(|(other, _)| other.name != server.name);
+            let used = others.clone().filter(|(other, _)| !other.is_removed);
+            if used.count() >= max || others.count() >= MAX_NAMES {
+                let owner = server.owner.clone();
+                return Err(DirectoryError::TooManyServers { max, owner });
+            }
+            let newest = all.iter().find(|(other, _)| other.name == server.name);
+            let action = match newest {
+                Some((before, _)) if !before.is_removed => ChangeAction::Changed,
+                Some(_) | None => ChangeAction::Created,
+            };
+            let revision = newest.map_or(1, |(_, newest)| newest.revision + 1);
+            let stored = self.store_server(by, &server, (action, revision), &sealed);
+            if stored.await? == Changed::Stored {
+                return Ok(server);
+            }
+        }
+        let kind = EntryKind::Server;
+        Err(DirectoryError::Busy { kind, name })
+    }
+
+    /// Takes a server of a user or a team away, and deletes its secrets. Turns that have begun with it keep it until they
+    /// end or wait.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError`] if there is no such server.
+    pub async fn remove_server(
+        &self,
+        by: &Arc<str>,
+        owner: &ServerOwner,
+        name: &str,
+    ) -> Result<OwnServer, DirectoryError> {
+        let entry = owner.entry(name);
+        for _ in 0..ATTEMPTS {
+            let (server, newest) = self.server(owner, name).await?;
+            let server = OwnServer {
+                is_removed: true,
+                secrets: Vec::new(),
+                ..server
+            };
+            let (action, revision) = (ChangeAction::Removed, newest.revision + 1);
+            let stored = self.store_server(by, &server, (action, revision), &[]);
+            if stored.await? == Changed::Stored {
+                return Ok(server);
+            }
+        }
+        let kind = EntryKind::Server;
+        Err(DirectoryError::Busy { kind, name: entry })
+    }
+
+    /// Disables or enables a server of a user or a team. Its secrets stay.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError`] if there is no such server.
+    pub async fn switch_server(
+        &self,
+        by: &Arc<str>,
+        owner: &ServerOwner,
+        name: &str,
+        is_disabled: bool,
+    ) -> Result<OwnServer, DirectoryError> {
+        self.server(owner, name).await?;
+        let entry = owner.entry(name);
+        let gone = || missing(EntryKind::Server, &entry);
+        let changed = self.update(by, EntryKind::Server, &entry, |entry| match entry {
+            DirectoryEntry::Server(server) if !server.is_removed => {
+                server.is_disabled = is_disabled;
+                Ok(match is_disabled {
+                    true => ChangeAction::Disabled,
+                    false => ChangeAction::Enabled,
+                })
+            }
+            DirectoryEntry::Key(_)
+            | DirectoryEntry::ProviderKey(_)
+            | DirectoryEntry::Server(_)
+            | DirectoryEntry::Team(_)
+            | DirectoryEntry::User(_) => Err(gone()),
+        });
+        server_of(changed.await?).ok_or_else(gone)
+    }
+
+    /// The servers of a user or a team, without their secrets, by name, each with its newest change.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError::Journal`] if the journal cannot be read.
+    pub async fn servers(
+        &self,
+        owner: &ServerOwner,
+    ) -> Result<Vec<(OwnServer, DirectoryChange)>, DirectoryError> {
+        let mut all = self.all_servers(owner).await?;
+        all.retain(|(server, _)| !server.is_removed);
+        Ok(all)
+    }
+
+    /// A server of a user or a team, with its newest change.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError`] if there is no such server.
+    pub async fn server(
+        &self,
+        owner: &ServerOwner,
+        name: &str,
+    ) -> Result<(OwnServer, DirectoryChange), DirectoryError> {
+        let servers = self.servers(owner).await?.into_iter();
+        let mut found = servers.filter(|(server, _)| &*server.name == name);
+        found.next().ok_or_else(|| {
+            let shown: String = name.chars().take(OwnServer::MAX_NAME).collect();
+            missing(EntryKind::Server, &owner.entry(&shown))
+        })
+    }
+
+    async fn all_servers(
+        &self,
+        owner: &ServerOwner,
+    ) -> Result<Vec<(OwnServer, DirectoryChange)>, DirectoryError> {
+        let (kind, first) = (EntryKind::Server, owner.entry(""));
+        let changes = entries_below(self.directory, kind, first).await?;
+        let servers = changes
+            .into_iter()
+            .filter_map(|change| Some((server_of(change.entry.clone())?, change)));
+        Ok(servers.collect())
+    }
+
+    async fn check_owner(&self, owner: &ServerOwner) -> Result<(), DirectoryError> {
+        match owner {
+            ServerOwner::Team(team) => self.check_team(Some(team)).await,
+            ServerOwner::User(user) => self.user(user).await.map(drop),
+        }
+    }
+
+    async fn store_server(
+        &self,
+        by: &Arc<str>,
+        server: &OwnServer,
+        (action, revision): (ChangeAction, u64),
+        sealed: &[SealedSecret],
+    ) -> Result<Changed, DirectoryError> {
+        let change = DirectoryChange {
+            action,
+            at: self.now(),
+            by: Arc::clone(by),
+            entry: DirectoryEntry::Server(server.clone()),
+            revision,
+        };
+        let secrets = self.engine.shared.secrets()?;
+        let changed = secrets.change_with_secrets(&change, sealed).await?;
+        if changed == Changed::Stored {
+            let (action, name) = (action.as_str(), server.entry());
+            let kind = EntryKind::Server.as_str();
+            tracing::info!(%by, action, kind, %name, "the directory was changed");
+        }
+        Ok(changed)
+    }
+}
+
+/// The server of an entry, if it is one.
+pub(crate) fn server_of(entry: DirectoryEntry) -> Option<OwnServer> {
+    match entry {
+        DirectoryEntry::Server(server) => Some(server),
+        DirectoryEntry::Key(_)
+        | DirectoryEntry::ProviderKey(_)
+        | DirectoryEntry::Team(_)
+        | DirectoryEntry::User(_) => None,
+    }
+}
+
+/// The maximum number of names that servers of one owner have ever had, as each turn reads all of them.
+const MAX_NAMES: usize = 200;

@@ -1,0 +1,188 @@
+//! The MCP servers of users and teams: each user has and sees its own and those of its team, and changes its own; admins
+//! change all. Nothing shows a secret again.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use http::StatusCode;
+use jackfield_domain::directory::{
+    EntryName, OwnEndpoint, OwnServer, ServerOwner, user_of_principal, user_principal,
+};
+use jackfield_engine::Credential;
+use jackfield_gateway::{Gateway, Principal};
+use serde::Deserialize;
+
+use super::directory::{author, directory, name};
+use super::extract::{JsonBody, Parameters, Requester};
+use super::problem::{ProblemDetails, ProblemKind, Problems};
+use super::wire::own_servers::{OwnServerEdited, OwnServerGiven, OwnServerList, OwnServerView};
+
+/// Whose servers they are; the requester's without one.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct OwnerParameters {
+    /// This team's. Its users see them, and admins change them.
+    team: Option<String>,
+    /// This user's: for admins.
+    user: Option<String>,
+}
+
+/// Lists the servers of the requester and its team, or those of one owner.
+#[utoipa::path(
+    get, path = "/own-servers", tag = "users", operation_id = "list_own_servers", params(OwnerParameters),
+    responses((status = 200, description = "The servers, without their secrets.", body = OwnServerList), Problems)
+)]
+pub(crate) async fn own_servers(
+    Requester(client): Requester,
+    State(gateway): State<Gateway>,
+    Parameters(of): Parameters<OwnerParameters>,
+) -> Result<Json<OwnServerList>, ProblemDetails> {
+    let directory = directory(&gateway)?;
+    let is_named = of.team.is_some() || of.user.is_some();
+    let first = owner(&client, &of)?;
+    let mut owners = vec![first.clone()];
+    if !client.admin || !is_named {
+        let team = match user(&client) {
+            Some(user) => directory.user(&user).await?.team,
+            None => None,
+        };
+        let team = team.map(ServerOwner::Team);
+        if !is_named {
+            owners.extend(team);
+        } else if team.as_ref() != Some(&first) {
+            check_change(&client, &first)?;
+        }
+    }
+    let mut servers = Vec::new();
+    for owner in &owners {
+        let of_owner = directory.servers(owner).await?;
+        servers.extend(
+            of_owner
+                .iter()
+                .map(|(server, _)| OwnServerView::from(server)),
+        );
+    }
+    Ok(Json(OwnServerList { servers }))
+}
+
+/// Sets a server of the requester, or by an admin of another owner, in place of an earlier one of the name. Turns of its
+/// owner have its tools from then on.
+#[utoipa::path(
+    put, path = "/own-servers/{name}", tag = "users", operation_id = "set_own_server",
+    params(("name" = String, Path), OwnerParameters), request_body = OwnServerGiven,
+    responses((status = 200, description = "The server, without its secrets.", body = OwnServerView), Problems)
+)]
+pub(crate) async fn set_own_server(
+    Requester(client): Requester,
+    Path(name): Path<String>,
+    State(gateway): State<Gateway>,
+    Parameters(of): Parameters<OwnerParameters>,
+    JsonBody { value, .. }: JsonBody<OwnServerGiven>,
+) -> Result<Json<OwnServerView>, ProblemDetails> {
+    let owner = owner(&client, &of)?;
+    check_change(&client, &owner)?;
+    let OwnServerGiven {
+        url,
+        headers,
+        program,
+        variables,
+        enabled,
+    } = value;
+    let (endpoint, secrets) = match (url, program) {
+        (Some(url), None) if variables.is_empty() => (OwnEndpoint::Http(url.into()), headers),
+        (None, Some(program)) if headers.is_empty() => {
+            (OwnEndpoint::Program(program.into()), variables)
+        }
+        _ => {
+            let why = "either `url`, with or without `headers`, or `program`, with or without `variables`, is expected";
+            return Err(ProblemDetails::field("", why));
+        }
+    };
+    let server = OwnServer {
+        endpoint,
+        is_disabled: !enabled,
+        is_removed: false,
+        name: name.into(),
+        owner,
+        secrets: Vec::new(),
+    };
+    let secrets = secrets.into_iter();
+    let secrets: Vec<_> = secrets
+        .map(|(name, value)| (name.into(), Credential::new(value)))
+        .collect();
+    let (by, directory) = (author(&client), directory(&gateway)?);
+    let set = directory.set_server(&by, server, &secrets).await?;
+    Ok(Json((&set).into()))
+}
+
+/// Enables or disables a server of the requester, or by an admin of another owner.
+#[utoipa::path(
+    patch, path = "/own-servers/{name}", tag = "users", operation_id = "edit_own_server",
+    params(("name" = String, Path), OwnerParameters), request_body = OwnServerEdited,
+    responses((status = 200, description = "The server, without its secrets.", body = OwnServerView), Problems)
+)]
+pub(crate) async fn edit_own_server(
+    Requester(client): Requester,
+    Path(name): Path<String>,
+    State(gateway): State<Gateway>,
+    Parameters(of): Parameters<OwnerParameters>,
+    JsonBody { value, .. }: JsonBody<OwnServerEdited>,
+) -> Result<Json<OwnServerView>, ProblemDetails> {
+    let owner = owner(&client, &of)?;
+    check_change(&client, &owner)?;
+    let (by, directory) = (author(&client), directory(&gateway)?);
+    let switched = directory.switch_server(&by, &owner, &name, !value.enabled);
+    Ok(Json((&switched.await?).into()))
+}
+
+/// Takes a server of the requester, or by an admin of another owner, away, and deletes its secrets.
+#[utoipa::path(
+    delete, path = "/own-servers/{name}", tag = "users", operation_id = "remove_own_server",
+    params(("name" = String, Path), OwnerParameters),
+    responses((status = 204, description = "It is gone."), Problems)
+)]
+pub(crate) async fn remove_own_server(
+    Requester(client): Requester,
+    Path(name): Path<String>,
+    State(gateway): State<Gateway>,
+    Parameters(of): Parameters<OwnerParameters>,
+) -> Result<StatusCode, ProblemDetails> {
+    let owner = owner(&client, &of)?;
+    check_change(&client, &owner)?;
+    let (by, directory) = (author(&client), directory(&gateway)?);
+    directory.remove_server(&by, &owner, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The user of the requester, if it has a key of the directory.
+fn user(client: &Principal) -> Option<EntryName> {
+    let user = user_of_principal(&client.principal);
+    user.filter(|user| user_principal(user) == client.principal)
+}
+
+/// The owner that the parameters name; the requester without one.
+fn owner(client: &Principal, of: &OwnerParameters) -> Result<ServerOwner, ProblemDetails> {
+    match (&of.team, &of.user) {
+        (Some(_), Some(_)) => {
+            let why = "there is one owner: a user or a team";
+            Err(ProblemDetails::parameter("team", why))
+        }
+        (Some(team), None) => Ok(ServerOwner::Team(name(team, "/team")?)),
+        (None, Some(user)) => Ok(ServerOwner::User(name(user, "/user")?)),
+        (None, None) => user(client).map(ServerOwner::User).ok_or_else(|| {
+            let detail =
+                "only users have servers of their own: ask with a key of `jackfield keys create`";
+            ProblemDetails::new(ProblemKind::Forbidden, detail)
+        }),
+    }
+}
+
+/// Refuses to change, and to see, what belongs to another owner.
+fn check_change(client: &Principal, owner: &ServerOwner) -> Result<(), ProblemDetails> {
+    let is_own = user(client).map(ServerOwner::User).as_ref() == Some(owner);
+    if client.admin || is_own {
+        return Ok(());
+    }
+    let detail = "servers of other users and of teams are for admins";
+    Err(ProblemDetails::new(ProblemKind::Forbidden, detail))
+}
