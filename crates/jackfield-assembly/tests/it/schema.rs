@@ -152,6 +152,11 @@ fn what_the_schema_takes_the_reader_takes_and_the_other_way_round() {
                     line += &format!("{needed} = \"gateway.pem\"\n");
                 }
             }
+            // A program of people has a command.
+            let needed = "own_servers.programs.x.command";
+            if key.starts_with("own_servers.programs.") && key != needed {
+                line += &format!("{needed} = \"files\"\n");
+            }
             // A route leads somewhere.
             if key.starts_with("routes.") && key != "routes.x.targets" {
                 line += "routes.x.targets = [\"claude/a\"]\n";

@@ -82,7 +82,12 @@ Examples:
   jackfield users set-server ann tracker --url https://mcp.example/mcp --header Authorization < header.txt
   jackfield users list-servers ann
   jackfield users disable-server ann tracker
+  jackfield users enable-server ann tracker
+  jackfield users remove-server ann tracker
   jackfield teams set-server research files --program files --variable API_KEY < key.txt
+  jackfield teams list-servers research
+  jackfield teams disable-server research files
+  jackfield teams enable-server research files
   jackfield teams remove-server research files
 
 Turns of the user, or of each user of the team, can use the tools of the server; nobody else can. Values of
