@@ -45,6 +45,8 @@ fn settings() -> BTreeMap<String, Value> {
 fn is_list(key: &str) -> bool {
     [
         "allow_private.NAME",
+        "programs.NAME.arguments.NAME",
+        "programs.NAME.variables.NAME",
         "approvals.command.NAME",
         "stop.NAME",
         "projects.NAME",
