@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use self::announcements::{can_announce, listen};
+use self::subscriptions::ResourceSubscriptions;
+pub(crate) use self::subscriptions::WatchedResources;
 use crate::abandoned::{AbandonedRequests, LateReply};
 use crate::announcement::{ANNOUNCEMENTS, ContextAnnouncement};
 use crate::answer::{RequestError, RpcAnswer};
@@ -38,10 +40,10 @@ use crate::questions::AllowedQuestions;
 use crate::request::PendingRequest;
 use crate::roots::Root;
 use crate::roots_handler::RootsHandler;
-use crate::subscriptions::ResourceSubscriptions;
 use crate::transport::{LinkTransport, ServerNotices};
 
 mod announcements;
+mod subscriptions;
 mod tool_list;
 
 /// A running server, as used by the toolbox and its calls.
@@ -76,7 +78,7 @@ pub(crate) struct ServerConnection {
     pub(crate) roots: Vec<Root>,
     session_lost: watch::Receiver<bool>,
     /// The resources that this client has subscribed to in the older era.
-    pub(crate) subscriptions: ResourceSubscriptions,
+    subscriptions: ResourceSubscriptions,
     /// Whether the server announces list changes at present; not known of a process in the older era.
     subscribed: watch::Receiver<bool>,
     /// The calls that the server may still be working on.

@@ -85,7 +85,6 @@ mod roots_handler;
 mod run;
 mod scan;
 mod state;
-mod subscriptions;
 mod supervisor;
 mod toolbox;
 mod transport;

@@ -16,9 +16,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{sleep, timeout};
 
 use crate::announcement::ContextAnnouncement;
-use crate::connection::ServerConnection;
+use crate::connection::{ServerConnection, WatchedResources};
 use crate::era::Era;
-use crate::subscriptions::WatchedResources;
 use crate::toolbox::McpToolbox;
 
 impl McpToolbox {

@@ -14,13 +14,13 @@ use rmcp::model::{
 };
 use tokio::sync::Mutex;
 
+use super::ServerConnection;
 use crate::answer::RequestError;
-use crate::connection::ServerConnection;
 
 /// How many watches each resource has. The lock is held during a request, so that requests for one resource keep their
 /// order.
 #[derive(Default)]
-pub(crate) struct ResourceSubscriptions(Mutex<HashMap<Arc<str>, usize>>);
+pub(super) struct ResourceSubscriptions(Mutex<HashMap<Arc<str>, usize>>);
 
 /// The subscriptions of a watch. Dropping it ends those that no other watch has.
 pub(crate) struct WatchedResources {
