@@ -237,6 +237,7 @@ impl Directory for Mistaken {
             .find(|change| match &change.entry {
                 DirectoryEntry::Key(key) => key.secrets.iter().any(|one| one.digest == *secret),
                 DirectoryEntry::ProviderKey(_)
+                | DirectoryEntry::Server(_)
                 | DirectoryEntry::Team(_)
                 | DirectoryEntry::User(_) => false,
             }))
