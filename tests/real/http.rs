@@ -132,7 +132,10 @@ async fn the_resources_and_prompts_of_a_real_server_over_both_transports() {
         kept(&claude);
     }
 
+    let toggles = ["near", "far"].map(|id| format!("\"{id}/toggle-subscriber-updates\""));
+    let policy = toggles.map(|tool| format!("{tool} = \"allow\"\n")).concat();
     let serve = world.jackfield(["serve", "--bind", "127.0.0.1:0"]);
+    let serve = serve.configured(format!("[policy.tools]\n{policy}"));
     let gateway = Gateway::listening(serve.servers(servers()).start()).await;
     for id in ["near", "far"] {
         let post = |path: &str, body: Value| {
