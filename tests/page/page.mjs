@@ -437,8 +437,11 @@ const scenarios = {
     await isAccessible(page);
     isAway = true;
     await page.getByLabel('API key').fill('wrong-0123456789abcdef');
+    // The browser reports the refusal in a message of its own, which may come after the page has shown it.
+    const refused = page.waitForEvent('console', (message) => message.text().includes('401'));
     await page.keyboard.press('Enter');
     await page.getByText('does not know this key').waitFor();
+    await refused;
     isAway = false;
     await page.getByLabel('API key').fill('page-0123456789abcdef');
     await page.keyboard.press('Enter');
