@@ -14,7 +14,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_ports::toolbox::ToolEnd;
-use jackfield_ports::toolbox_source::{ToolboxSet, ToolboxSource};
+use jackfield_ports::toolbox_source::ToolboxSource;
 use serde_json::{Map, Value, json};
 
 use self::once::UniqueKeyValue;
@@ -189,8 +189,7 @@ impl Approver for ToolApprover {
 
 impl ToolApprover {
     async fn request_decision(&self, request: &ApprovalRequest) -> Result<Decision, String> {
-        let toolboxes =
-            toolboxes::of_client(&self.sources, async { ToolboxSet::default() }, None).await;
+        let toolboxes = toolboxes::of_client(&self.sources, None).await;
         let Some(toolbox) = toolboxes::find(&toolboxes.toolboxes, &self.tool.toolbox) else {
             return Err(format!("there is no server `{}`", self.tool.toolbox));
         };

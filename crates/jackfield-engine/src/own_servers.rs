@@ -117,7 +117,8 @@ impl OwnServers {
         Some(found.registered.clone())
     }
 
-    /// Opens a server for a principal, in place of an earlier one.
+    /// Opens a server for a principal, in place of an earlier one. One that another turn has opened meanwhile is used,
+    /// unless it is of an earlier change.
     pub(crate) fn open(
         &self,
         principal: &Arc<str>,
@@ -125,6 +126,12 @@ impl OwnServers {
     ) -> Result<RegisteredToolbox, String> {
         let place = (Arc::clone(principal), opened.server.entry());
         let mut open = lock(&self.open);
+        if let Some(present) = open.by_place.get_mut(&place)
+            && present.revision >= opened.revision
+        {
+            present.last_used = Instant::now();
+            return Ok(present.registered.clone());
+        }
         open.by_place.remove(&place);
         if open.by_place.len() >= self.limits.open {
             let unused = open.by_place.iter().filter(|(_, open)| !open.is_in_use());

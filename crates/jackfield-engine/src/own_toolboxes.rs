@@ -68,17 +68,17 @@ impl EngineState {
                 set.toolboxes.push(registered);
                 continue;
             }
-            let opened = match self.secrets_of_server(&server).await {
-                Ok(secrets) => {
-                    let id = id.clone();
+            let opened = match self.secrets_of_server(directory, &server, revision).await {
+                Ok(Some(secrets)) => {
                     let opened = OpenedServer {
-                        id,
+                        id: id.clone(),
                         revision,
                         secrets,
                         server,
                     };
                     own.open(principal, &opened)
                 }
+                Ok(None) => Err("its owner changes it now; the next turn has it".to_owned()),
                 Err(error) => {
                     let error = chain(&error);
                     tracing::error!(server = %entry, %error, "the secrets of a server cannot be opened");
@@ -96,20 +96,30 @@ impl EngineState {
         set
     }
 
+    /// The secrets of a server at this revision of its entry; `None` if there is another one meanwhile: a new key must
+    /// not be sent to the old address.
     async fn secrets_of_server(
         &self,
+        directory: &dyn Directory,
         server: &OwnServer,
-    ) -> Result<Vec<(Arc<str>, Credential)>, SecretError> {
-        let mut secrets = Vec::new();
-        for name in &server.secrets {
-            let entry = server.entry();
-            let secret = self.secret(EntryKind::Server, &entry, name).await?;
-            let secret = secret.ok_or_else(|| SecretError::Damaged {
-                place: SecretPlace::new(EntryKind::Server, &entry, name),
-            })?;
-            secrets.push((Arc::clone(name), secret));
+        revision: u64,
+    ) -> Result<Option<Vec<(Arc<str>, Credential)>>, SecretError> {
+        if server.secrets.is_empty() {
+            return Ok(Some(Vec::new()));
         }
-        Ok(secrets)
+        let entry = server.entry();
+        let secrets = self.secrets_of(EntryKind::Server, &entry).await?;
+        let newest = directory.entry(EntryKind::Server, &entry).await?;
+        if newest.is_none_or(|newest| newest.revision != revision) {
+            return Ok(None);
+        }
+        let has = |name: &str| secrets.iter().any(|(known, _)| **known == *name);
+        match server.secrets.iter().find(|name| !has(name)) {
+            Some(missing) => Err(SecretError::Damaged {
+                place: SecretPlace::new(EntryKind::Server, &entry, missing),
+            }),
+            None => Ok(Some(secrets)),
+        }
     }
 }
 

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::directory::{DirectoryChange, EntryKind};
 use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::session::Session;
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, WaitKind};
-use jackfield_ports::journal::directory::ChangeQuery;
+use jackfield_ports::journal::directory::{ChangeQuery, Directory};
 use jackfield_ports::journal::sessions::WaitQuery;
 use jackfield_ports::journal::{Journal as _, JournalError};
 use tokio::time::Instant;
@@ -21,10 +22,13 @@ use crate::state::Engine;
 /// Looks after turns that wait for room in a budget.
 #[derive(Debug, Default)]
 pub(crate) struct RoomWatch {
-    /// The number of the directory's newest change that was seen; `None` before the first look.
-    seen: Option<u64>,
     /// When to look next.
     next: Option<Instant>,
+    /// The number of the directory's newest change that was seen; `None` before the first look.
+    seen: Option<u64>,
+    /// Whether the last look followed a change. A turn that had read the budget before it may begin to wait after it, so
+    /// there is one more look.
+    was_changed: bool,
 }
 
 impl RoomWatch {
@@ -35,12 +39,9 @@ impl RoomWatch {
             return;
         }
         self.next = Some(now + PERIOD);
-        match self.look_at(engine).await {
-            Ok(()) => {}
-            Err(error) => {
-                let error = chain(&error);
-                tracing::warn!(%error, "turns that wait for a budget cannot be looked after; trying again");
-            }
+        if let Err(error) = self.look_at(engine).await {
+            let error = chain(&error);
+            tracing::warn!(%error, "turns that wait for a budget cannot be looked after; trying again");
         }
     }
 
@@ -48,18 +49,46 @@ impl RoomWatch {
         let Some(directory) = engine.shared.journal.directory() else {
             return Ok(());
         };
-        let query = ChangeQuery {
-            limit: 1,
-            ..ChangeQuery::default()
-        };
-        let newest = directory.changes(&query).await?;
-        // The first look is at a journal that other processes may have changed.
+        let newest = changes(directory, 1).await?;
         let newest = newest.first().map_or(0, |(number, _)| *number);
-        if self.seen != Some(newest) {
+        let is_changed = match self.seen {
+            // Other processes may have changed this journal.
+            None => true,
+            Some(seen) if seen == newest => false,
+            Some(seen) => {
+                let page = changes(directory, PAGE).await?;
+                let is_known = page.last().is_none_or(|(number, _)| *number <= seen);
+                let mut unseen = page.iter().take_while(|(number, _)| *number > seen);
+                !(is_known || page.len() < PAGE)
+                    || unseen.any(|(_, change)| may_raise(change.entry.kind()))
+            }
+        };
+        if is_changed || self.was_changed {
             engine.answer_paused().await?;
-            self.seen = Some(newest);
         }
+        self.seen = Some(newest);
+        self.was_changed = is_changed;
         Ok(())
+    }
+}
+
+/// The newest changes of the directory.
+async fn changes(
+    directory: &dyn Directory,
+    limit: usize,
+) -> Result<Vec<(u64, DirectoryChange)>, JournalError> {
+    let query = ChangeQuery {
+        limit,
+        ..ChangeQuery::default()
+    };
+    directory.changes(&query).await
+}
+
+/// Whether entries of this kind have budgets.
+const fn may_raise(kind: EntryKind) -> bool {
+    match kind {
+        EntryKind::Key | EntryKind::Team | EntryKind::User => true,
+        EntryKind::ProviderKey | EntryKind::Server => false,
     }
 }
 
@@ -74,20 +103,24 @@ impl Engine {
             if !matches!(row.wait.kind, WaitKind::Budget { .. }) {
                 continue;
             }
-            match self.has_room(&session).await {
-                Ok(true) => self.answer_pause(&session, &row.wait.id).await?,
-                Ok(false) => {}
-                // The others can still go on.
-                Err(error) => {
-                    let error = chain(&error);
-                    tracing::warn!(%session, %error, "the budgets of a turn cannot be read");
-                }
+            // The others can still go on.
+            if let Err(error) = self.answer_if_room(&session, &row.wait.id).await {
+                let error = chain(&error);
+                tracing::warn!(%session, %error, "a turn that waits for a budget cannot be looked after");
             }
         }
         Ok(())
     }
 
-    /// Whether all budgets of the open turn of a session have room.
+    async fn answer_if_room(&self, session: &SessionId, wait: &WaitId) -> Result<(), EngineError> {
+        if self.has_room(session).await? {
+            self.answer_pause(session, wait).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether no budget of the open turn of a session is spent. What calls in flight have reserved does not count: the
+    /// turn tries again, and waits for half a minute if they leave no room.
     async fn has_room(&self, session: &SessionId) -> Result<bool, EngineError> {
         let loaded = match self.shared.journal.load(session).await {
             Err(JournalError::UnknownSession { .. }) => return Ok(false),
@@ -100,7 +133,7 @@ impl Engine {
         };
         let quotas = budgets::quotas_of(&self.shared, &turn.setup().budgets).await?;
         let states = self.budget_states(&quotas).await?;
-        Ok(!states.iter().any(|state| state.is_full()))
+        Ok(!states.iter().any(|state| state.is_spent()))
     }
 
     async fn answer_pause(&self, session: &SessionId, wait: &WaitId) -> Result<(), EngineError> {
@@ -122,6 +155,8 @@ impl Engine {
     }
 }
 
+/// How many changes are read to see whether one is of a budget.
+const PAGE: usize = 100;
 /// The time between two looks.
 const PERIOD: Duration = Duration::from_secs(1);
 /// Who answers.

@@ -128,6 +128,21 @@ impl EngineState {
         let place = SecretPlace::new(kind, entry, name);
         self.master_keys()?.open(&place, &sealed).map(Some)
     }
+
+    /// All secrets of an entry, by name.
+    pub(crate) async fn secrets_of(
+        &self,
+        kind: EntryKind,
+        entry: &EntryName,
+    ) -> Result<Vec<(Arc<str>, Credential)>, SecretError> {
+        let keys = self.master_keys()?;
+        let sealed = self.secrets()?.secrets_of(kind, entry).await?;
+        let opened = sealed.into_iter().map(|sealed| {
+            let place = SecretPlace::new(kind, entry, &sealed.name);
+            Ok((Arc::clone(&sealed.name), keys.open(&place, &sealed)?))
+        });
+        opened.collect()
+    }
 }
 
 /// How many secrets are read at once.

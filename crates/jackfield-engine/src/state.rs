@@ -85,13 +85,11 @@ pub(crate) struct EngineState {
 impl EngineState {
     /// The toolboxes of a client's principal, from all sources, and of its own servers.
     pub(crate) async fn toolboxes_of(&self, client: Option<&Caller>) -> Arc<ToolboxSet> {
-        let own = async {
-            match &self.own_servers {
-                Some(_) => self.own_toolboxes(client).await,
-                None => ToolboxSet::default(),
-            }
-        };
-        toolboxes::of_client(&self.toolbox_sources, own, client).await
+        let mut all = toolboxes::of_client(&self.toolbox_sources, client).await;
+        if self.own_servers.is_some() {
+            toolboxes::extend(&mut all, self.own_toolboxes(client)).await;
+        }
+        Arc::new(all)
     }
 
     /// Whether an observer exports traces.

@@ -12,27 +12,26 @@ use jackfield_ports::toolbox_source::{
 };
 use tokio::task::JoinSet;
 
-/// Asks all sources for the toolboxes of a client's principal, and adds `own`, those of its own servers. Of two toolboxes with one id, the first one is used: a
+/// Asks all sources for the toolboxes of a client's principal. Of two toolboxes with one id, the first one is used: a
 /// later source cannot replace the toolbox of an earlier one.
 pub(crate) async fn of_client(
     sources: &[Arc<dyn ToolboxSource>],
-    own: impl Future<Output = ToolboxSet>,
     client: Option<&Caller>,
-) -> Arc<ToolboxSet> {
+) -> ToolboxSet {
     let principal = client.map(|client| &*client.principal);
     let mut all = ToolboxSet::default();
     for source in sources {
-        let Ok(set) = tokio::time::timeout(SOURCE_LIMIT, source.toolboxes(principal)).await else {
-            all.problems.extend(timeout_problem());
-            continue;
-        };
-        add(&mut all, set);
+        extend(&mut all, source.toolboxes(principal)).await;
     }
-    match tokio::time::timeout(SOURCE_LIMIT, own).await {
-        Ok(set) => add(&mut all, set),
+    all
+}
+
+/// Adds the toolboxes that come from elsewhere, within the time of a source.
+pub(crate) async fn extend(all: &mut ToolboxSet, more: impl Future<Output = ToolboxSet>) {
+    match tokio::time::timeout(SOURCE_LIMIT, more).await {
+        Ok(set) => add(all, set),
         Err(_) => all.problems.extend(timeout_problem()),
     }
-    Arc::new(all)
 }
 
 fn add(all: &mut ToolboxSet, set: ToolboxSet) {

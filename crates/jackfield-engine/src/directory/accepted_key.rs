@@ -11,8 +11,6 @@ use super::{ClientDirectory, DirectoryError};
 /// A key that a request came with, and its user.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AcceptedKey {
-    /// Whether the user or its team has servers of its own that turns use.
-    pub has_own_servers: bool,
     /// The key.
     pub key: ClientKey,
     /// The quotas of the key, the user and the team, those that there are, by the names of their meters.
@@ -38,7 +36,6 @@ impl ClientDirectory<'_> {
         if user.is_disabled {
             return Err(KeyRefusal::UserDisabled.into());
         }
-        let has_own_servers = self.engine.shared.has_own_servers(&user).await?;
         let mut quotas = vec![
             (EntryKind::Key, key.id.clone(), key.quota),
             (EntryKind::User, user.name.clone(), user.quota),
@@ -54,11 +51,15 @@ impl ClientDirectory<'_> {
             Some((format!("{}:{name}", kind.as_str()).into(), quota))
         });
         let quotas = quotas.collect();
-        Ok(AcceptedKey {
-            has_own_servers,
-            key,
-            quotas,
-            user,
-        })
+        Ok(AcceptedKey { key, quotas, user })
+    }
+
+    /// Whether turns of a user have servers of the user or its team.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError::Journal`] if the journal cannot be read.
+    pub async fn has_own_servers(&self, user: &User) -> Result<bool, DirectoryError> {
+        Ok(self.engine.shared.has_own_servers(user).await?)
     }
 }

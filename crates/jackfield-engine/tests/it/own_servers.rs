@@ -12,6 +12,7 @@ use jackfield_engine::{
 use jackfield_ports::journal::Journal;
 use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{FaultyJournal, Gate};
 
 use crate::fixture::{Log, OneTool, options};
 use crate::toolbox_sources::caller;
@@ -105,7 +106,14 @@ fn server(owner: ServerOwner, name: &str, url: &str) -> OwnServer {
 }
 
 async fn engine(factory: &Factory, keys: Option<MasterKeys>) -> Engine {
-    let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
+    engine_over(Arc::new(MemoryJournal::default()), factory, keys).await
+}
+
+async fn engine_over(
+    journal: Arc<dyn Journal>,
+    factory: &Factory,
+    keys: Option<MasterKeys>,
+) -> Engine {
     let engine = Engine::builder(journal)
         .master_keys(keys)
         .own_servers(Arc::new(factory.clone()))
@@ -191,6 +199,55 @@ async fn each_principal_has_its_own_servers_over_its_own_connections() {
     assert_eq!(offered(&engine, "user:ann/eve").await, ann);
     assert_eq!(factory.opened().len(), 3);
     assert_eq!(factory.open_now(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_key_is_not_sent_to_the_old_address() {
+    let (factory, gate) = (Factory::default(), Gate::new());
+    let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
+    let engine = engine_over(Arc::new(journal.clone()), &factory, keys()).await;
+    let old = server(user("ann"), "tracker", "https://old.example");
+    set(&engine, old, Some("old")).await.expect("a server");
+    journal.hold_secrets(&gate);
+    let options = TurnOptions {
+        caller: Some(Arc::new(caller("user:ann"))),
+        ..options()
+    };
+    let change = async {
+        gate.reached().await;
+        let new = server(user("ann"), "tracker", "https://new.example");
+        set(&engine, new, Some("new")).await.expect("a server");
+        gate.open();
+    };
+    let (offer, ()) = tokio::join!(engine.tools(&options), change);
+    assert_eq!(factory.opened(), []);
+    let problems = offer.problems.iter().map(|problem| &*problem.message);
+    let problems: Vec<&str> = problems.collect();
+    assert_eq!(problems, ["its owner changes it now; the next turn has it"]);
+    offered(&engine, "user:ann").await;
+    let opened = ("user:ann/tracker".to_owned(), "Key=new".to_owned());
+    assert_eq!(factory.opened(), [opened]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_turns_that_begin_at_once_have_one_connection() {
+    let (factory, gate) = (Factory::default(), Gate::new());
+    let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
+    let engine = engine_over(Arc::new(journal.clone()), &factory, keys()).await;
+    let own = server(user("ann"), "tracker", "https://mcp.example");
+    set(&engine, own, Some("key")).await.expect("a server");
+    journal.hold_secrets(&gate);
+    let begin = async {
+        gate.reached().await;
+        gate.open();
+    };
+    let (one, other, ()) = tokio::join!(
+        offered(&engine, "user:ann"),
+        offered(&engine, "user:ann"),
+        begin
+    );
+    assert_eq!(one, other);
+    assert_eq!(factory.opened().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -47,6 +47,7 @@ struct FakeJournalState {
     faults: VecDeque<Option<AppendFault>>,
     load_gates: VecDeque<Gate>,
     ownership_gate: Option<Gate>,
+    secrets_gate: Option<Gate>,
     /// How many further requests of each kind succeed before any fails.
     passing: BTreeMap<JournalRequest, usize>,
     unreachable: bool,
@@ -177,6 +178,12 @@ impl FaultyJournal {
     /// Makes the next load wait at this gate after reading, so that its result is outdated.
     pub fn hold_next_load(&self, gate: &Gate) -> &Self {
         locked(&self.state).load_gates.push_back(gate.clone());
+        self
+    }
+
+    /// Makes every later read of an entry's secrets wait at this gate before anything else.
+    pub fn hold_secrets(&self, gate: &Gate) -> &Self {
+        locked(&self.state).secrets_gate = Some(gate.clone());
         self
     }
 

@@ -13,6 +13,7 @@ use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace, Secrets};
 
 use super::{FaultyJournal, JournalRequest};
+use crate::fakes::rulebook::locked;
 
 impl FaultyJournal {
     /// The directory of the wrapped journal, unless the request fails.
@@ -84,6 +85,10 @@ impl Secrets for FaultyJournal {
         kind: EntryKind,
         entry: &EntryName,
     ) -> Result<Vec<SealedSecret>, JournalError> {
+        let gate = locked(&self.state).secrets_gate.clone();
+        if let Some(gate) = gate {
+            gate.pass().await;
+        }
         self.inner_secrets()?.secrets_of(kind, entry).await
     }
 
