@@ -41,6 +41,9 @@ impl Admission {
     }
 }
 
+/// The budget to tell of, and the error of a turn for which nothing is left.
+type BudgetLook = (Option<Box<BudgetState>>, Option<ServeError>);
+
 impl RequestSlot {
     /// Refuses to begin a turn where a budget of the client had nothing left when the request was admitted.
     ///
@@ -77,23 +80,29 @@ impl Gateway {
         client: &Principal,
     ) -> Result<RequestSlot, AdmissionRefusal> {
         let mut slot = self.acquire_slot()?;
-        slot.admission = self.take_from_quotas(client, |quota| quota).await?;
+        let budgets = self.look_at_budgets(client).await?;
+        slot.admission = self
+            .take_from_quotas(client, |quota| quota, budgets)
+            .await?;
         Ok(slot)
     }
 
     /// Admits a request of an MCP client: takes a slot, and a request from each rate of the client. It is not one at once:
-    /// a call may wait for an answer that the client brings by another request.
+    /// a call may wait for an answer that the client brings by another request. Budgets are not looked at, as most requests
+    /// spend nothing.
     ///
     /// # Errors
     ///
-    /// As for [`admit`](Self::admit), but for budgets that are used up.
+    /// As for [`admit`](Self::admit), but for budgets.
     pub async fn admit_to_mcp(&self, client: &Principal) -> Result<RequestSlot, AdmissionRefusal> {
         let mut slot = self.acquire_slot()?;
         let of_rates = |quota: Quota| Quota {
             parallel: None,
             ..quota
         };
-        slot.admission = self.take_from_quotas(client, of_rates).await?;
+        slot.admission = self
+            .take_from_quotas(client, of_rates, BudgetLook::default())
+            .await?;
         Ok(slot)
     }
 
@@ -111,7 +120,8 @@ impl Gateway {
             requests_per_minute: None,
             ..quota
         };
-        let admission = self.take_from_quotas(client, at_once).await?;
+        let budgets = self.look_at_budgets(client).await?;
+        let admission = self.take_from_quotas(client, at_once, budgets).await?;
         admission.check_budgets()?;
         Ok(admission)
     }
@@ -121,8 +131,8 @@ impl Gateway {
         &self,
         client: &Principal,
         parts: fn(Quota) -> Quota,
+        (budget, exhausted): BudgetLook,
     ) -> Result<Admission, AdmissionRefusal> {
-        let (budget, exhausted) = self.look_at_budgets(client).await?;
         let quotas = client.quotas.iter();
         let quotas = quotas.map(|(name, quota)| (Arc::clone(name), parts(*quota)));
         let quotas = quotas.filter(|(_, quota)| quota.limits_requests());
@@ -175,10 +185,7 @@ impl Gateway {
 
     /// The budget of the client of which the largest share is spent, or the one that has nothing left with the error of
     /// a request whose first model call would not fit it. The calls themselves reserve what they may use.
-    async fn look_at_budgets(
-        &self,
-        client: &Principal,
-    ) -> Result<(Option<Box<BudgetState>>, Option<ServeError>), AdmissionRefusal> {
+    async fn look_at_budgets(&self, client: &Principal) -> Result<BudgetLook, AdmissionRefusal> {
         let quotas = client.budget_quotas();
         if quotas.is_empty() {
             return Ok((None, None));

@@ -15,7 +15,8 @@ pub struct Principal {
     pub admin: bool,
     /// The endpoints that are open to it, each at one provider.
     pub endpoints: Vec<OpenEndpoint>,
-    /// Whether its user has servers of its own, alone or with a team.
+    /// Whether its user has servers of its own, alone or with a team. It is looked up only where the gateway has no tools
+    /// otherwise.
     pub has_own_servers: bool,
     /// The models, routes and assistants that it may name, as patterns; `None` for all.
     pub models: Option<Vec<Arc<str>>>,

@@ -126,8 +126,16 @@ impl Gateway {
         };
         match directory.accept(&secret).await {
             Ok(accepted) => {
-                let tools = &self.shared.config.api_keys.tools;
-                Ok(Arc::new(client_with(accepted, secret, tools)))
+                let config = &self.shared.config;
+                let user = accepted.user.clone();
+                let mut client = client_with(accepted, secret, &config.api_keys.tools);
+                // Elsewhere, every turn with tools may run some.
+                if !self.has_configured_tools() {
+                    let own = directory.has_own_servers(&user).await;
+                    client.has_own_servers =
+                        own.map_err(|error| failures::from_directory_error(&error))?;
+                }
+                Ok(Arc::new(client))
             }
             Err(DirectoryError::Refused(refusal)) => Err(unauthenticated(refusal.to_string())),
             Err(error) => Err(failures::from_directory_error(&error)),
@@ -153,16 +161,11 @@ impl Gateway {
 
 /// The client with a key of the directory. Where the key names no tools, it may use `tools`.
 fn client_with(accepted: AcceptedKey, secret: Digest, tools: &ServerTools) -> Principal {
-    let AcceptedKey {
-        has_own_servers,
-        key,
-        quotas,
-        user,
-    } = accepted;
+    let AcceptedKey { key, quotas, user } = accepted;
     Principal {
         admin: key.is_admin,
         endpoints: Vec::new(),
-        has_own_servers,
+        has_own_servers: false,
         models: key.models,
         name: format!("{}/{}", user.name, key.id).into(),
         passthrough: None,

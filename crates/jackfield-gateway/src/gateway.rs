@@ -113,10 +113,15 @@ impl Gateway {
     #[must_use]
     pub fn offers(&self, client: &Principal, used: &ServerTools, provider: &str) -> bool {
         let can = || self.shared.engine.capabilities(provider);
-        let config = &self.shared.config;
         *used != ServerTools::None
-            && (config.has_tools || config.servers.is_any_enabled() || client.has_own_servers)
+            && (self.has_configured_tools() || client.has_own_servers)
             && can().is_none_or(|can| can.tools)
+    }
+
+    /// Whether the configuration has tools or servers that turns may use.
+    pub(crate) fn has_configured_tools(&self) -> bool {
+        let config = &self.shared.config;
+        config.has_tools || config.servers.is_any_enabled()
     }
 
     /// The configured options of turns of this provider. A missing key is only logged for the operator, so that

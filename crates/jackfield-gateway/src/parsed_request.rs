@@ -131,7 +131,14 @@ impl ParsedRequest {
         if has_all_tools {
             check_choice(&incoming)?;
         }
-        let mut options = options(gateway, turn, &incoming, used, strict, is_durable, client);
+        let mut options = options(
+            gateway,
+            turn,
+            &incoming,
+            used,
+            strict,
+            (is_durable, offers_server_tools),
+        );
         options.askable = client.tools.clone();
         options.budgets = client.budgets();
         // Such a reply can be fetched later.
@@ -300,15 +307,13 @@ fn options(
     incoming: &Incoming,
     used: ServerTools,
     strict: Option<NoteEffect>,
-    is_durable: bool,
-    client: &Principal,
+    (is_durable, uses_tools): (bool, bool),
 ) -> TurnOptions {
     let config = gateway.config();
     options.can_supersede = false;
     options.choice = incoming.choice.clone();
     options.settings = merged(&options.settings, incoming.settings.clone());
     options.strict = strict;
-    let uses_tools = gateway.offers(client, &used, &options.model.provider);
     if !uses_tools || !incoming.system.parts.is_empty() {
         // The default system prompt is about server tools, and never precedes a client's own.
         let parts = &mut options.system.parts;

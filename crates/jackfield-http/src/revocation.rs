@@ -37,5 +37,5 @@ pub(crate) fn end_when_revoked(
 
 /// After how many checks in a row a stream ends although only the journal could not be read.
 const MAX_UNREADABLE: u32 = 12;
-/// The time between two checks, each of which reads a row of the journal.
+/// The time between two checks, each of which reads the key, its user and its team.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(5);
