@@ -1,6 +1,5 @@
 //! The effective configuration, from files, environment and flags.
 
-mod raw_values;
 mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,12 +18,11 @@ use jackfield_engine::{ToolCacheSettings, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
-pub(crate) use self::raw_values::ConfiguredValues;
 use crate::approvals::ApprovalsConfig;
 use crate::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
 use crate::journal::JournalConfig;
 use crate::own_servers::OwnServersConfig;
-use crate::place::{ConfigProblem, Origin, ValueSource};
+use crate::place::{ConfigProblem, ConfiguredValues, Origin, ValueSource};
 use crate::presets::PRESETS;
 use crate::prices::{self, CURRENCY, Prices};
 use crate::questions::McpQuestions;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,11 +11,11 @@ use jackfield_engine::{OpenedServer, OwnServerFactory, OwnServerLimits};
 use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_provider_kit::guarded::{Allowed, GuardedSettings, special};
 use jackfield_provider_kit::transport::Transport;
-use jackfield_tools_mcp::ServerFault;
+use jackfield_tools_mcp::{ServerFault, is_reserved_header};
 use url::{Host, Url};
 
 use crate::place::ValueSource;
-use crate::servers::{BrokenServer, CommonSettings, McpServerEntry, OAuthEntry, ServerToolbox};
+use crate::servers::{BrokenServer, CommonSettings, McpServerEntry, ServerToolbox, literal};
 
 /// Which servers users and teams may have of their own.
 #[derive(Clone, Debug)]
@@ -27,7 +26,7 @@ pub struct OwnServersConfig {
     /// How long a connection that no turn uses stays open.
     pub idle: Duration,
     /// The maximum number of connections of this process.
-    pub open: usize,
+    pub max_open: u32,
     /// The maximum number of servers of a team.
     pub per_team: usize,
     /// The maximum number of servers of a user.
@@ -41,7 +40,7 @@ impl Default for OwnServersConfig {
         Self {
             allow_private: Allowed::default(),
             idle: Duration::from_secs(600),
-            open: 200,
+            max_open: 200,
             per_team: 20,
             per_user: 10,
             programs: BTreeMap::new(),
@@ -67,7 +66,15 @@ pub struct OwnProgram {
 impl OwnServersConfig {
     fn check_server(&self, server: &OwnServer) -> Result<(), String> {
         match &server.endpoint {
-            OwnEndpoint::Http(url) => self.check_address(url),
+            OwnEndpoint::Http(url) => {
+                let mut reserved = server.secrets.iter();
+                match reserved.find(|name| is_reserved_header(name)) {
+                    Some(name) => Err(format!(
+                        "the header `{name}` cannot be set: the connection or the protocol sets it"
+                    )),
+                    None => self.check_address(url),
+                }
+            }
             OwnEndpoint::Program(name) => self.check_program(name, &server.secrets),
         }
     }
@@ -127,7 +134,7 @@ impl OwnServerFactory for OwnServersConfig {
     fn limits(&self) -> OwnServerLimits {
         OwnServerLimits {
             idle: self.idle,
-            open: self.open,
+            open: usize::try_from(self.max_open).unwrap_or(usize::MAX),
             per_team: self.per_team,
             per_user: self.per_user,
         }
@@ -169,28 +176,8 @@ impl OwnServerToolboxes {
         let secrets = opened.secrets.iter();
         let secrets = secrets.map(|(name, value)| (Arc::clone(name), literal(value.expose())));
         let mut entry = McpServerEntry {
-            arguments: Vec::new(),
-            base: (PathBuf::new(), None),
-            command: "".into(),
-            description: None,
-            enabled: true,
-            environment: Vec::new(),
-            folder: None,
-            headers: Vec::new(),
-            id: opened.id.clone(),
-            itself: false,
-            lazy: false,
-            name: None,
-            oauth: OAuthEntry::default(),
             owner: Some(format!("{}@{}", opened.server.entry(), opened.revision).into()),
-            place: crate::place::Origin::Default.into(),
-            prefix: None,
-            roots: Vec::new(),
-            start_timeout: None,
-            timeout: None,
-            tools: jackfield_tools_mcp::Patterns::default(),
-            trusted: false,
-            url: None,
+            ..McpServerEntry::empty(opened.id.clone())
         };
         match &opened.server.endpoint {
             OwnEndpoint::Http(url) => {
@@ -254,9 +241,4 @@ fn broken(opened: &OpenedServer, reason: String) -> RegisteredToolbox {
         status: ToolboxStatus::default(),
         toolbox: Arc::new(BrokenServer::new(opened.id.clone(), fault)),
     }
-}
-
-/// A text as the configuration would have to write it, as nothing is filled into what people set.
-fn literal(text: &str) -> Arc<str> {
-    text.replace("${", "$${").into()
 }

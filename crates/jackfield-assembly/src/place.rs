@@ -1,12 +1,23 @@
 //! Sources of configuration values, and configuration errors.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jackfield_engine::near::DID_YOU_MEAN;
+use serde_json::Value;
 use thiserror::Error;
 
-use jackfield_engine::near::DID_YOU_MEAN;
+/// The values of a configuration as they were written, by key. Some are secret.
+#[derive(Clone, Default)]
+pub(crate) struct ConfiguredValues(pub(crate) BTreeMap<String, (Value, ValueSource)>);
+
+impl fmt::Debug for ConfiguredValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
 
 /// The source of a value.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -107,16 +107,26 @@ impl McpServerEntry {
         let command = command.map_err(|_| io::Error::other("its path is not UTF-8"))?;
         Ok(Self {
             arguments: arguments.into_iter().map(Into::into).collect(),
+            command: literal(&command),
+            itself: true,
+            trusted: true,
+            ..Self::empty(id)
+        })
+    }
+
+    /// A server of this id that has nothing else yet.
+    pub(crate) fn empty(id: ToolboxId) -> Self {
+        Self {
+            arguments: Vec::new(),
             base: (PathBuf::new(), None),
-            // Text from files may refer to variables, so the path is escaped.
-            command: command.replace("${", "$${").into(),
+            command: "".into(),
             description: None,
             enabled: true,
             environment: Vec::new(),
             folder: None,
             headers: Vec::new(),
             id,
-            itself: true,
+            itself: false,
             lazy: false,
             name: None,
             oauth: OAuthEntry::default(),
@@ -127,10 +137,15 @@ impl McpServerEntry {
             start_timeout: None,
             timeout: None,
             tools: Patterns::default(),
-            trusted: true,
+            trusted: false,
             url: None,
-        })
+        }
     }
+}
+
+/// A text in which nothing is filled in, as a configuration has to write it: texts of entries may refer to variables.
+pub(crate) fn literal(text: &str) -> Arc<str> {
+    text.replace("${", "$${").into()
 }
 
 impl McpServerEntry {

@@ -53,10 +53,11 @@ impl ContextWatches {
         (watches, received)
     }
 
-    /// Watches these resources and no others. Each begins with a change: what happened before is not known.
+    /// Watches these resources and no others; a watch that has ended begins anew. Each begins with a change: what happened
+    /// before is not known.
     pub(crate) fn set(&mut self, uris: &BTreeSet<String>) {
         self.resources.retain(|uri, watch| {
-            let is_kept = uris.contains(uri);
+            let is_kept = uris.contains(uri) && !watch.is_finished();
             if !is_kept {
                 watch.abort();
             }
@@ -92,7 +93,8 @@ impl ContextWatches {
         self.tasks.spawn(async move {
             loop {
                 let mut watches = JoinSet::new();
-                for (toolbox, _) in engine.context_toolboxes(&options).await {
+                let toolboxes = engine.context_toolboxes(&options).await;
+                for (toolbox, _) in toolboxes.iter().cloned() {
                     let changes = ListChanges {
                         changes: changes.clone(),
                         has_begun: false,
@@ -104,12 +106,30 @@ impl ContextWatches {
                         changes,
                     ));
                 }
-                engine.toolboxes_changed().await;
+                until_other_toolboxes(&engine, &options, &toolboxes).await;
                 for change in [ClientChange::Prompts, ClientChange::Resources] {
                     let _gone = changes.send(change).await;
                 }
             }
         });
+    }
+}
+
+/// Waits until a client has other toolboxes. Those of people are looked for from time to time.
+async fn until_other_toolboxes(
+    engine: &Engine,
+    options: &TurnOptions,
+    known: &[(ToolboxId, Option<Arc<str>>)],
+) {
+    loop {
+        tokio::select! {
+            () = engine.toolboxes_changed() => return,
+            () = tokio::time::sleep(BETWEEN_LOOKS) => {
+                if engine.context_toolboxes(options).await != known {
+                    return;
+                }
+            }
+        }
     }
 }
 
@@ -218,7 +238,11 @@ impl SubscribedResources {
         let mut taken = true;
         self.0.send_if_modified(|known| {
             taken = !is_full(known);
-            taken && known.insert(uri.to_owned())
+            if taken {
+                known.insert(uri.to_owned());
+            }
+            // Also for a known one, whose watch may have ended.
+            taken
         });
         if taken { Ok(()) } else { Err(full()) }
     }
@@ -234,6 +258,8 @@ impl SubscribedResources {
     }
 }
 
+/// The time between two looks for other toolboxes.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
 /// How long a server may take to accept a subscription.
 const BEGIN_LIMIT: Duration = Duration::from_secs(30);
 /// The maximum number of resources that a client watches at once.

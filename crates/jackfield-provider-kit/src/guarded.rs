@@ -21,17 +21,17 @@ pub use crate::destinations::allowed::{Allowed, InvalidAllowance};
 pub use crate::destinations::resolve::{Lookup, SystemLookup};
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use url::{Host, Url};
+use url::Url;
 
 use self::fault::Peer;
-use crate::destinations::resolve::{self, CheckedResolver, is_localhost};
+use crate::destinations;
+use crate::destinations::resolve::CheckedResolver;
 use crate::transport::{TransportError, tls};
 
 /// Sends requests to public addresses. Clones share all state.
@@ -244,19 +244,8 @@ impl GuardedClient {
                 return Err(peer.redirect(&why));
             }
         };
-        let literal: Option<IpAddr> = match url.host() {
-            Some(Host::Domain(_)) | None => None,
-            Some(Host::Ipv4(address)) => Some(address.into()),
-            Some(Host::Ipv6(address)) => Some(address.into()),
-        };
-        let host = url.host_str().unwrap_or_default();
-        let is_direct = match literal {
-            Some(address) => {
-                resolve::check(allowed, host, address).map_err(|refused| peer.refused(&refused))?;
-                allowed.has_address(address)
-            }
-            None => is_localhost(host) || allowed.has_name(host),
-        };
+        let is_direct = destinations::is_direct(allowed, url);
+        let is_direct = is_direct.map_err(|refused| peer.refused(&refused))?;
         if encrypted && !self.has_ca_roots {
             return Err(peer.untrusted());
         }

@@ -142,12 +142,24 @@ impl Transport {
     /// [`ModelError`], classified: `BeforeSend` only if no connection was made.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
         let peer = fault::RequestPeer::new(request.uri(), &self.settings, self.url_key);
-        if let Some(guard) = &self.guard
-            && let Some(proxied) = guard.check(request.uri(), &peer)?
-        {
-            return Box::pin(proxied.send(request)).await;
-        }
-        let encrypted = request.uri().scheme_str() == Some("https");
+        let request = match reqwest::Request::try_from(request) {
+            Ok(request) => request,
+            Err(error) => return Err(peer.unsendable(error)),
+        };
+        // The URL as it is connected to: other spellings of an address are literal addresses there.
+        let proxied = match &self.guard {
+            Some(guard) => guard.check(request.url(), &peer)?,
+            None => None,
+        };
+        proxied.unwrap_or(self).execute(request, peer).await
+    }
+
+    async fn execute(
+        &self,
+        request: reqwest::Request,
+        peer: fault::RequestPeer,
+    ) -> Result<Incoming, ModelError> {
+        let encrypted = request.url().scheme() == "https";
         let clients = if encrypted || self.settings.proxy.is_some() {
             let tls_clients = self.tls_clients().await;
             tls_clients.map_err(|error| peer.client_unavailable(error))?
@@ -157,10 +169,6 @@ impl Transport {
         if encrypted && !clients.has_ca_roots {
             return Err(peer.untrusted().into());
         }
-        let request = match reqwest::Request::try_from(request) {
-            Ok(request) => request,
-            Err(error) => return Err(peer.unsendable(error)),
-        };
         let may_reuse = self.reuse.is_allowed(peer.host());
         let client = if may_reuse {
             &clients.pooled

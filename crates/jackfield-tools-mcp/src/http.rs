@@ -35,6 +35,8 @@ mod listen;
 mod sent;
 mod stream;
 
+pub use self::address::is_reserved_header;
+
 /// The settings of a link, beside its endpoint.
 pub(crate) struct HttpSettings {
     /// The sign-in, if the configuration has no key of its own.

@@ -97,6 +97,7 @@ pub use details::ServerDetails;
 pub use era::Era;
 pub use error::ServerFault;
 pub use gate::{DefinitionGate, Review};
+pub use http::is_reserved_header;
 pub use jackfield_guard::{GuardProgram, guard};
 
 pub use patterns::Patterns;

@@ -23,27 +23,12 @@ pub(crate) fn read(config: &mut OwnServersConfig, mut section: Section<'_>, trus
         section.problem(ConfigProblem::new(place, message).with_help(help));
     }
     let networks = form::of(ValueForm::Texts("10.0.0.0/8"), allowed);
-    form::keys! { let section;
-        allow_private: networks, "What servers of people may be at although it is not public";
-        max_open: form::positive(), "The maximum number of connections to them";
-        per_team: form::whole(0), "The maximum number of servers of a team; 0 allows none";
-        per_user: form::whole(0), "The maximum number of servers of a user; 0 allows none";
-    }
     form::keys! { section over config;
+        allow_private: networks, "What servers of people may be at although it is not public";
         idle: form::duration("10m"), "How long a connection that no turn uses stays open";
-    }
-    if let Some((allowed, _)) = allow_private {
-        config.allow_private = allowed;
-    }
-    let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-    if let Some((open, _)) = max_open {
-        config.open = number(open);
-    }
-    if let Some((most, _)) = per_team {
-        config.per_team = number(most);
-    }
-    if let Some((most, _)) = per_user {
-        config.per_user = number(most);
+        max_open: form::positive(), "The maximum number of connections to them";
+        per_team: form::whole::<usize>(0), "The maximum number of servers of a team; 0 allows none";
+        per_user: form::whole::<usize>(0), "The maximum number of servers of a user; 0 allows none";
     }
     let programs = section.section("programs");
     section.finish();

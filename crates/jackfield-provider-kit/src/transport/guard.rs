@@ -1,15 +1,15 @@
 //! Which addresses a transport may reach, if not all.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::Uri;
 use jackfield_ports::chat_model::ModelError;
+use url::Url;
 
 use super::Transport;
 use super::fault::RequestPeer;
+use crate::destinations;
 use crate::destinations::allowed::Allowed;
-use crate::destinations::resolve::{self, CheckedResolver, Lookup, is_localhost};
+use crate::destinations::resolve::{CheckedResolver, Lookup};
 
 /// What a transport may reach.
 pub(crate) struct TransportGuard {
@@ -24,18 +24,11 @@ impl TransportGuard {
     /// there is a proxy for it.
     pub(super) fn check(
         &self,
-        uri: &Uri,
+        url: &Url,
         peer: &RequestPeer,
     ) -> Result<Option<&Transport>, ModelError> {
-        let host = uri.host().unwrap_or_default();
-        let literal: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
-        let is_direct = match literal {
-            Some(address) => {
-                resolve::check(&self.allowed, host, address).map_err(|_| peer.refused())?;
-                self.allowed.has_address(address)
-            }
-            None => is_localhost(host) || self.allowed.has_name(host),
-        };
+        let is_direct = destinations::is_direct(&self.allowed, url);
+        let is_direct = is_direct.map_err(|_| peer.refused())?;
         Ok(self.proxied.as_ref().filter(|_| !is_direct))
     }
 

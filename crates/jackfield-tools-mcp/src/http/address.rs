@@ -48,7 +48,7 @@ impl Address {
                     "correct it in its `headers`: a line break or another control character may be in it",
                 ));
             };
-            if is_ours(&parsed) {
+            if is_reserved_header(parsed.as_str()) {
                 return Err(ServerFault::new(
                     format!("its header `{parsed}` is set by the protocol"),
                     "take it out of its `headers`",
@@ -70,9 +70,10 @@ impl Address {
     }
 }
 
-/// Whether the protocol or the connection sets this header.
-fn is_ours(name: &HeaderName) -> bool {
-    const OURS: &[&str] = &[
+/// Whether the protocol or the connection sets the header of this name, so that a server's configuration cannot.
+#[must_use]
+pub fn is_reserved_header(name: &str) -> bool {
+    const RESERVED: &[&str] = &[
         "accept",
         "connection",
         "content-length",
@@ -81,7 +82,8 @@ fn is_ours(name: &HeaderName) -> bool {
         "last-event-id",
         "transfer-encoding",
     ];
-    OURS.contains(&name.as_str()) || name.as_str().starts_with("mcp-")
+    let name = name.to_ascii_lowercase();
+    RESERVED.contains(&&*name) || name.starts_with("mcp-")
 }
 
 fn shown(name: &str) -> String {
