@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use jackfield_domain::directory::{
-    ClientKey, DirectoryChange, DirectoryEntry, EntryName, OwnEndpoint, OwnServer,
+    ClientKey, DirectoryChange, DirectoryEntry, EntryName, OwnServer,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{BudgetUnit, Quota};
@@ -236,15 +236,12 @@ fn entry_json(entry: &DirectoryEntry) -> Value {
 
 /// A server without its secrets.
 pub fn server_json(server: &OwnServer) -> Value {
-    let (url, program) = match &server.endpoint {
-        OwnEndpoint::Http(url) => (Some(&**url), None),
-        OwnEndpoint::Program(program) => (None, Some(&**program)),
-    };
     json!({
         "name": &*server.name,
         "owner": server.owner.to_string(),
-        "url": url,
-        "program": program,
+        "toolbox": server.toolbox().map(|id| id.to_string()).unwrap_or_default(),
+        "url": server.endpoint.url(),
+        "program": server.endpoint.program(),
         "secrets": server.secrets,
         "enabled": !server.is_disabled,
     })

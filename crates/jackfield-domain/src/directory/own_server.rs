@@ -35,6 +35,26 @@ pub enum OwnEndpoint {
     Program(Arc<str>),
 }
 
+impl OwnEndpoint {
+    /// The program; `None` for a server over HTTP.
+    #[must_use]
+    pub fn program(&self) -> Option<&str> {
+        match self {
+            Self::Http(_) => None,
+            Self::Program(program) => Some(program),
+        }
+    }
+
+    /// The address; `None` for a program.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            Self::Http(url) => Some(url),
+            Self::Program(_) => None,
+        }
+    }
+}
+
 /// To whom a server belongs.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum ServerOwner {

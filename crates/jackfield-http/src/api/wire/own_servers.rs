@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jackfield_domain::directory::{OwnEndpoint, OwnServer};
+use jackfield_domain::directory::OwnServer;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -69,17 +69,13 @@ pub(crate) struct OwnServerView {
 
 impl From<&OwnServer> for OwnServerView {
     fn from(server: &OwnServer) -> Self {
-        let (url, program) = match &server.endpoint {
-            OwnEndpoint::Http(url) => (Some(url.to_string()), None),
-            OwnEndpoint::Program(program) => (None, Some(program.to_string())),
-        };
         let toolbox = server.toolbox().map(|id| id.to_string());
         Self {
             name: server.name.to_string(),
             owner: server.owner.to_string(),
             toolbox: toolbox.unwrap_or_default(),
-            url,
-            program,
+            url: server.endpoint.url().map(str::to_owned),
+            program: server.endpoint.program().map(str::to_owned),
             secrets: server.secrets.iter().map(ToString::to_string).collect(),
             enabled: !server.is_disabled,
         }
