@@ -16,7 +16,6 @@ mod context;
 mod directory;
 mod doctor;
 mod document;
-mod event_stream;
 mod events;
 mod extract;
 mod health;

@@ -23,6 +23,7 @@ mod connection;
 mod content;
 mod counting;
 mod dialects;
+mod event_stream;
 mod flow;
 mod front;
 mod ids;

@@ -10,7 +10,7 @@ use axum::extract::{Extension, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::header::ALLOW;
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
@@ -23,6 +23,7 @@ use tokio::time::timeout;
 
 use crate::api::{ApproveTool, AskTool};
 use crate::auth::authenticate;
+use crate::event_stream::event_stream;
 use crate::refusal::{HttpRefusal, json, no_such_address};
 use crate::revocation::end_when_revoked;
 use crate::{body, mcp_refusal, rates};
@@ -137,17 +138,8 @@ fn events(messages: MessageStream, keep_alive: Duration, slot: RequestSlot) -> R
         let text = state.next().await?;
         Some((Ok::<_, Infallible>(Frame::data(text)), state))
     });
-    let mut response = Response::new(Body::new(StreamBody::new(Box::pin(frames))));
+    let mut response = event_stream(Body::new(StreamBody::new(Box::pin(frames))));
     name_session(&mut response, session.as_deref());
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (CONTENT_TYPE.as_str(), "text/event-stream"),
-        (CACHE_CONTROL.as_str(), "no-cache"),
-        // Tells proxies not to buffer the response.
-        ("x-accel-buffering", "no"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
     response
 }
 

@@ -14,10 +14,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::approvals::visible;
-use super::event_stream::event_stream;
 use super::extract::Requester;
 use super::problem::{ProblemDetails, Problems};
 use super::wire::approval::ApprovalList;
+use crate::event_stream::event_stream;
 use crate::revocation::end_when_revoked;
 
 /// Streams the open questions: the event `approvals` has all of them, at once and whenever they change, whichever

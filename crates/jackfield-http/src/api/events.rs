@@ -17,11 +17,11 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
-use super::event_stream::event_stream;
 use super::extract::{OwnedSession, Parameters};
 use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
 use super::wire::events::{CallProgressView, EventView};
+use crate::event_stream::event_stream;
 use crate::revocation::end_when_revoked;
 
 /// From where on, and how long.

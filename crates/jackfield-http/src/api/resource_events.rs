@@ -16,14 +16,15 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::context::asked;
-use super::event_stream::event_stream;
 use super::extract::{Parameters, Requester, ServerPath};
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::wire::context::{ResourceChange, WatchQuery};
+use crate::event_stream::event_stream;
 use crate::revocation::end_when_revoked;
 
 /// Streams changes of one resource of an MCP server, and of its lists of resources and prompts, where the server
-/// announces them. What has changed is to be read or listed again. Ends only with the connection.
+/// announces them. What has changed is to be read or listed again. Ends when
+/// changes are no longer reported; ask again then.
 #[utoipa::path(
     get, path = "/servers/{server}/resources/events", tag = "tools", operation_id = "watch_resource",
     params(("server" = String, Path), WatchQuery),

@@ -10,7 +10,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use http::HeaderValue;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_dialect_kit::encode::SseEvent;
@@ -19,6 +19,7 @@ use jackfield_gateway::failures;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use super::turn_reply::{HeldUntilSent, TurnReply};
+use crate::event_stream::event_stream;
 use crate::receipt::{ReceiptBody, ReceiptLedger};
 use crate::refusal::PROVIDER_REQUEST;
 use jackfield_domain::client_view::{ClientEvent, SegmentEnd};
@@ -122,16 +123,13 @@ impl EventBody {
             Some((Ok::<_, Infallible>(Frame::data(text)), sending))
         });
         let body = StreamBody::new(Box::pin(frames));
-        let mut response = Response::new(ReceiptBody::wrap(body, receipt, ledger));
+        let mut response = event_stream(ReceiptBody::wrap(body, receipt, ledger));
         let headers = response.headers_mut();
         if let Some(id) = provider_request {
             headers.insert(PROVIDER_REQUEST, id);
         }
         let events = HeaderValue::from_static("text/event-stream; charset=utf-8");
         headers.insert(CONTENT_TYPE, events);
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        // Tells proxies not to buffer the response.
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
         response
     }
 

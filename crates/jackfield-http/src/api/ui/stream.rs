@@ -7,7 +7,6 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use http::HeaderValue;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use jackfield_domain::ids::{TurnId, WaitId};
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_engine::{Connection, EngineError, Watcher};
@@ -16,6 +15,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::chunks::Chunks;
+use crate::event_stream::event_stream;
 
 /// A stream of chunks.
 pub(super) struct ChunkStream {
@@ -44,13 +44,9 @@ impl ChunkStream {
             let text = told.next().await?;
             Some((Ok::<_, EngineError>(Bytes::from(text)), told))
         });
-        let mut response = Response::new(Body::from_stream(pieces));
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        // Tells proxies not to buffer the stream.
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        let mut response = event_stream(Body::from_stream(pieces));
         let version = HeaderValue::from_static("v1");
+        let headers = response.headers_mut();
         headers.insert("x-vercel-ai-ui-message-stream", version);
         response
     }
