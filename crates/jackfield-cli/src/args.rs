@@ -49,7 +49,7 @@ pub use self::man::Man;
 pub use self::mcp::{Mcp, McpAdd, McpImport, McpServe};
 pub use self::models::{ModelsArgs, Providers};
 pub use self::notes_server::{NotesKind, NotesServer};
-pub use self::own_servers::OwnServerCommand;
+pub use self::own_servers::{NamedServer, OwnServerCommand};
 pub use self::replay::ReplayArgs;
 pub use self::routes::RoutesArgs;
 pub use self::secrets::Secrets;

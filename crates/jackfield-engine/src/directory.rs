@@ -324,21 +324,6 @@ impl ClientDirectory<'_> {
         }
     }
 
-    /// A team.
-    ///
-    /// # Errors
-    ///
-    /// [`DirectoryError`] if there is no such team, or the journal cannot be read.
-    pub async fn team(&self, name: &EntryName) -> Result<Team, DirectoryError> {
-        match self.entry(EntryKind::Team, name).await?.entry {
-            DirectoryEntry::Team(team) => Ok(team),
-            DirectoryEntry::Key(_)
-            | DirectoryEntry::ProviderKey(_)
-            | DirectoryEntry::Server(_)
-            | DirectoryEntry::User(_) => Err(missing(EntryKind::Team, name)),
-        }
-    }
-
     /// A key.
     ///
     /// # Errors

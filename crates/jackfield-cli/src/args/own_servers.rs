@@ -1,6 +1,6 @@
 //! The arguments of the commands on servers of users and teams.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use super::Source;
 
@@ -9,26 +9,10 @@ use super::Source;
 pub enum OwnServerCommand {
     /// Stop offering a server to its owner, and keep it.
     #[command(after_help = EXAMPLES)]
-    DisableServer {
-        /// The user or the team.
-        owner: String,
-        /// The name of the server.
-        name: String,
-        /// Where the configuration is.
-        #[command(flatten)]
-        source: Source,
-    },
+    DisableServer(NamedServer),
     /// Offer a disabled server again.
     #[command(after_help = EXAMPLES)]
-    EnableServer {
-        /// The user or the team.
-        owner: String,
-        /// The name of the server.
-        name: String,
-        /// Where the configuration is.
-        #[command(flatten)]
-        source: Source,
-    },
+    EnableServer(NamedServer),
     /// List the MCP servers of a user or a team, without their secrets.
     #[command(after_help = EXAMPLES)]
     ListServers {
@@ -43,15 +27,7 @@ pub enum OwnServerCommand {
     },
     /// Take a server away, and delete its secrets.
     #[command(after_help = EXAMPLES)]
-    RemoveServer {
-        /// The user or the team.
-        owner: String,
-        /// The name of the server.
-        name: String,
-        /// Where the configuration is.
-        #[command(flatten)]
-        source: Source,
-    },
+    RemoveServer(NamedServer),
     /// Set an MCP server of a user or a team; values of headers and variables come from standard input.
     #[command(after_help = EXAMPLES)]
     SetServer {
@@ -77,6 +53,18 @@ pub enum OwnServerCommand {
     },
 }
 
+/// A server of a user or a team.
+#[derive(Args, Clone, Debug)]
+pub struct NamedServer {
+    /// The user or the team.
+    pub owner: String,
+    /// The name of the server.
+    pub name: String,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   jackfield users set-server ann tracker --url https://mcp.example/mcp --header Authorization < header.txt
@@ -90,6 +78,6 @@ Examples:
   jackfield teams enable-server research files
   jackfield teams remove-server research files
 
-Turns of the user, or of each user of the team, can use the tools of the server; nobody else can. Values of
-headers and variables are kept encrypted, under the master key that [secrets] names; users may do the same
-by the API.";
+Turns of the user, or of each user of the team, can use the tools of the server; no other client
+can. Values of headers and variables are kept encrypted, under the master key that [secrets] names;
+users may do the same by the API.";

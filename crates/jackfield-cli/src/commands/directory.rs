@@ -16,7 +16,7 @@ use jackfield_engine::{
 
 use crate::approval;
 use crate::args::{KeyCreate, QuotaArgs, Source, Teams, Users};
-use crate::commands::session_journal::JournalAccess;
+use crate::commands::session_journal::{JournalAccess, SessionJournal};
 use crate::commands::{ask, own_servers, printed, provider_keys, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
@@ -346,18 +346,33 @@ pub(super) async fn with_directory<T>(
 ) -> Result<T, CommandError> {
     let flags = ask::flags_without_servers(source);
     let journal = session_journal::open(&flags, access, registry).await?;
+    call_and_close(journal, call).await
+}
+
+/// As [`with_directory`], to store secrets and servers of people too.
+pub(super) async fn with_directory_and_secrets<T>(
+    source: &Source,
+    registry: &Registry,
+    call: impl AsyncFnOnce(ClientDirectory<'_>) -> Result<T, DirectoryError>,
+) -> Result<T, CommandError> {
+    let opening = session_journal::open_with_secrets(source, JournalAccess::Write, registry);
+    call_and_close(opening.await?, call).await
+}
+
+async fn call_and_close<T>(
+    journal: SessionJournal,
+    call: impl AsyncFnOnce(ClientDirectory<'_>) -> Result<T, DirectoryError>,
+) -> Result<T, CommandError> {
     let done = match journal.engine.directory() {
         Some(directory) => call(directory).await.map_err(CommandError::from),
-        None => Err(no_directory()),
+        None => {
+            let message = "this journal keeps no users and keys";
+            let help = "an older version wrote it, or it is of another kind: `jackfield chat` brings a file up to date";
+            Err(CommandError::new(Exit::Configuration, message).with_help(help))
+        }
     };
     journal.close().await;
     done
-}
-
-pub(super) fn no_directory() -> CommandError {
-    let message = "this journal keeps no users and keys";
-    let help = "an older version wrote it, or it is of another kind: `jackfield chat` brings a file up to date";
-    CommandError::new(Exit::Configuration, message).with_help(help)
 }
 
 fn finish(shown: io::Result<()>) -> Result<Exit, CommandError> {
@@ -435,6 +450,7 @@ impl From<DirectoryError> for CommandError {
             | DirectoryError::Name(_)
             | DirectoryError::NoKey
             | DirectoryError::ServerRefused(_)
+            | DirectoryError::TooManyServerNames { .. }
             | DirectoryError::TooManyServers { .. } => (Exit::Usage, None),
             DirectoryError::Secret(SecretError::NotConfigured | SecretError::UnknownKey { .. }) => {
                 (Exit::Configuration, None)

@@ -3,15 +3,15 @@
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::sync::Arc;
 
-use jackfield_assembly::{Environment, Registry};
+use jackfield_assembly::Registry;
 use jackfield_domain::directory::{EntryName, OwnEndpoint, OwnServer, ServerOwner};
-use jackfield_engine::{Credential, Engine};
+use jackfield_engine::Credential;
 use serde_json::Value;
 
-use crate::args::{OwnServerCommand, Source};
-use crate::commands::directory::{author, no_directory, with_directory};
-use crate::commands::session_journal::{self, JournalAccess};
-use crate::commands::{ask, printed};
+use crate::args::{NamedServer, OwnServerCommand, Source};
+use crate::commands::directory::{author, with_directory, with_directory_and_secrets};
+use crate::commands::printed;
+use crate::commands::session_journal::JournalAccess;
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
@@ -24,52 +24,27 @@ use crate::secret_line;
 /// [`CommandError`] with the exit code and help.
 pub(crate) async fn run(
     command: OwnServerCommand,
-    owner_of: impl Fn(EntryName) -> ServerOwner,
+    owner_of: fn(EntryName) -> ServerOwner,
     registry: &Registry,
 ) -> Result<Exit, CommandError> {
+    let owner_of = |name: &str| EntryName::parse(name).map(owner_of);
     match command {
-        OwnServerCommand::DisableServer {
-            owner,
-            name,
-            source,
-        } => {
-            let owner = owner_of(EntryName::parse(&owner)?);
-            switch(&owner, &name, true, &source, registry).await
+        OwnServerCommand::DisableServer(server) => {
+            let owner = owner_of(&server.owner)?;
+            switch(&owner, &server, true, registry).await
         }
-        OwnServerCommand::EnableServer {
-            owner,
-            name,
-            source,
-        } => {
-            let owner = owner_of(EntryName::parse(&owner)?);
-            switch(&owner, &name, false, &source, registry).await
+        OwnServerCommand::EnableServer(server) => {
+            let owner = owner_of(&server.owner)?;
+            switch(&owner, &server, false, registry).await
         }
         OwnServerCommand::ListServers {
             owner,
             source,
             json,
-        } => {
-            list(
-                &owner_of(EntryName::parse(&owner)?),
-                &source,
-                json,
-                registry,
-            )
-            .await
-        }
-        OwnServerCommand::RemoveServer {
-            owner,
-            name,
-            source,
-        } => {
-            let owner = owner_of(EntryName::parse(&owner)?);
-            let by = author();
-            let removed = with_directory(&source, JournalAccess::Write, registry, async |of| {
-                of.remove_server(&by, &owner, &name).await
-            });
-            removed.await?;
-            render::remark(&format!("removed: the server {name} of {owner}"));
-            Ok(Exit::Answered)
+        } => list(&owner_of(&owner)?, &source, json, registry).await,
+        OwnServerCommand::RemoveServer(server) => {
+            let owner = owner_of(&server.owner)?;
+            remove(&owner, &server, registry).await
         }
         OwnServerCommand::SetServer {
             owner,
@@ -89,7 +64,7 @@ pub(crate) async fn run(
                 is_disabled: false,
                 is_removed: false,
                 name: name.into(),
-                owner: owner_of(EntryName::parse(&owner)?),
+                owner: owner_of(&owner)?,
                 secrets: header.into_iter().chain(variable).map(Into::into).collect(),
             };
             set(server, &source, registry).await
@@ -102,23 +77,12 @@ async fn set(
     source: &Source,
     registry: &Registry,
 ) -> Result<Exit, CommandError> {
-    let flags = ask::flags_without_servers(source);
-    let (config, _) = ask::load_config(&flags)?;
-    let keys = config.master_keys(&Environment::of_process())?;
     let secrets = read_secrets(&server.secrets)?;
-    let opened = session_journal::open(&flags, JournalAccess::Write, registry).await?;
-    let journal = opened.journal;
-    let engine = Engine::builder(Arc::clone(&journal.journal))
-        .master_keys(keys)
-        .own_servers(Arc::new(config.own_servers))
-        .build();
     let by = author();
-    let set = match engine.directory() {
-        Some(directory) => directory.set_server(&by, server, &secrets).await,
-        None => return Err(no_directory()),
-    };
-    session_journal::close(&journal).await;
-    let server = set?;
+    let set = with_directory_and_secrets(source, registry, async |directory| {
+        directory.set_server(&by, server, &secrets).await
+    });
+    let server = set.await?;
     let toolbox = server
         .toolbox()
         .map(|id| id.to_string())
@@ -169,16 +133,29 @@ fn read_secrets(names: &[Arc<str>]) -> Result<Vec<(Arc<str>, Credential)>, Comma
     Ok(values)
 }
 
-async fn switch(
+async fn remove(
     owner: &ServerOwner,
-    name: &str,
-    is_disabled: bool,
-    source: &Source,
+    NamedServer { name, source, .. }: &NamedServer,
     registry: &Registry,
 ) -> Result<Exit, CommandError> {
     let by = author();
-    let switched = with_directory(source, JournalAccess::Write, registry, async |of| {
-        of.switch_server(&by, owner, name, is_disabled).await
+    let removed = with_directory(source, JournalAccess::Write, registry, async |directory| {
+        directory.remove_server(&by, owner, name).await
+    });
+    removed.await?;
+    render::remark(&format!("removed: the server {name} of {owner}"));
+    Ok(Exit::Answered)
+}
+
+async fn switch(
+    owner: &ServerOwner,
+    NamedServer { name, source, .. }: &NamedServer,
+    is_disabled: bool,
+    registry: &Registry,
+) -> Result<Exit, CommandError> {
+    let by = author();
+    let switched = with_directory(source, JournalAccess::Write, registry, async |directory| {
+        directory.switch_server(&by, owner, name, is_disabled).await
     });
     switched.await?;
     let state = if is_disabled { "disabled" } else { "enabled" };
@@ -193,10 +170,6 @@ async fn list(
     registry: &Registry,
 ) -> Result<Exit, CommandError> {
     let servers = with_directory(source, JournalAccess::Read, registry, async |directory| {
-        match owner {
-            ServerOwner::Team(team) => directory.team(team).await.map(drop)?,
-            ServerOwner::User(user) => directory.user(user).await.map(drop)?,
-        }
         directory.servers(owner).await
     });
     let servers = servers.await?;

@@ -9,7 +9,7 @@ use jackfield_engine::Credential;
 use crate::args::Source;
 use crate::commands::directory::author;
 use crate::commands::session_journal::JournalAccess;
-use crate::commands::{ask, directory, key_store, printed, session_journal};
+use crate::commands::{ask, directory, key_store, printed};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
@@ -35,14 +35,11 @@ pub(crate) async fn set(
     }
     let key = Credential::new(key_store::read_key(provider)?);
     let (by, provider) = (author(), provider.into());
-    let journal =
-        session_journal::open_with_secrets(source, JournalAccess::Write, registry).await?;
-    let set = match journal.engine.directory() {
-        Some(of) => of.set_provider_key(&by, &user, &provider, &key).await,
-        None => return Err(directory::no_directory()),
-    };
-    journal.close().await;
-    let key = set?;
+    let set = directory::with_directory_and_secrets(source, registry, async |directory| {
+        let set = directory.set_provider_key(&by, &user, &provider, &key);
+        set.await
+    });
+    let key = set.await?;
     render::remark(&format!(
         "set: the key of {} at {}; it is kept encrypted",
         key.user, key.provider

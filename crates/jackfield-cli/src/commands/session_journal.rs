@@ -150,7 +150,7 @@ pub(crate) async fn open(
     Ok(SessionJournal { engine, journal })
 }
 
-/// As [`open`], with the configured master keys of secrets.
+/// As [`open`], with the configured master keys of secrets and the servers that people may have.
 ///
 /// # Errors
 ///
@@ -166,7 +166,10 @@ pub(crate) async fn open_with_secrets(
     let opened = open(flags, access, registry).await?;
     let builder = Engine::builder(Arc::clone(&opened.journal.journal));
     Ok(SessionJournal {
-        engine: builder.master_keys(keys).build(),
+        engine: builder
+            .master_keys(keys)
+            .own_servers(Arc::new(config.own_servers))
+            .build(),
         journal: opened.journal,
     })
 }

@@ -54,6 +54,16 @@ pub enum DirectoryError {
     /// The configuration allows no such server.
     #[error("{0}")]
     ServerRefused(String),
+    /// The owner has used as many names of servers as it may use.
+    #[error(
+        "{owner} has used {max} names of servers, and may use no more: set a server again under one of them"
+    )]
+    TooManyServerNames {
+        /// The maximum.
+        max: usize,
+        /// The owner.
+        owner: ServerOwner,
+    },
     /// The owner has as many servers as it may have.
     #[error("{owner} has {max} servers, and may have no more")]
     TooManyServers {

@@ -47,17 +47,22 @@ impl ClientDirectory<'_> {
         let max = allowed.limit(&server.owner);
         for _ in 0..ATTEMPTS {
             let all = self.all_servers(&server.owner).await?;
-            let others = all.iter().filter(|(other, _)| other.name != server.name);
-            let used = others.clone().filter(|(other, _)| !other.is_removed);
-            if used.count() >= max || others.count() >= MAX_NAMES {
-                let owner = server.owner.clone();
-                return Err(DirectoryError::TooManyServers { max, owner });
-            }
             let newest = all.iter().find(|(other, _)| other.name == server.name);
             let action = match newest {
                 Some((before, _)) if !before.is_removed => ChangeAction::Changed,
                 Some(_) | None => ChangeAction::Created,
             };
+            if action == ChangeAction::Created {
+                let owner = server.owner.clone();
+                let used = all.iter().filter(|(other, _)| !other.is_removed);
+                if used.count() >= max {
+                    return Err(DirectoryError::TooManyServers { max, owner });
+                }
+                if newest.is_none() && all.len() >= MAX_NAMES {
+                    let max = MAX_NAMES;
+                    return Err(DirectoryError::TooManyServerNames { max, owner });
+                }
+            }
             let revision = newest.map_or(1, |(_, newest)| newest.revision + 1);
             let stored = self.store_server(by, &server, (action, revision), &sealed);
             if stored.await? == Changed::Stored {
@@ -134,11 +139,12 @@ impl ClientDirectory<'_> {
     ///
     /// # Errors
     ///
-    /// [`DirectoryError::Journal`] if the journal cannot be read.
+    /// [`DirectoryError`] if there is no such user or team, or the journal cannot be read.
     pub async fn servers(
         &self,
         owner: &ServerOwner,
     ) -> Result<Vec<(OwnServer, DirectoryChange)>, DirectoryError> {
+        self.check_owner(owner).await?;
         let mut all = self.all_servers(owner).await?;
         all.retain(|(server, _)| !server.is_removed);
         Ok(all)

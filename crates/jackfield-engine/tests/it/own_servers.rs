@@ -342,6 +342,8 @@ async fn connections_and_servers_are_bounded_and_idle_ones_are_closed() {
         matches!(third, Err(DirectoryError::TooManyServers { max: 2, .. })),
         "{third:?}"
     );
+    let changed = server(user("ann"), "two", "https://mcp.example/changed");
+    set(&engine, changed, None).await.expect("a change");
     offered(&engine, "user:ann").await;
     tokio::time::advance(Duration::from_secs(1)).await;
     offered(&engine, "user:ben").await;
@@ -361,6 +363,35 @@ async fn connections_and_servers_are_bounded_and_idle_ones_are_closed() {
         factory.open_now(),
         0,
         "nothing watches the connections of later turns"
+    );
+}
+
+#[tokio::test]
+async fn names_are_bounded_and_those_of_before_can_be_used_again() {
+    let engine = engine(&Factory::default(), None).await;
+    let directory = engine.directory().expect("a directory");
+    let (by, ann) = ("admin".into(), user("ann"));
+    let named = |name: &str| server(user("ann"), name, "https://mcp.example/");
+    set(&engine, named("kept"), None).await.expect("a server");
+    for nth in 1..200 {
+        let name = format!("n{nth}");
+        set(&engine, named(&name), None).await.expect("a server");
+        let removed = directory.remove_server(&by, &ann, &name);
+        removed.await.expect("removed");
+    }
+    let refused = set(&engine, named("one-more"), None).await;
+    let refused = refused.expect_err("too many names").to_string();
+    assert!(
+        refused.starts_with("user:ann has used 200 names of servers"),
+        "{refused}"
+    );
+    for name in ["kept", "n7"] {
+        set(&engine, named(name), None).await.expect("a server");
+    }
+    let refused = set(&engine, named("n8"), None).await;
+    assert!(
+        matches!(refused, Err(DirectoryError::TooManyServers { max: 2, .. })),
+        "{refused:?}"
     );
 }
 

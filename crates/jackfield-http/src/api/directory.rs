@@ -6,7 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
-use jackfield_domain::directory::{DirectoryEntry, EntryKind, EntryName};
+use jackfield_domain::directory::{
+    DirectoryEntry, EntryKind, EntryName, user_of_principal, user_principal,
+};
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::Quota;
 use jackfield_engine::{ChangeQuery, ClientDirectory, DirectoryError, SecretError, UserUpdate};
@@ -219,6 +221,12 @@ pub(super) fn directory(gateway: &Gateway) -> Result<ClientDirectory<'_>, Proble
     })
 }
 
+/// The user of the requester, if it has a key of the directory.
+pub(super) fn own_user(client: &Principal) -> Option<EntryName> {
+    let user = user_of_principal(&client.principal);
+    user.filter(|user| user_principal(user) == client.principal)
+}
+
 /// The directory, for an admin alone.
 pub(super) fn for_admin<'g>(
     gateway: &'g Gateway,
@@ -316,7 +324,9 @@ impl From<DirectoryError> for ProblemDetails {
             | DirectoryError::Name(_)
             | DirectoryError::NoKey
             | DirectoryError::ServerRefused(_) => Self::new(ProblemKind::Invalid, detail),
-            DirectoryError::TooManyServers { .. } => Self::new(ProblemKind::Conflict, detail),
+            DirectoryError::TooManyServerNames { .. } | DirectoryError::TooManyServers { .. } => {
+                Self::new(ProblemKind::Conflict, detail)
+            }
             DirectoryError::Secret(SecretError::NotConfigured) => {
                 let detail =
                     "this gateway keeps no secrets of people: it has no master key to encrypt them";

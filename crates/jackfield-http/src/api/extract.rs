@@ -144,6 +144,21 @@ impl FromRequestParts<Gateway> for NamePath {
     }
 }
 
+/// The name of a provider in the path.
+#[derive(Clone, Debug)]
+pub(crate) struct ProviderPath(pub(crate) String);
+
+impl FromRequestParts<Gateway> for ProviderPath {
+    type Rejection = ProblemDetails;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
+        path_parameter(parts, gateway, "provider").await.map(Self)
+    }
+}
+
 /// The approval id in the path.
 #[derive(Clone, Debug)]
 pub(crate) struct ApprovalPath(pub(crate) String);

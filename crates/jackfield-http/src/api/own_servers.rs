@@ -1,18 +1,19 @@
 //! The MCP servers of users and teams: each user has and sees its own and those of its team, and changes its own; admins
 //! change all. Nothing shows a secret again.
 
+use std::sync::Arc;
+
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, State};
 use http::StatusCode;
-use jackfield_domain::directory::{
-    EntryName, OwnEndpoint, OwnServer, ServerOwner, user_of_principal, user_principal,
-};
-use jackfield_engine::Credential;
+use http::request::Parts;
+use jackfield_domain::directory::{EntryName, OwnEndpoint, OwnServer, ServerOwner};
+use jackfield_engine::{ClientDirectory, Credential};
 use jackfield_gateway::{Gateway, Principal};
 use serde::Deserialize;
 
-use super::directory::{author, directory, name};
-use super::extract::{JsonBody, Parameters, Requester};
+use super::directory::{author, directory, own_user};
+use super::extract::{JsonBody, NamePath, Parameters, Requester};
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::wire::own_servers::{OwnServerEdited, OwnServerGiven, OwnServerList, OwnServerView};
 
@@ -38,21 +39,19 @@ pub(crate) async fn own_servers(
     Parameters(of): Parameters<OwnerParameters>,
 ) -> Result<Json<OwnServerList>, ProblemDetails> {
     let directory = directory(&gateway)?;
-    let is_named = of.team.is_some() || of.user.is_some();
-    let first = owner(&client, &of)?;
-    let mut owners = vec![first.clone()];
-    if !client.admin || !is_named {
-        let team = match user(&client) {
-            Some(user) => directory.user(&user).await?.team,
-            None => None,
-        };
-        let team = team.map(ServerOwner::Team);
-        if !is_named {
-            owners.extend(team);
-        } else if team.as_ref() != Some(&first) {
-            check_change(&client, &first)?;
+    let owners = match named(&of)? {
+        Some(owner) => {
+            check_see(&directory, &client, &owner).await?;
+            vec![owner]
         }
-    }
+        None => {
+            let user = user(&client)?;
+            let team = directory.user(&user).await?.team;
+            let mut owners = vec![ServerOwner::User(user)];
+            owners.extend(team.map(ServerOwner::Team));
+            owners
+        }
+    };
     let mut servers = Vec::new();
     for owner in &owners {
         let of_owner = directory.servers(owner).await?;
@@ -73,14 +72,14 @@ pub(crate) async fn own_servers(
     responses((status = 200, description = "The server, without its secrets.", body = OwnServerView), Problems)
 )]
 pub(crate) async fn set_own_server(
-    Requester(client): Requester,
-    Path(name): Path<String>,
+    OwnServerPath {
+        client,
+        name,
+        owner,
+    }: OwnServerPath,
     State(gateway): State<Gateway>,
-    Parameters(of): Parameters<OwnerParameters>,
     JsonBody { value, .. }: JsonBody<OwnServerGiven>,
 ) -> Result<Json<OwnServerView>, ProblemDetails> {
-    let owner = owner(&client, &of)?;
-    check_change(&client, &owner)?;
     let OwnServerGiven {
         url,
         headers,
@@ -122,14 +121,14 @@ pub(crate) async fn set_own_server(
     responses((status = 200, description = "The server, without its secrets.", body = OwnServerView), Problems)
 )]
 pub(crate) async fn edit_own_server(
-    Requester(client): Requester,
-    Path(name): Path<String>,
+    OwnServerPath {
+        client,
+        name,
+        owner,
+    }: OwnServerPath,
     State(gateway): State<Gateway>,
-    Parameters(of): Parameters<OwnerParameters>,
     JsonBody { value, .. }: JsonBody<OwnServerEdited>,
 ) -> Result<Json<OwnServerView>, ProblemDetails> {
-    let owner = owner(&client, &of)?;
-    check_change(&client, &owner)?;
     let (by, directory) = (author(&client), directory(&gateway)?);
     let switched = directory.switch_server(&by, &owner, &name, !value.enabled);
     Ok(Json((&switched.await?).into()))
@@ -142,47 +141,95 @@ pub(crate) async fn edit_own_server(
     responses((status = 204, description = "It is gone."), Problems)
 )]
 pub(crate) async fn remove_own_server(
-    Requester(client): Requester,
-    Path(name): Path<String>,
+    OwnServerPath {
+        client,
+        name,
+        owner,
+    }: OwnServerPath,
     State(gateway): State<Gateway>,
-    Parameters(of): Parameters<OwnerParameters>,
 ) -> Result<StatusCode, ProblemDetails> {
-    let owner = owner(&client, &of)?;
-    check_change(&client, &owner)?;
     let (by, directory) = (author(&client), directory(&gateway)?);
     directory.remove_server(&by, &owner, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The user of the requester, if it has a key of the directory.
-fn user(client: &Principal) -> Option<EntryName> {
-    let user = user_of_principal(&client.principal);
-    user.filter(|user| user_principal(user) == client.principal)
+/// The server in the path, of an owner whose servers the client may change. Its existence is checked later, by the lookup.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnServerPath {
+    client: Arc<Principal>,
+    name: String,
+    owner: ServerOwner,
 }
 
-/// The owner that the parameters name; the requester without one.
-fn owner(client: &Principal, of: &OwnerParameters) -> Result<ServerOwner, ProblemDetails> {
+impl FromRequestParts<Gateway> for OwnServerPath {
+    type Rejection = ProblemDetails;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
+        let Requester(client) = Requester::from_request_parts(parts, gateway).await?;
+        let NamePath(name) = NamePath::from_request_parts(parts, gateway).await?;
+        let Parameters(of) = Parameters::from_request_parts(parts, gateway).await?;
+        let owner = match named(&of)? {
+            Some(owner) => owner,
+            None => ServerOwner::User(user(&client)?),
+        };
+        check_change(&client, &owner)?;
+        Ok(Self {
+            client,
+            name,
+            owner,
+        })
+    }
+}
+
+/// The user of the requester, who has a key of the directory.
+fn user(client: &Principal) -> Result<EntryName, ProblemDetails> {
+    own_user(client).ok_or_else(|| {
+        let detail =
+            "only users have servers of their own: ask with a key of `jackfield keys create`";
+        ProblemDetails::new(ProblemKind::Forbidden, detail)
+    })
+}
+
+/// The owner that the parameters name.
+fn named(of: &OwnerParameters) -> Result<Option<ServerOwner>, ProblemDetails> {
+    let name = |parameter, text: &str| {
+        let name = EntryName::parse(text);
+        name.map_err(|error| ProblemDetails::parameter(parameter, error.to_string()))
+    };
     match (&of.team, &of.user) {
         (Some(_), Some(_)) => {
             let why = "there is one owner: a user or a team";
             Err(ProblemDetails::parameter("team", why))
         }
-        (Some(team), None) => Ok(ServerOwner::Team(name(team, "/team")?)),
-        (None, Some(user)) => Ok(ServerOwner::User(name(user, "/user")?)),
-        (None, None) => user(client).map(ServerOwner::User).ok_or_else(|| {
-            let detail =
-                "only users have servers of their own: ask with a key of `jackfield keys create`";
-            ProblemDetails::new(ProblemKind::Forbidden, detail)
-        }),
+        (Some(team), None) => Ok(Some(ServerOwner::Team(name("team", team)?))),
+        (None, Some(user)) => Ok(Some(ServerOwner::User(name("user", user)?))),
+        (None, None) => Ok(None),
     }
 }
 
-/// Refuses to change, and to see, what belongs to another owner.
+/// Refuses to change what belongs to another owner.
 fn check_change(client: &Principal, owner: &ServerOwner) -> Result<(), ProblemDetails> {
-    let is_own = user(client).map(ServerOwner::User).as_ref() == Some(owner);
+    let is_own = own_user(client).map(ServerOwner::User).as_ref() == Some(owner);
     if client.admin || is_own {
         return Ok(());
     }
     let detail = "servers of other users and of teams are for admins";
     Err(ProblemDetails::new(ProblemKind::Forbidden, detail))
+}
+
+/// Refuses to show what belongs to another owner, except to users of the team that has it.
+async fn check_see(
+    directory: &ClientDirectory<'_>,
+    client: &Principal,
+    owner: &ServerOwner,
+) -> Result<(), ProblemDetails> {
+    if let (ServerOwner::Team(team), Some(user)) = (owner, own_user(client))
+        && directory.user(&user).await?.team.as_ref() == Some(team)
+    {
+        return Ok(());
+    }
+    check_change(client, owner)
 }

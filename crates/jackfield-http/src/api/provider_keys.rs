@@ -1,14 +1,14 @@
 //! The keys of the requester at providers: each user has and sees its own alone, and nothing shows a key again.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::StatusCode;
-use jackfield_domain::directory::{EntryName, user_principal};
+use jackfield_domain::directory::EntryName;
 use jackfield_engine::Credential;
 use jackfield_gateway::{Gateway, Principal};
 
-use super::directory::{author, directory};
-use super::extract::{JsonBody, Requester};
+use super::directory::{author, directory, own_user};
+use super::extract::{JsonBody, ProviderPath, Requester};
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::wire::directory::{ProviderKeyGiven, ProviderKeyList, ProviderKeyView};
 
@@ -36,17 +36,12 @@ pub(crate) async fn provider_keys(
 )]
 pub(crate) async fn set_provider_key(
     Requester(client): Requester,
-    Path(provider): Path<String>,
+    ProviderPath(provider): ProviderPath,
     State(gateway): State<Gateway>,
     JsonBody { value, .. }: JsonBody<ProviderKeyGiven>,
 ) -> Result<Json<ProviderKeyView>, ProblemDetails> {
     let user = user(&client)?;
-    let engine = gateway.engine();
-    if !engine.has_master_key() {
-        let detail = "this gateway takes no keys of people: it has no master key to encrypt them";
-        return Err(ProblemDetails::new(ProblemKind::Forbidden, detail));
-    }
-    if !engine.takes_own_keys(&provider) {
+    if !gateway.engine().takes_own_keys(&provider) {
         let shown: String = provider.chars().take(MAX_SHOWN).collect();
         let detail = format!("there is no provider `{shown}` that takes keys of people");
         return Err(ProblemDetails::new(ProblemKind::NotFound, detail));
@@ -66,7 +61,7 @@ pub(crate) async fn set_provider_key(
 )]
 pub(crate) async fn remove_provider_key(
     Requester(client): Requester,
-    Path(provider): Path<String>,
+    ProviderPath(provider): ProviderPath,
     State(gateway): State<Gateway>,
 ) -> Result<StatusCode, ProblemDetails> {
     let user = user(&client)?;
@@ -80,9 +75,7 @@ pub(crate) async fn remove_provider_key(
 
 /// The user of the requester, who has a key of the directory.
 fn user(client: &Principal) -> Result<EntryName, ProblemDetails> {
-    let user = jackfield_domain::directory::user_of_principal(&client.principal);
-    let user = user.filter(|user| user_principal(user) == client.principal);
-    user.ok_or_else(|| {
+    own_user(client).ok_or_else(|| {
         let detail = "only users have keys of their own at providers: ask with a key of `jackfield keys create`";
         ProblemDetails::new(ProblemKind::Forbidden, detail)
     })

@@ -517,6 +517,48 @@ async fn what_is_wrong_with_a_request_is_said() {
             StatusCode::BAD_REQUEST,
             "between 1 and 200",
         ),
+        (
+            Method::GET,
+            "/api/v1/own-servers?user=anne",
+            Value::Null,
+            StatusCode::NOT_FOUND,
+            "there is no user `anne`",
+        ),
+        (
+            Method::GET,
+            "/api/v1/own-servers?team=none",
+            Value::Null,
+            StatusCode::NOT_FOUND,
+            "there is no team `none`",
+        ),
+        (
+            Method::GET,
+            "/api/v1/own-servers?user=Ann",
+            Value::Null,
+            StatusCode::BAD_REQUEST,
+            "\"parameter\":\"user\"",
+        ),
+        (
+            Method::DELETE,
+            "/api/v1/own-servers/a?team=A%20b",
+            Value::Null,
+            StatusCode::BAD_REQUEST,
+            "\"parameter\":\"team\"",
+        ),
+        (
+            Method::DELETE,
+            "/api/v1/own-servers/a?user=ann",
+            Value::Null,
+            StatusCode::NOT_FOUND,
+            "there is no server `user:ann/a`",
+        ),
+        (
+            Method::GET,
+            "/api/v1/own-servers",
+            Value::Null,
+            StatusCode::FORBIDDEN,
+            "only users have servers of their own",
+        ),
     ] {
         let (status, problem) = send(&gateway, "root", method, path, &body).await;
         assert_eq!(status, expected, "{problem}");
