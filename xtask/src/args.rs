@@ -212,7 +212,7 @@ pub(crate) struct NewWorkspace {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// What the survival suite can be told.
+/// The options of the survival suite.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct Survival {
     /// Only let conversations run at two gateways that are killed, for so many minutes.
@@ -220,7 +220,7 @@ pub(crate) struct Survival {
     pub(crate) load: Option<u64>,
 }
 
-/// What a soak can be told.
+/// The options of a soak.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct Soak {
     /// How long the traffic lasts.

@@ -222,7 +222,7 @@ impl Drop for LinkTransport {
 impl ServerNotices {
     fn announce_context(&self, method: &str, params: Value) {
         if let Some(announcement) = ContextAnnouncement::read(method, params) {
-            // Without a watch, nobody receives it.
+            // Without a watch, there is no receiver.
             let _unwatched = self.context.send(announcement);
         }
     }

@@ -15,8 +15,8 @@ use crate::wait::{Answer, Approval, CancelCause, Wait, WaitEnd, WaitKind};
 impl Decider<'_> {
     /// How long the turn waits after this failure, if it waits for room in a budget.
     ///
-    /// In the first round, nothing is lost when the turn ends. Where the budget cannot be read, nobody knows when to
-    /// come again.
+    /// In the first round, nothing is lost when the turn ends. Where the budget cannot be read, it is not known
+    /// when to come again.
     pub(super) fn pause_after(
         &self,
         attempt: ModelAttempt,
