@@ -8,6 +8,7 @@
 mod approvers;
 mod background;
 mod broken_schemas;
+mod budgeted;
 mod budgets;
 mod calling;
 mod client_tools;

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use jackfield_domain::fact::TurnEnd;
-use jackfield_domain::quota::Quota;
 use jackfield_domain::wait::WaitKind;
-use jackfield_engine::{
-    DriveOutcome, Engine, Ephemeral, KeeperOptions, OpenQuestion, TurnOptions, UserUpdate,
-};
+use jackfield_engine::{DriveOutcome, Engine, Ephemeral, KeeperOptions, OpenQuestion, TurnOptions};
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
 use tokio::sync::mpsc;
 
-use crate::budgets::{ROUND, ann, answer, assert_counted, call, engine, name, tokens};
+use crate::budgeted::{ROUND, ann, answer, assert_counted, call, engine, limit, tokens};
 use crate::fixture::{message, options, session};
 
 fn pausing(options: TurnOptions) -> TurnOptions {
@@ -33,24 +30,6 @@ async fn pause(engine: &Engine) -> OpenQuestion {
     }
 }
 
-/// Raises both budgets.
-async fn raise(engine: &Engine, quota: Quota) {
-    let by = Arc::from("a test");
-    let directory = engine.directory().expect("a directory");
-    directory
-        .limit_team(&by, &name("t"), Some(quota))
-        .await
-        .expect("limited");
-    let update = UserUpdate {
-        quota: Some(Some(quota)),
-        ..UserUpdate::default()
-    };
-    directory
-        .update_user(&by, &name("ann"), &update)
-        .await
-        .expect("limited");
-}
-
 fn keeps() -> KeeperOptions {
     KeeperOptions::new(options().policy)
 }
@@ -62,20 +41,21 @@ async fn a_turn_goes_on_after_a_raise() {
     let _keeper = engine.spawn_keeper(keeps(), |_| {});
     let mut nobody = ();
     let sending = engine.send(message(options), &mut nobody);
-    let raising = async {
-        let question = pause(&engine).await;
-        let WaitKind::Budget { message } = &question.wait.kind else {
-            panic!("{question:?}");
-        };
-        assert!(
-            message.contains("1100 tokens per day, is used up: 1100 tokens were spent"),
-            "{message}"
-        );
-        assert_eq!(model.requests().len(), 1);
-        raise(&engine, tokens(1_000_000)).await;
+    tokio::pin!(sending);
+    let question = tokio::select! {
+        sent = &mut sending => panic!("it ended: {sent:?}"),
+        question = pause(&engine) => question,
     };
-    let (sent, ()) = tokio::join!(sending, raising);
-    let sent = sent.expect("sent");
+    let WaitKind::Budget { message } = &question.wait.kind else {
+        panic!("{question:?}");
+    };
+    assert!(
+        message.contains("1100 tokens per day, is used up: 1100 tokens were spent"),
+        "{message}"
+    );
+    assert_eq!(model.requests().len(), 1);
+    limit(&engine, tokens(1_000_000)).await;
+    let sent = sending.await.expect("sent");
     assert!(matches!(sent.end, TurnEnd::Answered(_)), "{sent:?}");
     assert_counted(&engine, 2).await;
 }
@@ -92,7 +72,7 @@ async fn a_pause_and_a_raise_survive_the_process() {
         _ = pause(&first) => {}
     }
     crate::keeping::let_go(&journal, &session()).await;
-    raise(&first, tokens(1_000_000)).await;
+    limit(&first, tokens(1_000_000)).await;
     let (_, second) = engine(Arc::clone(&journal) as Arc<dyn Journal>, [answer()]);
     let (sender, mut kept) = mpsc::unbounded_channel();
     let _keeper = second.spawn_keeper(keeps(), move |one| {
@@ -120,7 +100,7 @@ async fn a_change_without_room_leaves_the_turn_waiting() {
     let mut nobody = ();
     let looking = async {
         let question = pause(&engine).await;
-        raise(&engine, tokens(ROUND - 1)).await;
+        limit(&engine, tokens(ROUND - 1)).await;
         // The keeper looks every second.
         tokio::time::sleep(std::time::Duration::from_secs(10)).await;
         assert_eq!(pause(&engine).await.wait, question.wait);
