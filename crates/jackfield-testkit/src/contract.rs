@@ -6,6 +6,7 @@ pub mod context_source;
 pub mod directory;
 pub mod journal;
 pub mod meters;
+mod own_key;
 pub mod secrets;
 mod spans;
 pub mod toolbox;

@@ -6,6 +6,7 @@ use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
 use jackfield_ports::credential::Credential;
 use jackfield_ports::upstream::{RawRequest, Upstream as _};
 
+use super::super::own_key::{OWN_KEY, assert_only_own_key, assert_refused_unsent};
 use super::super::spans;
 use super::UpstreamHarness;
 use super::bench::{BODY, Bench, KEY, error_text, failure, headers, read, reply};
@@ -159,26 +160,11 @@ pub(super) async fn own_keys_replace_the_adapters_or_are_refused<H: UpstreamHarn
     match bench.send(request).await {
         Ok(mut reply) => {
             let _body = read(&mut *reply.body).await;
-            let seen = bench.server.request(0).await;
-            let has = |key: &str| seen.headers.iter().any(|(_, value)| value.contains(key));
-            assert!(has(OWN_KEY), "the own key was not sent");
-            assert!(!has(KEY), "the adapter's key was sent, too");
-            for key in [OWN_KEY, KEY] {
-                assert!(!seen.path.contains(key), "the URL tells a key");
-            }
+            assert_only_own_key(&bench.server.request(0).await, KEY);
         }
-        Err(error) => {
-            let failure = &error.failure;
-            assert_eq!(failure.kind, ModelFailureKind::Unsupported, "{failure:?}");
-            assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
-            let sent = bench.server.requests();
-            assert!(sent.is_empty(), "it was sent all the same: {sent:?}");
-        }
+        Err(error) => assert_refused_unsent(&error.failure, &bench.server),
     }
 }
-
-/// The key of a person.
-const OWN_KEY: &str = "sk-contract-own-0123456789";
 
 pub(super) async fn dropping_the_call_closes_the_connection<H: UpstreamHarness>(harness: &H) {
     let bench = Bench::new(harness).await;

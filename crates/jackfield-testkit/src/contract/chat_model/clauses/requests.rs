@@ -18,6 +18,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 use serde_json::json;
 use tokio::time::timeout;
 
+use super::super::super::own_key::{OWN_KEY, assert_only_own_key, assert_refused_unsent};
 use super::super::bench::{Bench, KEY, WatchedSink, error_text, request, tool};
 use super::super::comparison::has_part;
 use super::super::{
@@ -91,25 +92,12 @@ pub(in super::super) async fn own_keys_replace_the_adapters_or_are_refused<H: Ch
         let Err(error) = replied else {
             panic!("the adapter takes no keys of people, but answers with one: {replied:?}");
         };
-        let failure = &error.failure;
-        assert_eq!(failure.kind, ModelFailureKind::Unsupported, "{failure:?}");
-        assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
-        let sent = bench.server.requests();
-        assert!(sent.is_empty(), "it was sent all the same: {sent:?}");
+        assert_refused_unsent(&error.failure, &bench.server);
         return;
     }
     assert!(replied.is_ok(), "the own key was refused: {replied:?}");
-    let seen = bench.server.request(0).await;
-    let has = |key: &str| seen.headers.iter().any(|(_, value)| value.contains(key));
-    assert!(has(OWN_KEY), "the own key was not sent");
-    assert!(!has(KEY), "the adapter's key was sent, too");
-    for key in [OWN_KEY, KEY] {
-        assert!(!seen.path.contains(key), "the URL tells a key");
-    }
+    assert_only_own_key(&bench.server.request(0).await, KEY);
 }
-
-/// The key of a person.
-const OWN_KEY: &str = "sk-contract-own-0123456789";
 
 /// A sink of a person with an own key.
 struct OwnKeySink(Credential);
