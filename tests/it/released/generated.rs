@@ -15,7 +15,7 @@ use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::wait::{
-    Answer, Approval, Delivery, DeliveryBody, JobHandle, Question, Wait, WaitEnd, WaitKind,
+    Answer, Delivery, DeliveryBody, JobHandle, Question, Wait, WaitEnd, WaitKind,
 };
 use jackfield_ports::journal::{Append, Appended, DeliveryOutcome, Journal as _};
 use jackfield_store_sqlite::{Options, SqliteJournal};
@@ -241,19 +241,20 @@ impl Story {
         let turn = TurnId::derive(&self.session, self.turns);
         let call = ToolCallId::parse("call_generated").expect("a valid id");
         let mut facts = vec![opened];
-        let mut bodies = bodies;
-        for (nth, body) in (1..).zip(&mut bodies) {
+        let asked = bodies.into_iter().flat_map(asked);
+        let (kinds, mut bodies): (Vec<_>, Vec<_>) = asked.unzip();
+        for ((nth, body), kind) in (1..).zip(&mut bodies).zip(kinds) {
             match body {
-                DeliveryBody::Answer { answer, wait } => {
+                DeliveryBody::Answer { wait, .. } => {
                     *wait = WaitId::derive(&call, nth);
-                    facts.push(Fact::WaitOpened {
+                    facts.extend(kind.map(|kind| Fact::WaitOpened {
                         wait: Wait {
                             call: call.clone(),
                             deadline: now(0).wall.after(CENTURY),
                             id: wait.clone(),
-                            kind: asked(answer),
+                            kind,
                         },
-                    });
+                    }));
                 }
                 DeliveryBody::Cancel { turn: of, .. }
                 | DeliveryBody::Withdrawn { turn: of }
@@ -323,27 +324,37 @@ impl Story {
     }
 }
 
-/// The question that is answered like this.
-fn asked(answer: &Answer) -> WaitKind {
-    match answer {
-        Answer::Approval(Approval::Denied { .. }) => WaitKind::Budget {
-            message: "the budget is used up".into(),
+/// The questions that can be answered like this, each with the delivery; a delivery that is no answer has none.
+fn asked(body: DeliveryBody) -> Vec<(Option<WaitKind>, DeliveryBody)> {
+    let kinds = match &body {
+        DeliveryBody::Answer { answer, .. } => match answer {
+            Answer::Approval(_) => vec![
+                WaitKind::Approval {
+                    subject: Some(Digest::of(b"subject")),
+                },
+                WaitKind::Budget {
+                    message: "the budget is used up".into(),
+                },
+            ],
+            Answer::ClientResult(_) => vec![WaitKind::ClientResult],
+            Answer::Elicitation(_) => vec![WaitKind::Elicitation {
+                handle: JobHandle(Arc::new(json!({ "job": 7 }))),
+                question: Question {
+                    message: "Which one?".into(),
+                    schema: Some(Arc::new(json!({ "type": "object" }))),
+                    sampling: None,
+                    url: None,
+                },
+            }],
+            Answer::UnknownOutcome(_) => vec![WaitKind::UnknownOutcome],
         },
-        Answer::Approval(Approval::Granted { .. }) => WaitKind::Approval {
-            subject: Some(Digest::of(b"subject")),
-        },
-        Answer::ClientResult(_) => WaitKind::ClientResult,
-        Answer::Elicitation(_) => WaitKind::Elicitation {
-            handle: JobHandle(Arc::new(json!({ "job": 7 }))),
-            question: Question {
-                message: "Which one?".into(),
-                schema: Some(Arc::new(json!({ "type": "object" }))),
-                sampling: None,
-                url: None,
-            },
-        },
-        Answer::UnknownOutcome(_) => WaitKind::UnknownOutcome,
-    }
+        DeliveryBody::Cancel { .. }
+        | DeliveryBody::Late { .. }
+        | DeliveryBody::Withdrawn { .. }
+        | DeliveryBody::Written { .. } => return vec![(None, body)],
+    };
+    let kinds = kinds.into_iter();
+    kinds.map(|kind| (Some(kind), body.clone())).collect()
 }
 
 fn committed(appended: Appended) {
