@@ -63,8 +63,13 @@ async fn of_the_calls_that_a_server_holds_only_the_harmless_run_again() {
         assert_eq!(times(&world, "pay", 1), 1, "{era}");
         let was_sent = |tool| before.iter().any(|effect| effect["tool"] == tool);
         for tool in ["balance", "limit"] {
-            let again = 1 + usize::from(was_sent(tool));
-            assert_eq!(times(&world, tool, 1), again, "{era}: {tool}");
+            let times = times(&world, tool, 1);
+            // A request of the killed program may arrive after `before`, and its call runs twice, too.
+            let least = 1 + usize::from(was_sent(tool));
+            assert!(
+                (least..=2).contains(&times),
+                "{era}: {tool} ran {times} times"
+            );
         }
         assert!(reported(&kept) >= 1, "{era}: {:?}", kept.facts);
         judge.verdict().await.held();
