@@ -1,10 +1,13 @@
 //! Budgets of keys, users and teams, with real processes: what is left, what is refused, and what a kill leaves.
 
+use std::time::Duration;
+
 use jackfield_domain::usage::Usage;
 use jackfield_testkit::server::{Response, TestServer};
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::harness::{Answer, Gateway, Kept, Ran};
 
@@ -236,15 +239,21 @@ async fn a_turn_over_budget_waits_for_a_raise() {
     let raise = ["keys", "limit", &id, "--tokens-per-day", "10000"];
     done(&files, &raise).await;
     let second = Gateway::listening(serve()).await;
-    let turn = loop {
-        let turn = second.get(&path);
-        let turn = turn.header("x-api-key", &secret).answered().await.is(200);
-        if turn["status"] == "ended" {
-            break turn;
+    let ends = async {
+        loop {
+            let turn = second.get(&path);
+            let turn = turn.header("x-api-key", &secret).answered().await.is(200);
+            if turn["status"] == "ended" {
+                return turn;
+            }
+            tokio::task::yield_now().await;
         }
-        tokio::task::yield_now().await;
     };
+    let turn = timeout(TIME_LIMIT, ends).await.expect("the turn ends");
     assert_eq!(turn["answer"], "It is 42.", "{turn:#}");
     second.end().await;
     assert_eq!(verified(&files).await["counted"]["day"]["tokens"], 2200);
 }
+
+/// How long a turn may take.
+const TIME_LIMIT: Duration = Duration::from_secs(60);

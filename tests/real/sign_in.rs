@@ -18,10 +18,10 @@ use crate::world::{World, sign_in_folder};
 
 /// A person at home, and the servers, which end with this.
 struct SignInWorld {
-    /// They may say more, which nobody reads.
+    /// Open until the end: the servers may write more.
     _out: BufReader<ChildStdout>,
     _servers: Child,
-    /// What is said of the servers.
+    /// The addresses of the servers.
     places: Value,
     world: World,
 }
@@ -73,7 +73,7 @@ impl SignInWorld {
         run.env("BROWSER", self.world.path("browser"))
     }
 
-    /// Signs in, and returns what was said.
+    /// Signs in, and returns what it printed.
     async fn signs_in(&self) -> String {
         let ran = self.run(["mcp", "login", "notes"]).run().await;
         assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
@@ -86,6 +86,14 @@ impl SignInWorld {
         let asking = Asking::at(control, "POST", "/control");
         let asking = asking.header("content-type", "application/json");
         asking.body(moved.to_string()).answered().await.is(200)
+    }
+
+    /// Checks these of what the servers have counted.
+    async fn counted(&self, expected: Value) {
+        let counts = self.moves(json!({})).await;
+        for (name, expected) in expected.as_object().expect("an object") {
+            assert_eq!(&counts[name], expected, "{name}: {counts}");
+        }
     }
 
     /// Lists the tools in two processes at a time, which both have to succeed.
@@ -146,15 +154,12 @@ async fn a_person_signs_in_as_a_registered_client_and_out() {
     ran.answers("None.\n");
     // The same client and the same grant.
     world.signs_in().await;
-    let counts = world.moves(json!({})).await;
-    assert_eq!(counts["registered"], 1, "{counts}");
-    assert_eq!(counts["authorization_code"], 2, "{counts}");
-    assert_eq!(counts["refresh_token"], 0, "{counts}");
+    world
+        .counted(json!({ "registered": 1, "authorization_code": 2, "refresh_token": 0 }))
+        .await;
     let ran = world.run(["mcp", "logout", "notes"]).run().await;
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let counts = world.moves(json!({})).await;
-    assert_eq!(counts["revoked"], 1, "{counts}");
-    assert_eq!(counts["refused"], 0, "{counts}");
+    world.counted(json!({ "revoked": 1, "refused": 0 })).await;
     let ran = world.run(["mcp", "test"]).run().await;
     assert_eq!(ran.code, Some(8), "{}", ran.out);
     world.world.is_left().await;
@@ -171,9 +176,9 @@ async fn a_document_about_the_client_stands_for_a_registration() {
     world.moves(json!({ "forget": "access" })).await;
     let ran = world.run_with(["mcp", "test"], &oauth).run().await;
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
-    let counts = world.moves(json!({})).await;
-    assert_eq!(counts["registered"], 0, "{counts}");
-    assert_eq!(counts["refresh_token"], 1, "{counts}");
+    world
+        .counted(json!({ "registered": 0, "refresh_token": 1 }))
+        .await;
     world.world.is_left().await;
 }
 
@@ -192,14 +197,13 @@ async fn an_ended_token_is_renewed_once_for_two_processes() {
     assert!(ended.is_ok(), "the token does not end");
     world.moves(json!({ "lifetime": 3600 })).await;
     world.lists_twice().await;
-    let counts = world.moves(json!({})).await;
-    assert_eq!(counts["refresh_token"], 1, "{counts}");
+    world.counted(json!({ "refresh_token": 1 })).await;
     // It ends for the server alone. This one gives each refresh token once, and ends all access if one comes again.
     world.moves(json!({ "forget": "access" })).await;
     world.lists_twice().await;
-    let counts = world.moves(json!({})).await;
-    assert_eq!(counts["refresh_token"], 2, "{counts}");
-    assert_eq!(counts["refused"], 0, "{counts}");
+    world
+        .counted(json!({ "refresh_token": 2, "refused": 0 }))
+        .await;
     world.world.is_left().await;
 }
 
@@ -218,9 +222,9 @@ async fn a_token_that_ends_before_a_call_is_renewed_and_the_call_is_made_once() 
         ])
         .await;
     ran.answers("Added.\n");
-    let counts = world.moves(json!({})).await;
-    assert_eq!(counts["refresh_token"], 1, "{counts}");
-    assert_eq!(counts["added"], 1, "{counts}");
+    world
+        .counted(json!({ "refresh_token": 1, "added": 1 }))
+        .await;
     world.world.is_left().await;
 }
 
@@ -244,8 +248,7 @@ async fn access_that_is_revoked_in_a_turn_is_said_with_the_command_and_the_turn_
     for said in ["notes", "has ended", "`jackfield mcp login notes`"] {
         ran.says(said);
     }
-    let counts = world.moves(json!({})).await;
-    assert_eq!(counts["refused"], 1, "{counts}");
+    world.counted(json!({ "refused": 1 })).await;
     world.signs_in().await;
     let ran = world.run(["mcp", "test"]).run().await;
     assert_eq!(ran.code, Some(0), "{}", ran.out);
@@ -288,8 +291,6 @@ async fn a_scope_that_is_missing_is_named_and_the_next_sign_in_asks_for_it() {
         ScriptTurn::text("Added.").when("note 1 is added"),
     ];
     world.asks(added).await.answers("Added.\n");
-    let counts = world.moves(json!({})).await;
-    assert_eq!(counts["added"], 1, "{counts}");
-    assert_eq!(counts["registered"], 1, "{counts}");
+    world.counted(json!({ "added": 1, "registered": 1 })).await;
     world.world.is_left().await;
 }
