@@ -8,34 +8,14 @@ use crate::harness::{Answer, Gateway, Kept, McpServer, jackfield, shell, tool};
 
 /// Asks in the newest revision.
 async fn modern(gateway: &Gateway, method: &str, params: Value) -> Answer {
-    modern_as(gateway, None, method, params).await
+    gateway.modern(1, method, params).answered().await
 }
 
 /// Asks in the newest revision, with a token.
-async fn modern_as(
-    gateway: &Gateway,
-    token: Option<&str>,
-    method: &str,
-    mut params: Value,
-) -> Answer {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "slice", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let name = params["name"].as_str().unwrap_or_default().to_owned();
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-    let asking = gateway
-        .post("/mcp", &body)
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-protocol-version", "2026-07-28")
-        .header("mcp-method", method)
-        .header("mcp-name", &name);
-    let asking = match token {
-        Some(token) => asking.header("authorization", &format!("Bearer {token}")),
-        None => asking,
-    };
-    asking.answered().await
+async fn modern_as(gateway: &Gateway, token: &str, method: &str, params: Value) -> Answer {
+    let bearer = format!("Bearer {token}");
+    let asking = gateway.modern(1, method, params);
+    asking.header("authorization", &bearer).answered().await
 }
 
 /// Asks in a session of an older revision.
@@ -186,7 +166,7 @@ async fn a_whole_turn_runs_as_a_tool() {
     let gateway = Gateway::listening(serve.start()).await;
     let call = async |token: &str, arguments: Value| {
         let params = json!({ "name": "ask", "arguments": arguments });
-        let answered = modern_as(&gateway, Some(token), "tools/call", params).await;
+        let answered = modern_as(&gateway, token, "tools/call", params).await;
         answered.is(200)["result"].clone()
     };
     let first = call(one, json!({ "message": "6 times 7?" })).await;
@@ -227,7 +207,7 @@ async fn a_whole_turn_runs_as_a_tool() {
     )
     .await;
     assert_eq!(failed["isError"], true, "{failed}");
-    let listed = modern_as(&gateway, Some(one), "tools/list", json!({}))
+    let listed = modern_as(&gateway, one, "tools/list", json!({}))
         .await
         .is(200);
     assert_eq!(listed["result"]["tools"][0]["name"], "ask");

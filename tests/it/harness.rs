@@ -6,12 +6,14 @@ mod ran;
 mod running;
 mod signals;
 mod terminal;
+mod users;
 
-pub(crate) use self::gateway::{Answer, Asking, Gateway, Kept, Sent, offered};
+pub(crate) use self::gateway::{Answer, Asking, Gateway, Kept, offered};
 pub(crate) use self::mcp::{MAX_SHUTDOWN_TIME, McpEndpoint, McpServer, is_alive, tool};
 pub(crate) use self::ran::Ran;
 pub(crate) use self::running::Running;
 pub(crate) use self::terminal::{Size, Terminal};
+pub(crate) use self::users::MASTER;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -228,22 +228,8 @@ async fn the_api_lists_reads_makes_and_completes_and_a_message_has_resources() {
 }
 
 /// Asks `/mcp` in the newest revision.
-async fn modern(gateway: &Gateway, method: &str, mut params: Value) -> Answer {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "slice", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let name = params["name"].as_str().or_else(|| params["uri"].as_str());
-    let name = name.unwrap_or_default().to_owned();
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-    let asking = gateway
-        .post("/mcp", &body)
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-protocol-version", "2026-07-28")
-        .header("mcp-method", method)
-        .header("mcp-name", &name);
-    asking.answered().await
+async fn modern(gateway: &Gateway, method: &str, params: Value) -> Answer {
+    gateway.modern(1, method, params).answered().await
 }
 
 /// Asks `/mcp` in a session of an older revision.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Asking, Gateway, Kept, McpServer, Sent};
+use crate::harness::{Asking, Gateway, Kept, McpServer};
 
 /// A server whose tool `change` announces that `note://a` and the list of resources have changed.
 fn announcing(era: &str) -> Value {
@@ -31,30 +31,10 @@ fn mcp(gateway: &Gateway, message: &Value) -> Asking {
     asking.header("accept", "application/json, text/event-stream")
 }
 
-/// A message of the newest revision, which says everything about itself.
-fn modern(gateway: &Gateway, id: u64, method: &str, mut params: Value) -> Asking {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "slice", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let name = params["name"].as_str().unwrap_or_default().to_owned();
-    let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-    mcp(gateway, &message)
-        .header("mcp-protocol-version", "2026-07-28")
-        .header("mcp-method", method)
-        .header("mcp-name", &name)
-}
-
 async fn change(gateway: &Gateway) {
     let params = json!({ "name": "my_notes__change", "arguments": {} });
-    let called = modern(gateway, 7, "tools/call", params).answered().await;
+    let called = gateway.modern(7, "tools/call", params).answered().await;
     assert!(called.said().contains("done"), "{called:?}");
-}
-
-/// How often the stream has said this.
-fn times(stream: &Sent, text: &str) -> usize {
-    stream.so_far().matches(text).count()
 }
 
 #[tokio::test]
@@ -103,12 +83,8 @@ async fn a_client_of_the_newest_revision_listens_to_resources_of_servers_of_both
             "resourceSubscriptions": ["my.notes+note://a", "my.notes+note://gone", "other+x://y"],
             "resourcesListChanged": true,
         });
-        let listening = modern(
-            &gateway,
-            5,
-            "subscriptions/listen",
-            json!({ "notifications": filter }),
-        );
+        let params = json!({ "notifications": filter });
+        let listening = gateway.modern(5, "subscriptions/listen", params);
         let mut stream = listening.sent().await;
         stream
             .until("notifications/subscriptions/acknowledged")
@@ -116,12 +92,10 @@ async fn a_client_of_the_newest_revision_listens_to_resources_of_servers_of_both
         // What happened before the subscription is not known.
         let updated = "\"uri\":\"my.notes+note://a\"";
         stream.until(updated).await;
-        assert_eq!(times(&stream, updated), 1, "{}", stream.so_far());
+        assert_eq!(stream.times(updated), 1, "{}", stream.so_far());
         change(&gateway).await;
         stream.until("notifications/resources/list_changed").await;
-        while times(&stream, updated) < 2 {
-            stream.more().await;
-        }
+        stream.until_times(updated, 2).await;
         assert!(stream.so_far().contains("notifications/resources/updated"));
         gateway.end().await;
         server.kept_and_gone().await;
@@ -163,9 +137,7 @@ async fn a_client_with_a_session_subscribes_and_unsubscribes() {
         stream.until(updated).await;
         change(&gateway).await;
         stream.until("notifications/resources/list_changed").await;
-        while times(&stream, updated) < 2 {
-            stream.more().await;
-        }
+        stream.until_times(updated, 2).await;
         let ended = ask(4, "resources/unsubscribe", here).await.is(200);
         assert_eq!(ended["result"], json!({}), "{era}");
         if era == "legacy" {

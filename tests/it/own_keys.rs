@@ -5,12 +5,10 @@ use std::fs;
 use jackfield_testkit::server::{Response, TestServer};
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Gateway, Kept};
+use crate::harness::{Answer, Gateway, Kept, MASTER};
 
 const GATEWAYS: &str = "sk-of-the-gateway-0123456789";
 const OWN: &str = "sk-of-ann-herself-0123456789";
-/// The bytes from 0 to 31.
-const MASTER: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const KEY: &str = "/api/v1/provider-keys/openai";
 
 fn reply() -> Response {
@@ -22,21 +20,10 @@ fn reply() -> Response {
     Response::json(200, reply.to_string())
 }
 
-/// A user's key of the gateway.
-async fn user(files: &Kept, name: &str) -> String {
-    let added = files.run(&["users", "add", name]).run().await;
-    assert_eq!(added.code, Some(0), "{}", added.err);
-    let made = files.run(&["keys", "create", "--json", name]).run().await;
-    assert_eq!(made.code, Some(0), "{}", made.err);
-    let key: Value = serde_json::from_str(&made.out).expect("JSON");
-    key["secret"].as_str().expect("text").to_owned()
-}
-
 async fn ask(gateway: &Gateway, secret: &str, verb: &str, path: &str, body: Value) -> Answer {
-    let bearer = format!("Bearer {secret}");
-    let asking = gateway.raw(verb, path).header("authorization", &bearer);
+    let asking = gateway.with_key(secret, verb, path, &body);
     let asking = asking.header("x-jackfield-tools", "none");
-    asking.body(body.to_string()).answered().await
+    asking.answered().await
 }
 
 /// Passes a request of this person through, and returns the key that the provider saw.
@@ -59,7 +46,7 @@ async fn seen(openai: &TestServer, nth: usize) -> String {
 #[tokio::test]
 async fn a_persons_own_key_is_used_for_that_person_alone_and_is_in_no_file() {
     let (files, openai) = (Kept::new(), TestServer::start().await);
-    let (ann, ben) = (user(&files, "ann").await, user(&files, "ben").await);
+    let (ann, ben) = (files.user("ann", &[]).await, files.user("ben", &[]).await);
     let provider = format!(
         "[providers.openai]\napi = \"chat\"\nbase_url = \"{}/v1\"\n",
         openai.base_url()
@@ -128,7 +115,7 @@ async fn a_persons_own_key_is_used_for_that_person_alone_and_is_in_no_file() {
 #[tokio::test]
 async fn claude_and_gemini_get_a_persons_own_key_too() {
     let (files, server) = (Kept::new(), TestServer::start().await);
-    let (ann, ben) = (user(&files, "ann").await, user(&files, "ben").await);
+    let (ann, ben) = (files.user("ann", &[]).await, files.user("ben", &[]).await);
     let url = server.base_url();
     let config = format!(
         "[secrets]\nkey_env = \"MASTER_OF_THE_TEST\"\n[providers.claude]\nbase_url = \"{url}\"\n\

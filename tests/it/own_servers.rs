@@ -6,16 +6,14 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Gateway, Kept, McpEndpoint, McpServer, kept, offered, tool};
+use crate::harness::{Answer, Gateway, Kept, MASTER, McpEndpoint, McpServer, kept, offered, tool};
 
 const CHAT: &str = "/v1/chat/completions";
 const MODEL: &str = "claude-sonnet-5";
-/// The bytes from 0 to 31.
-const MASTER: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OWN: &str = "/api/v1/own-servers";
 const LOOPBACK: &str = "[own_servers]\nallow_private = [\"127.0.0.0/8\"]\n";
 
-/// A server of one tool that lets in who sends this, and answers with that.
+/// A server of one tool that accepts requests with this token, and answers with this text.
 fn weather(token: &str, says: &str) -> McpEndpoint {
     McpEndpoint::new(json!({
         "era": "modern",
@@ -46,20 +44,8 @@ async fn run(files: &Kept, config: &str, arguments: &[&str], stdin: &str) -> Str
     ran.out
 }
 
-/// A user with a key, which is returned.
-async fn user(files: &Kept, name: &str, more: &[&str]) -> String {
-    let added = files.run(&["users", "add", name]).more(more).run().await;
-    assert_eq!(added.code, Some(0), "{}", added.err);
-    let made = files.run(&["keys", "create", "--json", name]).run().await;
-    assert_eq!(made.code, Some(0), "{}", made.err);
-    let key: Value = serde_json::from_str(&made.out).expect("JSON");
-    key["secret"].as_str().expect("text").to_owned()
-}
-
 async fn api(gateway: &Gateway, secret: &str, verb: &str, path: &str, body: Value) -> Answer {
-    let bearer = format!("Bearer {secret}");
-    let asking = gateway.raw(verb, path).header("authorization", &bearer);
-    asking.body(body.to_string()).answered().await
+    gateway.with_key(secret, verb, path, &body).answered().await
 }
 
 /// Asks as this person, with all tools that there are, and returns the answer.
@@ -100,11 +86,8 @@ async fn two_people_with_one_server_name_never_meet_and_a_restart_keeps_each_one
         ScriptedClaude::start(both().chain(nobodys).chain(both()).collect::<Vec<_>>()).await;
     let files = Kept::new();
     let config = config(&claude, LOOPBACK);
-    let (ann, ben) = (
-        user(&files, "ann", &[]).await,
-        user(&files, "ben", &[]).await,
-    );
-    let carl = user(&files, "carl", &[]).await;
+    let (ann, ben) = (files.user("ann", &[]).await, files.user("ben", &[]).await);
+    let carl = files.user("carl", &[]).await;
     let url = anns.server.url();
     let set = [
         "users",
@@ -178,8 +161,8 @@ async fn a_program_of_the_list_is_a_teams_server_until_it_is_disabled() {
     let config = config(&claude, &program);
     let team = files.run(&["teams", "add", "research"]).run().await;
     assert_eq!(team.code, Some(0), "{}", team.err);
-    let ann = user(&files, "ann", &["--team", "research"]).await;
-    let ben = user(&files, "ben", &[]).await;
+    let ann = files.user("ann", &["--team", "research"]).await;
+    let ben = files.user("ben", &[]).await;
     let set = [
         "teams",
         "set-server",
@@ -224,10 +207,7 @@ async fn what_reaches_into_the_machine_is_refused_by_name() {
     let files = Kept::new();
     let program = "[own_servers]\nper_user = 2\n[own_servers.programs.files]\ncommand = \"files\"\nvariables = [\"K\"]\n";
     let config = config(&claude, program);
-    let (ann, ben) = (
-        user(&files, "ann", &[]).await,
-        user(&files, "ben", &[]).await,
-    );
+    let (ann, ben) = (files.user("ann", &[]).await, files.user("ben", &[]).await);
     let running = gateway(&files, &config).await;
     let url = "https://mcp.example/mcp";
     let path = format!("{OWN}/a");
@@ -280,7 +260,7 @@ async fn what_reaches_into_the_machine_is_refused_by_name() {
     }
     let third = api(&running, &ann, "PUT", &path, json!({ "url": url })).await;
     assert!(third.is(409).to_string().contains("has 2 servers"));
-    // Nobody changes, removes or learns of another one's.
+    // A user cannot change, remove or see a server of another one.
     let one = format!("{OWN}/one");
     api(&running, &ben, "DELETE", &one, json!({})).await.is(404);
     for (verb, body) in [("PUT", json!({ "url": url })), ("DELETE", json!({}))] {

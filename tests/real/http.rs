@@ -161,20 +161,8 @@ async fn the_resources_and_prompts_of_a_real_server_over_both_transports() {
         changes.until("{\"changed\":\"watching\"}").await;
         // It announces changes of everything at once, and then every five seconds.
         let name = format!("{id}__toggle-subscriber-updates");
-        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-            "name": name, "arguments": {}, "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": { "name": "slice", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {},
-            },
-        } });
-        let called = gateway
-            .post("/mcp", &call)
-            .header("accept", "application/json, text/event-stream")
-            .header("mcp-protocol-version", "2026-07-28")
-            .header("mcp-method", "tools/call")
-            .header("mcp-name", &name);
-        let called = called.answered().await;
+        let params = json!({ "name": name, "arguments": {} });
+        let called = gateway.modern(1, "tools/call", params).answered().await;
         assert!(called.said().contains("Started"), "{called:?}");
         let changed = format!("{{\"changed\":\"resource\",\"uri\":\"{uri}\"}}");
         changes.until(&changed).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -83,6 +83,23 @@ impl Gateway {
     /// Looks at something.
     pub(crate) fn get(&self, path: &str) -> Asking {
         self.raw("GET", path)
+    }
+
+    /// A message of the newest revision of MCP, which says everything about itself.
+    pub(crate) fn modern(&self, id: u64, method: &str, mut params: Value) -> Asking {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "slice", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let name = params["name"].as_str().or_else(|| params["uri"].as_str());
+        let name = name.unwrap_or_default().to_owned();
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.post("/mcp", &message)
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method)
+            .header("mcp-name", &name)
     }
 
     /// The metrics, once they have all of these samples: what is counted arrives there after the response.
@@ -184,21 +201,31 @@ pub(crate) struct Sent {
 impl Sent {
     /// Reads until this has come.
     pub(crate) async fn until(&mut self, text: &str) {
+        self.until_times(text, 1).await;
+    }
+
+    /// Reads until this has come so often.
+    pub(crate) async fn until_times(&mut self, text: &str, times: usize) {
         let reading = async {
-            while !String::from_utf8_lossy(&self.read).contains(text) {
+            while self.times(text) < times {
                 self.more().await;
             }
         };
         let came = tokio::time::timeout(TIME_LIMIT, reading).await;
         assert!(
             came.is_ok(),
-            "never {text:?}: {}",
-            String::from_utf8_lossy(&self.read)
+            "not {times} times {text:?}: {}",
+            self.so_far()
         );
     }
 
+    /// How often this has come so far.
+    pub(crate) fn times(&self, text: &str) -> usize {
+        self.so_far().matches(text).count()
+    }
+
     /// Reads the next piece.
-    pub(crate) async fn more(&mut self) {
+    async fn more(&mut self) {
         let mut piece = [0; 4096];
         let reading = tokio::time::timeout(TIME_LIMIT, self.stream.read(&mut piece));
         let length = reading
