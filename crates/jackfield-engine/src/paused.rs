@@ -24,11 +24,11 @@ use crate::state::Engine;
 pub(crate) struct RoomWatch {
     /// When to look next.
     next: Option<Instant>,
+    /// When to look at all waits although nothing has changed: a turn that had read its budget before a change may begin
+    /// to wait after the look at it.
+    next_whole: Option<Instant>,
     /// The number of the directory's newest change that was seen; `None` before the first look.
     seen: Option<u64>,
-    /// Whether the last look followed a change. A turn that had read the budget before it may begin to wait after it, so
-    /// there is one more look.
-    was_changed: bool,
 }
 
 impl RoomWatch {
@@ -63,11 +63,12 @@ impl RoomWatch {
                     || unseen.any(|(_, change)| may_raise(change.entry.kind()))
             }
         };
-        if is_changed || self.was_changed {
+        let now = Instant::now();
+        if is_changed || self.next_whole.is_none_or(|next| next <= now) {
             engine.answer_paused().await?;
+            self.next_whole = Some(now + WHOLE_PERIOD);
         }
         self.seen = Some(newest);
-        self.was_changed = is_changed;
         Ok(())
     }
 }
@@ -157,7 +158,9 @@ impl Engine {
 
 /// How many changes are read to see whether one is of a budget.
 const PAGE: usize = 100;
-/// The time between two looks.
+/// The time between two looks at all waits.
+const WHOLE_PERIOD: Duration = Duration::from_secs(30);
+/// The time between two looks for changes.
 const PERIOD: Duration = Duration::from_secs(1);
 /// Who answers.
 const BY: &str = "a change of the budget";

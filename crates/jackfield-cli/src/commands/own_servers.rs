@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::args::{NamedServer, OwnServerCommand, Source};
 use crate::commands::directory::{author, with_directory, with_directory_and_secrets};
-use crate::commands::printed;
 use crate::commands::session_journal::JournalAccess;
+use crate::commands::{ask, printed};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
@@ -77,6 +77,8 @@ async fn set(
     source: &Source,
     registry: &Registry,
 ) -> Result<Exit, CommandError> {
+    // What is wrong there is reported before secrets are typed.
+    ask::load_config(&ask::flags_without_servers(source))?;
     let secrets = read_secrets(&server.secrets)?;
     let by = author();
     let set = with_directory_and_secrets(source, registry, async |directory| {

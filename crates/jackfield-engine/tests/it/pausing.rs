@@ -1,12 +1,14 @@
 //! A turn whose budget is used up in its middle waits, and goes on when there is room again, wherever a process is lost.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::wait::WaitKind;
 use jackfield_engine::{DriveOutcome, Engine, Ephemeral, KeeperOptions, OpenQuestion, TurnOptions};
-use jackfield_ports::journal::Journal;
+use jackfield_ports::journal::{Append, Journal};
 use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{AppendFault, FaultyJournal, Gate};
 use tokio::sync::mpsc;
 
 use crate::budgeted::{ROUND, ann, answer, assert_counted, call, engine, limit, tokens};
@@ -91,6 +93,52 @@ async fn a_pause_and_a_raise_survive_the_process() {
     assert_counted(&second, 2).await;
 }
 
+/// A turn that has read the budget before a raise, and begins to wait after the keeper has seen it, is not forgotten.
+#[tokio::test(start_paused = true)]
+async fn a_raise_just_before_the_wait_counts() {
+    let dry = FaultyJournal::new(Arc::new(MemoryJournal::new()));
+    let (_, first) = engine(Arc::new(dry.clone()), [call()]);
+    let options = pausing(ann(&first, tokens(ROUND)).await);
+    let mut nobody = ();
+    tokio::select! {
+        sent = first.send(message(options), &mut nobody) => panic!("it ended: {sent:?}"),
+        _ = pause(&first) => {}
+    }
+    let is_wait = |append: &Append| {
+        let mut facts = append.steps.iter().flat_map(|step| &step.facts);
+        facts.any(|fact| matches!(fact, Fact::WaitOpened { .. }))
+    };
+    let nth = dry.appends().iter().position(is_wait).expect("a wait");
+
+    let (journal, gate) = (
+        FaultyJournal::new(Arc::new(MemoryJournal::new())),
+        Gate::new(),
+    );
+    journal
+        .push_successes(nth)
+        .push_fault(AppendFault::Hold(gate.clone()));
+    let (_, second) = engine(Arc::new(journal), [call(), answer()]);
+    let options = pausing(ann(&second, tokens(ROUND)).await);
+    let _keeper = second.spawn_keeper(keeps(), |_| {});
+    let sending = second.send(message(options), &mut nobody);
+    tokio::pin!(sending);
+    let raising = async {
+        gate.reached().await;
+        limit(&second, tokens(1_000_000)).await;
+        // The keeper looks for changes every second.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        gate.open();
+    };
+    tokio::select! {
+        sent = &mut sending => panic!("it ended: {sent:?}"),
+        () = raising => {}
+    }
+    // Not only when the day has ended.
+    let sent = tokio::time::timeout(Duration::from_secs(60), sending).await;
+    let sent = sent.expect("it goes on").expect("sent");
+    assert!(matches!(sent.end, TurnEnd::Answered(_)), "{sent:?}");
+}
+
 /// A change that leaves the budget full wakes no turn.
 #[tokio::test(start_paused = true)]
 async fn a_change_without_room_leaves_the_turn_waiting() {
@@ -102,7 +150,7 @@ async fn a_change_without_room_leaves_the_turn_waiting() {
         let question = pause(&engine).await;
         limit(&engine, tokens(ROUND - 1)).await;
         // The keeper looks every second.
-        tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
         assert_eq!(pause(&engine).await.wait, question.wait);
     };
     tokio::select! {
