@@ -145,6 +145,67 @@ async fn a_chat_has_the_resources_that_a_message_names() {
     kept(&claude);
 }
 
+/// A server that asks who reads, before each resource and prompt.
+fn curious() -> McpServer {
+    let mut script = library("modern");
+    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    let params = json!({ "message": "Who reads?", "requestedSchema": schema });
+    script["asks_first"] = json!({ "who": { "method": "elicitation/create", "params": params } });
+    McpServer::new(script)
+}
+
+#[tokio::test]
+async fn a_person_answers_what_a_server_asks_before_a_resource_or_a_prompt() {
+    let server = curious();
+    let turns = ["one", "two", "three"].map(ScriptTurn::text);
+    let claude = ScriptedClaude::start(turns).await;
+    let question = "see @notes:note://a";
+    let ask = jackfield(["ask", question]).at(&claude.base_url());
+    let mut terminal = ask
+        .servers([("notes", server.entry())])
+        .at_terminal(Size(40, 100));
+    terminal.shows("The server `notes` asks:").await;
+    terminal
+        .shows("Who reads?\n    name: string\nthe fields as JSON, or [n]o")
+        .await;
+    terminal.line("Ann").await;
+    terminal.shows("one").await;
+    assert_eq!(terminal.ends().await, Some(0));
+
+    let chat = jackfield(["chat"]).at(&claude.base_url());
+    let chat = chat.servers([("notes", server.entry())]);
+    let mut terminal = chat.at_terminal(Size(40, 100));
+    terminal.prompts().await;
+    for (said, answer) in [(question, "two"), ("/prompt greet Bob", "three")] {
+        terminal.line(said).await;
+        terminal
+            .until("asked", |screen| screen.ends_with("answer:"))
+            .await;
+        terminal.line("Ann").await;
+        terminal.shows(&format!("\n{answer}\n")).await;
+        terminal.prompts().await;
+    }
+    let answer = r#"answered "state-1" {"who":{"action":"accept","content":{"name":"Ann"}}}"#;
+    assert_eq!(server.count(answer), 3);
+    terminal.line(question).await;
+    terminal
+        .until("asked", |screen| screen.ends_with("answer:"))
+        .await;
+    terminal.line("n").await;
+    terminal.shows("it refuses: nobody said who").await;
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn without_a_person_a_server_that_asks_before_a_resource_gets_no_answer() {
+    let server = curious();
+    let claude = ScriptedClaude::start([]).await;
+    let ask = jackfield(["ask", "see @notes:note://a"]).at(&claude.base_url());
+    let ran = ask.servers([("notes", server.entry())]).run().await;
+    assert_eq!(ran.code, Some(8), "{}", ran.err);
+    ran.says("it asked, and got no answer: Who reads?");
+}
+
 #[tokio::test]
 async fn the_api_lists_reads_makes_and_completes_and_a_message_has_resources() {
     let server = McpServer::new(library("both"));

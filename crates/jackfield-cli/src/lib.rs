@@ -10,6 +10,7 @@ pub mod commands;
 mod completion;
 mod doctor_check;
 mod editor;
+mod elicitation;
 pub mod exit;
 pub mod fault;
 mod log;

@@ -77,7 +77,9 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         Some(id) => parse_session(id)?,
         None => new_session()?,
     };
-    let resources = context::of_question(&assembled, &ask.question).await?;
+    let mut person = person(&ask.output, ask.yes);
+    let resources = context::of_question(&assembled, &ask.question, person.as_mut()).await?;
+    drop(person);
     let message = attach::message(files.into_iter().chain(resources).collect(), &question);
     let is_persistent = journal.journal.is_durable();
     let engine = assembled.engine.clone();
@@ -410,15 +412,18 @@ fn choose_ask_mode<'p>(
     if yes {
         return AskMode::Yes;
     }
-    if output.json || !io::stderr().is_terminal() {
-        return AskMode::Nobody;
+    match self::person(output, yes) {
+        Some(found) => AskMode::Person(person.insert(found.with_rules(rules))),
+        None => AskMode::Nobody,
     }
-    match Terminal::open() {
-        Ok(terminal) => {
-            AskMode::Person(person.insert(Person::from_terminal(terminal).with_rules(rules)))
-        }
-        Err(_) => AskMode::Nobody,
+}
+
+/// The person at the terminal, if questions can be asked there.
+fn person(output: &Output, yes: bool) -> Option<Person> {
+    if yes || output.json || !io::stderr().is_terminal() {
+        return None;
     }
+    Terminal::open().ok().map(Person::from_terminal)
 }
 
 /// The error for a provider without a key.

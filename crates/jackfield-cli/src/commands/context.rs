@@ -4,16 +4,20 @@ use jackfield_assembly::{Assembly, ServerSet};
 use jackfield_domain::block::Block;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_engine::{
-    ContextError, ContextErrorKind, Engine, ServerTools, TurnOptions, block_size, resource_blocks,
+    ContextError, ContextErrorKind, Engine, QuestionHandler, ServerTools, TurnOptions, block_size,
+    resource_blocks,
 };
 
 use crate::commands::chat::mentions::{NamedResource, named_resources};
 use crate::commands::{attach, servers};
+use crate::elicitation::PersonQuestions;
 use crate::exit::Exit;
 use crate::fault::CommandError;
+use crate::person::Person;
 use crate::render;
 
-/// The blocks of the resources that a text names, in order, and a remark that names them.
+/// The blocks of the resources that a text names, in order, and a remark that names them. The person answers what their
+/// servers ask first.
 ///
 /// # Errors
 ///
@@ -23,6 +27,7 @@ pub(crate) async fn read(
     options: &TurnOptions,
     servers: &ServerSet,
     text: &str,
+    mut person: Option<&mut Person>,
 ) -> Result<Vec<Block>, CommandError> {
     let named = named_resources(text, |id| is_server(servers, id));
     if named.is_empty() {
@@ -31,8 +36,12 @@ pub(crate) async fn read(
     let options = all_servers(options);
     let (mut blocks, mut left) = (Vec::new(), attach::MAX_TOTAL);
     for NamedResource { server, uri } in &named {
-        let read = engine.read_resource(&options, server, uri, None).await;
-        let read = read.and_then(|contents| resource_blocks(uri, &contents));
+        let person = person.as_deref_mut();
+        let mut questions = person.map(|person| PersonQuestions { person, server });
+        let read = engine.read_resource(&options, server, uri, handler(&mut questions));
+        let read = read
+            .await
+            .and_then(|contents| resource_blocks(uri, &contents));
         let read = read.map_err(|error| fault(&error))?;
         let size = read.iter().map(block_size).sum();
         left = usize::checked_sub(left, size).ok_or_else(|| {
@@ -50,6 +59,14 @@ pub(crate) async fn read(
     Ok(blocks)
 }
 
+/// The one who answers questions, as the engine takes it.
+pub(crate) fn handler<'a>(
+    questions: &'a mut Option<PersonQuestions<'_>>,
+) -> Option<&'a mut dyn QuestionHandler> {
+    let questions = questions.as_mut()?;
+    Some(questions)
+}
+
 /// The blocks of the resources that a question on the command line names. Text of a pipe may come from elsewhere, so
 /// nothing is read for it.
 ///
@@ -59,10 +76,18 @@ pub(crate) async fn read(
 pub(crate) async fn of_question(
     assembled: &Assembly,
     words: &[String],
+    person: Option<&mut Person>,
 ) -> Result<Vec<Block>, CommandError> {
     let _patience = servers::start_notice(&assembled.servers.all());
     let (engine, options) = (&assembled.engine, &assembled.options);
-    read(engine, options, &assembled.servers, &words.join(" ")).await
+    read(
+        engine,
+        options,
+        &assembled.servers,
+        &words.join(" "),
+        person,
+    )
+    .await
 }
 
 /// The options with which a person reads resources and runs prompts: the choice of tools does not concern them, and

@@ -37,7 +37,7 @@ impl Conversation {
         }
         let engine = &self.assembled.engine;
         let options = &self.assembled.options;
-        let resources = context::read(engine, options, servers, text).await;
+        let resources = context::read(engine, options, servers, text, Some(&mut self.person)).await;
         match resources.and_then(|resources| Ok((attach::read(&files, &[])?, resources))) {
             Ok((mut blocks, resources)) => {
                 blocks.extend(resources);

@@ -10,6 +10,7 @@ use jackfield_engine::{
 
 use super::Conversation;
 use crate::commands::{context, servers};
+use crate::elicitation::PersonQuestions;
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::person::{PersonAnswer, PersonQuestion};
@@ -50,8 +51,17 @@ impl Conversation {
             return self.refuse("the prompt was not run: it needs all of these");
         };
         let engine = &self.assembled.engine;
+        let person = self.at_terminal.then_some(&mut self.person);
+        let server = &server;
+        let mut questions = person.map(|person| PersonQuestions { person, server });
         let made = engine
-            .prompt(&options, &server, &prompt.name, &given, None)
+            .prompt(
+                &options,
+                &server,
+                &prompt.name,
+                &given,
+                context::handler(&mut questions),
+            )
             .await;
         match made.and_then(|made| prompt_message(&made)) {
             Ok(message) => {

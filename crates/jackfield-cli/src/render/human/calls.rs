@@ -9,11 +9,11 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool::Permission;
 use jackfield_domain::tool_input::ToolInput;
-use jackfield_domain::wait::{Question, Wait, WaitKind};
-use serde_json::Value;
+use jackfield_domain::wait::{Wait, WaitKind};
 
 use super::HumanRenderer;
 use crate::render::edits::{GUTTER, edits};
+use crate::render::elicitation;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::words::{self, Status};
 use crate::render::{PromptPlace, QuestionPrompt};
@@ -219,7 +219,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             ),
             WaitKind::Elicitation { question, .. } => (
                 format!("{WARM}?{WARM:#} The server of {label} asks:"),
-                answers(question),
+                elicitation::choices(question),
             ),
             WaitKind::Budget { message } => (
                 format!("{WARM}?{WARM:#} {}. Try again?", words::one_line(message)),
@@ -230,7 +230,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             }
         };
         let full_input = match &wait.kind {
-            WaitKind::Elicitation { question, .. } => elicitation(question),
+            WaitKind::Elicitation { question, .. } => elicitation::lines(question),
             WaitKind::Approval { .. }
             | WaitKind::Budget { .. }
             | WaitKind::ClientResult
@@ -287,31 +287,6 @@ fn choices(prompt: &QuestionPrompt) -> String {
         choices.push_str(&format!("  all [{NAME}r{NAME:#}]eading tools of {server}"));
     }
     choices + &format!("  [{NAME}e{NAME:#}]dit  [{NAME}n{NAME:#}]o, because …")
-}
-
-/// How a tool's own question is answered.
-fn answers(question: &Question) -> String {
-    let no = format!("[{NAME}n{NAME:#}]o");
-    match question.schema {
-        Some(_) => format!("the fields as JSON, or {no}"),
-        None => format!("[{NAME}y{NAME:#}]es  {no}"),
-    }
-}
-
-/// A tool's own question, and the fields of its form.
-fn elicitation(question: &Question) -> Vec<String> {
-    let lines = question.message.lines().map(words::one_line);
-    let properties = question
-        .schema
-        .as_deref()
-        .and_then(|schema| schema.get("properties")?.as_object());
-    let fields = properties.into_iter().flatten().map(|(name, field)| {
-        let text = |key: &str| field.get(key).and_then(Value::as_str).unwrap_or_default();
-        let about = [text("type"), text("title"), text("description")].join(" ");
-        words::one_line(&format!("{name}: {}", about.trim()))
-    });
-    // A yes is for all of it, so nothing is left out.
-    lines.chain(fields).collect()
 }
 
 /// The arguments line by line, if the call line does not show all of them, with a diff for edits of several lines.

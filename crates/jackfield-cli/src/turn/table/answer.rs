@@ -5,14 +5,13 @@ use std::sync::Arc;
 use jackfield_domain::block::ToolCall;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_domain::wait::{
-    Answer, Approval, ElicitationAnswer, Question, UnknownAnswer, Wait, WaitKind,
-};
+use jackfield_domain::wait::{Answer, Approval, ElicitationAnswer, UnknownAnswer, Wait, WaitKind};
 use serde_json::{Map, Value};
 
 use super::texts::{NOBODY, NOT_EDITED, NOT_KEPT, NOT_READING};
 use super::{AskMode, PendingQuestion, QuestionTable};
 use crate::approval::{self, ApprovalChoice};
+use crate::elicitation;
 use crate::person::PersonAnswer;
 use crate::render::words;
 
@@ -64,7 +63,10 @@ impl QuestionTable<'_> {
             };
         }
         if let WaitKind::Elicitation { question, .. } = &wait.kind {
-            return elicitation(question, line.trim());
+            return match elicitation::parse(question, line.trim()) {
+                Ok(answer) => ParsedAnswer::Answer(Answer::Elicitation(answer)),
+                Err(why) => ParsedAnswer::Unclear(why),
+            };
         }
         match approval::parse(&line) {
             Some(ApprovalChoice::All) => granted(None, true),
@@ -164,44 +166,6 @@ impl QuestionTable<'_> {
     }
 }
 
-/// The answer to a tool's own question: a no, a yes where it has no form, and else the form's fields as JSON, or the value
-/// of its only field.
-fn elicitation(question: &Question, line: &str) -> ParsedAnswer {
-    let lower = line.to_lowercase();
-    let accepted = |content: Map<String, Value>| {
-        let content = Arc::new(Value::Object(content));
-        ParsedAnswer::Answer(Answer::Elicitation(ElicitationAnswer::Accepted(content)))
-    };
-    if matches!(lower.as_str(), "n" | "no") {
-        return ParsedAnswer::Answer(Answer::Elicitation(ElicitationAnswer::Declined));
-    }
-    let Some(schema) = &question.schema else {
-        return match lower.as_str() {
-            "y" | "yes" => accepted(Map::new()),
-            _ => ParsedAnswer::Unclear(None),
-        };
-    };
-    if let Ok(Value::Object(content)) = serde_json::from_str(line) {
-        return accepted(content);
-    }
-    let mut fields = schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
-    match (fields.next(), fields.next()) {
-        (Some((name, field)), None) if !line.is_empty() => {
-            let is_text = field.get("type") == Some(&Value::from("string"));
-            let read = (!is_text)
-                .then(|| serde_json::from_str(line).ok())
-                .flatten();
-            let value = read.unwrap_or_else(|| Value::from(line));
-            accepted(Map::from_iter([(name.clone(), value)]))
-        }
-        _ => ParsedAnswer::Unclear(Some(format!("this is no JSON object: {line}"))),
-    }
-}
-
 fn granted(edited: Option<Arc<Map<String, Value>>>, for_session: bool) -> ParsedAnswer {
     ParsedAnswer::Answer(grant(edited, for_session))
 }
@@ -211,58 +175,4 @@ const fn grant(edited: Option<Arc<Map<String, Value>>>, for_session: bool) -> An
         edited,
         for_session,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use jackfield_domain::wait::{Answer, ElicitationAnswer, Question};
-    use serde_json::{Value, json};
-
-    use super::{ParsedAnswer, elicitation};
-
-    fn answered(schema: Option<Value>, line: &str) -> Option<ElicitationAnswer> {
-        let question = Question {
-            message: "Which?".into(),
-            sampling: None,
-            schema: schema.map(Arc::new),
-            url: None,
-        };
-        if let ParsedAnswer::Answer(Answer::Elicitation(answer)) = elicitation(&question, line) {
-            return Some(answer);
-        }
-        None
-    }
-
-    #[test]
-    fn a_question_without_a_form_is_answered_with_yes_or_no() {
-        let yes = Some(ElicitationAnswer::Accepted(Arc::new(json!({}))));
-        assert_eq!(answered(None, "y"), yes);
-        assert_eq!(answered(None, "No"), Some(ElicitationAnswer::Declined));
-        assert_eq!(answered(None, "perhaps"), None);
-    }
-
-    #[test]
-    fn a_form_is_answered_as_json_and_one_with_one_field_by_its_value() {
-        let one = |kind: &str| Some(json!({ "properties": { "day": { "type": kind } } }));
-        let accepted = |content| Some(ElicitationAnswer::Accepted(Arc::new(content)));
-        assert_eq!(
-            answered(one("string"), "7"),
-            accepted(json!({ "day": "7" }))
-        );
-        assert_eq!(answered(one("integer"), "7"), accepted(json!({ "day": 7 })));
-        let json = r#"{"day": "Monday"}"#;
-        assert_eq!(
-            answered(one("string"), json),
-            accepted(json!({ "day": "Monday" }))
-        );
-        let two = Some(json!({ "properties": { "a": {}, "b": {} } }));
-        assert_eq!(answered(two.clone(), "Monday"), None);
-        assert_eq!(
-            answered(two.clone(), r#"{"a":1,"b":2}"#),
-            accepted(json!({ "a": 1, "b": 2 }))
-        );
-        assert_eq!(answered(two, "n"), Some(ElicitationAnswer::Declined));
-    }
 }
