@@ -68,6 +68,15 @@ pub struct Turns {
     pub in_a_file: Series,
 }
 
+/// What gateways over one database compute for each turn, all of them together.
+#[derive(Clone, Debug, Default)]
+pub struct Replicas {
+    /// One gateway alone.
+    pub one: Series,
+    /// Two gateways that share the turns.
+    pub two: Series,
+}
+
 /// Requests of 2 KB with tools over 16 connections: rounds of so many, the servers turn about.
 ///
 /// # Errors
@@ -243,6 +252,48 @@ pub fn turns(times: usize) -> anyhow::Result<Turns> {
         }
         bare.stop().await?;
         Ok(turns)
+    })
+}
+
+/// What each of two gateways over one PostgreSQL computes for the comparable turn, against one alone: rounds of so many
+/// turns, of which both together answer half each. `None` if PostgreSQL is not installed.
+///
+/// # Errors
+///
+/// If anything fails.
+pub fn replicas(rounds: usize, turns: usize) -> anyhow::Result<Option<Replicas>> {
+    let mut world = World::new()?;
+    if !world.start_database() {
+        return Ok(None);
+    }
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let body = load::turn_body(Plan::COMPARED);
+    let each = |spent: Duration| spent / u32::try_from(turns).unwrap_or(u32::MAX).max(1);
+    runtime.block_on(async {
+        let mut replicas = Replicas::default();
+        let first = Subject::start(&world, Kind::GatewayInPostgres).await?;
+        for nth in 0..=rounds {
+            let before = first.cpu()?;
+            load::requests(&first.base_url, &body, CONNECTIONS, turns).await?;
+            if nth > 0 {
+                let spent = first.cpu()?.saturating_sub(before);
+                replicas.one.push(each(spent));
+            }
+        }
+        let second = Subject::start(&world, Kind::GatewayInPostgres).await?;
+        let of_both = || anyhow::Ok(first.cpu()? + second.cpu()?);
+        for nth in 0..=rounds {
+            let before = of_both()?;
+            let half = |one: &Subject| {
+                let (base_url, body) = (one.base_url.clone(), body.clone());
+                async move { load::requests(&base_url, &body, CONNECTIONS / 2, turns / 2).await }
+            };
+            tokio::try_join!(half(&first), half(&second))?;
+            if nth > 0 {
+                replicas.two.push(each(of_both()?.saturating_sub(before)));
+            }
+        }
+        Ok(Some(replicas))
     })
 }
 

@@ -80,6 +80,7 @@ const CASES: &[(&str, Case)] = &[
     ("gateway-slow", served::slow),
     ("gateway-turn", served::turn),
     ("gateway-crowd", served::crowd),
+    ("gateway-replicas", served::replicas),
     ("mcp-list", mcp::list),
     ("mcp-call", mcp::call),
     ("mcp-http", mcp::http),

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use jackfield_testservers::postgres::PostgresServer;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::net::TcpStream;
@@ -20,6 +21,8 @@ pub enum Kind {
     Gateway,
     /// The same, with its journal in a file.
     GatewayInAFile,
+    /// The same, with its journal in PostgreSQL.
+    GatewayInPostgres,
     /// `jackfield serve`, which passes requests through.
     Passthrough,
     /// nginx, which passes on what it does not look at.
@@ -35,6 +38,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Gateway => "jackfield, a turn",
             Self::GatewayInAFile => "jackfield, a turn in a file",
+            Self::GatewayInPostgres => "jackfield, a turn in PostgreSQL",
             Self::Passthrough => "jackfield, passed through",
             Self::Nginx => "nginx",
             Self::Proxy => "the bare proxy",
@@ -46,6 +50,7 @@ impl fmt::Display for Kind {
 /// What all servers have before and behind them.
 #[derive(Debug)]
 pub struct World {
+    database: Option<PostgresServer>,
     folder: TempDir,
     nginx: Option<PathBuf>,
     /// Runs the turns.
@@ -73,11 +78,19 @@ impl World {
             .map(PathBuf::from)
             .find(|path| path.is_file());
         Ok(Self {
+            database: None,
             folder: tempfile::tempdir()?,
             nginx,
             provider: Provider::start()?,
             upstream: Running::saying(&mut Command::new(beside("bench-upstream")?))?,
         })
+    }
+
+    /// Starts a PostgreSQL server, whose commits are synced; says whether it is installed.
+    pub fn start_database(&mut self) -> bool {
+        // A path beside the build may be too long for a socket.
+        self.database = PostgresServer::start_synced(Path::new("/var/tmp")).ok();
+        self.database.is_some()
     }
 
     /// What can be measured here. Without nginx there is nothing to hold against; the bare proxy is there.
@@ -167,7 +180,7 @@ impl Subject {
                 command.arg("-p").arg(folder).arg("-c").arg(&config);
                 Some(Running::silent(&mut command)?)
             }
-            Kind::Gateway | Kind::GatewayInAFile | Kind::Passthrough => {
+            Kind::Gateway | Kind::GatewayInAFile | Kind::GatewayInPostgres | Kind::Passthrough => {
                 let home = world.folder.path().join(format!("home-{port}"));
                 configure(&home, world, kind)?;
                 let mut command = on_its_core(&beside("jackfield")?);
@@ -286,10 +299,16 @@ fn configure(home: &Path, world: &World, kind: Kind) -> anyhow::Result<()> {
     } else {
         "never"
     };
-    let journal = if kind == Kind::GatewayInAFile {
-        ""
-    } else {
-        "[journal]\nkind = \"memory\"\n"
+    let journal = match (kind, &world.database) {
+        (Kind::GatewayInAFile, _) => String::new(),
+        (Kind::GatewayInPostgres, Some(database)) => {
+            format!(
+                "[journal]\nurl = \"{}\"\n",
+                database.url("postgres", "postgres")
+            )
+        }
+        (Kind::GatewayInPostgres, None) => bail!("there is no database"),
+        _ => "[journal]\nkind = \"memory\"\n".to_owned(),
     };
     let config = format!(
         "model = \"turns/bench\"\n\n[serve]\naccess_log = false\noffer = \"all\"\n\n{journal}\n\

@@ -176,10 +176,37 @@ pub(super) fn crowd(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
+pub(super) fn replicas(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let took = gateway::replicas(amount.times(7), amount.times(500).max(16))?;
+    let Some(took) = took else {
+        // PostgreSQL is not installed.
+        return Ok(());
+    };
+    let (one, two) = (took.one.p50(), took.two.p50());
+    let rows = [[
+        "two gateways, against one".to_owned(),
+        format!("{:.2}", 2.0 * ratio(one, two)),
+        "1.7".to_owned(),
+        shown(two),
+        shown(one),
+    ]];
+    report.table(
+        "How many more turns two gateways over one PostgreSQL can answer than one, by what they compute for each; 16 connections, the turn that everyone can compare.",
+        ["", "ratio", "aim", "CPU of each, two", "CPU of each, one"],
+        &rows,
+    );
+    Ok(())
+}
+
 const fn aim(kind: Kind, aim: &'static str) -> &'static str {
     match kind {
         Kind::Passthrough => aim,
-        Kind::Gateway | Kind::GatewayInAFile | Kind::Nginx | Kind::Proxy | Kind::Upstream => "",
+        Kind::Gateway
+        | Kind::GatewayInAFile
+        | Kind::GatewayInPostgres
+        | Kind::Nginx
+        | Kind::Proxy
+        | Kind::Upstream => "",
     }
 }
 

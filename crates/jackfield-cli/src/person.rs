@@ -2,7 +2,7 @@
 //! everything else.
 
 use std::fmt;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -36,6 +36,14 @@ impl fmt::Debug for Person {
 }
 
 impl Person {
+    /// The person at the terminal of this process, unless the output is for a program.
+    pub(crate) fn at_terminal(for_program: bool) -> Option<Self> {
+        if for_program || !io::stderr().is_terminal() {
+            return None;
+        }
+        Terminal::open().ok().map(Self::from_terminal)
+    }
+
     /// A person who answers after the question, without line editing.
     #[must_use]
     pub fn from_terminal(mut terminal: Terminal) -> Self {

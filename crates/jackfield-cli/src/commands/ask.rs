@@ -1,7 +1,7 @@
 //! `jackfield ask`: one question and its answer.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,7 +20,6 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::turn_log::{SessionLog, TurnLog};
 use jackfield_engine::{AnswerFit, Engine, SendMessage, ServerTools, TurnReport, WaitingTurn};
 
-use crate::approval::Terminal;
 use crate::args::{AskArgs, ConfigArgs, Output, OutputFormat, Source, TurnLimitArgs};
 use crate::commands::sessions::find;
 use crate::commands::{attach, context, patterns, servers, session_journal, too_long};
@@ -77,9 +76,10 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         Some(id) => parse_session(id)?,
         None => new_session()?,
     };
-    let mut person = person(&ask.output, ask.yes);
-    let resources = context::of_question(&assembled, &ask.question, person.as_mut()).await?;
-    drop(person);
+    let resources = {
+        let mut person = Person::at_terminal(ask.output.json || ask.yes);
+        context::of_question(&assembled, &ask.question, person.as_mut()).await?
+    };
     let message = attach::message(files.into_iter().chain(resources).collect(), &question);
     let is_persistent = journal.journal.is_durable();
     let engine = assembled.engine.clone();
@@ -412,18 +412,10 @@ fn choose_ask_mode<'p>(
     if yes {
         return AskMode::Yes;
     }
-    match self::person(output, yes) {
+    match Person::at_terminal(output.json) {
         Some(found) => AskMode::Person(person.insert(found.with_rules(rules))),
         None => AskMode::Nobody,
     }
-}
-
-/// The person at the terminal, if questions can be asked there.
-fn person(output: &Output, yes: bool) -> Option<Person> {
-    if yes || output.json || !io::stderr().is_terminal() {
-        return None;
-    }
-    Terminal::open().ok().map(Person::from_terminal)
 }
 
 /// The error for a provider without a key.
