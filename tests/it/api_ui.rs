@@ -286,6 +286,36 @@ async fn a_rewritten_conversation_goes_on_in_a_fork() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_is_rewritten_at_two_gateways_at_once_is_forked_once() {
+    const TIMES: usize = 12;
+    let files = Kept::new();
+    let turns: Vec<_> = (0..=TIMES)
+        .map(|nth| ScriptTurn::text(format!("answer {nth}")))
+        .collect();
+    let (first, claude) = gateway(&files, turns).await;
+    let running = files.gateway().at(&claude.base_url()).start();
+    let second = Gateway::listening(running).await;
+    let opening = user("m1", "First");
+    let reply = assistant(&chunks(&post(&first, &chat(&[opening.clone()])).await));
+    for nth in 1..=TIMES {
+        let last = user("m2", &nth.to_string());
+        // A new second message is a fork, a new first one is a session without a history.
+        let rewritten = if nth <= TIMES / 2 {
+            chat(&[opening.clone(), reply.clone(), last])
+        } else {
+            chat(&[last])
+        };
+        let (one, other) = tokio::join!(post(&first, &rewritten), post(&second, &rewritten));
+        for answer in [one, other] {
+            assert_eq!(text(&chunks(&answer)), format!("answer {nth}"));
+        }
+    }
+    kept(&claude);
+    first.end().await;
+    second.end().await;
+}
+
+#[tokio::test]
 async fn the_turns_before_a_fork_count_in_it() {
     let files = Kept::new();
     let turns = [

@@ -13,6 +13,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_engine::{CopyReport, copy_journal};
 use jackfield_ports::journal::Journal;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed};
+use jackfield_ports::journal::spending::SpendingQuery;
 use jackfield_store_postgres::{Address, PostgresJournal};
 use jackfield_store_sqlite::SqliteJournal;
 
@@ -196,6 +197,44 @@ async fn they_are_the_same_in_a_database_and_in_a_file_again() {
     for journal in [&first as &dyn Journal, &between, &last] {
         journal.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_copy_that_was_cut_off_is_finished_and_a_later_one_follows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (file(folder.path(), "from.db"), file(folder.path(), "to.db"));
+    fill(&from).await;
+    // A copy that ended between the spending records and the budgets.
+    let records = from.spending().expect("a log");
+    let page = records
+        .records(&SpendingQuery {
+            limit: 99,
+            ..SpendingQuery::default()
+        })
+        .await
+        .expect("a page");
+    let log = to.spending().expect("a log");
+    for record in &page.records {
+        log.record(record).await.expect("recorded");
+    }
+    assert_eq!(page.records.len(), 1);
+    assert_ne!(totals(&to).await, totals(&from).await);
+    let report = copy_journal(&from, &to, |_| {}).await.expect("copied");
+    assert_eq!((report.problems.len(), report.meters), (0, 2));
+    assert_eq!(told(&to).await, told(&from).await);
+    // The first journal is used again.
+    let mut record = jackfield_testkit::spending::record("two", AT);
+    record.settled = vec![Reservation {
+        budget: "user:ann".into(),
+        cost: None,
+        tokens: Some(30),
+    }];
+    records.record(&record).await.expect("recorded");
+    let report = copy_journal(&from, &to, |_| {}).await.expect("copied");
+    assert_eq!((report.problems.len(), report.meters), (0, 2));
+    assert_eq!(told(&to).await, told(&from).await);
+    from.close().await;
+    to.close().await;
 }
 
 #[tokio::test]

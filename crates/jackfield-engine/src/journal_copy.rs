@@ -74,14 +74,15 @@ pub async fn copy_journal(
     if let (Some(from), Some(to)) = (from.directory(), to.directory()) {
         names = accounts::copy_directory(from, to, secrets, &mut report).await?;
     }
-    let (totals, before) = (
-        accounts::totals(from, &names).await?,
-        accounts::totals(to, &names).await?,
-    );
+    let totals = accounts::totals(from, &names).await?;
+    let (mut records, mut written) = (HashMap::new(), HashMap::new());
     if let (Some(from), Some(to)) = (from.spending(), to.spending()) {
         copy_spending(from, to, &mut report).await?;
+        records = accounts::records_of_meters(from).await?;
+        written = accounts::records_of_meters(to).await?;
     }
-    accounts::copy_totals(&totals, &before, to, &mut report).await?;
+    let is_copy = |name: &Arc<str>| records.get(name) == written.get(name);
+    accounts::copy_totals(&totals, is_copy, to, &mut report).await?;
     Ok(report)
 }
 

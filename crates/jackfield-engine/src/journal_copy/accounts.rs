@@ -7,6 +7,7 @@ use jackfield_domain::directory::{DirectoryChange, EntryKind, EntryName};
 use jackfield_domain::quota::{Meter, MeterOperation, MeterOutcome, PeriodTotal};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory};
 use jackfield_ports::journal::secrets::{SecretPlace, Secrets};
+use jackfield_ports::journal::spending::{SpendingLog, SpendingQuery};
 use jackfield_ports::journal::{Journal, JournalError};
 
 use super::{CopyReport, PAGE};
@@ -142,11 +143,34 @@ pub(super) async fn totals(
     Ok(totals)
 }
 
+/// The number of spending records that each meter has counted.
+pub(super) async fn records_of_meters(
+    log: &dyn SpendingLog,
+) -> Result<HashMap<Arc<str>, u64>, JournalError> {
+    let mut counts = HashMap::new();
+    let mut query = SpendingQuery {
+        after: None,
+        limit: PAGE,
+        since: None,
+    };
+    loop {
+        let page = log.records(&query).await?;
+        for settled in page.records.iter().flat_map(|record| &record.settled) {
+            *counts.entry(Arc::clone(&settled.budget)).or_default() += 1;
+        }
+        query.after = page.next;
+        if query.after.is_none() {
+            return Ok(counts);
+        }
+    }
+}
+
 /// Makes what the meters of the other journal have counted equal, after the spending records were copied, which count
-/// there, too. A meter that had counted something `before` stays as it is. What requests in flight hold is not copied.
+/// there, too. A meter that is no copy, because it has counted records of its own, stays as it is. What requests in
+/// flight hold is not copied.
 pub(super) async fn copy_totals(
     from: &Totals,
-    before: &Totals,
+    is_copy: impl Fn(&Arc<str>) -> bool,
     to: &dyn Journal,
     report: &mut CopyReport,
 ) -> Result<(), JournalError> {
@@ -160,7 +184,7 @@ pub(super) async fn copy_totals(
         let (Some(totals), Some(seen)) = (from.get(name), written.get(name)) else {
             continue;
         };
-        if totals != seen && before.get(name).is_none_or(|before| *before == NOTHING) {
+        if totals != seen && is_copy(name) {
             let correction = MeterOperation::Correct {
                 meter: Arc::clone(name),
                 seen: *seen,

@@ -3,7 +3,7 @@
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::SessionId;
 use jackfield_engine::{Engine, EngineError, JournalError, SessionRow};
-use jackfield_gateway::{Gateway, Principal, ids};
+use jackfield_gateway::{Gateway, OvertakenWait, Principal, ids};
 
 use crate::api::problem::{ProblemDetails, ProblemKind};
 
@@ -55,14 +55,7 @@ pub(super) async fn place(
         if before > 0 {
             return Err(unknown_history(0, before));
         }
-        return match engine.create(&base).await {
-            Ok(())
-            // An equal request at another process makes it, and one of them begins the turn.
-            | Err(
-                EngineError::Exists { .. } | EngineError::Journal(JournalError::Owned { .. }),
-            ) => Ok(base),
-            Err(error) => Err(error.into()),
-        };
+        return made(engine.create(&base).await, base);
     };
     let sources = sources(engine, &row.session).await?;
     let earlier = sources.first().map_or(0, |source| source.earlier);
@@ -80,8 +73,7 @@ pub(super) async fn place(
     let next = session_of(client, chat, rewriting + 1)?;
     // The session that has the last turn before the message. Its turns count from 1.
     let Some(source) = sources.iter().find(|source| source.earlier < before) else {
-        engine.create(&next).await?;
-        return Ok(next);
+        return made(engine.create(&next).await, next);
     };
     let ordinal = before - source.earlier;
     let places = engine.fork_places(&source.session).await?;
@@ -92,8 +84,25 @@ pub(super) async fn place(
         let detail = format!("turn {before} of this chat has not ended");
         ProblemDetails::new(ProblemKind::Conflict, detail)
     })?;
-    engine.fork(&source.session, place, &next).await?;
-    Ok(next)
+    let mut wait = OvertakenWait::default();
+    loop {
+        match engine.fork(&source.session, place, &next).await {
+            // Without its history the session cannot be used yet.
+            Err(EngineError::Journal(JournalError::Owned { .. })) => wait.pause(0).await?,
+            forked => return made(forked, next),
+        }
+    }
+}
+
+/// The session, also where an equal request at another process makes it: one of them begins the turn.
+fn made(result: Result<(), EngineError>, session: SessionId) -> Result<SessionId, ProblemDetails> {
+    match result {
+        Ok(())
+        | Err(EngineError::Exists { .. } | EngineError::Journal(JournalError::Owned { .. })) => {
+            Ok(session)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A session that has turns of a conversation.
