@@ -42,6 +42,44 @@ async fn verified(files: &Kept) -> Value {
 }
 
 #[tokio::test]
+async fn two_gateways_share_the_tokens_of_a_minute_and_say_what_is_left() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").again()]).await;
+    let (_, secret) = key(&files, &["--tokens-per-minute", "100"]).await;
+    let mut gateways = Vec::new();
+    for _ in 0..2 {
+        let running = files.gateway().at(&claude.base_url()).start();
+        gateways.push(Gateway::listening(running).await);
+    }
+    let ask = async |gateway: &Gateway, path: &str| {
+        let body = json!({
+            "model": "claude/claude-opus-4-8",
+            "max_tokens": 100,
+            "messages": [{ "role": "user", "content": "hi" }],
+        });
+        let asking = gateway.post(path, &body).header("x-api-key", &secret);
+        asking.answered().await
+    };
+    let first = ask(&gateways[0], "/v1/chat/completions").await;
+    assert_eq!(first.status, 200, "{first:?}");
+    assert_eq!(first.header("x-ratelimit-limit-tokens"), "100");
+    assert_eq!(first.header("x-ratelimit-remaining-tokens"), "100");
+    assert!(
+        !first.headers.contains_key("x-jackfield-budget"),
+        "{first:?}"
+    );
+    // The turn used 120.
+    let second = ask(&gateways[1], "/v1/messages").await;
+    assert_eq!(second.is(429)["error"]["type"], "rate_limit_error");
+    let wait: u64 = second.header("retry-after").parse().expect("seconds");
+    assert!((1..=120).contains(&wait), "{wait}");
+    for gateway in gateways {
+        gateway.end().await;
+    }
+    assert_eq!(claude.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn requests_that_are_passed_through_count_and_are_refused_by_the_budget() {
     let (files, openai) = (Kept::new(), TestServer::start().await);
     let (id, secret) = key(&files, &["--tokens-per-day", "12"]).await;

@@ -26,6 +26,8 @@ pub struct Quota {
     pub requests_per_minute: Option<u32>,
     /// How many tokens its model calls may use per day, input and output.
     pub tokens_per_day: Option<u64>,
+    /// How many tokens its model calls may use per minute, input and output; at least 1.
+    pub tokens_per_minute: Option<u64>,
     /// How many tokens its model calls may use per month, input and output.
     pub tokens_per_month: Option<u64>,
 }
@@ -51,6 +53,10 @@ pub struct Meter {
     pub day: Option<PeriodTotal>,
     /// The requests that are being answered.
     pub holds: Vec<MeterHold>,
+    /// What was spent in the newest minute; `None` before there is one.
+    pub minute: Option<PeriodTotal>,
+    /// What was spent in the newest minute before that one.
+    pub minute_before: Option<PeriodTotal>,
     /// What was spent in the newest month; `None` before there is one.
     pub month: Option<PeriodTotal>,
     /// The theoretical arrival time of the next request (GCRA), in microseconds since 1970-01-01 UTC.

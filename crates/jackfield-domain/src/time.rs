@@ -28,6 +28,12 @@ impl WallTime {
         )
     }
 
+    /// The number of its minute, since 1970-01-01 UTC.
+    #[must_use]
+    pub const fn utc_minute(self) -> i64 {
+        self.0.div_euclid(MINUTE)
+    }
+
     /// The number of its day in UTC, since 1970-01-01.
     #[must_use]
     pub const fn utc_day(self) -> i64 {
@@ -47,6 +53,12 @@ impl WallTime {
     pub const fn utc_month(self) -> i64 {
         let (year, month, _) = date(self.utc_day());
         (year - 1970) * 12 + month - 1
+    }
+
+    /// The beginning of the minute with this number.
+    #[must_use]
+    pub const fn at_utc_minute(minute: i64) -> Self {
+        Self(minute.saturating_mul(MINUTE))
     }
 
     /// The beginning of the day with this number.
@@ -197,5 +209,7 @@ impl Now {
 
 /// Milliseconds per day.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
+/// A minute in milliseconds.
+const MINUTE: i64 = 60_000;
 /// Days per 400 years.
 const ERA: i64 = 146_097;

@@ -8,7 +8,9 @@ use jackfield_domain::directory::{DirectoryEntry, EntryKind, EntryName};
 use jackfield_domain::estimate;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::price::Price;
-use jackfield_domain::quota::{Amount, BudgetState, MeterOperation, MeterOutcome, Quota};
+use jackfield_domain::quota::{
+    Amount, BudgetPeriod, BudgetState, MeterOperation, MeterOutcome, Quota,
+};
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::spending::BUDGET_CURRENCY;
 use jackfield_domain::spending_record::SpendingRecord;
@@ -34,6 +36,8 @@ pub struct BudgetedCall {
     pub output: Option<u64>,
     /// The price of the model, if known.
     pub price: Option<Price>,
+    /// Whether it waits for room in the tokens of a minute; otherwise it is refused.
+    pub waits: bool,
 }
 
 impl BudgetedCall {
@@ -56,6 +60,7 @@ impl BudgetedCall {
             model: request.model.clone(),
             output: request.settings.max_output_tokens.map(u64::from),
             price: price.cloned(),
+            waits: false,
         }
     }
 
@@ -120,7 +125,13 @@ impl Engine {
 /// The failure of a call that does not fit this budget.
 #[must_use]
 pub fn exhausted(state: &BudgetState, now: WallTime) -> ModelFailure {
-    let message = if state.is_spent() {
+    let message = if state.is_spent() && state.period == BudgetPeriod::Minute {
+        format!(
+            "{state}, is used up: {} were spent; there is room again at {}",
+            state.shown(state.spent),
+            state.ends.to_rfc3339()
+        )
+    } else if state.is_spent() {
         format!(
             "{state}, is used up: {} were spent; the next {} begins at {}",
             state.shown(state.spent),
@@ -155,21 +166,29 @@ pub(crate) async fn reserve(shared: &EngineState, call: &BudgetedCall) -> Result
         let kind = ModelFailureKind::Unsupported;
         return Err(ModelFailure::new(kind, Phase::BeforeSend, message));
     };
-    let at = shared.clock.now().wall;
-    let operation = MeterOperation::Reserve {
-        amount,
-        at,
-        id: Arc::clone(&call.id),
-        quotas,
-    };
-    match perform(shared, &operation).await {
-        Ok(MeterOutcome::Exhausted(state)) => {
+    let mut left = if call.waits { MAX_WAIT } else { Duration::ZERO };
+    loop {
+        let at = shared.clock.now().wall;
+        let operation = MeterOperation::Reserve {
+            amount,
+            at,
+            id: Arc::clone(&call.id),
+            quotas: quotas.clone(),
+        };
+        let state = match perform(shared, &operation).await {
+            Ok(MeterOutcome::Exhausted(state)) => state,
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(unavailable(&error)),
+        };
+        let wait = state.retry_after(at);
+        if state.period != BudgetPeriod::Minute || wait > left {
             let failure = exhausted(&state, at);
             tracing::info!(call = %call.id, why = failure.message, "a model call is refused");
-            Err(failure)
+            return Err(failure);
         }
-        Ok(_) => Ok(()),
-        Err(error) => Err(unavailable(&error)),
+        tracing::info!(call = %call.id, budget = %state, ?wait, "a model call waits");
+        left -= wait;
+        tokio::time::sleep(wait).await;
     }
 }
 
@@ -270,5 +289,7 @@ fn unreachable(why: &'static str) -> JournalError {
 /// The output tokens that a request without a maximum reserves. It stands in the way of no call by itself: a call is
 /// refused only by what others have spent and reserved.
 pub const RESERVED_OUTPUT: u64 = 32_000;
+/// How long a later call of a turn waits for room in the tokens of a minute.
+const MAX_WAIT: Duration = Duration::from_secs(5 * 60);
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const MAX_PAUSE: Duration = Duration::from_secs(2);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::quota::{
-    BudgetState, MeterOperation, MeterOutcome, Quota, QuotaLimit, QuotaRefusal, RateLeft,
+    BudgetPeriod, BudgetState, MeterOperation, MeterOutcome, Quota, QuotaLimit, QuotaRefusal,
+    RateLeft,
 };
 use jackfield_engine::{Clock as _, SystemClock, exhausted};
 
@@ -41,8 +42,16 @@ impl Admission {
     }
 }
 
-/// The budget to tell of, and the error of a turn for which nothing is left.
-type BudgetLook = (Option<Box<BudgetState>>, Option<ServeError>);
+/// A look at the budgets of a client.
+#[derive(Default)]
+struct BudgetLook {
+    /// The budget to tell of.
+    budget: Option<Box<BudgetState>>,
+    /// The error of a turn for which nothing is left.
+    exhausted: Option<ServeError>,
+    /// The tokens of a minute of which the least is left.
+    tokens: Option<Box<BudgetState>>,
+}
 
 impl RequestSlot {
     /// Refuses to begin a turn where a budget of the client had nothing left when the request was admitted.
@@ -131,18 +140,20 @@ impl Gateway {
         &self,
         client: &Principal,
         parts: fn(Quota) -> Quota,
-        (budget, exhausted): BudgetLook,
+        look: BudgetLook,
     ) -> Result<Admission, AdmissionRefusal> {
         let quotas = client.quotas.iter();
         let quotas = quotas.map(|(name, quota)| (Arc::clone(name), parts(*quota)));
         let quotas = quotas.filter(|(_, quota)| quota.limits_requests());
         let quotas: Vec<(Arc<str>, Quota)> = quotas.collect();
+        let admission = Admission {
+            budget: look.budget,
+            exhausted: look.exhausted,
+            tokens: look.tokens,
+            ..Admission::default()
+        };
         if quotas.is_empty() {
-            return Ok(Admission {
-                budget,
-                exhausted,
-                ..Admission::default()
-            });
+            return Ok(admission);
         }
         let is_held = quotas.iter().any(|(_, quota)| quota.parallel.is_some());
         let now = SystemClock::default().now().wall;
@@ -166,10 +177,9 @@ impl Gateway {
                     None
                 };
                 Ok(Admission {
-                    budget,
-                    exhausted,
                     hold,
                     rate,
+                    ..admission
                 })
             }
             MeterOutcome::Refused(refusal) => {
@@ -188,18 +198,27 @@ impl Gateway {
     async fn look_at_budgets(&self, client: &Principal) -> Result<BudgetLook, AdmissionRefusal> {
         let quotas = client.budget_quotas();
         if quotas.is_empty() {
-            return Ok((None, None));
+            return Ok(BudgetLook::default());
         }
         let states = self.engine().budget_states(&quotas).await;
         let states = states.map_err(|error| failures::meters_unavailable(&error))?;
         let now = SystemClock::default().now().wall;
         let full = states.iter().filter(|state| state.is_full());
-        if let Some(full) = full.max_by_key(|state| state.retry_after(now)) {
-            let failure = exhausted(full, now);
+        let full = full.max_by_key(|state| state.retry_after(now)).cloned();
+        let is_minute = |state: &BudgetState| state.period == BudgetPeriod::Minute;
+        let (minutes, others): (Vec<_>, Vec<_>) = states.into_iter().partition(is_minute);
+        let tokens = minutes.into_iter().min_by_key(BudgetState::left);
+        let tokens = tokens.map(Box::new);
+        if let Some(full) = full {
+            let failure = exhausted(&full, now);
             let error = failures::from_turn_end(&TurnEnd::Failed(failure));
-            return Ok((Some(Box::new(full.clone())), Some(error)));
+            return Ok(BudgetLook {
+                budget: (!is_minute(&full)).then(|| Box::new(full)),
+                exhausted: Some(error),
+                tokens,
+            });
         }
-        let most = states.into_iter().max_by_key(BudgetState::percent);
+        let most = others.into_iter().max_by_key(BudgetState::percent);
         if let Some(most) = &most
             && self.is_budget_warned_of(most)
             && self.shared.budget_warnings.is_first(most)
@@ -207,7 +226,11 @@ impl Gateway {
             let (percent, budget) = (most.percent(), most);
             tracing::warn!(percent, "{budget}, is {percent} % spent");
         }
-        Ok((most.map(Box::new), None))
+        Ok(BudgetLook {
+            budget: most.map(Box::new),
+            exhausted: None,
+            tokens,
+        })
     }
 
     /// Whether so much of a budget is spent that its client is warned.

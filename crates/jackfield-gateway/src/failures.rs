@@ -180,13 +180,19 @@ pub fn from_turn_end(end: &TurnEnd) -> ServeError {
 }
 
 /// How many seconds to wait, if a budget has nothing left for a moment only: for the client that is a limit of its rate,
-/// as what calls in flight have reserved comes back.
+/// as what calls in flight have reserved comes back, and the tokens of a minute have room again.
 fn short_wait(failure: &ModelFailure) -> Option<u64> {
     match failure.advice {
         RetryAdvice::After(wait)
             if failure.kind == ModelFailureKind::BudgetExhausted && wait <= SHORT_WAIT =>
         {
-            Some(wait.as_secs().max(1))
+            Some(
+                wait.as_millis()
+                    .div_ceil(1000)
+                    .max(1)
+                    .try_into()
+                    .unwrap_or(u64::MAX),
+            )
         }
         RetryAdvice::After(_) | RetryAdvice::AtOnce | RetryAdvice::Backoff | RetryAdvice::Never => {
             None
@@ -195,7 +201,7 @@ fn short_wait(failure: &ModelFailure) -> Option<u64> {
 }
 
 /// The longest wait for which a client gets the error of a rate limit.
-const SHORT_WAIT: Duration = Duration::from_secs(5);
+const SHORT_WAIT: Duration = Duration::from_secs(2 * 60);
 
 /// The provider's message as the client sees it. A message about a key is replaced, because the key is the
 /// operator's and not the client's.
@@ -245,7 +251,7 @@ mod tests {
             let error = from_turn_end(&TurnEnd::Failed(failure));
             (error.kind.code(), error.kind.may_pass_later())
         };
-        assert_eq!(told(5), ("too_many_requests", true));
+        assert_eq!(told(120), ("too_many_requests", true));
         assert_eq!(told(3600), ("budget_exhausted", false));
     }
 }

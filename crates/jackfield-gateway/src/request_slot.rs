@@ -24,6 +24,8 @@ pub struct Admission {
     pub hold: Option<QuotaHold>,
     /// The rate with the least left, if the client has one.
     pub rate: Option<RateLeft>,
+    /// The tokens of a minute of which the least is left, if they are limited.
+    pub tokens: Option<Box<BudgetState>>,
 }
 
 /// A request that is being answered, until this is dropped with the last byte of the answer.
@@ -45,6 +47,12 @@ impl RequestSlot {
     #[must_use]
     pub const fn rate(&self) -> Option<&RateLeft> {
         self.admission.rate.as_ref()
+    }
+
+    /// The tokens of a minute that are left to the client, if they are limited.
+    #[must_use]
+    pub fn tokens(&self) -> Option<&BudgetState> {
+        self.admission.tokens.as_deref()
     }
 
     /// The budget of the client of which the largest share is spent, if it has one.

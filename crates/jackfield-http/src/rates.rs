@@ -21,6 +21,7 @@ struct Left {
     budget: Option<BudgetState>,
     is_warned: bool,
     rate: Option<RateLeft>,
+    tokens: Option<BudgetState>,
 }
 
 impl KnownRate {
@@ -34,17 +35,31 @@ impl KnownRate {
                 headers.insert(name, value);
             }
         };
-        if let Some(rate) = &left.rate {
-            let reset = if is_claude {
-                let now: WallTime = SystemClock::default().now().wall;
-                now.after(rate.reset).to_rfc3339()
+        let now: WallTime = SystemClock::default().now().wall;
+        let reset = |at: WallTime| {
+            if is_claude {
+                at.to_rfc3339()
             } else {
                 // OpenAI writes `1s` and `6m0s`, documentation of 2026-11-25.
-                seconds(rate.reset)
-            };
+                seconds(at.since(now))
+            }
+        };
+        if let Some(rate) = &left.rate {
+            let reset = reset(now.after(rate.reset));
             let values = [rate.limit.to_string(), rate.left.to_string(), reset];
             let names = if is_claude { CLAUDE } else { OPENAI };
             for (name, value) in names.into_iter().zip(values) {
+                set(name, value);
+            }
+        }
+        if let Some(tokens) = &left.tokens {
+            let (limit, rest) = (tokens.limit.to_string(), tokens.left().to_string());
+            let names = if is_claude {
+                CLAUDE_TOKENS
+            } else {
+                OPENAI_TOKENS
+            };
+            for (name, value) in names.into_iter().zip([limit, rest, reset(tokens.ends)]) {
                 set(name, value);
             }
         }
@@ -62,12 +77,8 @@ impl KnownRate {
         }
     }
 
-    fn set(&self, gateway: &Gateway, rate: Option<&RateLeft>, budget: Option<&BudgetState>) {
-        let _first = self.0.set(Left {
-            budget: budget.cloned(),
-            is_warned: budget.is_some_and(|budget| gateway.is_budget_warned_of(budget)),
-            rate: rate.cloned(),
-        });
+    fn set(&self, left: Left) {
+        let _first = self.0.set(left);
     }
 }
 
@@ -105,11 +116,20 @@ fn note(
     let known = extensions.get::<KnownRate>().cloned().unwrap_or_default();
     match admitted {
         Ok(slot) => {
-            known.set(gateway, slot.rate(), slot.budget());
+            let budget = slot.budget();
+            known.set(Left {
+                budget: budget.cloned(),
+                is_warned: budget.is_some_and(|budget| gateway.is_budget_warned_of(budget)),
+                rate: slot.rate().cloned(),
+                tokens: slot.tokens().cloned(),
+            });
             Ok(slot)
         }
         Err(AdmissionRefusal { error, rate }) => {
-            known.set(gateway, rate.as_ref(), None);
+            known.set(Left {
+                rate,
+                ..Left::default()
+            });
             Err(error)
         }
     }
@@ -129,8 +149,18 @@ const CLAUDE: [&str; 3] = [
     "anthropic-ratelimit-requests-remaining",
     "anthropic-ratelimit-requests-reset",
 ];
+const CLAUDE_TOKENS: [&str; 3] = [
+    "anthropic-ratelimit-tokens-limit",
+    "anthropic-ratelimit-tokens-remaining",
+    "anthropic-ratelimit-tokens-reset",
+];
 const OPENAI: [&str; 3] = [
     "x-ratelimit-limit-requests",
     "x-ratelimit-remaining-requests",
     "x-ratelimit-reset-requests",
+];
+const OPENAI_TOKENS: [&str; 3] = [
+    "x-ratelimit-limit-tokens",
+    "x-ratelimit-remaining-tokens",
+    "x-ratelimit-reset-tokens",
 ];

@@ -89,6 +89,9 @@ pub struct QuotaArgs {
     /// At most this many requests at once.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub parallel: Option<u32>,
+    /// At most this many tokens of model calls per minute, input and output.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub tokens_per_minute: Option<u64>,
     /// At most this cost of model calls per day (UTC), in US dollars, such as 2.50.
     #[arg(long, value_name = "USD", value_parser = money)]
     pub cost_per_day: Option<Money>,

@@ -312,6 +312,7 @@ fn quota_of(arguments: QuotaArgs) -> Option<Quota> {
         parallel: arguments.parallel,
         requests_per_minute: arguments.requests_per_minute,
         tokens_per_day: arguments.tokens_per_day,
+        tokens_per_minute: arguments.tokens_per_minute,
         tokens_per_month: arguments.tokens_per_month,
     };
     Some(quota).filter(|quota| !quota.is_empty())

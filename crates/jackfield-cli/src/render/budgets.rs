@@ -89,13 +89,14 @@ fn total_json(period: BudgetPeriod, total: Option<PeriodTotal>) -> Value {
     })
 }
 
-/// A day, as in 2026-11-26, or a month, as in 2026-11.
+/// A day, as in 2026-11-26, a month, as in 2026-11, or a minute.
 fn name(period: BudgetPeriod, total: Option<PeriodTotal>) -> String {
     let Some(total) = total else {
         return period.as_str().to_owned();
     };
     let (begins, length) = match period {
         BudgetPeriod::Day => (WallTime::at_utc_day(total.period), 10),
+        BudgetPeriod::Minute => (WallTime::at_utc_minute(total.period), 16),
         BudgetPeriod::Month => (WallTime::at_utc_month(total.period), 7),
     };
     begins.to_rfc3339().chars().take(length).collect()

@@ -207,6 +207,7 @@ fn quota_json(quota: Option<&Quota>) -> Value {
             "cost_per_day": quota.cost_per_day.map(|cost| cost.to_string()),
             "cost_per_month": quota.cost_per_month.map(|cost| cost.to_string()),
             "tokens_per_day": quota.tokens_per_day,
+            "tokens_per_minute": quota.tokens_per_minute,
             "tokens_per_month": quota.tokens_per_month,
         })
     })

@@ -1,6 +1,8 @@
-//! Budgets: what may be spent in a day and in a month, what was spent, and what calls in flight have reserved.
+//! Budgets: what may be spent in a minute, a day and a month, what was spent, and what calls in flight have reserved.
 //!
-//! The spending records are the truth; the totals of a meter are their sums for the newest day and month.
+//! The spending records are the truth; the totals of a meter are their sums for the newest minutes, day and month.
+
+mod minutes;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,10 +23,10 @@ pub struct Amount {
     pub tokens: u64,
 }
 
-/// A total of a day or a month, in UTC.
+/// A total of a minute, a day or a month, in UTC.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PeriodTotal {
-    /// The number of the day or the month since 1970.
+    /// The number of the minute, the day or the month since 1970.
     pub period: i64,
     /// What was spent in it.
     pub spent: Amount,
@@ -46,6 +48,9 @@ pub struct MeterReservation {
 pub enum BudgetPeriod {
     /// A day.
     Day,
+    /// A minute that moves: what was spent in the present minute of the clock, and the part of the one before that is
+    /// less than a minute ago, as if it had been spent evenly.
+    Minute,
     /// A month of the calendar.
     Month,
 }
@@ -62,7 +67,7 @@ pub enum BudgetUnit {
 /// A budget, and what is used of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BudgetState {
-    /// When its period ends.
+    /// When its period ends; for a minute that is used up, when it has room again.
     pub ends: WallTime,
     /// How much may be used, in its unit.
     pub limit: u64,
@@ -111,6 +116,7 @@ impl BudgetPeriod {
     pub const fn of(self, at: WallTime) -> i64 {
         match self {
             Self::Day => at.utc_day(),
+            Self::Minute => at.utc_minute(),
             Self::Month => at.utc_month(),
         }
     }
@@ -120,6 +126,7 @@ impl BudgetPeriod {
     pub const fn end(self, at: WallTime) -> WallTime {
         match self {
             Self::Day => WallTime::at_utc_day(at.utc_day() + 1),
+            Self::Minute => WallTime::at_utc_minute(at.utc_minute() + 1),
             Self::Month => WallTime::at_utc_month(at.utc_month() + 1),
         }
     }
@@ -129,6 +136,7 @@ impl BudgetPeriod {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Day => "day",
+            Self::Minute => "minute",
             Self::Month => "month",
         }
     }
@@ -209,6 +217,11 @@ impl Quota {
             (BudgetPeriod::Day, BudgetUnit::Cost, cost(self.cost_per_day)),
             (BudgetPeriod::Day, BudgetUnit::Tokens, self.tokens_per_day),
             (
+                BudgetPeriod::Minute,
+                BudgetUnit::Tokens,
+                self.tokens_per_minute,
+            ),
+            (
                 BudgetPeriod::Month,
                 BudgetUnit::Cost,
                 cost(self.cost_per_month),
@@ -250,20 +263,25 @@ impl Meter {
         let others = others.filter(|other| &*other.id != id && other.is_alive(now));
         let reserved = others.fold(Amount::default(), |sum, other| sum.plus(other.amount));
         let states = quota.budgets().map(|(period, unit, limit)| {
-            let total = match period {
-                BudgetPeriod::Day => self.day,
-                BudgetPeriod::Month => self.month,
+            let in_total = |total: Option<PeriodTotal>| {
+                // A total of a later period was added by a clock that is ahead; if that is far ahead, it is wrong.
+                let latest = period.of(now.after(MAX_SKEW));
+                let total = total.filter(|total| (period.of(now)..=latest).contains(&total.period));
+                let spent = total.map_or(0, |total| total.spent.in_unit(unit));
+                (spent, period.end(now))
             };
-            // A total of a later period was added by a clock that is ahead; if that is far ahead, it is wrong.
-            let latest = period.of(now.after(MAX_SKEW));
-            let total = total.filter(|total| (period.of(now)..=latest).contains(&total.period));
+            let (spent, ends) = match period {
+                BudgetPeriod::Day => in_total(self.day),
+                BudgetPeriod::Minute => self.tokens_of_minute(limit, now),
+                BudgetPeriod::Month => in_total(self.month),
+            };
             BudgetState {
-                ends: period.end(now),
+                ends,
                 limit,
                 meter: Arc::clone(name),
                 period,
                 reserved: reserved.in_unit(unit),
-                spent: total.map_or(0, |total| total.spent.in_unit(unit)),
+                spent,
                 unit,
             }
         });
@@ -278,12 +296,14 @@ impl Meter {
             .take_if(|total| total.period > BudgetPeriod::Day.of(latest));
         self.month
             .take_if(|total| total.period > BudgetPeriod::Month.of(latest));
+        self.forget_minutes_ahead(latest);
     }
 
     /// Adds what was spent at a time. What belongs to an earlier period than the newest is in the records alone.
     pub fn spend(&mut self, at: WallTime, amount: Amount) {
         add(&mut self.day, BudgetPeriod::Day.of(at), amount);
         add(&mut self.month, BudgetPeriod::Month.of(at), amount);
+        self.spend_in_minute(at, amount);
     }
 }
 

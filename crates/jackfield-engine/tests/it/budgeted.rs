@@ -9,7 +9,7 @@ use jackfield_domain::price::{Money, Price, PriceList};
 use jackfield_domain::quota::{Amount, Meter, MeterOperation, MeterOutcome, Quota};
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::usage::Usage;
-use jackfield_engine::{Engine, KeyOptions, TurnOptions, UserUpdate};
+use jackfield_engine::{Clock, Engine, KeyOptions, SystemClock, TurnOptions, UserUpdate};
 use jackfield_ports::journal::Journal;
 use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
 
@@ -55,12 +55,22 @@ pub(crate) fn engine(
     journal: Arc<dyn Journal>,
     replies: impl IntoIterator<Item = ScriptedReply>,
 ) -> (ScriptedModel, Engine) {
+    engine_at(Arc::new(SystemClock::default()), journal, replies)
+}
+
+/// The same, with this clock.
+pub(crate) fn engine_at(
+    clock: Arc<dyn Clock>,
+    journal: Arc<dyn Journal>,
+    replies: impl IntoIterator<Item = ScriptedReply>,
+) -> (ScriptedModel, Engine) {
     let (model, log) = (ScriptedModel::new(), Log::default());
     for reply in replies {
         model.push_reply(reply);
     }
     let tool = OneTool::new(&log, |_: ToolRun| async { ToolResult::text("did it") });
     let engine = Engine::builder(journal)
+        .clock(clock)
         .model("provider", model.port())
         .toolbox(Arc::new(tool))
         .build();

@@ -15,9 +15,9 @@ use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{AppendFault, FaultyJournal, Gate, JournalRequest, ScriptedReply};
 
 use crate::budgeted::{
-    ROUND, ann, answer, assert_counted, assert_equal, call, engine, meter, tokens,
+    ROUND, ann, answer, assert_counted, assert_equal, call, engine, engine_at, meter, tokens,
 };
-use crate::fixture::{message, session};
+use crate::fixture::{Paused, message, session};
 use crate::resuming::{over, resume};
 
 fn failure(report: &TurnReport) -> &ModelFailure {
@@ -75,6 +75,39 @@ async fn a_turn_that_runs_out_in_the_middle_ends_there() {
     assert_counted(&engine, 1).await;
 }
 
+/// A later round waits until the minute has room: the turn does not end. The first round of the next one is refused.
+#[tokio::test(start_paused = true)]
+async fn a_later_round_waits_for_the_tokens_of_a_minute() {
+    let clock = Arc::new(Paused::default());
+    let replies = [call(), answer()];
+    let (model, engine) = engine_at(clock, Arc::new(MemoryJournal::new()), replies);
+    let quota = Quota {
+        tokens_per_minute: Some(ROUND),
+        ..Quota::default()
+    };
+    let options = ann(&engine, quota).await;
+    let began = tokio::time::Instant::now();
+    let sent = engine.send(message(options.clone()), &mut ()).await;
+    let sent = sent.expect("sent");
+    assert!(matches!(sent.end, TurnEnd::Answered(_)), "{sent:?}");
+    // The clock begins twenty seconds before the end of a minute.
+    let took = began.elapsed().as_secs();
+    assert!((20..25).contains(&took), "{took}");
+    let sent = engine.send(message(options), &mut ()).await.expect("sent");
+    let refused = failure(&sent);
+    assert_eq!(refused.kind, ModelFailureKind::BudgetExhausted);
+    assert!(
+        refused.message.contains("there is room again at"),
+        "{refused:?}"
+    );
+    let RetryAdvice::After(wait) = refused.advice else {
+        panic!("{refused:?}");
+    };
+    // Both calls belong to the minute before, as the second one began to wait in it: half of it has to pass.
+    assert_eq!(wait.as_secs(), 30);
+    assert_eq!(model.requests().len(), 2);
+}
+
 #[tokio::test]
 async fn a_budget_that_is_used_up_leads_to_no_other_target_and_no_other_attempt() {
     let (model, engine) = engine(Arc::new(MemoryJournal::new()), [answer()]);
@@ -100,6 +133,7 @@ async fn a_budget_that_others_have_reserved_ends_a_turn_at_once() {
         model: options.model.clone(),
         output: None,
         price: None,
+        waits: false,
     };
     engine.reserve_budgets(&other).await.expect("reserved");
     let sent = engine.send(message(options), &mut ()).await.expect("sent");
@@ -232,6 +266,7 @@ async fn a_call_outside_of_turns_is_reserved_and_released() {
         input: 10,
         model: options.model.clone(),
         output: None,
+        waits: false,
         price: None,
     };
     engine.reserve_budgets(&call).await.expect("reserved");

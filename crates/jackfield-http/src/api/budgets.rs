@@ -33,9 +33,9 @@ pub(crate) struct BudgetView {
     of: String,
     /// The name, or the id of the key.
     name: String,
-    /// `day` or `month`, in UTC.
+    /// `minute`, or `day` or `month` in UTC.
     period: String,
-    /// When the period ends.
+    /// When the period ends; of a minute that is used up, when it has room again.
     ends: String,
     /// `USD` or `tokens`.
     unit: String,

@@ -297,10 +297,15 @@ pub(super) fn quota(given: Option<QuotaForm>) -> Result<Option<Quota>, ProblemDe
         parallel: given.parallel,
         requests_per_minute: given.requests_per_minute,
         tokens_per_day: given.tokens_per_day,
+        tokens_per_minute: given.tokens_per_minute,
         tokens_per_month: given.tokens_per_month,
     };
     let requests = [quota.parallel, quota.requests_per_minute];
-    let tokens = [quota.tokens_per_day, quota.tokens_per_month];
+    let tokens = [
+        quota.tokens_per_minute,
+        quota.tokens_per_day,
+        quota.tokens_per_month,
+    ];
     if requests.contains(&Some(0)) || tokens.contains(&Some(0)) {
         let why = "a limit is at least 1; `disabled` refuses a user";
         return Err(ProblemDetails::field("/quota", why));

@@ -246,6 +246,29 @@ async fn the_answer_names_the_budget_of_the_chain_that_is_used_up() {
 }
 
 #[tokio::test]
+async fn tokens_per_minute_are_a_rate() {
+    let gateway = priced();
+    let (_, secret) = ann(&gateway, &json!({ "tokens_per_minute": 1000 })).await;
+    assert_eq!(ask(&gateway, &secret).await.0, StatusCode::OK);
+    let (status, headers, body) = ask(&gateway, &secret).await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{body}");
+    assert_eq!(body["error"]["code"], "rate_limit_exceeded", "{body}");
+    let wait: u64 = header(&headers, "retry-after")
+        .and_then(|wait| wait.parse().ok())
+        .expect("seconds");
+    assert!((1..=120).contains(&wait), "{wait}");
+    let (_, _, body) = send(
+        &gateway,
+        &secret,
+        Method::GET,
+        "/api/v1/budgets",
+        &Value::Null,
+    )
+    .await;
+    assert_eq!(body["budgets"][0]["period"], "minute", "{body}");
+}
+
+#[tokio::test]
 async fn a_budget_of_money_wants_a_price_and_a_valid_amount() {
     let gateway = gateway([ScriptedReply::text("free?")], |config| {
         config.api_keys = priced().config().api_keys.clone();

@@ -89,12 +89,17 @@ stored_struct! { Quota as QuotaForm {
         parallel: u32,
         requests_per_minute: u32,
         tokens_per_day: u64,
+        tokens_per_minute: u64,
         tokens_per_month: u64
 } }
 
 stored_struct! { Meter as MeterForm {
     next_request: i64;
-    maybe day: PeriodTotal, month: PeriodTotal;
+    maybe
+        day: PeriodTotal,
+        minute: PeriodTotal,
+        minute_before: PeriodTotal,
+        month: PeriodTotal;
     many holds: MeterHold, reservations: MeterReservation
 } }
 

@@ -30,16 +30,18 @@ pub fn quota() -> impl Strategy<Value = Quota> + Clone {
     let budget = || option::weighted(0.3, 1..1_000_u64);
     (
         (option::of(1..9_u32), option::of(1..100_u32)),
-        (budget(), budget(), budget(), budget()),
+        (budget(), budget(), budget(), budget(), budget()),
     )
         .prop_map(|((parallel, requests_per_minute), budgets)| {
-            let (cost_per_day, cost_per_month, tokens_per_day, tokens_per_month) = budgets;
+            let (cost_per_day, cost_per_month, tokens_per_day, tokens_per_minute, tokens_per_month) =
+                budgets;
             Quota {
                 cost_per_day: cost_per_day.map(Money::from_picos),
                 cost_per_month: cost_per_month.map(Money::from_picos),
                 parallel,
                 requests_per_minute,
                 tokens_per_day,
+                tokens_per_minute,
                 tokens_per_month,
             }
         })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::quota::{
-    Meter, MeterOperation, MeterOutcome, Quota, QuotaLimit, QuotaRefusal, RateLeft,
+    Amount, Meter, MeterOperation, MeterOutcome, Quota, QuotaLimit, QuotaRefusal, RateLeft,
 };
 use jackfield_domain::time::WallTime;
 use proptest::collection::vec;
@@ -213,4 +213,70 @@ fn a_wrong_clock_does_not_last() {
     assert!(is_done(&admit(3, 0, quota).apply(&mut meter)));
     assert!(is_done(&release(3).apply(&mut meter)));
     assert!(!is_done(&admit(4, 0, quota).apply(&mut meter)));
+}
+
+/// The tokens that count at a time, in milliseconds, and when there is room again.
+fn tokens_at(meter: &Meter, limit: u64, now: i64) -> (u64, i64) {
+    let quota = Quota {
+        tokens_per_minute: Some(limit),
+        ..Quota::default()
+    };
+    let states = meter.budgets(&"user:u".into(), &quota, WallTime::from_millis(now), "");
+    (states[0].spent, states[0].ends.as_millis())
+}
+
+fn spend(meter: &mut Meter, at: i64, tokens: u64) {
+    let amount = Amount {
+        tokens,
+        ..Amount::default()
+    };
+    meter.spend(WallTime::from_millis(at), amount);
+}
+
+#[test]
+fn tokens_of_a_minute_count_less_and_less_in_the_next_one() {
+    let mut meter = Meter::default();
+    spend(&mut meter, 50_000, 100);
+    for (now, left) in [
+        (50_000, 100),
+        (60_000, 100),
+        (75_000, 75),
+        (90_000, 50),
+        (119_999, 0),
+    ] {
+        assert_eq!(tokens_at(&meter, 1000, now).0, left, "{now}");
+    }
+    spend(&mut meter, 90_000, 20);
+    // A call that began in the minute before ends late.
+    spend(&mut meter, 59_000, 40);
+    assert_eq!(tokens_at(&meter, 1000, 90_000).0, 20 + 70);
+    // Two minutes later nothing counts.
+    assert_eq!(tokens_at(&meter, 1000, 180_000).0, 0);
+    // What a clock counted that is a minute ahead counts, what it counted two minutes ahead does not.
+    spend(&mut meter, 150_000, 5);
+    assert_eq!(tokens_at(&meter, 1000, 119_000).0, 25);
+    assert_eq!(tokens_at(&meter, 1000, 30_000).0, 20);
+}
+
+proptest! {
+    /// There is room at the time that is said, and none just before.
+    #[test]
+    fn a_minute_has_room_when_it_says_so(
+        spent in vec((0..120_000_i64, 1..500_u64), 1..20),
+        limit in 1..2_000_u64,
+    ) {
+        let mut meter = Meter::default();
+        let mut spent = spent;
+        spent.sort_unstable();
+        for (at, tokens) in spent {
+            spend(&mut meter, at, tokens);
+        }
+        let now = 119_999;
+        let (used, ends) = tokens_at(&meter, limit, now);
+        prop_assert!(ends > now && ends <= 180_000);
+        if used >= limit {
+            prop_assert!(tokens_at(&meter, limit, ends).0 < limit);
+            prop_assert!(ends - 2 <= now || tokens_at(&meter, limit, ends - 2).0 >= limit);
+        }
+    }
 }

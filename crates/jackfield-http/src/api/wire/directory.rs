@@ -22,6 +22,9 @@ pub(crate) struct QuotaForm {
     /// The number of requests at once.
     #[schema(minimum = 1)]
     pub(crate) parallel: Option<u32>,
+    /// How many tokens its model calls may use per minute, input and output.
+    #[schema(minimum = 1)]
+    pub(crate) tokens_per_minute: Option<u64>,
     /// What its model calls may cost per day (UTC), in US dollars.
     pub(crate) cost_per_day: Option<String>,
     /// What its model calls may cost per calendar month (UTC), in US dollars.
@@ -39,6 +42,7 @@ impl From<Quota> for QuotaForm {
         Self {
             requests_per_minute: quota.requests_per_minute,
             parallel: quota.parallel,
+            tokens_per_minute: quota.tokens_per_minute,
             cost_per_day: quota.cost_per_day.map(|cost| cost.to_string()),
             cost_per_month: quota.cost_per_month.map(|cost| cost.to_string()),
             tokens_per_day: quota.tokens_per_day,

@@ -18,6 +18,7 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 6] {
         parallel: Some(4),
         requests_per_minute: Some(60),
         tokens_per_day: Some(1_000_000),
+        tokens_per_minute: Some(100_000),
         tokens_per_month: Some(20_000_000),
     };
     let key = ClientKey {

@@ -158,6 +158,7 @@ export default {
   open_waiting: 'waiting',
   output: 'Output',
   per_day: 'day',
+  per_minute: 'minute',
   per_month: 'month',
   permission_allow: 'runs without a question',
   permission_ask: 'asks first',

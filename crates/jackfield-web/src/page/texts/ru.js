@@ -158,6 +158,7 @@ export default {
   open_waiting: 'ждёт',
   output: 'Выход',
   per_day: 'день',
+  per_minute: 'минута',
   per_month: 'месяц',
   permission_allow: 'без вопроса',
   permission_ask: 'спрашивает',

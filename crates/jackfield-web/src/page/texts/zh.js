@@ -158,6 +158,7 @@ export default {
   open_waiting: '等待中',
   output: '输出',
   per_day: '天',
+  per_minute: '分钟',
   per_month: '月',
   permission_allow: '无需询问',
   permission_ask: '先询问',
