@@ -16,6 +16,7 @@ mod harness;
 mod login;
 mod mcp;
 mod routes;
+mod side_by_side;
 mod tls;
 mod two_gateways;
 mod usage;
