@@ -39,6 +39,7 @@ mod replicas_cut;
 mod replicas_killed;
 #[cfg(target_os = "linux")]
 mod replicas_paused;
+mod secrets;
 mod served;
 mod shared_database;
 #[cfg(target_os = "linux")]

@@ -14,6 +14,7 @@
 //! | `before-settle` | the usage of a model call is known, its budgets are not settled |
 //! | `after-settle` | they are, its end is not in the journal |
 //! | `reserved` | a model call has reserved its budgets, and has not been sent |
+//! | `resealed` | a secret was encrypted under the newest master key, others are not |
 //! | `before-model` | a model call was started and has not been sent |
 //! | `delta` | a piece of a reply has arrived |
 //! | `after-model` | a reply has ended, the loop has not seen it |

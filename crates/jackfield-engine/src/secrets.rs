@@ -9,6 +9,7 @@ use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace, Secrets};
 
+use crate::crash;
 use crate::master_keys::{MasterKeys, SecretError};
 use crate::state::{Engine, EngineState};
 
@@ -78,6 +79,7 @@ impl Engine {
             for (place, sealed) in page {
                 match keys.reseal(&place, &sealed)? {
                     Some(anew) if secrets.reseal(&place, &sealed, &anew).await? => {
+                        crash::point("resealed");
                         done.changed += 1;
                     }
                     Some(_) | None => done.unchanged += 1,
