@@ -50,12 +50,26 @@ async fn api(gateway: &Gateway, secret: &str, verb: &str, path: &str, body: Valu
 
 /// Asks as this person, with all tools that there are, and returns the answer.
 async fn ask(gateway: &Gateway, secret: &str) -> String {
-    let body = json!({ "model": MODEL, "messages": [{ "role": "user", "content": "Weather?" }] });
-    let asking = gateway.post(CHAT, &body).header("x-api-key", secret);
+    ask_at(gateway, secret, CHAT).await
+}
+
+/// The same in the language of this address.
+async fn ask_at(gateway: &Gateway, secret: &str, path: &str) -> String {
+    let messages = json!([{ "role": "user", "content": "Weather?" }]);
+    let mut body = json!({ "model": MODEL, "messages": messages, "max_tokens": 1000 });
+    if path == "/v1/responses" {
+        body = json!({ "model": MODEL, "input": "Weather?" });
+    }
+    let asking = gateway.post(path, &body).header("x-api-key", secret);
     let asking = asking.header("x-jackfield-tools", "own-*/*,team-*/*");
     let answer = asking.answered().await;
     let answer = answer.is(200);
-    let content = &answer["choices"][0]["message"]["content"];
+    let last = |list: &str| answer[list].as_array().and_then(|all| all.last());
+    let content = match path {
+        CHAT => &answer["choices"][0]["message"]["content"],
+        "/v1/messages" => &last("content").expect("content")["text"],
+        _ => &last("output").expect("output")["content"][0]["text"],
+    };
     content
         .as_str()
         .unwrap_or_else(|| panic!("no words: {answer}"))
@@ -131,8 +145,12 @@ async fn two_people_with_one_server_name_never_meet_and_a_restart_keeps_each_one
         }
     }
     let running = gateway(&files, &config).await;
-    assert_eq!(ask(&running, &ann).await, "Ann: cloudy.");
-    assert_eq!(ask(&running, &ben).await, "Ben: sunny.");
+    let (claude_language, responses) = ("/v1/messages", "/v1/responses");
+    assert_eq!(
+        ask_at(&running, &ann, claude_language).await,
+        "Ann: cloudy."
+    );
+    assert_eq!(ask_at(&running, &ben, responses).await, "Ben: sunny.");
     running.end().await;
     for server in [&anns, &bens] {
         assert_eq!(server.count("call get_weather"), 2);
