@@ -375,6 +375,8 @@ async fn ben_meets_nothing_of_ann_with_equal_names_in_the_languages_of_others() 
         replies.push(text.expect("text").to_owned());
     }
     assert_eq!(replies, [SAID, "for Ben", SAID]);
+    let stream = "/api/v1/ui/chat/shared/stream";
+    world.ben("GET", stream, &json!(null)).await.is(204);
     let parts = json!([{ "type": "text", "text": "hello" }]);
     let chat = json!({ "id": "shared", "trigger": "submit-message",
         "messages": [{ "id": "m", "role": "user", "parts": parts }] });
