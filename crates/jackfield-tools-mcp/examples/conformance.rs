@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 
 use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId, ToolboxId};
@@ -77,6 +78,7 @@ impl Client {
             client_id: text("client_id"),
             client_metadata_url: Some(METADATA_URL.to_owned()),
             client_secret: text("client_secret"),
+            is_configured: true,
             network: GuardedSettings::default(),
             scope: None,
             url: url.clone(),
@@ -187,7 +189,7 @@ impl Client {
         let login = self.authorization.begin(listener.uri()).await?;
         let browser = Transport::new(TransportSettings::default())?;
         let visit = |url: &str| http::Request::get(url).body(Bytes::new());
-        let answer = browser.send(visit(login.url().as_str())?).await?;
+        let answer = browser.send(visit(login.url())?).await?;
         let next = answer
             .header("location")
             .ok_or("the browser is not sent on")?;
@@ -221,12 +223,13 @@ impl Client {
 #[derive(Default)]
 struct MemoryStore(Mutex<Option<String>>);
 
+#[async_trait]
 impl TokenStore for MemoryStore {
-    fn lock(&self) -> io::Result<Box<dyn Any + Send>> {
+    async fn lock(&self) -> io::Result<Box<dyn Any + Send>> {
         Ok(Box::new(()))
     }
 
-    fn load(&self) -> io::Result<Option<String>> {
+    async fn load(&self) -> io::Result<Option<String>> {
         Ok(self
             .0
             .lock()
@@ -234,12 +237,12 @@ impl TokenStore for MemoryStore {
             .clone())
     }
 
-    fn store(&self, text: &str) -> io::Result<()> {
+    async fn store(&self, text: &str) -> io::Result<()> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
         Ok(())
     }
 
-    fn remove(&self) -> io::Result<bool> {
+    async fn remove(&self) -> io::Result<bool> {
         let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(stored.take().is_some())
     }

@@ -18,6 +18,7 @@ mod renewal;
 mod stored;
 mod tokens;
 
+use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +28,6 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jackfield_provider_kit::guarded::GuardedSettings;
 use serde_json::json;
-use tokio::task::spawn_blocking;
 use url::Url;
 
 pub use self::login::Login;
@@ -52,6 +52,9 @@ pub struct AuthSettings {
     pub client_metadata_url: Option<String>,
     /// The secret of the client that was registered by hand.
     pub client_secret: Option<String>,
+    /// Whether the administrator has configured the server. Its host is reached then wherever it is, and this machine if
+    /// the server is on it. The server of another person has no more than `network` allows.
+    pub is_configured: bool,
     /// The guarded client's settings, for the addresses that a server names.
     pub network: GuardedSettings,
     /// The scope to ask for, instead of what the server suggests.
@@ -112,7 +115,7 @@ impl Authorization {
             )
         })?;
         Ok(Self {
-            http: AuthHttp::new(&server, settings.network.clone()),
+            http: AuthHttp::new(&server, settings.network.clone(), settings.is_configured),
             known: Mutex::default(),
             needs_person: AtomicBool::new(false),
             renewing: tokio::sync::Mutex::default(),
@@ -122,26 +125,15 @@ impl Authorization {
         })
     }
 
-    /// Whether the store has a sign-in. Blocks.
-    ///
-    /// # Errors
-    ///
-    /// The store cannot be read.
-    pub fn is_signed_in(&self) -> io::Result<bool> {
-        let read = self.read()?;
-        Ok(read.is_some_and(|sign_in| sign_in.tokens.is_some()))
-    }
-
     /// Whether the last refused request needs a person to sign in.
     #[must_use]
     pub fn needs_person(&self) -> bool {
         self.needs_person.load(Ordering::Relaxed)
     }
 
-    /// The redirect of the last sign-in, which the authorization server may know by heart. Blocks.
-    #[must_use]
-    pub fn last_redirect(&self) -> Option<String> {
-        let known = self.read().ok().flatten()?;
+    /// The redirect of the last sign-in, which the authorization server may know by heart.
+    pub async fn last_redirect(&self) -> Option<String> {
+        let known = self.load().await.ok().flatten()?;
         Some(known.client.redirect_uri.clone())
     }
 
@@ -194,20 +186,28 @@ impl Authorization {
             client,
             issuer,
             resource,
+            revocation_endpoint,
             scope,
+            token_endpoint,
             verifier,
             ..
         } = login;
-        let endpoint = &issuer.token_endpoint;
-        let tokens =
-            tokens::exchange(&self.http, endpoint, &client, &resource, (&code, &verifier)).await?;
+        let endpoint = self.http.check("token_endpoint", &token_endpoint)?;
+        let exchanged = tokens::exchange(
+            &self.http,
+            &endpoint,
+            &client,
+            &resource,
+            (&code, &verifier),
+        );
+        let tokens = exchanged.await?;
         let sign_in = SignIn {
             client,
             format: FORMAT,
-            issuer: issuer.issuer,
+            issuer,
             resource,
-            revocation_endpoint: issuer.revocation_endpoint.map(Into::into),
-            token_endpoint: issuer.token_endpoint.into(),
+            revocation_endpoint,
+            token_endpoint,
             tokens: Some(tokens),
             wanted_scope: scope,
         };
@@ -230,8 +230,8 @@ impl Authorization {
         let lock = self.lock().await?;
         // What cannot be read is removed, too.
         let known = self.load().await.ok().flatten();
-        let store = Arc::clone(&self.store);
-        let removed = blocking(move || store.remove()).await?;
+        let removed = self.store.remove().await;
+        let removed = removed.map_err(|error| stored_fault(&error))?;
         drop(lock);
         *self.known() = Some(None);
         if !removed {
@@ -359,29 +359,23 @@ impl Authorization {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self) -> io::Result<Option<SignIn>> {
-        let text = self.store.load()?;
-        text.map(|text| SignIn::read(&text)).transpose()
-    }
-
     async fn load(&self) -> Result<Option<SignIn>, ServerFault> {
-        let store = Arc::clone(&self.store);
-        let text = blocking(move || store.load()).await?;
-        let read = text.map(|text| SignIn::read(&text)).transpose();
+        let text = self.store.load().await;
+        let read = text.and_then(|text| text.map(|text| SignIn::read(&text)).transpose());
         read.map_err(|error| stored_fault(&error))
     }
 
-    async fn lock(&self) -> Result<Box<dyn std::any::Any + Send>, ServerFault> {
-        let store = Arc::clone(&self.store);
-        blocking(move || store.lock()).await
+    async fn lock(&self) -> Result<Box<dyn Any + Send>, ServerFault> {
+        let locked = self.store.lock().await;
+        locked.map_err(|error| stored_fault(&error))
     }
 
     /// Stores a sign-in. This process knows it even if the store fails: the one before may be worth nothing any more.
     async fn keep(&self, sign_in: SignIn) -> Result<(), ServerFault> {
         let text = sign_in.to_text().map_err(|error| stored_fault(&error))?;
         *self.known() = Some(Some(Arc::new(sign_in)));
-        let store = Arc::clone(&self.store);
-        blocking(move || store.store(&text)).await
+        let stored = self.store.store(&text).await;
+        stored.map_err(|error| stored_fault(&error))
     }
 
     /// A text of the server without the tokens that it may repeat.
@@ -405,16 +399,6 @@ impl std::fmt::Debug for Authorization {
             .field("server", &self.server.host_str())
             .finish_non_exhaustive()
     }
-}
-
-/// Runs what may block on the disk, on the keyring or on another process.
-async fn blocking<T: Send + 'static>(
-    act: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, ServerFault> {
-    let ended = spawn_blocking(act).await.map_err(io::Error::other);
-    ended
-        .and_then(|ended| ended)
-        .map_err(|error| stored_fault(&error))
 }
 
 fn stored_fault(error: &io::Error) -> ServerFault {

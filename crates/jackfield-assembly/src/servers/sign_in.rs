@@ -77,6 +77,7 @@ impl ServerSignIn {
             client_id: fill("client_id", &entry.client_id)?,
             client_metadata_url: fill("client_metadata_url", &entry.client_metadata_url)?,
             client_secret: fill("client_secret", &entry.client_secret)?,
+            is_configured: true,
             network,
             scope: fill("scope", &entry.scope)?,
             url: endpoint.url.clone(),
@@ -112,11 +113,7 @@ impl ServerSignIn {
         let is_required = self.redirect.is_some();
         let wanted = match &self.redirect {
             Some(redirect) => Some(redirect.clone()),
-            None => {
-                let authorization = self.authorization();
-                let last = tokio::task::spawn_blocking(move || authorization.last_redirect());
-                last.await.ok().flatten()
-            }
+            None => self.authorization.last_redirect().await,
         };
         let listener = RedirectListener::bind(wanted.as_deref(), is_required).await;
         let listener = listener.map_err(|error| ServerFault {
@@ -156,7 +153,7 @@ impl PendingSignIn {
     /// The address to open in a browser.
     #[must_use]
     pub fn url(&self) -> &str {
-        self.login.url().as_str()
+        self.login.url()
     }
 
     /// The scope that is asked for, if one is.

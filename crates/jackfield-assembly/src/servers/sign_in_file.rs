@@ -8,10 +8,12 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::TokenStore;
 use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 
 use crate::bounded_file::read_at_most;
 use crate::keyring::Keyring;
@@ -19,6 +21,7 @@ use crate::servers::private_file;
 use crate::surroundings::Environment;
 
 /// The sign-in at one server.
+#[derive(Clone)]
 pub(crate) struct SignInFile {
     /// Its name in the keyring.
     account: String,
@@ -67,14 +70,8 @@ impl SignInFile {
         let content = self.content()?;
         Ok(content.map(|text| names_keyring(&text)))
     }
-}
 
-impl TokenStore for SignInFile {
-    fn lock(&self) -> io::Result<Box<dyn Any + Send>> {
-        Ok(Box::new(private_file::lock(&self.file, TIME_LIMIT)?))
-    }
-
-    fn load(&self) -> io::Result<Option<String>> {
+    fn load_now(&self) -> io::Result<Option<String>> {
         let Some(text) = self.content()? else {
             return Ok(None);
         };
@@ -86,7 +83,7 @@ impl TokenStore for SignInFile {
             .ok_or_else(|| io::Error::other("the keyring has it no more"))
     }
 
-    fn store(&self, text: &str) -> io::Result<()> {
+    fn store_now(&self, text: &str) -> io::Result<()> {
         let keyring = Keyring::find(&self.environment).ok();
         let kept = keyring.is_some_and(|keyring| keyring.set(&self.account, text).is_ok());
         if kept {
@@ -95,7 +92,7 @@ impl TokenStore for SignInFile {
         private_file::write(&self.file, text)
     }
 
-    fn remove(&self) -> io::Result<bool> {
+    fn remove_now(&self) -> io::Result<bool> {
         let is_in_keyring = self.is_in_keyring();
         let removed = match fs::remove_file(&self.file) {
             Ok(()) => true,
@@ -106,6 +103,37 @@ impl TokenStore for SignInFile {
             Keyring::find(&self.environment)?.remove(&self.account)?;
         }
         Ok(removed)
+    }
+
+    /// Does what may block on the disk, on the keyring or on another process.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&Self) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let file = self.clone();
+        let ended = spawn_blocking(move || act(&file)).await;
+        ended.map_err(io::Error::other)?
+    }
+}
+
+#[async_trait]
+impl TokenStore for SignInFile {
+    async fn lock(&self) -> io::Result<Box<dyn Any + Send>> {
+        let locked = self.blocking(|file| private_file::lock(&file.file, TIME_LIMIT));
+        Ok(Box::new(locked.await?))
+    }
+
+    async fn load(&self) -> io::Result<Option<String>> {
+        self.blocking(Self::load_now).await
+    }
+
+    async fn store(&self, text: &str) -> io::Result<()> {
+        let text = text.to_owned();
+        self.blocking(move |file| file.store_now(&text)).await
+    }
+
+    async fn remove(&self) -> io::Result<bool> {
+        self.blocking(Self::remove_now).await
     }
 }
 

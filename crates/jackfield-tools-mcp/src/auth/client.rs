@@ -4,9 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use serde_json::json;
+use url::Url;
 
 use super::AuthSettings;
-use super::fetch::{AuthHttp, Fetched, text};
+use super::fetch::{AuthHttp, Fetched, is_this_machine, text};
 use super::metadata::Issuer;
 use super::stored::{ClientAuthMethod, ClientOrigin, RegisteredClient};
 use crate::error::ServerFault;
@@ -69,7 +70,7 @@ pub(super) async fn client(
     let Some(endpoint) = &issuer.registration_endpoint else {
         return Err(ServerFault::new(
             "its authorization server registers no clients by itself",
-            "register Jackfield there, and write the id of the client in `client_id` of the server's `oauth`",
+            http.register_advice(),
         ));
     };
     let wanted = if issuer.auth_methods.contains(&ClientAuthMethod::None) {
@@ -77,8 +78,10 @@ pub(super) async fn client(
     } else {
         preferred(&issuer.auth_methods)
     };
+    let is_native = Url::parse(redirect_uri).is_ok_and(|uri| is_this_machine(&uri));
     let mut metadata = json!({
-        "application_type": "native",
+        // OpenID Connect Dynamic Client Registration 1.0, section 2.
+        "application_type": if is_native { "native" } else { "web" },
         "client_name": "Jackfield",
         "grant_types": ["authorization_code", "refresh_token"],
         "redirect_uris": [redirect_uri],
@@ -108,7 +111,7 @@ pub(super) async fn client(
                 "{host} does not register Jackfield as a client: {}",
                 fetched.said()
             ),
-            "register Jackfield there, and write the id of the client in `client_id` of the server's `oauth`",
+            http.register_advice(),
         ));
     };
     let secret = text(&document, "client_secret");

@@ -19,6 +19,8 @@ use crate::error::ServerFault;
 /// Sends the requests of sign-ins at one server.
 pub(super) struct AuthHttp {
     client: OnceCell<GuardedClient>,
+    /// Whether the administrator has configured the server.
+    is_configured: bool,
     /// The hosts that need no encryption.
     plain_hosts: Vec<String>,
     settings: GuardedSettings,
@@ -80,12 +82,20 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 impl AuthHttp {
-    /// A client that reaches public addresses, and those that belong to the server's own: its host, and this machine if
-    /// the server is on it.
-    pub(super) fn new(server: &Url, mut settings: GuardedSettings) -> Self {
+    /// A client that reaches public addresses and allowed ones. Of a configured server also those that belong to it: its
+    /// host, and this machine if the server is on it.
+    pub(super) fn new(server: &Url, mut settings: GuardedSettings, is_configured: bool) -> Self {
         settings.advised = false;
         settings.same_origin = true;
         let mut plain_hosts = Vec::new();
+        if !is_configured {
+            return Self {
+                client: OnceCell::new(),
+                is_configured,
+                plain_hosts,
+                settings,
+            };
+        }
         let host = server.host_str().unwrap_or_default().to_owned();
         allow(&mut settings.allowed, &host);
         if is_this_machine(server) {
@@ -99,8 +109,33 @@ impl AuthHttp {
         }
         Self {
             client: OnceCell::new(),
+            is_configured,
             plain_hosts,
             settings,
+        }
+    }
+
+    /// Whether an address needs no encryption.
+    fn is_plain(&self, url: &Url) -> bool {
+        if self.is_configured {
+            let host = url.host_str().unwrap_or_default();
+            return self.plain_hosts.iter().any(|plain| plain == host);
+        }
+        let allowed = &self.settings.allowed;
+        match url.host() {
+            Some(Host::Domain(name)) => allowed.has_name(name),
+            Some(Host::Ipv4(address)) => allowed.has_address(address.into()),
+            Some(Host::Ipv6(address)) => allowed.has_address(address.into()),
+            None => false,
+        }
+    }
+
+    /// What to do where the authorization server registers no client.
+    pub(super) const fn register_advice(&self) -> &'static str {
+        if self.is_configured {
+            "register Jackfield there, and write the id of the client in `client_id` of the server's `oauth`"
+        } else {
+            "give it a token in a header"
         }
     }
 
@@ -119,10 +154,9 @@ impl AuthHttp {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(fault("which has a user in it"));
         }
-        let is_plain = |host: &str| self.plain_hosts.iter().any(|plain| plain == host);
         match (url.scheme(), url.host_str()) {
             ("https", Some(_)) => Ok(url),
-            ("http", Some(host)) if is_plain(host) => Ok(url),
+            ("http", Some(_)) if self.is_plain(&url) => Ok(url),
             ("http", Some(_)) => Err(fault("which is not encrypted")),
             _ => Err(fault("which is no address of the web")),
         }
@@ -185,7 +219,8 @@ impl AuthHttp {
         in_time(url, async {
             let answer = self.answer(method, url, headers, body).await?;
             let status = answer.status();
-            let body = answer.read(MAX_BODY).await.map_err(|error| fault(&error))?;
+            let body = answer.read(MAX_BODY).await;
+            let body = body.map_err(|error| self.fault(&error))?;
             if !body.whole {
                 let host = url.host_str().unwrap_or_default();
                 let reason =
@@ -219,7 +254,23 @@ impl AuthHttp {
             url: url.clone(),
         };
         let client = self.client().await?;
-        client.send(request).await.map_err(|error| fault(&error))
+        client
+            .send(request)
+            .await
+            .map_err(|error| self.fault(&error))
+    }
+
+    fn fault(&self, error: &FetchError) -> ServerFault {
+        let advice = match error.kind {
+            FetchErrorKind::Refused if self.is_configured => ALLOW,
+            FetchErrorKind::Unreachable => "check the network, and try again",
+            FetchErrorKind::Broken
+            | FetchErrorKind::Redirect
+            | FetchErrorKind::Refused
+            | FetchErrorKind::Silent
+            | FetchErrorKind::Unsendable => TELL_OWNER,
+        };
+        ServerFault::new(format!("its sign-in failed: {}", error.message), advice)
     }
 
     /// The client. It reads the system's certificate authorities, so it is made on a blocking thread when it is needed.
@@ -250,18 +301,6 @@ async fn in_time<T>(
         let reason = format!("its sign-in failed: {host} did not answer within {seconds} s");
         Err(ServerFault::new(reason, "try again"))
     })
-}
-
-fn fault(error: &FetchError) -> ServerFault {
-    let advice = match error.kind {
-        FetchErrorKind::Refused => ALLOW,
-        FetchErrorKind::Unreachable => "check the network, and try again",
-        FetchErrorKind::Broken
-        | FetchErrorKind::Redirect
-        | FetchErrorKind::Silent
-        | FetchErrorKind::Unsendable => TELL_OWNER,
-    };
-    ServerFault::new(format!("its sign-in failed: {}", error.message), advice)
 }
 
 /// Allows a host. What cannot be written as an allowance is not private.

@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
@@ -12,13 +13,18 @@ use super::stored::RegisteredClient;
 use crate::error::ServerFault;
 
 /// A sign-in that a person has yet to confirm. Its address is not secret, and useless to others.
+#[derive(Deserialize, Serialize)]
 pub struct Login {
     pub(super) client: RegisteredClient,
-    pub(super) issuer: Issuer,
+    pub(super) issuer: String,
     pub(super) resource: String,
+    pub(super) revocation_endpoint: Option<String>,
     pub(super) scope: Option<String>,
+    /// Whether redirects of this authorization server name it (RFC 9207).
+    sends_issuer: bool,
     state: String,
-    url: Url,
+    pub(super) token_endpoint: String,
+    url: String,
     pub(super) verifier: String,
 }
 
@@ -56,18 +62,45 @@ impl Login {
         }
         Ok(Self {
             client,
-            issuer,
+            issuer: issuer.issuer,
             resource,
+            revocation_endpoint: issuer.revocation_endpoint.map(Into::into),
             scope,
+            sends_issuer: issuer.sends_issuer,
             state,
-            url,
+            token_endpoint: issuer.token_endpoint.into(),
+            url: url.into(),
             verifier,
+        })
+    }
+
+    /// Reads a sign-in that was kept as text.
+    ///
+    /// # Errors
+    ///
+    /// The text is none of [`Login::to_text`].
+    pub fn read(text: &str) -> Result<Self, ServerFault> {
+        // The error may quote a secret.
+        serde_json::from_str(text).map_err(|_| {
+            ServerFault::new("the sign-in that has begun cannot be read", "sign in again")
+        })
+    }
+
+    /// The sign-in as text, which contains secrets, for another process that finishes it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn to_text(&self) -> Result<String, ServerFault> {
+        serde_json::to_string(self).map_err(|error| {
+            let reason = format!("the sign-in that has begun cannot be kept: {error}");
+            ServerFault::new(reason, "try again")
         })
     }
 
     /// The address that a person opens in a browser.
     #[must_use]
-    pub const fn url(&self) -> &Url {
+    pub fn url(&self) -> &str {
         &self.url
     }
 
@@ -78,7 +111,8 @@ impl Login {
     }
 
     /// Whether this redirect is the answer to this sign-in.
-    pub(super) fn is_answered_by(&self, redirect: &Url) -> bool {
+    #[must_use]
+    pub fn is_answered_by(&self, redirect: &Url) -> bool {
         field(redirect, "state").as_deref() == Some(&*self.state)
     }
 
@@ -103,14 +137,14 @@ impl Login {
         }
         // Before all else that the redirect says, also of errors (RFC 9207, section 2.4).
         match field("iss") {
-            Some(issuer) if issuer != self.issuer.issuer => {
+            Some(issuer) if issuer != self.issuer => {
                 let reason = format!(
                     "the answer to the sign-in is from another server, `{}`, and was not used",
                     shown(&issuer)
                 );
                 return Err(again(reason));
             }
-            None if self.issuer.sends_issuer => {
+            None if self.sends_issuer => {
                 let reason = "the answer to the sign-in does not say which server it is from, and was not used";
                 return Err(again(reason.to_owned()));
             }
@@ -131,7 +165,7 @@ impl Login {
 impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Login")
-            .field("issuer", &self.issuer.issuer)
+            .field("issuer", &self.issuer)
             .field("scope", &self.scope)
             .finish_non_exhaustive()
     }

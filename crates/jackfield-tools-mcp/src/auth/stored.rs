@@ -4,37 +4,39 @@ use std::any::Any;
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-/// Where the sign-in at one server is kept: one text, which contains secrets. Methods may block.
+/// Where the sign-in at one server is kept: one text, which contains secrets.
+#[async_trait]
 pub trait TokenStore: Send + Sync {
     /// Waits for the lock between processes, which is held until the returned value is dropped.
     ///
     /// # Errors
     ///
     /// Another process does not release it, or it cannot be made.
-    fn lock(&self) -> io::Result<Box<dyn Any + Send>>;
+    async fn lock(&self) -> io::Result<Box<dyn Any + Send>>;
 
     /// The text; `None` if there is none.
     ///
     /// # Errors
     ///
     /// It cannot be read.
-    fn load(&self) -> io::Result<Option<String>>;
+    async fn load(&self) -> io::Result<Option<String>>;
 
     /// Replaces the text, or creates it for this user alone.
     ///
     /// # Errors
     ///
     /// It cannot be written.
-    fn store(&self, text: &str) -> io::Result<()>;
+    async fn store(&self, text: &str) -> io::Result<()>;
 
     /// Removes the text; `false` if there was none.
     ///
     /// # Errors
     ///
     /// It cannot be removed.
-    fn remove(&self) -> io::Result<bool>;
+    async fn remove(&self) -> io::Result<bool>;
 }
 
 /// A sign-in. The form outlives the process, so later versions must still read it.

@@ -3,9 +3,10 @@
 
 use std::any::Any;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use jackfield_domain::failure::Disposition;
 use jackfield_ports::toolbox::Toolbox as _;
@@ -18,6 +19,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::harness::{Scripted, run, script, soon};
+
+mod people;
 
 /// A server with a sign-in, and what our processes keep of it.
 struct SignInWorld {
@@ -50,14 +53,24 @@ impl SignInWorld {
     }
 
     fn process(&self) -> Process {
+        self.process_of(true, GuardedSettings::default())
+    }
+
+    /// A process, whose server the administrator has configured or another person.
+    fn process_of(&self, is_configured: bool, network: GuardedSettings) -> Process {
+        self.process_at(&self.url(), is_configured, network)
+    }
+
+    fn process_at(&self, url: &str, is_configured: bool, network: GuardedSettings) -> Process {
         let settings = AuthSettings {
             advice: "sign in with `login`".to_owned(),
             client_id: None,
             client_metadata_url: None,
             client_secret: None,
-            network: GuardedSettings::default(),
+            is_configured,
+            network,
             scope: None,
-            url: self.url(),
+            url: url.to_owned(),
         };
         let store = Arc::clone(&self.store) as Arc<dyn TokenStore>;
         let authorization = Arc::new(Authorization::new(settings, store).unwrap());
@@ -75,6 +88,11 @@ impl SignInWorld {
         process
     }
 
+    /// What is kept.
+    fn kept(&self) -> Option<String> {
+        self.store.text.lock().unwrap().clone()
+    }
+
     fn end_access(&self) {
         self.server.http.as_ref().unwrap().end_access();
     }
@@ -85,7 +103,7 @@ impl Process {
     async fn sign_in(&self) -> Result<(), ServerFault> {
         let listener = RedirectListener::bind(None, false).await.unwrap();
         let login = soon(self.authorization.begin(listener.uri())).await?;
-        let next = visit(login.url().as_str()).await.unwrap();
+        let next = visit(login.url()).await.unwrap();
         let (redirect, _) = tokio::join!(listener.redirect(&login), visit(&next));
         soon(self.authorization.finish(login, &redirect.unwrap())).await
     }
@@ -115,41 +133,27 @@ async fn visit(url: &str) -> Option<String> {
 /// Keeps a sign-in for several processes, which this test is all of.
 #[derive(Default)]
 struct SharedStore {
-    is_locked: Arc<(Mutex<bool>, Condvar)>,
+    lock: Arc<tokio::sync::Mutex<()>>,
     text: Mutex<Option<String>>,
 }
 
-struct Unlock(Arc<(Mutex<bool>, Condvar)>);
-
-impl Drop for Unlock {
-    fn drop(&mut self) {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        self.0.1.notify_one();
-    }
-}
-
+#[async_trait]
 impl TokenStore for SharedStore {
-    fn lock(&self) -> io::Result<Box<dyn Any + Send>> {
-        let (locked, unlocked) = &*self.is_locked;
-        let locked = unlocked.wait_while(locked.lock().unwrap(), |locked| *locked);
-        *locked.unwrap() = true;
-        Ok(Box::new(Unlock(Arc::clone(&self.is_locked))))
+    async fn lock(&self) -> io::Result<Box<dyn Any + Send>> {
+        Ok(Box::new(Arc::clone(&self.lock).lock_owned().await))
     }
 
-    fn load(&self) -> io::Result<Option<String>> {
+    async fn load(&self) -> io::Result<Option<String>> {
         Ok(self.text.lock().unwrap().clone())
     }
 
-    fn store(&self, text: &str) -> io::Result<()> {
-        assert!(
-            *self.is_locked.0.lock().unwrap(),
-            "written without the lock"
-        );
+    async fn store(&self, text: &str) -> io::Result<()> {
+        assert!(self.lock.try_lock().is_err(), "written without the lock");
         *self.text.lock().unwrap() = Some(text.to_owned());
         Ok(())
     }
 
-    fn remove(&self) -> io::Result<bool> {
+    async fn remove(&self) -> io::Result<bool> {
         Ok(self.text.lock().unwrap().take().is_some())
     }
 }
@@ -339,13 +343,13 @@ async fn a_renewal_that_fails_for_now_keeps_the_sign_in() {
     let world = SignInWorld::new(json!({ "token_fault": fault }));
     let process = world.signed_in().await;
     process.call("greet").await;
-    let kept = world.store.load().unwrap();
+    let kept = world.kept();
     world.end_access();
     let message = process.failure("greet").await;
     assert!(message.contains("503"), "{message}");
     assert!(message.contains("try again later"), "{message}");
     assert!(!process.authorization.needs_person());
-    assert_eq!(world.store.load().unwrap(), kept);
+    assert_eq!(world.kept(), kept);
 }
 
 #[tokio::test]
@@ -353,7 +357,7 @@ async fn a_request_that_is_cancelled_during_a_renewal_does_not_lose_the_new_toke
     let world = SignInWorld::new(json!({ "holds_renewals": true }));
     let process = world.signed_in().await;
     process.call("greet").await;
-    let before = world.store.load().unwrap();
+    let before = world.kept();
     world.end_access();
     let toolbox = Arc::clone(&process.toolbox);
     let cancelled = tokio::spawn(async move {
@@ -366,7 +370,7 @@ async fn a_request_that_is_cancelled_during_a_renewal_does_not_lose_the_new_toke
     soon(process.toolbox.stop()).await;
     world.server.http.as_ref().unwrap().release_renewals();
     soon(async {
-        while world.store.load().unwrap() == before {
+        while world.kept() == before {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     })
@@ -383,7 +387,7 @@ async fn a_token_that_cannot_be_renewed_is_used_until_its_end() {
     let world = SignInWorld::new(json!({ "expires_in": 3600, "token_fault": fault }));
     world.signed_in().await;
     let ends_in = |seconds: i64| {
-        let text = world.store.load().unwrap().unwrap();
+        let text = world.kept().unwrap();
         let mut kept: Value = serde_json::from_str(&text).unwrap();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let ends = i64::try_from(now.as_secs()).unwrap() + seconds;
@@ -409,7 +413,7 @@ async fn signing_out_forgets_and_revokes() {
     let signed_out = soon(process.authorization.sign_out()).await;
     assert_eq!(signed_out, Ok(Some(Ok(()))));
     assert_eq!(world.server.count("revokes"), 1);
-    assert_eq!(world.store.load().unwrap(), None);
+    assert_eq!(world.kept(), None);
     assert_eq!(soon(process.authorization.sign_out()).await, Ok(None));
     assert!(process.failure("greet").await.contains("wants a sign-in"));
 }
@@ -421,11 +425,11 @@ async fn wrong_answer(sign_in: Value, change: impl Fn(&Login, String) -> String)
     let authorization = &process.authorization;
     let login = soon(authorization.begin("http://127.0.0.1:1/callback")).await;
     let login = login.unwrap();
-    let redirect = visit(login.url().as_str()).await.unwrap();
+    let redirect = visit(login.url()).await.unwrap();
     let redirect = change(&login, redirect);
     let fault = soon(authorization.finish(login, &redirect)).await;
     assert_eq!(world.server.count("gives "), 0);
-    assert_eq!(world.store.load().unwrap(), None);
+    assert_eq!(world.kept(), None);
     fault.unwrap_err().reason
 }
 
@@ -536,7 +540,7 @@ async fn a_request_that_is_no_answer_does_not_end_the_wait_for_one() {
     let login = soon(process.authorization.begin(listener.uri())).await;
     let login = login.unwrap();
     let base = listener.uri().to_owned();
-    let next = visit(login.url().as_str()).await.unwrap();
+    let next = visit(login.url()).await.unwrap();
     let browser = async {
         let strange = [
             base.replace("/callback", "/favicon.ico"),
