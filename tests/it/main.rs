@@ -91,6 +91,7 @@ mod notes;
 mod older;
 mod own_keys;
 mod own_servers;
+mod own_sign_ins;
 mod passthrough;
 mod people;
 mod pins;

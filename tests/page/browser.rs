@@ -19,6 +19,11 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts a scenario on the page of the gateway at this address.
     pub(crate) fn start(scenario: &'static str, address: &str) -> Self {
+        Self::start_with_key(scenario, address, "")
+    }
+
+    /// The same for a person with this key.
+    pub(crate) fn start_with_key(scenario: &'static str, address: &str, key: &str) -> Self {
         let shots = installed("JACKFIELD_PAGE_SHOTS");
         std::fs::create_dir_all(&shots).expect("a folder for the screenshots can be made");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("page/page.mjs");
@@ -27,6 +32,7 @@ impl Browser {
             .arg(script)
             .arg(scenario)
             .env("JACKFIELD_CHROMIUM", installed("JACKFIELD_PAGE_CHROMIUM"))
+            .env("JACKFIELD_KEY", key)
             .env("JACKFIELD_MODULES", installed("JACKFIELD_PAGE_NODE"))
             .env("JACKFIELD_SHOTS", shots)
             .env("JACKFIELD_URL", format!("http://{address}"))

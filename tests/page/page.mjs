@@ -21,6 +21,9 @@ const complaints = [];
 // Where the gateway is ended on purpose, the browser says so.
 let isAway = false;
 
+// Where else the browser may go, which the scenario says.
+let elsewhere = null;
+
 // A page whose console is listened to.
 async function opened(browser, options = {}) {
   const context = await browser.newContext({ locale: 'en-GB', ...options });
@@ -31,7 +34,8 @@ async function opened(browser, options = {}) {
   });
   page.on('pageerror', (error) => complaints.push(`error: ${error.stack}`));
   page.on('request', (request) => {
-    if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(`asks ${request.url()}`);
+    const isFree = request.url().startsWith('data:') || (elsewhere && request.url().startsWith(elsewhere));
+    if (!request.url().startsWith(url) && !isFree) complaints.push(`asks ${request.url()}`);
   });
   return page;
 }
@@ -457,6 +461,40 @@ const scenarios = {
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
+  },
+
+  async sign_in(browser) {
+    const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
+    await page.goto(url);
+    await page.getByLabel('API key').fill(process.env.JACKFIELD_KEY);
+    await page.keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    await page.goto(`${url}/#/servers`);
+    const card = page.locator('.card', { hasText: 'http://' });
+    elsewhere = (await card.locator('p').first().textContent()).replace('/mcp', '/authorize');
+    await shot(page, 'own-server');
+    await isAccessible(page);
+    await card.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('You are signed in at tracker.').waitFor();
+    // The code stays nowhere.
+    assert.equal(page.url(), `${url}/#/servers`);
+    await card.getByText('signed in', { exact: true }).waitFor();
+    await shot(page, 'own-server-signed-in');
+    await page.goto(`${url}/#/new`);
+    await say(page, 'Is it open?');
+    await ended(page, 0);
+    await page.getByText('It is open.').waitFor();
+    await page.goto(`${url}/#/servers`);
+    await card.getByRole('button', { name: 'Sign out' }).click();
+    await card.getByRole('button', { name: 'Sign in' }).waitFor();
+    // An answer that nobody waits for is said to be none.
+    const refused = page.waitForEvent('console', (message) => message.text().includes('404'));
+    isAway = true;
+    await page.goto(`${url}/?code=x&state=y`);
+    await page.getByText('no sign-in of yours waits for this answer').waitFor();
+    await refused;
+    isAway = false;
+    assert.equal(page.url(), `${url}/#/servers`);
   },
 };
 

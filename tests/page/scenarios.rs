@@ -6,7 +6,7 @@ use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::harness::{Gateway, Kept, McpServer, kept};
+use crate::harness::{Gateway, Kept, MASTER, McpEndpoint, McpServer, kept, tool};
 
 /// Every call of a tool asks a person.
 const ASKS: &str = "[policy.tools]\n\"*\" = \"ask\"\n";
@@ -217,6 +217,37 @@ async fn a_key_signs_in_and_is_stored_nowhere() {
     let run = run.env("PAGE", "page-0123456789abcdef");
     let gateway = Gateway::listening(run.start()).await;
     Browser::start("login", gateway.address()).ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_person_signs_in_at_a_server_of_its_own() {
+    let files = Kept::new();
+    let server = McpEndpoint::new(json!({
+        "tools": [tool("get_issue")],
+        "calls": { "get_issue": [{ "text": "#7 is open" }] },
+        "http": { "sign_in": {} },
+    }));
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("own-tracker__get_issue", &json!({})),
+        ScriptTurn::text("It is open.").when("#7 is open"),
+    ])
+    .await;
+    let config = "[secrets]\nkey_env = \"MASTER_OF_THE_TEST\"\n[policy.tools]\n\"own-*/*\" = \"allow\"\n\
+                  [own_servers]\nallow_private = [\"127.0.0.1\"]\n";
+    let key = files.user("ann", &[]).await;
+    let run = files.gateway().at_with(&claude.base_url(), config);
+    let run = run.env("MASTER_OF_THE_TEST", MASTER);
+    let gateway = Gateway::listening(run.start()).await;
+    let given = json!({ "url": server.server.url() });
+    let set = gateway.with_key(&key, "PUT", "/api/v1/own-servers/tracker", &given);
+    set.answered().await.is(200);
+    Browser::start_with_key("sign_in", gateway.address(), &key)
+        .ends()
+        .await;
+    assert_eq!(server.count("call get_issue"), 1);
+    assert_eq!(server.count("revokes"), 1);
     kept(&claude);
     gateway.end().await;
 }

@@ -212,6 +212,7 @@ impl Registry {
             start_wait: config.start_wait,
             transport: transport.clone(),
             observers,
+            own_sign_in: None,
             pin_notice: Arc::default(),
         };
         let guarded = network::guarded(config);

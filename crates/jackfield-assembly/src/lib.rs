@@ -46,6 +46,7 @@ mod openai;
 mod others;
 mod otlp;
 mod own_servers;
+mod own_sign_ins;
 mod place;
 mod preferred;
 mod presets;

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use jackfield_domain::directory::{OwnEndpoint, OwnServer};
 use jackfield_engine::near::did_you_mean;
-use jackfield_engine::{OpenedServer, OwnServerFactory, OwnServerLimits};
+use jackfield_engine::{OpenedServer, OwnServerFactory, OwnServerLimits, SignInClient};
 use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_provider_kit::guarded::{Allowed, GuardedSettings, special};
 use jackfield_provider_kit::transport::Transport;
 use jackfield_tools_mcp::{ServerFault, is_reserved_header};
 use url::{Host, Url};
 
+use crate::own_sign_ins::{JournalTokens, OwnSignIns};
 use crate::place::ValueSource;
 use crate::servers::{BrokenServer, CommonSettings, McpServerEntry, ServerToolbox, literal};
 
@@ -154,6 +155,7 @@ pub(crate) struct OwnServerToolboxes {
     common: CommonSettings,
     config: OwnServersConfig,
     guarded: GuardedSettings,
+    sign_ins: OwnSignIns,
 }
 
 impl OwnServerToolboxes {
@@ -167,6 +169,7 @@ impl OwnServerToolboxes {
         Self {
             common: common.clone(),
             config: config.clone(),
+            sign_ins: OwnSignIns::new(guarded.clone()),
             guarded,
         }
     }
@@ -211,6 +214,12 @@ impl OwnServerToolboxes {
             let transport = Transport::guarded(&self.guarded);
             common.transport = transport.map_err(|error| error.to_string())?;
         }
+        if let Some(sign_in) = &opened.sign_in {
+            let tokens = Arc::new(JournalTokens(Arc::clone(sign_in)));
+            let authorization = self.sign_ins.authorization(&opened.server, tokens);
+            let authorization = authorization.map_err(|fault| fault.to_string())?;
+            common.own_sign_in = authorization.map(Arc::new);
+        }
         let server = ServerToolbox::new(&entry, &common).registered();
         server.ok_or_else(|| "it is disabled".to_owned())
     }
@@ -230,6 +239,10 @@ impl OwnServerFactory for OwnServerToolboxes {
         let mut registered = toolbox.unwrap_or_else(|why| broken(opened, why));
         registered.status.server = Some(opened.server.identity());
         registered
+    }
+
+    fn sign_in_client(&self) -> Option<&dyn SignInClient> {
+        Some(&self.sign_ins)
     }
 }
 

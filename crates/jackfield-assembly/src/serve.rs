@@ -53,6 +53,8 @@ pub struct ServeConfig {
     pub metrics: bool,
     /// Whether requests are passed through to their provider where nothing speaks for a turn.
     pub passthrough: bool,
+    /// The address of the gateway for browsers, which ends with `/`; `None` where only browsers of this machine reach it.
+    pub public_url: Option<Arc<str>>,
     /// Who keeps the responses of the Responses API.
     pub responses: ResponsesSetting,
     /// The server tools that a request to a plain model uses without asking, out of those that it may use.
@@ -216,6 +218,7 @@ impl Default for ServeConfig {
             log_content: false,
             metrics: false,
             passthrough: true,
+            public_url: None,
             responses: ResponsesSetting::default(),
             offer: ServerTools::None,
             show_tools: true,

@@ -4,6 +4,7 @@
 
 mod own_server;
 mod provider_key;
+mod sign_in;
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::time::WallTime;
 
 pub use self::own_server::{InvalidOwnServer, OwnEndpoint, OwnServer, ServerOwner};
 pub use self::provider_key::ProviderKey;
+pub use self::sign_in::SignIn;
 
 /// The name of a user or a team, or the id of a key: lower case, so that no two look alike but for their case.
 #[derive(Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -228,6 +230,8 @@ pub enum DirectoryEntry {
     ProviderKey(ProviderKey),
     /// The MCP server of a user or a team.
     Server(OwnServer),
+    /// The sign-in of a user at such a server.
+    SignIn(SignIn),
     /// A team.
     Team(Team),
     /// A user.
@@ -242,6 +246,7 @@ impl DirectoryEntry {
             Self::Key(_) => EntryKind::Key,
             Self::ProviderKey(_) => EntryKind::ProviderKey,
             Self::Server(_) => EntryKind::Server,
+            Self::SignIn(_) => EntryKind::SignIn,
             Self::Team(_) => EntryKind::Team,
             Self::User(_) => EntryKind::User,
         }
@@ -254,6 +259,7 @@ impl DirectoryEntry {
             Self::Key(key) => key.id.clone(),
             Self::ProviderKey(key) => key.name(),
             Self::Server(server) => server.entry(),
+            Self::SignIn(sign_in) => sign_in.entry(),
             Self::Team(team) => team.name.clone(),
             Self::User(user) => user.name.clone(),
         }
@@ -269,6 +275,8 @@ pub enum EntryKind {
     ProviderKey,
     /// MCP servers of users and teams.
     Server,
+    /// Sign-ins of users at such servers.
+    SignIn,
     /// Teams.
     Team,
     /// Users.
@@ -283,6 +291,7 @@ impl EntryKind {
             Self::Key => "key",
             Self::ProviderKey => "provider-key",
             Self::Server => "server",
+            Self::SignIn => "sign-in",
             Self::Team => "team",
             Self::User => "user",
         }

@@ -251,7 +251,11 @@ pub(crate) async fn quotas_of(
             Some(DirectoryEntry::Key(key)) => key.quota,
             Some(DirectoryEntry::Team(team)) => team.quota,
             Some(DirectoryEntry::User(user)) => user.quota,
-            Some(DirectoryEntry::ProviderKey(_) | DirectoryEntry::Server(_)) => None,
+            Some(
+                DirectoryEntry::ProviderKey(_)
+                | DirectoryEntry::Server(_)
+                | DirectoryEntry::SignIn(_),
+            ) => None,
             None => return Err(unreachable("an entry of the directory is missing")),
         };
         quotas.push((Arc::clone(budget), quota.unwrap_or_default()));

@@ -5,6 +5,7 @@ mod error;
 mod own_servers;
 mod provider_keys;
 mod secret;
+mod sign_ins;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub use self::error::DirectoryError;
 pub(crate) use self::own_servers::server_of;
 pub(crate) use self::provider_keys::{PROVIDER_KEY, entries_below, provider_key_of};
 pub use self::secret::{KEY_PREFIX, NewSecret};
+pub use self::sign_ins::BegunSignIn;
 use crate::budgets;
 use crate::error::EngineError;
 use crate::state::Engine;
@@ -161,6 +163,7 @@ impl ClientDirectory<'_> {
             DirectoryEntry::Key(_)
             | DirectoryEntry::ProviderKey(_)
             | DirectoryEntry::Server(_)
+            | DirectoryEntry::SignIn(_)
             | DirectoryEntry::Team(_) => Err(missing(EntryKind::User, name)),
         }
     }
@@ -198,6 +201,7 @@ impl ClientDirectory<'_> {
             DirectoryEntry::Key(_)
             | DirectoryEntry::ProviderKey(_)
             | DirectoryEntry::Server(_)
+            | DirectoryEntry::SignIn(_)
             | DirectoryEntry::User(_) => Err(missing(EntryKind::Team, name)),
         }
     }
@@ -320,6 +324,7 @@ impl ClientDirectory<'_> {
             DirectoryEntry::Key(_)
             | DirectoryEntry::ProviderKey(_)
             | DirectoryEntry::Server(_)
+            | DirectoryEntry::SignIn(_)
             | DirectoryEntry::Team(_) => Err(missing(EntryKind::User, name)),
         }
     }
@@ -445,6 +450,7 @@ fn key_of(entry: DirectoryEntry, id: &EntryName) -> Result<ClientKey, DirectoryE
         DirectoryEntry::Key(key) => Ok(key),
         DirectoryEntry::ProviderKey(_)
         | DirectoryEntry::Server(_)
+        | DirectoryEntry::SignIn(_)
         | DirectoryEntry::Team(_)
         | DirectoryEntry::User(_) => Err(missing(EntryKind::Key, id)),
     }

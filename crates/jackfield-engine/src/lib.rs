@@ -69,6 +69,7 @@ mod send;
 mod sessions;
 mod shutdown;
 mod side_call;
+mod sign_in_store;
 mod spending;
 mod state;
 mod subscribers;
@@ -113,7 +114,8 @@ pub use self::context::{
 };
 pub use self::direct::{CallProgress, DirectCall, DirectOutcome};
 pub use self::directory::{
-    AcceptedKey, ClientDirectory, DirectoryError, KEY_PREFIX, KeyOptions, NewSecret, UserUpdate,
+    AcceptedKey, BegunSignIn, ClientDirectory, DirectoryError, KEY_PREFIX, KeyOptions, NewSecret,
+    UserUpdate,
 };
 pub use self::drain::DrainReport;
 pub use self::drive_outcome::{DriveOutcome, WaitingTurn};
@@ -128,7 +130,9 @@ pub use self::news::{Observer, ObserverEvent};
 pub use self::options::{
     Disconnect, Durability, SecondMessage, SendMessage, ServerTools, ToolSearch, TurnOptions,
 };
-pub use self::own_servers::{OpenedServer, OwnServerFactory, OwnServerLimits};
+pub use self::own_servers::{
+    BegunLogin, OpenedServer, OwnServerFactory, OwnServerLimits, SignInClient,
+};
 pub use self::questions::OpenQuestion;
 pub use self::report::{CallReport, TurnReport, reports};
 pub use self::resume::ResumeSession;
@@ -136,6 +140,7 @@ pub use self::retention::{PruneReport, Pruner, Retention};
 pub use self::route_request::{RouteCall, RouteRequest};
 pub use self::route_table::{RouteStatus, TargetStatus};
 pub use self::secrets::SecretRotation;
+pub use self::sign_in_store::{SignInError, SignInLock, SignInStore};
 pub use self::state::Engine;
 pub use self::subscribers::DeliveryState;
 pub use self::tool_cache::{ToolCacheRule, ToolCacheSettings};

@@ -7,11 +7,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jackfield_domain::directory::{EntryName, OwnServer, ServerOwner};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_ports::credential::Credential;
 use jackfield_ports::toolbox_source::RegisteredToolbox;
 use tokio::time::Instant;
+
+use crate::sign_in_store::SignInStore;
 
 /// Makes toolboxes of the servers that users and teams have, within what the configuration allows.
 pub trait OwnServerFactory: Send + Sync {
@@ -28,6 +31,60 @@ pub trait OwnServerFactory: Send + Sync {
     /// Makes the toolbox of a server, over connections of its own. It must not wait for the server: one that cannot be
     /// used is a toolbox whose list fails. When the toolbox is dropped, its connections are closed.
     fn open(&self, server: &OpenedServer) -> RegisteredToolbox;
+
+    /// What signs users in at these servers; `None` if nothing does.
+    fn sign_in_client(&self) -> Option<&dyn SignInClient> {
+        None
+    }
+}
+
+/// Signs users in at servers by OAuth, and keeps nothing.
+#[async_trait]
+pub trait SignInClient: Send + Sync {
+    /// Begins a sign-in at a server. `known` are the tokens of an earlier one, as [`finish`](Self::finish) returned them.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, in a sentence for the user.
+    async fn begin(
+        &self,
+        server: &OwnServer,
+        known: Option<Credential>,
+        redirect_uri: &str,
+    ) -> Result<BegunLogin, String>;
+
+    /// Whether this redirect is the answer to a sign-in that has begun.
+    fn is_answered(&self, login: &Credential, redirect: &str) -> bool;
+
+    /// Ends a sign-in with the redirect that is the answer to it, and returns its tokens as text.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none, in a sentence for the user.
+    async fn finish(
+        &self,
+        server: &OwnServer,
+        login: &Credential,
+        redirect: &str,
+    ) -> Result<Credential, String>;
+
+    /// Has tokens revoked, where the authorization server does that.
+    ///
+    /// # Errors
+    ///
+    /// Why they are not revoked, in a sentence.
+    async fn revoke(&self, server: &OwnServer, tokens: &Credential) -> Result<(), String>;
+}
+
+/// A sign-in that has begun.
+#[derive(Clone, Debug)]
+pub struct BegunLogin {
+    /// What is needed to end it: a secret.
+    pub login: Credential,
+    /// The scope that is asked for, if one is.
+    pub scope: Option<String>,
+    /// The address to open in a browser.
+    pub url: String,
 }
 
 /// A server of a user or a team, with its secrets in plain text.
@@ -38,6 +95,8 @@ pub struct OpenedServer {
     pub id: ToolboxId,
     /// The number of its newest change.
     pub revision: u64,
+    /// Where the sign-in of the user there is kept; `None` for a server that is not signed in at.
+    pub sign_in: Option<Arc<SignInStore>>,
     /// The values of its headers or variables, by name.
     pub secrets: Vec<(Arc<str>, Credential)>,
     /// The server.
@@ -75,8 +134,11 @@ struct OpenServers {
 struct OpenServer {
     last_used: Instant,
     registered: RegisteredToolbox,
-    revision: u64,
+    revision: OpenRevision,
 }
+
+/// The number of the newest change of a server, and of the user's sign-in there, or 0 if there is none.
+pub(crate) type OpenRevision = (u64, u64);
 
 impl OpenServer {
     /// Whether a turn has it.
@@ -107,7 +169,7 @@ impl OwnServers {
         &self,
         principal: &Arc<str>,
         entry: &EntryName,
-        revision: u64,
+        revision: OpenRevision,
     ) -> Option<RegisteredToolbox> {
         let mut open = lock(&self.open);
         let place = (Arc::clone(principal), entry.clone());
@@ -123,11 +185,12 @@ impl OwnServers {
         &self,
         principal: &Arc<str>,
         opened: &OpenedServer,
+        revision: OpenRevision,
     ) -> Result<RegisteredToolbox, String> {
         let place = (Arc::clone(principal), opened.server.entry());
         let mut open = lock(&self.open);
         if let Some(present) = open.by_place.get_mut(&place)
-            && present.revision >= opened.revision
+            && present.revision >= revision
         {
             present.last_used = Instant::now();
             return Ok(present.registered.clone());
@@ -150,7 +213,7 @@ impl OwnServers {
             OpenServer {
                 last_used: Instant::now(),
                 registered: registered.clone(),
-                revision: opened.revision,
+                revision,
             },
         );
         if !std::mem::replace(&mut open.is_watched, true) {

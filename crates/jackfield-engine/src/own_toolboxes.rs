@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jackfield_domain::caller::Caller;
 use jackfield_domain::directory::{
-    DirectoryEntry, EntryKind, EntryName, OwnServer, ServerOwner, User, user_of_principal,
+    DirectoryEntry, EntryKind, EntryName, OwnServer, ServerOwner, SignIn, User, user_of_principal,
 };
 use jackfield_domain::ids::ToolboxId;
 use jackfield_ports::credential::Credential;
@@ -17,6 +17,7 @@ use crate::directory::{DirectoryError, entries_below, server_of};
 use crate::error::chain;
 use crate::master_keys::SecretError;
 use crate::own_servers::{OpenedServer, OwnServers};
+use crate::sign_in_store::SignInStore;
 use crate::state::EngineState;
 
 impl EngineState {
@@ -64,7 +65,19 @@ impl EngineState {
             let Ok(id) = server.toolbox() else {
                 continue;
             };
-            if let Some(registered) = own.find(principal, entry, revision) {
+            let (sign_in, signed_in) = match self.sign_in_at(directory, &server, &user).await {
+                Ok(found) => found,
+                Err(error) => {
+                    let why = chain(&error);
+                    tracing::error!(server = %entry, why, "the sign-in at a server cannot be read");
+                    let message = "your sign-in there cannot be read now".to_owned();
+                    let toolbox = id;
+                    set.problems.push(ToolboxProblem { message, toolbox });
+                    continue;
+                }
+            };
+            let of = (revision, signed_in);
+            if let Some(registered) = own.find(principal, entry, of) {
                 set.toolboxes.push(registered);
                 continue;
             }
@@ -75,8 +88,9 @@ impl EngineState {
                         revision,
                         secrets,
                         server,
+                        sign_in,
                     };
-                    own.open(principal, &opened)
+                    own.open(principal, &opened, of)
                 }
                 Ok(None) => Err("its owner changes it now; the next turn has it".to_owned()),
                 Err(error) => {
@@ -94,6 +108,28 @@ impl EngineState {
             }
         }
         set
+    }
+
+    /// Where the sign-in of a user at a server is kept, and the number of its newest change, or 0 without one. A program,
+    /// and a server that gets a header `Authorization`, have none.
+    async fn sign_in_at(
+        &self,
+        directory: &dyn Directory,
+        server: &OwnServer,
+        user: &EntryName,
+    ) -> Result<(Option<Arc<SignInStore>>, u64), JournalError> {
+        let mut headers = server.secrets.iter();
+        let has_key = headers.any(|name| name.eq_ignore_ascii_case("authorization"));
+        if server.endpoint.url().is_none() || has_key {
+            return Ok((None, 0));
+        }
+        let Ok(store) = SignInStore::new(self, server, user) else {
+            return Ok((None, 0));
+        };
+        let entry = SignIn::entry_at(&server.entry(), user);
+        let newest = directory.entry(EntryKind::SignIn, &entry).await?;
+        let revision = newest.map_or(0, |newest| newest.revision);
+        Ok((Some(Arc::new(store)), revision))
     }
 
     /// The secrets of a server at this revision of its entry; `None` if there is another one meanwhile: a new key must

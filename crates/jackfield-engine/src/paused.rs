@@ -89,7 +89,7 @@ async fn changes(
 const fn may_raise(kind: EntryKind) -> bool {
     match kind {
         EntryKind::Key | EntryKind::Team | EntryKind::User => true,
-        EntryKind::ProviderKey | EntryKind::Server => false,
+        EntryKind::ProviderKey | EntryKind::Server | EntryKind::SignIn => false,
     }
 }
 

@@ -56,6 +56,9 @@ pub struct GatewayConfig {
     pub options: BTreeMap<Arc<str>, TurnOptions>,
     /// How requests are passed through.
     pub passthrough: PassthroughConfig,
+    /// The address of the gateway's page for browsers, which ends with `/`; `None` where only browsers of this machine
+    /// reach it.
+    pub public_url: Option<Arc<str>>,
     /// The providers, for the listing.
     pub providers: BTreeMap<Arc<str>, ProviderSummary>,
     /// The MCP servers, for the listing.
@@ -99,6 +102,7 @@ impl GatewayConfig {
             passthrough: PassthroughConfig::default(),
             offered_tools: ServerTools::None,
             options: BTreeMap::from([(provider, default_options.clone())]),
+            public_url: None,
             providers: BTreeMap::new(),
             servers: Arc::new(()),
             show_tools: true,

@@ -30,6 +30,7 @@ mod provider_keys;
 mod resource_events;
 mod session_events;
 mod sessions;
+mod sign_ins;
 mod story;
 mod timeline;
 mod turns;
@@ -96,6 +97,10 @@ pub(crate) fn router() -> Router<Gateway> {
                 .patch(own_servers::edit_own_server)
                 .delete(own_servers::remove_own_server),
         )
+        .route(
+            "/own-servers/{name}/sign-in",
+            post(sign_ins::begin_sign_in).delete(sign_ins::end_sign_in),
+        )
         .route("/provider-keys", get(provider_keys::provider_keys))
         .route(
             "/provider-keys/{provider}",
@@ -149,6 +154,7 @@ pub(crate) fn router() -> Router<Gateway> {
             "/sessions/{session}/turns/{turn}/results",
             post(turns::results),
         )
+        .route("/sign-ins", post(sign_ins::finish_sign_in))
         .route("/teams", get(directory::teams).post(directory::add_team))
         .route("/teams/{name}", patch(directory::edit_team))
         .route("/tools", get(listing::tools))

@@ -119,7 +119,7 @@ async fn check_origin(gateway: &Gateway, headers: &HeaderMap) -> Result<(), Serv
 }
 
 /// Whether a host, with or without a port, is a name of this machine.
-fn is_this_machine(host: &str) -> bool {
+pub(crate) fn is_this_machine(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         Some(_) | None => host,

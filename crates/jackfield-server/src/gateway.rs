@@ -94,6 +94,7 @@ pub(crate) fn gateway(
             keeps_responses: serve.responses == ResponsesSetting::Kept,
             upstreams: upstreams.collect(),
         },
+        public_url: serve.public_url.clone(),
         providers: providers
             .map(|(name, state)| (Arc::clone(name), provider(state)))
             .collect(),

@@ -32,6 +32,7 @@ impl ChangeJob {
             }
             DirectoryEntry::ProviderKey(_)
             | DirectoryEntry::Server(_)
+            | DirectoryEntry::SignIn(_)
             | DirectoryEntry::Team(_)
             | DirectoryEntry::User(_) => Vec::new(),
         };

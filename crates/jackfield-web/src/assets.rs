@@ -94,6 +94,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("languages.js", JS),
     file!("login.js", JS),
     file!("main.js", JS),
+    file!("own_servers.js", JS),
     file!("page.css", CSS),
     file!("question.js", JS),
     file!("reply_text.js", JS),

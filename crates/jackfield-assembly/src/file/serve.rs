@@ -9,6 +9,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_engine::ServerTools;
 use toml::de::DeValue;
+use url::Url;
 
 use crate::document::Section;
 use crate::endpoints::{self, TokenEndpoint};
@@ -35,6 +36,13 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     let bind = form::of(ValueForm::Text("127.0.0.1:8350"), address);
     form::keys! { let section;
         bind: bind, "Where the gateway listens; any address but loopback needs a token";
+    }
+    let public = form::of(ValueForm::Text("https://gateway.example"), public_url);
+    form::keys! { let section;
+        public_url: public, "The address of the gateway for browsers: where a sign-in at a server of a person comes back to";
+    }
+    if let Some((public, _)) = public_url {
+        serve.public_url = Some(public);
     }
     if let Some((bind, place)) = bind {
         (serve.bind, serve.bind_place) = (bind, Some(place));
@@ -76,6 +84,19 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     tls(serve, section.section("tls"));
     tokens(serve, section.section("tokens"));
     section.finish();
+}
+
+/// The address of the gateway for browsers, with `/` at its end.
+fn public_url(value: &DeValue<'_>) -> Result<Arc<str>, String> {
+    let text = filled(value)?;
+    let url = Url::parse(&text).ok().filter(|url| {
+        let is_bare = url.username().is_empty() && url.password().is_none();
+        let is_origin = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+        matches!(url.scheme(), "http" | "https") && url.has_host() && is_bare && is_origin
+    });
+    url.map(|url| url.as_str().into()).ok_or_else(|| {
+        "this is an address such as \"https://gateway.example\", without a path, a query or a user".to_owned()
+    })
 }
 
 /// A share in percent, rounded up.

@@ -12,7 +12,7 @@ use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_provider_kit::guarded::GuardedSettings;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_tools_mcp::{
-    ClientSettings, Era, HttpEndpoint, McpToolbox, Root, ServerConfig, ServerFault,
+    Authorization, ClientSettings, Era, HttpEndpoint, McpToolbox, Root, ServerConfig, ServerFault,
 };
 use url::Url;
 
@@ -56,6 +56,8 @@ pub(crate) struct CommonSettings {
     pub(crate) guarded: bool,
     /// The observers of requests to them.
     pub(crate) observers: McpObservers,
+    /// The sign-in at the one server that has these settings, which a person has for itself.
+    pub(crate) own_sign_in: Option<Arc<Authorization>>,
     /// Whether errors that remote clients see omit details of this machine.
     pub(crate) redact_details: bool,
     /// How long a list of tools is used at least.
@@ -143,8 +145,9 @@ impl ServerToolbox {
                     let mcp = McpToolbox::new(server, settings(config, common));
                     let mcp = mcp.observed_by(common.observers.clone());
                     let mut mcp = mcp.over(common.transport.clone());
-                    if let Some(sign_in) = &sign_in {
-                        mcp = mcp.authorized(sign_in.authorization());
+                    let configured = sign_in.as_ref().map(ServerSignIn::authorization);
+                    if let Some(authorization) = configured.or(common.own_sign_in.clone()) {
+                        mcp = mcp.authorized(authorization);
                     }
                     let start_report = StartReport::new(config.id.clone(), common.redact_details);
                     let running = ManagedServer::new(mcp, memory, pins, config, start_report);

@@ -242,6 +242,7 @@ pub(crate) async fn list_keys(
         DirectoryEntry::Key(key) => Some(key),
         DirectoryEntry::ProviderKey(_)
         | DirectoryEntry::Server(_)
+        | DirectoryEntry::SignIn(_)
         | DirectoryEntry::Team(_)
         | DirectoryEntry::User(_) => None,
     });
@@ -436,6 +437,9 @@ impl From<DirectoryError> for CommandError {
                     }
                     EntryKind::Server => {
                         "`jackfield users list-servers` and `jackfield teams list-servers` show the servers"
+                    }
+                    EntryKind::SignIn => {
+                        "it begins at `/api/v1/own-servers/NAME/sign-in` of a gateway"
                     }
                     EntryKind::Team => {
                         "`jackfield teams list` shows them, and `jackfield teams add` adds one"

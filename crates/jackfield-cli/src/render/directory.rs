@@ -162,6 +162,7 @@ pub fn changes(
             DirectoryEntry::Key(key) => format!(" of {}", key.user),
             DirectoryEntry::ProviderKey(_)
             | DirectoryEntry::Server(_)
+            | DirectoryEntry::SignIn(_)
             | DirectoryEntry::Team(_)
             | DirectoryEntry::User(_) => String::new(),
         };
@@ -222,6 +223,12 @@ fn entry_json(entry: &DirectoryEntry) -> Value {
             "hint": &*key.hint,
         }),
         DirectoryEntry::Server(server) => server_json(server),
+        DirectoryEntry::SignIn(sign_in) => json!({
+            "server": &*sign_in.server,
+            "owner": sign_in.owner.to_string(),
+            "user": sign_in.user.as_str(),
+            "pending": sign_in.is_pending,
+        }),
         DirectoryEntry::Team(team) => json!({
             "name": team.name.as_str(),
             "quota": quota_json(team.quota.as_ref()),

@@ -7,6 +7,7 @@ use jackfield_ports::journal::JournalError;
 use thiserror::Error;
 
 use crate::master_keys::SecretError;
+use crate::sign_in_store::SignInError;
 
 /// A request to the directory failed. Nothing was changed.
 #[derive(Debug, Error)]
@@ -42,6 +43,9 @@ pub enum DirectoryError {
         /// Its name.
         name: EntryName,
     },
+    /// No sign-in of the user waits for this answer.
+    #[error("no sign-in of yours waits for this answer: begin the sign-in again")]
+    NoLogin,
     /// The text is no key of a provider.
     #[error("this is no key: one has visible characters without spaces, at most 4096")]
     NoKey,
@@ -51,6 +55,9 @@ pub enum DirectoryError {
     /// The operating system has no random numbers.
     #[error("the operating system has no random numbers")]
     Random(#[source] getrandom::Error),
+    /// A server or its authorization server does not let a user sign in.
+    #[error("{0}")]
+    SignInFailed(String),
     /// The configuration allows no such server.
     #[error("{0}")]
     ServerRefused(String),
@@ -75,9 +82,21 @@ pub enum DirectoryError {
     /// The key is not accepted.
     #[error(transparent)]
     Refused(#[from] KeyRefusal),
+    /// The tokens of a sign-in cannot be read or stored.
+    #[error("the sign-in cannot be used")]
+    SignIn(#[source] SignInError),
     /// A secret cannot be encrypted or opened.
     #[error(transparent)]
     Secret(#[from] SecretError),
+}
+
+impl From<SignInError> for DirectoryError {
+    fn from(error: SignInError) -> Self {
+        match error {
+            SignInError::Secret(error) => error.into(),
+            error @ (SignInError::Busy | SignInError::Gone) => Self::SignIn(error),
+        }
+    }
 }
 
 /// That there is no entry of this name.

@@ -13,7 +13,7 @@ use super::{ATTEMPTS, ClientDirectory, DirectoryError, entries_below, missing};
 
 impl ClientDirectory<'_> {
     /// Sets a server of a user or a team, in place of an earlier one of its name. The values of its headers or variables
-    /// are stored encrypted. The next turn of the owner has its tools.
+    /// are stored encrypted. The next turn of the owner has its tools. Sign-ins at another address are taken away.
     ///
     /// # Errors
     ///
@@ -64,8 +64,16 @@ impl ClientDirectory<'_> {
                 }
             }
             let revision = newest.map_or(1, |(_, newest)| newest.revision + 1);
+            let is_moved = newest.is_some_and(|(before, _)| before.identity() != server.identity());
+            if is_moved {
+                self.forget_sign_ins(by, &server).await?;
+            }
             let stored = self.store_server(by, &server, (action, revision), &sealed);
             if stored.await? == Changed::Stored {
+                if is_moved {
+                    // One may have been finished meanwhile.
+                    self.forget_sign_ins(by, &server).await?;
+                }
                 return Ok(server);
             }
         }
@@ -73,7 +81,7 @@ impl ClientDirectory<'_> {
         Err(DirectoryError::Busy { kind, name })
     }
 
-    /// Takes a server of a user or a team away, and deletes its secrets. Turns that have begun with it keep it until they
+    /// Takes a server of a user or a team away, and deletes its secrets and the sign-ins at it. Turns that have begun with it keep it until they
     /// end or wait.
     ///
     /// # Errors
@@ -93,9 +101,13 @@ impl ClientDirectory<'_> {
                 secrets: Vec::new(),
                 ..server
             };
+            // First: if this is broken off, the server is still there, and can be taken away again.
+            self.forget_sign_ins(by, &server).await?;
             let (action, revision) = (ChangeAction::Removed, newest.revision + 1);
             let stored = self.store_server(by, &server, (action, revision), &[]);
             if stored.await? == Changed::Stored {
+                // One may have been finished meanwhile.
+                self.forget_sign_ins(by, &server).await?;
                 return Ok(server);
             }
         }
@@ -129,6 +141,7 @@ impl ClientDirectory<'_> {
             DirectoryEntry::Key(_)
             | DirectoryEntry::ProviderKey(_)
             | DirectoryEntry::Server(_)
+            | DirectoryEntry::SignIn(_)
             | DirectoryEntry::Team(_)
             | DirectoryEntry::User(_) => Err(gone()),
         });
@@ -218,6 +231,7 @@ pub(crate) fn server_of(entry: DirectoryEntry) -> Option<OwnServer> {
         DirectoryEntry::Server(server) => Some(server),
         DirectoryEntry::Key(_)
         | DirectoryEntry::ProviderKey(_)
+        | DirectoryEntry::SignIn(_)
         | DirectoryEntry::Team(_)
         | DirectoryEntry::User(_) => None,
     }

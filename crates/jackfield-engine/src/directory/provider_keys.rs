@@ -165,6 +165,7 @@ pub(crate) fn provider_key_of(entry: DirectoryEntry) -> Option<ProviderKey> {
         DirectoryEntry::ProviderKey(key) => Some(key),
         DirectoryEntry::Key(_)
         | DirectoryEntry::Server(_)
+        | DirectoryEntry::SignIn(_)
         | DirectoryEntry::Team(_)
         | DirectoryEntry::User(_) => None,
     }

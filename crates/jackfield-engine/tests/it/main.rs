@@ -28,6 +28,7 @@ mod offering;
 mod ordering;
 mod outages;
 mod own_servers;
+mod own_sign_ins;
 mod patterns;
 mod pausing;
 mod plain_schemas;

@@ -7,7 +7,7 @@ use jackfield_domain::directory::{EntryName, OwnEndpoint, OwnServer, ServerOwner
 use jackfield_domain::outcome::ToolResult;
 use jackfield_engine::{
     Credential, DirectoryError, Engine, MasterKeys, OpenedServer, OwnServerFactory,
-    OwnServerLimits, TurnOptions, UserUpdate,
+    OwnServerLimits, SignInClient, TurnOptions, UserUpdate,
 };
 use jackfield_ports::journal::Journal;
 use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
@@ -15,20 +15,22 @@ use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{FaultyJournal, Gate};
 
 use crate::fixture::{Log, OneTool, options};
+use crate::own_sign_ins::SignIns;
 use crate::toolbox_sources::caller;
 
 const IDLE: Duration = Duration::from_secs(600);
 
 /// Notes what was opened, and which connections are still open.
 #[derive(Clone, Default)]
-struct Factory {
+pub(crate) struct Factory {
     opened: Arc<Mutex<Vec<(String, String)>>>,
     alive: Arc<Mutex<Vec<std::sync::Weak<dyn jackfield_ports::toolbox::Toolbox>>>>,
+    pub(crate) sign_ins: SignIns,
 }
 
 impl Factory {
     /// Owner and address of each opened connection with its secrets, in order.
-    fn opened(&self) -> Vec<(String, String)> {
+    pub(crate) fn opened(&self) -> Vec<(String, String)> {
         self.opened
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -69,6 +71,7 @@ impl OwnServerFactory for Factory {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(said);
+        self.sign_ins.opened(opened.sign_in.as_ref());
         let mut toolbox = OneTool::new(&Log::default(), |_| {
             std::future::ready(ToolResult::text("done".to_owned()))
         });
@@ -84,17 +87,21 @@ impl OwnServerFactory for Factory {
             toolbox,
         }
     }
+
+    fn sign_in_client(&self) -> Option<&dyn SignInClient> {
+        Some(&self.sign_ins)
+    }
 }
 
-fn name(text: &str) -> EntryName {
+pub(crate) fn name(text: &str) -> EntryName {
     EntryName::parse(text).expect("a name")
 }
 
-fn user(text: &str) -> ServerOwner {
+pub(crate) fn user(text: &str) -> ServerOwner {
     ServerOwner::User(name(text))
 }
 
-fn server(owner: ServerOwner, name: &str, url: &str) -> OwnServer {
+pub(crate) fn server(owner: ServerOwner, name: &str, url: &str) -> OwnServer {
     OwnServer {
         endpoint: OwnEndpoint::Http(url.into()),
         is_disabled: false,
@@ -105,11 +112,11 @@ fn server(owner: ServerOwner, name: &str, url: &str) -> OwnServer {
     }
 }
 
-async fn engine(factory: &Factory, keys: Option<MasterKeys>) -> Engine {
+pub(crate) async fn engine(factory: &Factory, keys: Option<MasterKeys>) -> Engine {
     engine_over(Arc::new(MemoryJournal::default()), factory, keys).await
 }
 
-async fn engine_over(
+pub(crate) async fn engine_over(
     journal: Arc<dyn Journal>,
     factory: &Factory,
     keys: Option<MasterKeys>,
@@ -135,12 +142,12 @@ async fn engine_over(
     engine
 }
 
-fn keys() -> Option<MasterKeys> {
+pub(crate) fn keys() -> Option<MasterKeys> {
     let key = MasterKeys::generate().expect("random numbers");
     MasterKeys::parse(key.expose()).ok()
 }
 
-async fn set(
+pub(crate) async fn set(
     engine: &Engine,
     server: OwnServer,
     secret: Option<&str>,
@@ -154,7 +161,7 @@ async fn set(
 }
 
 /// The toolboxes, and the digests of their tools, that a turn of this principal has.
-async fn offered(engine: &Engine, principal: &str) -> Vec<(String, String)> {
+pub(crate) async fn offered(engine: &Engine, principal: &str) -> Vec<(String, String)> {
     let options = TurnOptions {
         caller: Some(Arc::new(caller(principal))),
         ..options()

@@ -85,7 +85,9 @@ async fn all_quotas(gateway: &Gateway) -> Result<Vec<(Arc<str>, Quota)>, Problem
             for entry in &entries {
                 let quota = match entry {
                     DirectoryEntry::Key(key) => key.quota,
-                    DirectoryEntry::ProviderKey(_) | DirectoryEntry::Server(_) => None,
+                    DirectoryEntry::ProviderKey(_)
+                    | DirectoryEntry::Server(_)
+                    | DirectoryEntry::SignIn(_) => None,
                     DirectoryEntry::Team(team) => team.quota,
                     DirectoryEntry::User(user) => user.quota,
                 };

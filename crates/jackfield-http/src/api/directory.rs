@@ -63,6 +63,7 @@ pub(crate) async fn users(
         DirectoryEntry::Key(_)
         | DirectoryEntry::ProviderKey(_)
         | DirectoryEntry::Server(_)
+        | DirectoryEntry::SignIn(_)
         | DirectoryEntry::Team(_) => None,
     });
     let users = users.collect();
@@ -148,6 +149,7 @@ pub(crate) async fn teams(
         DirectoryEntry::Key(_)
         | DirectoryEntry::ProviderKey(_)
         | DirectoryEntry::Server(_)
+        | DirectoryEntry::SignIn(_)
         | DirectoryEntry::User(_) => None,
     });
     let teams = teams.collect();
@@ -328,7 +330,13 @@ impl From<DirectoryError> for ProblemDetails {
             DirectoryError::InvalidServer(_)
             | DirectoryError::Name(_)
             | DirectoryError::NoKey
-            | DirectoryError::ServerRefused(_) => Self::new(ProblemKind::Invalid, detail),
+            | DirectoryError::ServerRefused(_)
+            | DirectoryError::SignInFailed(_) => Self::new(ProblemKind::Invalid, detail),
+            DirectoryError::NoLogin => Self::new(ProblemKind::NotFound, detail),
+            DirectoryError::SignIn(_) => {
+                let detail = "the sign-in was changed meanwhile: begin it again";
+                Self::new(ProblemKind::Conflict, detail)
+            }
             DirectoryError::TooManyServerNames { .. } | DirectoryError::TooManyServers { .. } => {
                 Self::new(ProblemKind::Conflict, detail)
             }

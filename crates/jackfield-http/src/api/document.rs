@@ -13,7 +13,8 @@ use utoipa::{Modify, OpenApi};
 use super::problem::ProblemView;
 use super::{
     approval_events, approvals, budgets, context, directory, doctor, events, health, keys, listing,
-    login, own_servers, provider_keys, resource_events, sessions, timeline, turns, ui, usage,
+    login, own_servers, provider_keys, resource_events, sessions, sign_ins, timeline, turns, ui,
+    usage,
 };
 
 /// The API under `/api/v1`.
@@ -50,7 +51,8 @@ use super::{
         own_servers::edit_own_server, own_servers::own_servers,
         own_servers::remove_own_server, own_servers::set_own_server,
         provider_keys::provider_keys, provider_keys::remove_provider_key,
-        provider_keys::set_provider_key, directory::teams, directory::user,
+        provider_keys::set_provider_key,
+        sign_ins::begin_sign_in, sign_ins::end_sign_in, sign_ins::finish_sign_in, directory::teams, directory::user,
         directory::users,
         events::watch, resource_events::watch,
         listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,

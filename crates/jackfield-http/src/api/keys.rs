@@ -47,6 +47,7 @@ pub(crate) async fn keys(
             DirectoryEntry::Key(_)
             | DirectoryEntry::ProviderKey(_)
             | DirectoryEntry::Server(_)
+            | DirectoryEntry::SignIn(_)
             | DirectoryEntry::Team(_)
             | DirectoryEntry::User(_) => None,
         }));

@@ -54,12 +54,13 @@ pub(crate) async fn own_servers(
     };
     let mut servers = Vec::new();
     for owner in &owners {
-        let of_owner = directory.servers(owner).await?;
-        servers.extend(
-            of_owner
-                .iter()
-                .map(|(server, _)| OwnServerView::from(server)),
-        );
+        for (server, _) in directory.servers(owner).await? {
+            let view = OwnServerView::from(&server);
+            servers.push(match own_user(&client) {
+                Some(user) => view.with_sign_in(directory.is_signed_in(&user, &server).await?),
+                None => view,
+            });
+        }
     }
     Ok(Json(OwnServerList { servers }))
 }
@@ -185,7 +186,7 @@ impl FromRequestParts<Gateway> for OwnServerPath {
 }
 
 /// The user of the requester, who has a key of the directory.
-fn user(client: &Principal) -> Result<EntryName, ProblemDetails> {
+pub(super) fn user(client: &Principal) -> Result<EntryName, ProblemDetails> {
     own_user(client).ok_or_else(|| {
         let detail =
             "only users have servers of their own: ask with a key of `jackfield keys create`";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, OwnEndpoint,
-    OwnServer, ProviderKey, ServerOwner, Team, User,
+    OwnServer, ProviderKey, ServerOwner, SignIn, Team, User,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{Amount, Meter, MeterHold, MeterReservation, PeriodTotal, Quota};
@@ -25,6 +25,7 @@ stored_enum! { DirectoryEntry as DirectoryEntryForm {
     Key(key: ClientKey),
     ProviderKey(key: ProviderKey),
     Server(server: OwnServer),
+    SignIn(sign_in: SignIn),
     Team(team: Team),
     User(user: User),
 } }
@@ -74,6 +75,14 @@ stored_struct! { OwnServer as OwnServerForm {
     owner: ServerOwner;
     many secrets: Arc<str>;
     flag is_disabled, is_removed
+} }
+
+stored_struct! { SignIn as SignInForm {
+    identity: Digest,
+    owner: ServerOwner,
+    server: Arc<str>,
+    user: EntryName;
+    flag is_pending, is_removed
 } }
 
 stored_enum! { OwnEndpoint as OwnEndpointForm { Http(url: Arc<str>), Program(program: Arc<str>) } }

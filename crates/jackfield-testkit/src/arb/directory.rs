@@ -6,7 +6,7 @@ use std::time::Duration;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, OwnEndpoint,
-    OwnServer, ProviderKey, ServerOwner, Team, User,
+    OwnServer, ProviderKey, ServerOwner, SignIn, Team, User,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{Amount, MeterOperation, Quota};
@@ -132,6 +132,16 @@ pub fn directory_change() -> impl Strategy<Value = DirectoryChange> + Clone {
             })
         ),
         own_server().prop_map(DirectoryEntry::Server),
+        (own_server(), entry_name(), any::<bool>(), any::<bool>()).prop_map(
+            |(server, user, is_pending, is_removed)| DirectoryEntry::SignIn(SignIn {
+                identity: server.identity(),
+                is_pending,
+                is_removed,
+                owner: server.owner,
+                server: server.name,
+                user,
+            })
+        ),
         (entry_name(), option::of(quota()))
             .prop_map(|(name, quota)| DirectoryEntry::Team(Team { name, quota })),
         directory_user().prop_map(DirectoryEntry::User),

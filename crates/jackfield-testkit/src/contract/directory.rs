@@ -492,6 +492,7 @@ fn renamed(mut change: DirectoryChange, nth: u32) -> DirectoryChange {
         }
         DirectoryEntry::ProviderKey(key) => key.user = name,
         DirectoryEntry::Server(server) => server.owner = ServerOwner::User(name),
+        DirectoryEntry::SignIn(sign_in) => sign_in.user = name,
         DirectoryEntry::Team(team) => team.name = name,
         DirectoryEntry::User(user) => user.name = name,
     }

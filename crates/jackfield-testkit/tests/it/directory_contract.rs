@@ -238,6 +238,7 @@ impl Directory for Mistaken {
                 DirectoryEntry::Key(key) => key.secrets.iter().any(|one| one.digest == *secret),
                 DirectoryEntry::ProviderKey(_)
                 | DirectoryEntry::Server(_)
+                | DirectoryEntry::SignIn(_)
                 | DirectoryEntry::Team(_)
                 | DirectoryEntry::User(_) => false,
             }))

@@ -150,6 +150,8 @@ async function start() {
   await loadTexts();
   let login = await loginState();
   if (!login.signed_in) login = await signIn();
+  // The browser comes back from a sign-in at a server.
+  if (new URLSearchParams(location.search).has('state')) await (await import('./own_servers.js')).finishSignIn();
   const app = new App(login);
   let asking = false;
   onSignedOut(async () => {

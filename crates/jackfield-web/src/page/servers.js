@@ -4,6 +4,7 @@ import { ask } from './api.js';
 import { doctorView } from './doctor.js';
 import { element, table, visible } from './dom.js';
 import { say, sayOr } from './languages.js';
+import { ownServerViews } from './own_servers.js';
 import { routeViews } from './routes.js';
 import { textView } from './value.js';
 
@@ -17,7 +18,9 @@ export class Servers {
   async load() {
     try {
       const [{ servers }, { tools, problems }, { providers }, { routes }] = await Promise.all(['/servers', '/tools', '/providers', '/routes'].map((path) => ask(path)));
+      const own = await ownServerViews();
       this.body.replaceChildren(
+        ...own,
         ...servers.map((server) => serverView(server, tools)),
         ...rest(servers, tools),
         problems.length ? element('ul', { className: 'error' }, problems.map((one) => element('li', { textContent: visible(`${one.server}: ${one.message}`) }))) : '',

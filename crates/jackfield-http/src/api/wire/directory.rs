@@ -9,7 +9,7 @@ use jackfield_domain::quota::Quota;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::own_servers::OwnServerView;
+use super::own_servers::{OwnServerView, SignInView};
 
 /// What a key, a user or a team may use. What is missing has no limit.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
@@ -324,7 +324,7 @@ pub(crate) struct ChangeView {
     by: String,
     /// What was done: `created`, `changed`, `disabled`, `enabled`, `removed`, `revoked` or `rotated`.
     action: &'static str,
-    /// What it is about: `user`, `team`, `key`, `provider-key` or `server`.
+    /// What it is about: `user`, `team`, `key`, `provider-key`, `server` or `sign-in`.
     kind: &'static str,
     /// The entry since then.
     #[schema(value_type = Object)]
@@ -338,6 +338,7 @@ enum EntryView {
     Key(KeyView),
     ProviderKey(ProviderKeyView),
     Server(OwnServerView),
+    SignIn(SignInView),
     Team(TeamView),
     User(UserView),
 }
@@ -354,6 +355,7 @@ impl From<&(u64, DirectoryChange)> for ChangeView {
                 DirectoryEntry::Key(key) => EntryView::Key(key.into()),
                 DirectoryEntry::ProviderKey(key) => EntryView::ProviderKey(key.into()),
                 DirectoryEntry::Server(server) => EntryView::Server(server.into()),
+                DirectoryEntry::SignIn(sign_in) => EntryView::SignIn(sign_in.into()),
                 DirectoryEntry::Team(team) => EntryView::Team(team.into()),
                 DirectoryEntry::User(user) => EntryView::User(user.into()),
             },

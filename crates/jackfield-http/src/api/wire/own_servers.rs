@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use jackfield_domain::directory::OwnServer;
+use jackfield_domain::directory::{OwnServer, SignIn};
+use jackfield_engine::BegunSignIn;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -65,6 +66,16 @@ pub(crate) struct OwnServerView {
     secrets: Vec<String>,
     /// Whether turns use it.
     enabled: bool,
+    /// Whether the requester has signed in there by OAuth; `null` where that was not asked.
+    signed_in: Option<bool>,
+}
+
+impl OwnServerView {
+    /// The same, and whether the requester has signed in there.
+    pub(crate) const fn with_sign_in(mut self, signed_in: bool) -> Self {
+        self.signed_in = Some(signed_in);
+        self
+    }
 }
 
 impl From<&OwnServer> for OwnServerView {
@@ -78,6 +89,7 @@ impl From<&OwnServer> for OwnServerView {
             program: server.endpoint.program().map(str::to_owned),
             secrets: server.secrets.iter().map(ToString::to_string).collect(),
             enabled: !server.is_disabled,
+            signed_in: None,
         }
     }
 }
@@ -88,4 +100,77 @@ impl From<&OwnServer> for OwnServerView {
 pub(crate) struct OwnServerList {
     /// The servers, by owner and name.
     pub(crate) servers: Vec<OwnServerView>,
+}
+
+/// How a sign-in at a server of a user or a team begins.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = BeginSignIn)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SignInStart {
+    /// Where a program of the requester waits for the browser, on its own machine, such as
+    /// `http://127.0.0.1:8765/callback`; without it, the browser comes back to the gateway's page.
+    pub(crate) redirect_uri: Option<String>,
+}
+
+/// A sign-in that has begun.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = BegunSignIn)]
+pub(crate) struct SignInBegun {
+    /// The address to open in a browser.
+    url: String,
+    /// The scope that is asked for, if one is.
+    scope: Option<String>,
+    /// Until when it can be ended.
+    #[schema(format = DateTime)]
+    expires_at: String,
+}
+
+impl From<BegunSignIn> for SignInBegun {
+    fn from(begun: BegunSignIn) -> Self {
+        Self {
+            url: begun.url,
+            scope: begun.scope,
+            expires_at: begun.expires.to_rfc3339(),
+        }
+    }
+}
+
+/// The answer to a sign-in.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = FinishSignIn)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SignInAnswer {
+    /// The whole address to which the browser came back, with `code` and `state`.
+    #[schema(max_length = 16384)]
+    pub(crate) redirect: String,
+}
+
+impl std::fmt::Debug for SignInAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SignInAnswer").finish_non_exhaustive()
+    }
+}
+
+/// The sign-in of a user at a server of a user or a team, without its tokens.
+#[derive(Debug, Serialize)]
+pub(crate) struct SignInView {
+    /// The name of the server among those of its owner.
+    server: String,
+    /// To whom the server belongs: `user:NAME` or `team:NAME`.
+    owner: String,
+    /// The user.
+    user: String,
+    /// Whether the user has not confirmed it yet.
+    pending: bool,
+}
+
+impl From<&SignIn> for SignInView {
+    fn from(sign_in: &SignIn) -> Self {
+        Self {
+            server: sign_in.server.to_string(),
+            owner: sign_in.owner.to_string(),
+            user: sign_in.user.to_string(),
+            pending: sign_in.is_pending,
+        }
+    }
 }

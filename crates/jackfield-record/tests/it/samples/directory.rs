@@ -3,14 +3,14 @@
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryName, KeySecret, OwnEndpoint,
-    OwnServer, ProviderKey, ServerOwner, Team, User,
+    OwnServer, ProviderKey, ServerOwner, SignIn, Team, User,
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::Quota;
 use jackfield_domain::time::WallTime;
 
 /// A change of each kind of entry, with every field.
-pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 6] {
+pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 7] {
     let at = WallTime::from_millis(1_790_000_000_123);
     let quota = Quota {
         cost_per_day: Some(Money::from_picos(2_500_000_000_000)),
@@ -74,6 +74,14 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 6] {
         owner: ServerOwner::Team(name("research")),
         secrets: Vec::new(),
     };
+    let sign_in = SignIn {
+        identity: server.identity(),
+        is_pending: true,
+        is_removed: true,
+        owner: server.owner.clone(),
+        server: "tracker".into(),
+        user: name("ann@example.com"),
+    };
     let change = |action, entry, revision| DirectoryChange {
         action,
         at,
@@ -101,6 +109,10 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 6] {
         (
             "directory_server_program",
             change(ChangeAction::Created, DirectoryEntry::Server(program), 1),
+        ),
+        (
+            "directory_sign_in",
+            change(ChangeAction::Created, DirectoryEntry::SignIn(sign_in), 1),
         ),
         (
             "directory_team",
