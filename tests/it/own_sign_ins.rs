@@ -311,6 +311,31 @@ async fn a_sign_in_is_refused_where_it_cannot_be_one() {
     let begun = api(&running, ann, "POST", SIGN_IN, given).await;
     let begun = begun.is(200).to_string();
     assert!(begun.contains("127.0.0.1%3A1%2Fcallback"), "{begun}");
+    // The name by which a request came counts only on this machine.
+    let bearer = format!("Bearer {ann}");
+    let named = |gateway: &Gateway, host: &str| {
+        let asking = gateway
+            .raw("POST", SIGN_IN)
+            .header("authorization", &bearer);
+        asking.host(host).body("{}".to_owned())
+    };
+    let refused = named(&running, "evil.example").answered().await;
+    let refused = refused.is(409).to_string();
+    assert!(refused.contains("`serve.public_url`"), "{refused}");
+    let public = team.config.replacen(
+        '\n',
+        "\nserve.public_url = \"https://gateway.example\"\n",
+        1,
+    );
+    let serve = team.files.gateway().configured(&public);
+    let behind = Gateway::listening(serve.env("MASTER_OF_THE_TEST", MASTER).start()).await;
+    let begun = named(&behind, "evil.example").answered().await;
+    let begun = begun.is(200).to_string();
+    assert!(
+        begun.contains("redirect_uri=https%3A%2F%2Fgateway.example%2F&"),
+        "{begun}"
+    );
+    behind.end().await;
     // A key in a header is used instead.
     let path = format!("{OWN}/keyed");
     let url = team.server.server.url();

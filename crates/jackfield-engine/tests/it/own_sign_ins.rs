@@ -4,19 +4,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jackfield_domain::directory::{OwnServer, ServerOwner};
+use jackfield_domain::directory::{
+    ChangeAction, DirectoryChange, DirectoryEntry, OwnServer, ServerOwner,
+};
+use jackfield_domain::time::WallTime;
 use jackfield_engine::{
     BegunLogin, Credential, DirectoryError, Engine, SecretError, SignInClient, SignInError,
     SignInStore,
 };
+use jackfield_ports::journal::Journal as _;
+use jackfield_ports::journal::directory::Changed;
 use jackfield_store_memory::MemoryJournal;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::own_servers::{Factory, engine, engine_over, keys, name, offered, server, set, user};
 
+/// An answer on its way.
+#[derive(Default)]
+struct Held {
+    goes_on: Notify,
+    reached: Notify,
+}
+
 /// Signs in at servers that take each redirect as the answer to the sign-in with this redirect.
 #[derive(Clone, Default)]
 pub(crate) struct SignIns {
+    /// Where an answer waits on its way.
+    held: Arc<Mutex<Option<Arc<Held>>>>,
     revoked: Arc<Mutex<Vec<String>>>,
     stores: Arc<Mutex<Vec<Arc<SignInStore>>>>,
 }
@@ -32,6 +47,19 @@ impl SignIns {
     fn last(&self) -> Arc<SignInStore> {
         let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(stores.last().expect("a connection with a sign-in"))
+    }
+
+    fn held(&self) -> Option<Arc<Held>> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.clone()
+    }
+
+    /// Holds the next answers.
+    fn hold(&self) -> Arc<Held> {
+        let held = Arc::new(Held::default());
+        let mut place = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(Arc::clone(&held));
+        held
     }
 
     fn revoked(&self) -> Vec<String> {
@@ -66,6 +94,11 @@ impl SignInClient for SignIns {
         _login: &Credential,
         redirect: &str,
     ) -> Result<Credential, String> {
+        let held = self.held();
+        if let Some(held) = held {
+            held.reached.notify_one();
+            held.goes_on.notified().await;
+        }
         match redirect {
             "refused" => Err("it is refused".to_owned()),
             redirect => Ok(Credential::new(format!("{} {redirect}", server.entry()))),
@@ -346,4 +379,67 @@ async fn a_server_that_needs_no_sign_in_or_cannot_have_one_has_none() {
     assert_eq!(factory.opened().len(), 1);
     let stores = || factory.sign_ins.stores.lock().map(|stores| stores.len());
     assert_eq!(stores().ok(), Some(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sign_in_that_is_finished_while_its_server_goes_leaves_no_tokens() {
+    for is_moved in [false, true] {
+        let (factory, [first, second]) = world().await;
+        let held = factory.sign_ins.hold();
+        begin(&first, "ann", &team(), "a").await.expect("a sign-in");
+        let goes = async {
+            held.reached.notified().await;
+            let directory = first.directory().expect("a directory");
+            if is_moved {
+                let moved = server(team(), "tracker", "https://moved.example");
+                set(&first, moved, None).await.expect("a server");
+            } else {
+                let (by, team) = ("admin".into(), team());
+                let removed = directory.remove_server(&by, &team, "tracker");
+                removed.await.expect("it is gone");
+            }
+            held.goes_on.notify_one();
+        };
+        let (finished, ()) = tokio::join!(finish(&second, "ann", "a"), goes);
+        assert!(
+            matches!(finished, Err(DirectoryError::Missing { .. })),
+            "{finished:?}"
+        );
+        let counts = first.secret_counts().await.expect("the journal");
+        assert_eq!(counts.into_values().sum::<u64>(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_of_one_address_are_none_at_another_even_where_they_were_left() {
+    let (factory, keys) = (Factory::default(), keys());
+    let journal = Arc::new(MemoryJournal::default());
+    let engine = engine_over(Arc::clone(&journal) as _, &factory, keys).await;
+    let own = server(team(), "tracker", "https://mcp.example");
+    set(&engine, own.clone(), None).await.expect("a server");
+    signs_in(&engine, &factory, "ann", (&team(), "a")).await;
+    // As a program does that knows nothing of sign-ins, or was broken off.
+    let moved = server(team(), "tracker", "https://moved.example");
+    let change = DirectoryChange {
+        action: ChangeAction::Changed,
+        at: WallTime::from_millis(1),
+        by: "it".into(),
+        entry: DirectoryEntry::Server(moved),
+        revision: 2,
+    };
+    let secrets = journal.secrets().expect("it keeps secrets");
+    let changed = secrets.change_with_secrets(&change, &[]).await;
+    assert_eq!(changed.expect("the journal"), Changed::Stored);
+    offered(&engine, "user:ann").await;
+    assert_eq!(tokens(&factory.sign_ins.last()).await, None);
+    let directory = engine.directory().expect("a directory");
+    let moved = directory
+        .server(&team(), "tracker")
+        .await
+        .expect("a server");
+    let signed_in = directory.is_signed_in(&name("ann"), &moved.0).await;
+    assert!(!signed_in.expect("the journal"));
+    // A new sign-in there knows nothing of the old one.
+    let known = begin(&engine, "ann", &team(), "b").await;
+    assert_eq!(known.expect("a sign-in"), None);
 }
