@@ -29,6 +29,8 @@ pub(crate) async fn tools(
     let mut options = options.unwrap_or(&config.default_options).clone();
     options.server_tools =
         owner::server_tools(&gateway, &client, requested.assistant, None, false)?;
+    // Those of the client's own servers and of its team's are among them.
+    options.caller = gateway.tool_options(&client, None).caller;
     approver::enable_approvals(gateway.engine(), &mut options).await;
     let offered = gateway.engine().tools(&options).await;
     Ok(Json(ToolList {
