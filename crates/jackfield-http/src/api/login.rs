@@ -15,6 +15,7 @@ use jackfield_gateway::{BrowserLogin, Gateway, LOGIN_LIFETIME, Principal};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::directory::own_user;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::wire::words;
 use crate::auth;
@@ -29,6 +30,8 @@ pub(crate) struct LoginView {
     signed_in: bool,
     /// The name of the token.
     name: Option<String>,
+    /// The user, if the token is the key of one.
+    user: Option<String>,
     /// Whether it sees the sessions of all tokens.
     admin: bool,
     /// How long the login lasts from now on, if the request had one.
@@ -54,6 +57,7 @@ pub(crate) async fn get(
         key_needed: !is_open,
         signed_in: client.is_some(),
         name: client.as_ref().map(|client| client.name.to_string()),
+        user: client.as_deref().and_then(user),
         admin: client.is_some_and(|client| client.admin),
         remaining_ms: remaining.map(words::millis),
     }))
@@ -76,6 +80,7 @@ pub(crate) async fn post(
         key_needed: !is_open,
         signed_in: true,
         name: Some(client.name.to_string()),
+        user: user(&client),
         admin: client.admin,
         remaining_ms: (!is_open).then(|| words::millis(LOGIN_LIFETIME)),
     };
@@ -145,6 +150,10 @@ fn check_source(parts: &Parts) -> Result<(), ProblemDetails> {
     let detail =
         "a login serves only the gateway's own page: send a token in the header `Authorization`";
     Err(ProblemDetails::new(ProblemKind::Forbidden, detail))
+}
+
+fn user(client: &Principal) -> Option<String> {
+    own_user(client).map(|user| user.to_string())
 }
 
 /// The login of a request.

@@ -12,6 +12,7 @@ import { SessionList } from './session_list.js';
 class App {
   constructor(login) {
     this.isAdmin = login.admin;
+    this.isUser = Boolean(login.user);
     this.servers = new Map();
     this.sessions = new SessionList(byId('sessions'));
     this.showSide(login);
@@ -85,7 +86,7 @@ class App {
     if (place === 'sessions' && id) return new Conversation(id, this);
     if (place === 'approvals') return new Approvals();
     if (place === 'usage') return new (await import('./usage.js')).Usage();
-    if (place === 'servers') return new (await import('./servers.js')).Servers(this.isAdmin);
+    if (place === 'servers') return new (await import('./servers.js')).Servers(this.isAdmin, this.isUser);
     return new Conversation(null, this);
   }
 

@@ -19,9 +19,9 @@ export async function finishSignIn() {
   }
 }
 
-// The cards of the servers; nothing for one who cannot have any.
-export async function ownServerViews() {
-  const { servers } = await ask('/own-servers').catch(() => ({ servers: [] }));
+// The cards of the servers, which only users have.
+export async function ownServerViews(isUser) {
+  const { servers } = isUser ? await ask('/own-servers') : { servers: [] };
   const said = outcome;
   outcome = '';
   if (servers.length === 0) return [said];

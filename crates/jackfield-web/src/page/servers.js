@@ -9,7 +9,8 @@ import { routeViews } from './routes.js';
 import { textView } from './value.js';
 
 export class Servers {
-  constructor(isAdmin) {
+  constructor(isAdmin, isUser) {
+    this.isUser = isUser;
     this.body = element('div');
     this.root = element('div', { className: 'page' }, element('h1', { textContent: say('servers') }), this.body, isAdmin ? doctorView() : '');
     this.load();
@@ -18,7 +19,7 @@ export class Servers {
   async load() {
     try {
       const [{ servers }, { tools, problems }, { providers }, { routes }] = await Promise.all(['/servers', '/tools', '/providers', '/routes'].map((path) => ask(path)));
-      const own = await ownServerViews();
+      const own = await ownServerViews(this.isUser);
       this.body.replaceChildren(
         ...own,
         ...servers.map((server) => serverView(server, tools)),
