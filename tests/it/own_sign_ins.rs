@@ -104,8 +104,12 @@ async fn answer(gateway: &Gateway, secret: &str, redirect: &str) -> Answer {
 
 /// Asks as this user, and returns the answer.
 async fn ask(gateway: &Gateway, secret: &str) -> String {
-    let body =
-        json!({ "model": MODEL, "messages": [{ "role": "user", "content": "Is it open?" }] });
+    ask_for(gateway, secret, "Is it open?").await
+}
+
+/// Asks this. The same question at once would be a repetition, which gets the same answer.
+async fn ask_for(gateway: &Gateway, secret: &str, words: &str) -> String {
+    let body = json!({ "model": MODEL, "messages": [{ "role": "user", "content": words }] });
     let asking = gateway.post(CHAT, &body).header("x-api-key", secret);
     let asking = asking.header("x-jackfield-tools", "own-*/*,team-*/*");
     let answer = asking.answered().await;
@@ -225,7 +229,11 @@ async fn two_gateways_share_a_sign_in_and_renew_its_token_once() {
         }
         team.server.server.release_renewals();
     };
-    let (one, other, ()) = tokio::join!(ask(&first, ann), ask(&second, ann), release);
+    let (one, other, ()) = tokio::join!(
+        ask_for(&first, ann, "Is it open here?"),
+        ask_for(&second, ann, "Is it open there?"),
+        release
+    );
     assert_eq!((&*one, &*other), ("It is open.", "It is open."));
     assert_eq!(team.server.count("gives refresh_token"), 1);
     assert_eq!(team.server.count("refuses refresh_token"), 0);

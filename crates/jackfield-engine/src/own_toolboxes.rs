@@ -110,6 +110,17 @@ impl EngineState {
         set
     }
 
+    /// Where the sign-in of a user at a server is kept.
+    pub(crate) fn sign_in_store(
+        &self,
+        server: &OwnServer,
+        user: &EntryName,
+    ) -> Result<SignInStore, SecretError> {
+        let keys = self.master_keys()?.clone();
+        let journal = Arc::clone(self.journal.durable());
+        Ok(SignInStore::new((journal, keys), server, user))
+    }
+
     /// Where the sign-in of a user at a server is kept, and the number of its newest change, or 0 without one. A program,
     /// and a server that gets a header `Authorization`, have none.
     async fn sign_in_at(
@@ -123,7 +134,7 @@ impl EngineState {
         if server.endpoint.url().is_none() || has_key {
             return Ok((None, 0));
         }
-        let Ok(store) = SignInStore::new(self, server, user) else {
+        let Ok(store) = self.sign_in_store(server, user) else {
             return Ok((None, 0));
         };
         let entry = SignIn::entry_at(&server.entry(), user);

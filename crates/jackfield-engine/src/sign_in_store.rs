@@ -14,7 +14,6 @@ use thiserror::Error;
 use tokio::time::{Instant, sleep};
 
 use crate::master_keys::{MasterKeys, SecretError};
-use crate::state::EngineState;
 
 /// The sign-in of one user at one server.
 pub struct SignInStore {
@@ -77,23 +76,19 @@ impl PendingLogin {
 }
 
 impl SignInStore {
-    /// That of this user at this server.
-    ///
-    /// # Errors
-    ///
-    /// [`SecretError::NotConfigured`] without a master key.
+    /// That of this user at this server, in this journal.
     pub(crate) fn new(
-        engine: &EngineState,
+        (journal, keys): (Arc<dyn Journal>, MasterKeys),
         server: &OwnServer,
         user: &EntryName,
-    ) -> Result<Self, SecretError> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             entry: SignIn::entry_at(&server.entry(), user),
             held: Mutex::default(),
             identity: server.identity(),
-            journal: Arc::clone(engine.journal.durable()),
-            keys: engine.master_keys()?.clone(),
-        })
+            journal,
+            keys,
+        }
     }
 
     /// The tokens, as they were stored; `None` if the user has not signed in at this server.

@@ -20,6 +20,7 @@ use crate::linger::LingerBody;
 use crate::rates::KnownRate;
 use crate::receipt::ReceiptLedger;
 use crate::refusal::{HttpRefusal, RefusalForm};
+use crate::this_machine::is_this_machine;
 
 /// Answers a request.
 pub(crate) async fn answer(
@@ -116,14 +117,4 @@ async fn check_origin(gateway: &Gateway, headers: &HeaderMap) -> Result<(), Serv
          `jackfield keys create`, for any other name"
     );
     Err(ServeError::new(ServeErrorKind::Forbidden, message))
-}
-
-/// Whether a host, with or without a port, is a name of this machine.
-pub(crate) fn is_this_machine(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        Some(_) | None => host,
-    };
-    let name = name.trim_end_matches('.');
-    name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]"
 }

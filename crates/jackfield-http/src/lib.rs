@@ -42,6 +42,7 @@ mod revocation;
 mod router;
 mod server;
 mod stored;
+mod this_machine;
 mod web_page;
 
 pub use self::certificate::{Certificate, CertificateError};

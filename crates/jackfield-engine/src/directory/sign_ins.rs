@@ -43,7 +43,7 @@ impl ClientDirectory<'_> {
         redirect_uri: &str,
     ) -> Result<BegunSignIn, DirectoryError> {
         let server = self.server_of_user(user, owner, name).await?;
-        let store = SignInStore::new(&self.engine.shared, &server, user)?;
+        let store = self.engine.shared.sign_in_store(&server, user)?;
         let known = store.load().await?;
         let client = self.sign_in_client()?;
         let begun = client.begin(&server, known, redirect_uri).await;
@@ -76,7 +76,7 @@ impl ClientDirectory<'_> {
     ) -> Result<OwnServer, DirectoryError> {
         let client = self.sign_in_client()?;
         for server in self.servers_of_user(user).await? {
-            let store = SignInStore::new(&self.engine.shared, &server, user)?;
+            let store = self.engine.shared.sign_in_store(&server, user)?;
             let Some(login) = self.take_login(&store, client, redirect).await? else {
                 continue;
             };
@@ -107,7 +107,7 @@ impl ClientDirectory<'_> {
         (owner, name): (&ServerOwner, &str),
     ) -> Result<(), DirectoryError> {
         let server = self.server_of_user(user, owner, name).await?;
-        let store = SignInStore::new(&self.engine.shared, &server, user)?;
+        let store = self.engine.shared.sign_in_store(&server, user)?;
         let tokens = store.load().await?;
         let entry = SignIn::entry_at(&server.entry(), user);
         if !self.forget_sign_in(by, &entry).await? {

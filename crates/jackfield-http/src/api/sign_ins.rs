@@ -15,7 +15,7 @@ use super::extract::{JsonBody, NamePath, OptionalJsonBody, Parameters, Requester
 use super::own_servers::user;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::wire::own_servers::{OwnServerView, SignInAnswer, SignInBegun, SignInStart};
-use crate::front::is_this_machine;
+use crate::this_machine::is_this_machine;
 
 /// Whose server it is; the requester's own without one.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
