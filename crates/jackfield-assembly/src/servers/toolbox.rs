@@ -146,7 +146,7 @@ impl ServerToolbox {
                     let mcp = mcp.observed_by(common.observers.clone());
                     let mut mcp = mcp.over(common.transport.clone());
                     let configured = sign_in.as_ref().map(ServerSignIn::authorization);
-                    if let Some(authorization) = configured.or(common.own_sign_in.clone()) {
+                    if let Some(authorization) = configured.or_else(|| common.own_sign_in.clone()) {
                         mcp = mcp.authorized(authorization);
                     }
                     let start_report = StartReport::new(config.id.clone(), common.redact_details);
