@@ -6,6 +6,7 @@ pub mod chat_model;
 pub mod context_source;
 pub mod credential;
 pub mod delta_sink;
+pub mod identity_provider;
 pub mod journal;
 pub mod mcp_observer;
 pub mod question_handler;

@@ -12,6 +12,8 @@
 //! | [`ScriptedOllama`](ollama::ScriptedOllama) | Ollama's own API | `scripted-ollama` |
 //! | [`ScriptedOpenAi`](openai::ScriptedOpenAi) | Chat Completions, Responses; with the manners of compatible servers | `scripted-openai` |
 //!
+//! [`ScriptedOpenId`](openid::ScriptedOpenId) is a provider at which people sign in.
+//!
 //! [`built`] finds the programs beside a test.
 //!
 //! [`claude_code`] is no server, but a strict stand-in for the `claude` program, `scripted-claude-code`.
@@ -31,6 +33,7 @@ pub mod gemini;
 pub mod mcp;
 pub mod ollama;
 pub mod openai;
+pub mod openid;
 #[cfg(unix)]
 pub mod pgbouncer;
 #[cfg(unix)]

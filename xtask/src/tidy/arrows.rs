@@ -235,6 +235,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-mcp-server",
         &["jackfield-domain", "jackfield-engine"],
     ),
+    (
+        "jackfield-oidc",
+        &["jackfield-ports", "jackfield-provider-kit"],
+    ),
     ("jackfield-ports", &["jackfield-domain"]),
     // Not a part of it: what to copy.
     (
@@ -416,6 +420,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper-util", SERVERS),
     ("jiff", &["jackfield-cli", "jackfield-tools-builtin"]),
     ("jsonschema", &["jackfield-engine"]),
+    ("jsonwebtoken", &["jackfield-oidc"]),
     ("num", &["jackfield-tools-builtin"]),
     (
         "opentelemetry-proto",

@@ -1,0 +1,184 @@
+//! A sign-in at a scripted provider, which is strict, and lies as a test says.
+
+use jackfield_oidc::{OidcClient, OidcSettings};
+use jackfield_ports::credential::Credential;
+use jackfield_ports::identity_provider::{Identity, IdentityError, IdentityProvider as _};
+use jackfield_provider_kit::guarded::GuardedSettings;
+use jackfield_testservers::openid::{CLIENT_ID, CLIENT_SECRET, OpenIdFlaw, ScriptedOpenId};
+use serde_json::json;
+
+fn client(issuer: &str, claim: &str) -> OidcClient {
+    let settings = OidcSettings {
+        claim: claim.into(),
+        client_id: CLIENT_ID.into(),
+        client_secret: Some(Credential::new(CLIENT_SECRET)),
+        issuer: issuer.into(),
+        scopes: vec!["email".into()],
+    };
+    OidcClient::new(settings, GuardedSettings::default()).expect("an issuer on this machine")
+}
+
+/// A sign-in to its end.
+async fn signed_in(provider: &ScriptedOpenId, claim: &str) -> Result<Identity, IdentityError> {
+    let client = client(&provider.issuer(), claim);
+    let begun = client.begin(REDIRECT).await?;
+    let back = provider.sign_in(&begun.url);
+    let (place, answer) = back.split_once('?').expect("a query");
+    assert_eq!(place, REDIRECT);
+    client.finish(begun, answer).await
+}
+
+#[tokio::test]
+async fn a_person_is_known_by_a_verified_address_in_lower_case() {
+    let provider = ScriptedOpenId::start().await;
+    let identity = signed_in(&provider, "email").await.expect("an identity");
+    assert_eq!(identity.name, "ann@example.com");
+    assert_eq!(identity.subject, "00u1");
+}
+
+#[tokio::test]
+async fn claims_may_be_at_an_address_of_their_own() {
+    let provider = ScriptedOpenId::start().await;
+    let claims = json!({ "email": "ann@example.com", "email_verified": "true" });
+    provider.set_claims(claims, true);
+    let identity = signed_in(&provider, "email").await.expect("an identity");
+    assert_eq!(identity.name, "ann@example.com");
+    provider.set_flaw(OpenIdFlaw::ForeignUserInfo);
+    let refused = signed_in(&provider, "email").await;
+    assert!(
+        matches!(refused, Err(IdentityError::Invalid(_))),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_address_that_is_not_verified_is_no_name() {
+    let provider = ScriptedOpenId::start().await;
+    for claims in [
+        json!({ "email": "ann@example.com" }),
+        json!({ "email": "ann@example.com", "email_verified": false }),
+        json!({ "email": "ann@example.com", "email_verified": "false" }),
+        json!({ "email": "ann@example.com", "email_verified": 1 }),
+        json!({ "email": "", "email_verified": true }),
+        json!({ "preferred_username": "ann" }),
+    ] {
+        provider.set_claims(claims.clone(), false);
+        let refused = signed_in(&provider, "email").await;
+        let is_nameless = matches!(refused, Err(IdentityError::Nameless(_)));
+        assert!(is_nameless, "{claims}: {refused:?}");
+    }
+    // Another claim is taken as it is.
+    let identity = signed_in(&provider, "preferred_username").await;
+    assert_eq!(identity.expect("an identity").name, "ann");
+}
+
+#[tokio::test]
+async fn a_proof_that_lies_is_refused() {
+    let provider = ScriptedOpenId::start().await;
+    for (flaw, why) in [
+        (OpenIdFlaw::Expired, "ExpiredSignature"),
+        (OpenIdFlaw::ForeignSignature, "InvalidSignature"),
+        (OpenIdFlaw::ManyAudiences, "another client"),
+        (OpenIdFlaw::SharedSecret, "HS256 is not taken"),
+        (OpenIdFlaw::Unsigned, "none"),
+        (OpenIdFlaw::WrongAudience, "InvalidAudience"),
+        (OpenIdFlaw::WrongIssuer, "InvalidIssuer"),
+        (OpenIdFlaw::WrongNonce, "another sign-in"),
+    ] {
+        provider.set_flaw(flaw);
+        let refused = signed_in(&provider, "email").await;
+        let Err(IdentityError::Invalid(text)) = &refused else {
+            panic!("{flaw:?}: {refused:?}");
+        };
+        assert!(text.contains(why), "{flaw:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_another_sign_in_is_refused_and_nothing_is_exchanged() {
+    let provider = ScriptedOpenId::start().await;
+    let client = client(&provider.issuer(), "email");
+    let begun = client.begin(REDIRECT).await.expect("a sign-in");
+    let other = client.begin(REDIRECT).await.expect("a sign-in");
+    let back = provider.sign_in(&other.url);
+    let (_, answer) = back.split_once('?').expect("a query");
+    let before = provider.requests();
+    for answer in [
+        answer.to_owned(),
+        String::new(),
+        "code=code-1".to_owned(),
+        format!(
+            "code=code-1&state={}&iss=https://other.example",
+            begun.state
+        ),
+        format!("state={}", begun.state),
+    ] {
+        let refused = client.finish(begun.clone(), &answer).await;
+        assert!(
+            matches!(refused, Err(IdentityError::Invalid(_))),
+            "{answer}: {refused:?}"
+        );
+    }
+    // Each looked at the metadata alone.
+    assert_eq!(provider.requests(), before + 5);
+    // The code is good for one exchange.
+    assert!(client.finish(other.clone(), answer).await.is_ok());
+    let again = client.finish(other, answer).await;
+    assert!(matches!(again, Err(IdentityError::Refused(_))), "{again:?}");
+}
+
+#[tokio::test]
+async fn a_refusal_at_the_provider_is_passed_on_without_secrets() {
+    let provider = ScriptedOpenId::start().await;
+    let client = client(&provider.issuer(), "email");
+    let begun = client.begin(REDIRECT).await.expect("a sign-in");
+    let answer = format!(
+        "state={}&error=access_denied&error_description=No",
+        begun.state
+    );
+    let refused = client.finish(begun.clone(), &answer).await;
+    let expected = "the provider refuses: access_denied (No)".to_owned();
+    assert_eq!(refused, Err(IdentityError::Refused(expected)));
+    // The provider repeats the client's secret.
+    let answer = format!("state={}&code=wrong", begun.state);
+    let Err(IdentityError::Refused(text)) = client.finish(begun, &answer).await else {
+        panic!("it is not refused");
+    };
+    assert!(
+        text.contains("invalid_grant") && !text.contains(CLIENT_SECRET),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_answer_as_it_should_is_unavailable() {
+    let provider = ScriptedOpenId::start().await;
+    for flaw in [OpenIdFlaw::EndlessKeys, OpenIdFlaw::ForeignMetadata] {
+        provider.set_flaw(flaw);
+        let failed = signed_in(&provider, "email").await;
+        assert!(
+            matches!(failed, Err(IdentityError::Unavailable(_))),
+            "{flaw:?}: {failed:?}"
+        );
+    }
+    let client = client(&provider.issuer(), "email");
+    drop(provider);
+    let failed = client.begin(REDIRECT).await;
+    assert!(
+        matches!(failed, Err(IdentityError::Unavailable(_))),
+        "{failed:?}"
+    );
+}
+
+#[tokio::test]
+async fn nothing_secret_is_printed() {
+    let provider = ScriptedOpenId::start().await;
+    let client = client(&provider.issuer(), "email");
+    let begun = client.begin(REDIRECT).await.expect("a sign-in");
+    let printed = format!("{client:?} {begun:?}");
+    for secret in [CLIENT_SECRET, &begun.nonce, &begun.state, &begun.verifier] {
+        assert!(!printed.contains(secret), "{printed}");
+    }
+}
+
+const REDIRECT: &str = "https://gateway.example/api/v1/login/oidc/callback";
