@@ -108,6 +108,7 @@ mod second_messages;
 mod serving;
 mod serving_tls;
 mod sessions;
+mod signing_in;
 mod soak;
 mod spending;
 mod streams;

@@ -1,6 +1,8 @@
 //! Signing in at a real authorization server, `oidc-provider`, in front of an MCP server of the official SDK, both of
 //! `tests/sign-in`. The browser is a program, and the person grants what the test says.
 
+mod openid;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

@@ -33,6 +33,7 @@ mod find_key;
 mod internet;
 mod network;
 mod prepared;
+mod sign_in;
 mod switch;
 mod web_tools;
 

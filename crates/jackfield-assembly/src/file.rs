@@ -2,6 +2,7 @@
 
 mod assistants;
 mod extensions;
+mod oidc;
 mod own_servers;
 mod providers;
 mod response_format;

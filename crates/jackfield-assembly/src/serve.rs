@@ -11,8 +11,10 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::ServerTools;
 
+use crate::config::KeySource;
 use crate::endpoints::{self, TokenEndpoint};
 use crate::factory::EndpointSettings;
+use crate::oidc::OidcConfig;
 use crate::otlp::OtlpConfig;
 use crate::place::{ConfigProblem, ValueSource};
 use crate::surroundings::{Environment, read_small};
@@ -51,9 +53,12 @@ pub struct ServeConfig {
     pub log_content: bool,
     /// Whether metrics are shown at `/metrics`.
     pub metrics: bool,
+    /// Where people sign in to the page without a token; `None` if they cannot.
+    pub oidc: Option<OidcConfig>,
     /// Whether requests are passed through to their provider where nothing speaks for a turn.
     pub passthrough: bool,
-    /// The address of the gateway for browsers, which ends with `/`; `None` where only browsers of this machine reach it.
+    /// The address of the gateway for browsers, without a slash at its end; `None` where only browsers of this machine
+    /// reach it.
     pub public_url: Option<Arc<str>>,
     /// Who keeps the responses of the Responses API.
     pub responses: ResponsesSetting,
@@ -217,6 +222,7 @@ impl Default for ServeConfig {
             ask: false,
             log_content: false,
             metrics: false,
+            oidc: None,
             passthrough: true,
             public_url: None,
             responses: ResponsesSetting::default(),
@@ -275,6 +281,12 @@ impl ServeConfig {
         had.collect()
     }
 
+    /// Whether the configuration names clients: tokens, or people who sign in.
+    #[must_use]
+    pub fn has_clients(&self) -> bool {
+        !self.tokens.is_empty() || self.oidc.is_some()
+    }
+
     /// The endpoints of a provider that are open to clients.
     pub(crate) fn endpoints_of(&self, provider: &str) -> EndpointSettings {
         let named = self.token_endpoints();
@@ -298,6 +310,12 @@ impl ServeConfig {
                     *path = resolve(text);
                 }
             }
+        }
+        let secret = self.oidc.as_mut().map(|oidc| &mut oidc.client_secret);
+        if let Some(KeySource::File(path)) = secret
+            && let Some(text) = path.to_str()
+        {
+            *path = resolve(text);
         }
         for token in self.tokens.values_mut() {
             if let Some(TokenSource::File(path)) = &mut token.source

@@ -19,7 +19,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 
-pub use self::accepted_key::AcceptedKey;
+pub use self::accepted_key::{AcceptedKey, AcceptedUser};
 pub use self::error::DirectoryError;
 pub(crate) use self::own_servers::server_of;
 pub(crate) use self::provider_keys::{PROVIDER_KEY, entries_below, provider_key_of};

@@ -114,8 +114,8 @@ pub use self::context::{
 };
 pub use self::direct::{CallProgress, DirectCall, DirectOutcome};
 pub use self::directory::{
-    AcceptedKey, BegunSignIn, ClientDirectory, DirectoryError, KEY_PREFIX, KeyOptions, NewSecret,
-    UserUpdate,
+    AcceptedKey, AcceptedUser, BegunSignIn, ClientDirectory, DirectoryError, KEY_PREFIX,
+    KeyOptions, NewSecret, UserUpdate,
 };
 pub use self::drain::DrainReport;
 pub use self::drive_outcome::{DriveOutcome, WaitingTurn};

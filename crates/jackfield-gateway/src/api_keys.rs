@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::EntryName;
 use jackfield_domain::policy;
 use jackfield_domain::quota::Quota;
 use jackfield_engine::ServerTools;
@@ -18,6 +19,8 @@ pub struct Principal {
     /// Whether its user has servers of its own, alone or with a team. It is looked up only where the gateway has no tools
     /// otherwise.
     pub has_own_servers: bool,
+    /// How the directory of the journal knows it; `None` for a client of the configuration.
+    pub lookup: Option<ClientLookup>,
     /// The models, routes and assistants that it may name, as patterns; `None` for all.
     pub models: Option<Vec<Arc<str>>>,
     /// The name of the token; that of a key in the directory is its user's, `/` and its id.
@@ -28,10 +31,17 @@ pub struct Principal {
     pub principal: Arc<str>,
     /// What its key, its user and its team may use, by the names of their meters.
     pub quotas: Vec<(Arc<str>, Quota)>,
-    /// The digest of the secret that the request came with, if its key is in the directory of the journal.
-    pub secret: Option<Digest>,
     /// The server tools that it may use.
     pub tools: ServerTools,
+}
+
+/// By what a client is looked up in the directory, for each request.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ClientLookup {
+    /// The digest of the secret of a key.
+    Key(Digest),
+    /// The name of a user that signed in.
+    User(EntryName),
 }
 
 /// An endpoint of one provider that is open to a client.
@@ -103,12 +113,12 @@ impl ApiKeys {
                 admin: true,
                 endpoints: Vec::new(),
                 has_own_servers: false,
+                lookup: None,
                 models: None,
                 name: LOCAL_CLIENT.into(),
                 passthrough: None,
                 principal: LOCAL_CLIENT.into(),
                 quotas: Vec::new(),
-                secret: None,
                 tools,
             })),
             tokens: Vec::new(),

@@ -9,7 +9,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::listing::ListedModel;
 use jackfield_engine::{AcceptedKey, DirectoryError, KEY_PREFIX, ServerTools};
 
-use crate::api_keys::Principal;
+use crate::api_keys::{ClientLookup, Principal};
 use crate::browser_logins::BrowserLogin;
 use crate::gateway::Gateway;
 use crate::models::RequestedModel;
@@ -43,14 +43,14 @@ impl Gateway {
         Err(unauthenticated(message))
     }
 
-    /// The client of a login of a browser, whose key is looked up again if it is one of the directory.
+    /// The client of a login of a browser, whose key or user is looked up again if it is one of the directory.
     ///
     /// # Errors
     ///
     /// As for [`authenticate`](Self::authenticate).
     pub async fn client_of(&self, login: BrowserLogin) -> Result<Arc<Principal>, ServeError> {
-        match login.client.secret {
-            Some(secret) => self.find_client(secret).await,
+        match self.found_again(&login.client).await {
+            Some(client) => client,
             None => Ok(login.client),
         }
     }
@@ -73,8 +73,8 @@ impl Gateway {
     /// [`ServeErrorKind::Unavailable`] if the journal cannot be read.
     pub async fn still_accepts(&self, client: &Principal) -> Result<bool, ServeError> {
         let keys = &self.shared.config.api_keys;
-        let found = match client.secret {
-            Some(secret) => self.find_client(secret).await.map(|_| true),
+        let found = match self.found_again(client).await {
+            Some(client) => client.map(|_| true),
             None if keys.is_open() => self.is_open().await,
             None => Ok(true),
         };
@@ -115,6 +115,14 @@ impl Gateway {
         let allowed = catalog.entries.iter();
         let allowed = allowed.filter(|model| client.allows_model(&model.id));
         allowed.cloned().collect()
+    }
+
+    /// A client as it is now; `None` if the directory does not know it.
+    async fn found_again(&self, client: &Principal) -> Option<Result<Arc<Principal>, ServeError>> {
+        Some(match client.lookup.as_ref()? {
+            ClientLookup::Key(secret) => self.find_client(*secret).await,
+            ClientLookup::User(name) => self.find_user(name).await,
+        })
     }
 
     /// The client with this secret of a key in the directory.
@@ -166,12 +174,12 @@ fn client_with(accepted: AcceptedKey, secret: Digest, tools: &ServerTools) -> Pr
         admin: key.is_admin,
         endpoints: Vec::new(),
         has_own_servers: false,
+        lookup: Some(ClientLookup::Key(secret)),
         models: key.models,
         name: format!("{}/{}", user.name, key.id).into(),
         passthrough: None,
         principal: user.principal(),
         quotas,
-        secret: Some(secret),
         tools: match key.tools {
             None => tools.clone(),
             Some(patterns) if patterns.is_empty() => ServerTools::None,

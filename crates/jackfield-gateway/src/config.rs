@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::api_keys::ApiKeys;
 use crate::metrics::GatewayMetrics;
+use crate::sign_in::SignInConfig;
 
 /// The values that a gateway is made of, besides its engine.
 #[derive(Clone)]
@@ -56,7 +57,7 @@ pub struct GatewayConfig {
     pub options: BTreeMap<Arc<str>, TurnOptions>,
     /// How requests are passed through.
     pub passthrough: PassthroughConfig,
-    /// The address of the gateway's page for browsers, which ends with `/`; `None` where only browsers of this machine
+    /// The address of the gateway for browsers, without a slash at its end; `None` where only browsers of this machine
     /// reach it.
     pub public_url: Option<Arc<str>>,
     /// The providers, for the listing.
@@ -65,6 +66,8 @@ pub struct GatewayConfig {
     pub servers: Arc<dyn ServerDirectory>,
     /// Whether clients see the calls of server tools, where their dialect supports it.
     pub show_tools: bool,
+    /// How people sign in to the page without a key; `None` if they cannot.
+    pub sign_in: Option<SignInConfig>,
     /// The sets of tools for MCP clients, by name.
     pub tool_sets: BTreeMap<Arc<str>, Vec<ToolSetEntry>>,
     /// Whether streaming clients see calls of client tools while the model writes them.
@@ -106,6 +109,7 @@ impl GatewayConfig {
             providers: BTreeMap::new(),
             servers: Arc::new(()),
             show_tools: true,
+            sign_in: None,
             tool_sets: BTreeMap::new(),
             stream_arguments: true,
             whole_replies: true,

@@ -10,12 +10,13 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::policy::Policy;
 use jackfield_engine::{Engine, Ephemeral, Outage, ServerTools, TurnOptions};
+use jackfield_ports::identity_provider::BegunSignIn;
 use jackfield_ports::journal::Journal;
 use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
 
 use crate::agents::{AGENTS, AgentQuestions};
 use crate::api_keys::Principal;
-use crate::browser_logins::{BrowserLogin, BrowserLogins};
+use crate::browser_logins::LOGIN_LIFETIME;
 use crate::budget_warnings::BudgetWarnings;
 use crate::catalog::{ListingCache, ModelCatalog};
 use crate::config::{GatewayConfig, ToolSetEntry};
@@ -24,6 +25,8 @@ use crate::key_locks::KeyLocks;
 use crate::matcher::RequestMatcher;
 use crate::question_feed::QuestionFeed;
 use crate::request_slot::RequestSlot;
+use crate::sign_in::SIGN_IN_LIFETIME;
+use crate::tickets::Tickets;
 use crate::write_probe::WriteProbe;
 use crate::{failures, tools};
 
@@ -34,7 +37,9 @@ pub struct Gateway {
 }
 
 pub(crate) struct GatewayState {
-    browser_logins: BrowserLogins,
+    /// The sign-ins that wait for their people.
+    pub(crate) begun_sign_ins: Tickets<BegunSignIn>,
+    pub(crate) browser_logins: Tickets<Arc<Principal>>,
     pub(crate) budget_warnings: BudgetWarnings,
     pub(crate) config: GatewayConfig,
     doctor: DoctorSlot,
@@ -71,7 +76,8 @@ impl Gateway {
         let slots = Arc::new(Semaphore::new(config.limits.streams));
         Self {
             shared: Arc::new(GatewayState {
-                browser_logins: BrowserLogins::default(),
+                begun_sign_ins: Tickets::new(SIGN_IN_LIFETIME),
+                browser_logins: Tickets::new(LOGIN_LIFETIME),
                 budget_warnings: BudgetWarnings::default(),
                 config,
                 doctor: DoctorSlot::default(),
@@ -240,31 +246,6 @@ impl Gateway {
     /// Why it cannot be written, in words for anybody, if that is known.
     pub async fn check_writable(&self) -> Result<(), Option<Outage>> {
         self.shared.write_probe.check(&self.shared.engine).await
-    }
-
-    /// Logs a browser in as this client, whose API key it showed. The value is a secret for the cookie of the browser;
-    /// it lasts for [`LOGIN_LIFETIME`](crate::LOGIN_LIFETIME).
-    ///
-    /// # Errors
-    ///
-    /// [`ServeErrorKind::Internal`] if the operating system has no random numbers.
-    pub fn log_in(&self, client: Arc<Principal>) -> Result<String, ServeError> {
-        let value = self.shared.browser_logins.open(client);
-        value.map_err(|error| {
-            let message = format!("the operating system has no random numbers: {error}");
-            ServeError::new(ServeErrorKind::Internal, message)
-        })
-    }
-
-    /// The login that a cookie has, unless it is over.
-    #[must_use]
-    pub fn find_login(&self, value: &str) -> Option<BrowserLogin> {
-        self.shared.browser_logins.find(value)
-    }
-
-    /// Ends the login that a cookie has.
-    pub fn log_out(&self, value: &str) {
-        self.shared.browser_logins.close(value);
     }
 
     /// The models that clients may name: the assistants and aliases first, then the models of each provider with a key. A

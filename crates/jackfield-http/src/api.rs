@@ -30,6 +30,7 @@ mod provider_keys;
 mod resource_events;
 mod session_events;
 mod sessions;
+mod sign_in;
 mod sign_ins;
 mod story;
 mod timeline;
@@ -88,6 +89,8 @@ pub(crate) fn router() -> Router<Gateway> {
             "/login",
             get(login::get).post(login::post).delete(login::delete),
         )
+        .route("/login/oidc", get(sign_in::begin))
+        .route("/login/oidc/callback", get(sign_in::end))
         .route("/models", get(listing::models))
         .route("/openapi.json", get(document::json))
         .route("/own-servers", get(own_servers::own_servers))

@@ -15,7 +15,7 @@ use jackfield_engine::Disconnect;
 use jackfield_gateway::{
     ApiKeys, AssistantConfig, Gateway, GatewayConfig, GatewayLimits, GatewayMetrics, KeySummary,
     OpenEndpoint, PassthroughConfig, PassthroughUpstream, Principal, ProviderSummary,
-    ServerDirectory, ServerSummary, ServerSummaryState, ToolSetEntry,
+    ServerDirectory, ServerSummary, ServerSummaryState, SignInConfig, ToolSetEntry,
 };
 
 /// Makes the gateway.
@@ -65,6 +65,7 @@ pub(crate) fn gateway(
         };
         (name, upstream)
     });
+    let sign_in = sign_in(config, environment)?;
     let config = GatewayConfig {
         access_log: serve.access_log,
         aliases: config.aliases.clone(),
@@ -101,6 +102,7 @@ pub(crate) fn gateway(
         servers: Arc::new(ConfiguredServers(assembled.servers)),
         tool_sets: tool_sets(serve),
         show_tools: serve.show_tools,
+        sign_in,
         stream_arguments: serve.stream_arguments,
         whole_replies: serve.whole_replies,
         ..GatewayConfig::new(default_options)
@@ -109,10 +111,31 @@ pub(crate) fn gateway(
     Ok(Gateway::new(assembled.engine, memory, config))
 }
 
-/// The clients; without tokens and without keys in the journal, the gateway only listens on this machine, so every client
+/// How people sign in to the page, if they can.
+fn sign_in(
+    config: &Config,
+    environment: &Environment,
+) -> Result<Option<SignInConfig>, ConfigError> {
+    let serve = &config.serve;
+    let provider = config.identity_provider(environment)?;
+    let Some((provider, oidc)) = provider.zip(serve.oidc.as_ref()) else {
+        return Ok(None);
+    };
+    Ok(Some(SignInConfig {
+        admins: oidc.admins.clone(),
+        has_tls: serve.tls.is_some(),
+        label: Arc::clone(&oidc.label),
+        models: oidc.models.clone(),
+        provider,
+        public_url: serve.public_url.clone(),
+        tools: oidc.tools.as_ref().unwrap_or(&serve.tools).clone(),
+    }))
+}
+
+/// The clients; without tokens, a sign-in and keys in the journal, the gateway only listens on this machine, so every client
 /// is its owner.
 fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, ConfigError> {
-    if serve.tokens.is_empty() {
+    if !serve.has_clients() {
         return Ok(ApiKeys::open(serve.tools.clone()));
     }
     let mut clients = Vec::new();
@@ -122,12 +145,12 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
             admin: token.admin,
             endpoints: token.endpoints.iter().map(endpoint).collect(),
             has_own_servers: false,
+            lookup: None,
             models: None,
             name: Arc::clone(name),
             passthrough: token.passthrough,
             principal: Arc::clone(token.principal.as_ref().unwrap_or(name)),
             quotas: Vec::new(),
-            secret: None,
             tools: token.tools.as_ref().unwrap_or(&serve.tools).clone(),
         };
         clients.push((digest?, client));

@@ -162,7 +162,7 @@ impl RunningGateway {
             let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, journal.close()).await;
             return Err(RunError::Damaged(damage));
         }
-        if !bind.ip().is_loopback() && config.serve.tokens.is_empty() {
+        if !bind.ip().is_loopback() && !config.serve.has_clients() {
             let engine = Engine::builder(Arc::clone(&journal.journal)).build();
             if !has_keys(&engine).await {
                 journal.close().await;
@@ -176,7 +176,7 @@ impl RunningGateway {
         if let Some(unkept) = &journal.not_persisted {
             let why = unkept.causes.join(": ");
             // The file may have keys, without which the gateway would be open.
-            if unkept.has_file && config.serve.tokens.is_empty() {
+            if unkept.has_file && !config.serve.has_clients() {
                 return Err(RunError::NoKeys { why });
             }
             tracing::warn!(why, help = unkept.help, "nothing is kept");

@@ -1,7 +1,8 @@
 //! A scripted provider of OpenID Connect, which is strict about what a client sends, and lies as a test says.
 //!
 //! The test is the browser and the person: it takes the address that a client sends the browser to, and
-//! [`sign_in`](ScriptedOpenId::sign_in) gives the address that the provider sends the browser back to.
+//! [`sign_in`](ScriptedOpenId::sign_in) gives the address that the provider sends the browser back to. A real browser that
+//! asks for the former is sent to the latter, as if the person had signed in.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -135,8 +136,18 @@ impl ScriptedOpenId {
     /// If the address is not one that a provider takes.
     #[must_use]
     pub fn sign_in(&self, url: &str) -> String {
+        assert!(url.starts_with(&self.issuer()), "{url}");
+        self.shared.sign_in(url)
+    }
+}
+
+impl Shared {
+    fn script(&self) -> MutexGuard<'_, OpenIdScript> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sign_in(&self, url: &str) -> String {
         let url = Url::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
-        assert_eq!(url.origin().ascii_serialization(), self.issuer(), "{url}");
         assert_eq!(url.path(), "/authorize", "{url}");
         let field = |name: &str| {
             let mut pairs = url.query_pairs();
@@ -152,18 +163,12 @@ impl ScriptedOpenId {
         for random in [&state, &field("nonce")] {
             assert!(random.len() >= 43, "{random} can be guessed");
         }
-        self.shared.script().grant = Some(Grant {
+        self.script().grant = Some(Grant {
             challenge: field("code_challenge"),
             nonce: field("nonce"),
             redirect: redirect.clone(),
         });
         format!("{redirect}?code={CODE}&state={state}")
-    }
-}
-
-impl Shared {
-    fn script(&self) -> MutexGuard<'_, OpenIdScript> {
-        self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answer(&self, request: &RecordedRequest) -> Response {
@@ -199,6 +204,10 @@ impl Shared {
                 let is_foreign = script.flaw == OpenIdFlaw::ForeignUserInfo;
                 claims["sub"] = if is_foreign { "bob" } else { SUBJECT }.into();
                 found(&claims)
+            }
+            ("GET", path) if path.starts_with("/authorize?") => {
+                let back = self.sign_in(&format!("{issuer}{path}"));
+                Response::text(303, "").header("location", back)
             }
             ("POST", "/token") => self.exchange(request, &issuer),
             (method, path) => Response::json(404, format!("{{\"error\": \"{method} {path}\"}}")),

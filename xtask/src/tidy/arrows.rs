@@ -111,6 +111,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "jackfield-domain",
             "jackfield-engine",
+            "jackfield-oidc",
             "jackfield-ports",
             "jackfield-provider-bedrock",
             "jackfield-provider-claude",

@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::document::Section;
 use crate::endpoints::{self, TokenEndpoint};
-use crate::file::{Trust, tool_sets, trust_help};
+use crate::file::{Trust, oidc, tool_sets, trust_help};
 use crate::form::{self, ValueForm};
 use crate::otlp::{OtlpConfig, check_address};
 use crate::place::ConfigProblem;
@@ -36,13 +36,6 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     let bind = form::of(ValueForm::Text("127.0.0.1:8350"), address);
     form::keys! { let section;
         bind: bind, "Where the gateway listens; any address but loopback needs a token";
-    }
-    let public = form::of(ValueForm::Text("https://gateway.example"), public_url);
-    form::keys! { let section;
-        public_url: public, "The address of the gateway for browsers: where a sign-in at a server of a person comes back to";
-    }
-    if let Some((public, _)) = public_url {
-        serve.public_url = Some(public);
     }
     if let Some((bind, place)) = bind {
         (serve.bind, serve.bind_place) = (bind, Some(place));
@@ -78,25 +71,23 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         tools: form::of(ValueForm::Tools, tools), "The server tools that a request may use";
         whole_replies: form::flag(), "Whether replies are requested in one piece where no client streams";
     }
+    let public = form::of(
+        ValueForm::Text("https://jackfield.example.com"),
+        oidc::public_url,
+    );
+    form::keys! { let section;
+        public_url: public, "The address by which browsers reach the gateway";
+    }
+    if let Some((url, _)) = public_url {
+        serve.public_url = Some(url);
+    }
     limits(&mut serve.limits, section.section("limits"));
+    oidc::read(&mut serve.oidc, section.section("oidc"));
     otlp(&mut serve.otlp, section.section("otlp"));
     tool_sets::read(&mut serve.tool_sets, section.section("mcp"));
     tls(serve, section.section("tls"));
     tokens(serve, section.section("tokens"));
     section.finish();
-}
-
-/// The address of the gateway for browsers, with `/` at its end.
-fn public_url(value: &DeValue<'_>) -> Result<Arc<str>, String> {
-    let text = filled(value)?;
-    let url = Url::parse(&text).ok().filter(|url| {
-        let is_bare = url.username().is_empty() && url.password().is_none();
-        let is_origin = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-        matches!(url.scheme(), "http" | "https") && url.has_host() && is_bare && is_origin
-    });
-    url.map(|url| url.as_str().into()).ok_or_else(|| {
-        "this is an address such as \"https://gateway.example\", without a path, a query or a user".to_owned()
-    })
 }
 
 /// A share in percent, rounded up.

@@ -55,6 +55,10 @@ fn is_list(key: &str) -> bool {
         "allow.NAME",
         "deny.NAME",
         "serve.endpoints.NAME",
+        "oidc.admins.NAME",
+        "oidc.models.NAME",
+        "oidc.scopes.NAME",
+        "oidc.tools.NAME",
         "serve.offer.NAME",
         "serve.tools.NAME",
         "assistants.NAME.tools.NAME",
@@ -152,6 +156,15 @@ fn what_the_schema_takes_the_reader_takes_and_the_other_way_round() {
             for needed in ["serve.tls.certificate", "serve.tls.key"] {
                 if key.starts_with("serve.tls.") && key != needed {
                     line += &format!("{needed} = \"gateway.pem\"\n");
+                }
+            }
+            // A provider of sign-ins knows the gateway.
+            for (needed, value) in [
+                ("serve.oidc.issuer", "https://id.example.com"),
+                ("serve.oidc.client_id", "x"),
+            ] {
+                if key.starts_with("serve.oidc.") && key != needed {
+                    line += &format!("{needed} = \"{value}\"\n");
                 }
             }
             // A program of people has a command.

@@ -73,6 +73,8 @@ async fn check_all(
     };
     report.add(setup::files(&config))?;
     report.add(setup::tokens(&config, &surroundings.environment))?;
+    let sign_in = setup::sign_in(&config, &surroundings.environment);
+    report.add(sign_in.into_iter().collect())?;
     report.add(setup::certificate(&config).into_iter().collect())?;
     match registry.assemble(&config, &surroundings.environment) {
         Ok(assembled) => examine(offline, surroundings, &config, registry, assembled, report).await,

@@ -76,12 +76,12 @@ fn client() -> Principal {
         admin: false,
         endpoints: Vec::new(),
         has_own_servers: false,
+        lookup: None,
         models: None,
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
         quotas: Vec::new(),
-        secret: None,
         tools: ServerTools::None,
     }
 }

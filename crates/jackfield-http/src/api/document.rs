@@ -13,8 +13,8 @@ use utoipa::{Modify, OpenApi};
 use super::problem::ProblemView;
 use super::{
     approval_events, approvals, budgets, context, directory, doctor, events, health, keys, listing,
-    login, own_servers, provider_keys, resource_events, sessions, sign_ins, timeline, turns, ui,
-    usage,
+    login, own_servers, provider_keys, resource_events, sessions, sign_in, sign_ins, timeline,
+    turns, ui, usage,
 };
 
 /// The API under `/api/v1`.
@@ -56,7 +56,7 @@ use super::{
         directory::users,
         events::watch, resource_events::watch,
         listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,
-        login::delete, login::get, login::post,
+        login::delete, login::get, login::post, sign_in::begin, sign_in::end,
         sessions::compact, sessions::create, sessions::delete, sessions::edit, sessions::export, sessions::fork, sessions::get,
         sessions::list, sessions::turns,
         timeline::replay, timeline::step, timeline::timeline,

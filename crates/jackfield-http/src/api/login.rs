@@ -1,4 +1,5 @@
-//! Logins of browsers: a page shows an API key once, and has a cookie from then on that its scripts cannot read.
+//! Logins of browsers: a page shows an API key once, or its person signs in elsewhere (`sign_in`), and it has a cookie from
+//! then on that its scripts cannot read.
 //!
 //! A browser sends the cookie by itself, also when another page asks it to. So a request by the cookie has to come
 //! from a page of this gateway.
@@ -30,12 +31,14 @@ pub(crate) struct LoginView {
     signed_in: bool,
     /// The name of the token.
     name: Option<String>,
-    /// The user, if the token is the key of one.
+    /// The user, if the key or the login is one of a user.
     user: Option<String>,
     /// Whether it sees the sessions of all tokens.
     admin: bool,
     /// How long the login lasts from now on, if the request had one.
     remaining_ms: Option<u64>,
+    /// The name of the identity provider at which people can sign in, by `GET /login/oidc`, if there is one.
+    oidc: Option<String>,
 }
 
 /// Tells whether a browser is signed in. Needs no token.
@@ -60,6 +63,7 @@ pub(crate) async fn get(
         user: client.as_deref().and_then(user),
         admin: client.is_some_and(|client| client.admin),
         remaining_ms: remaining.map(words::millis),
+        oidc: provider(&gateway),
     }))
 }
 
@@ -83,11 +87,12 @@ pub(crate) async fn post(
         user: user(&client),
         admin: client.admin,
         remaining_ms: (!is_open).then(|| words::millis(LOGIN_LIFETIME)),
+        oidc: provider(&gateway),
     };
     let mut response = Json(view).into_response();
     if !is_open {
         let value = gateway.log_in(client)?;
-        let cookie = cookie(&value, LOGIN_LIFETIME.as_secs(), &headers);
+        let cookie = cookie(&value, LOGIN_LIFETIME.as_secs(), came_over_tls(&headers));
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
     Ok(response)
@@ -107,7 +112,7 @@ pub(crate) async fn delete(
         gateway.log_out(value);
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let cookie = cookie("", 0, &parts.headers);
+    let cookie = cookie("", 0, came_over_tls(&parts.headers));
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)
 }
@@ -152,10 +157,6 @@ fn check_source(parts: &Parts) -> Result<(), ProblemDetails> {
     Err(ProblemDetails::new(ProblemKind::Forbidden, detail))
 }
 
-fn user(client: &Principal) -> Option<String> {
-    own_user(client).map(|user| user.to_string())
-}
-
 /// The login of a request.
 fn find(gateway: &Gateway, headers: &HeaderMap) -> Option<BrowserLogin> {
     gateway.find_login(value(headers)?)
@@ -163,22 +164,41 @@ fn find(gateway: &Gateway, headers: &HeaderMap) -> Option<BrowserLogin> {
 
 /// The value of the cookie.
 fn value(headers: &HeaderMap) -> Option<&str> {
+    value_of(COOKIE_NAME, headers)
+}
+
+/// The value of a cookie of this name.
+pub(super) fn value_of<'h>(name: &str, headers: &'h HeaderMap) -> Option<&'h str> {
     let cookies = headers.get_all(COOKIE).into_iter();
     let cookies = cookies.filter_map(|cookies| cookies.to_str().ok());
     let mut cookies = cookies.flat_map(|cookies| cookies.split(';'));
-    cookies.find_map(|cookie| cookie.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))
+    cookies.find_map(|cookie| cookie.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
-/// The header that sets the cookie. A page that came over TLS gets one that is sent over TLS alone.
-fn cookie(value: &str, seconds: u64, headers: &HeaderMap) -> HeaderValue {
-    let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
-    let is_secure = origin.is_some_and(|origin| origin.starts_with(b"https://"));
+/// The header that sets the cookie. Where the page comes over TLS, it is sent over TLS alone.
+pub(super) fn cookie(value: &str, seconds: u64, is_secure: bool) -> HeaderValue {
     let secure = if is_secure { "; Secure" } else { "" };
     let path = super::document::ROOT;
     let text = format!(
         "{COOKIE_NAME}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
     );
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// Whether the page that sent a request came over TLS.
+fn came_over_tls(headers: &HeaderMap) -> bool {
+    let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
+    origin.is_some_and(|origin| origin.starts_with(b"https://"))
+}
+
+/// The name of the client's user, if it has one.
+fn user(client: &Principal) -> Option<String> {
+    own_user(client).map(|user| user.to_string())
+}
+
+/// What people call the identity provider, if there is one.
+fn provider(gateway: &Gateway) -> Option<String> {
+    gateway.sign_in().map(|config| config.label.to_string())
 }
 
 /// The name of the cookie.

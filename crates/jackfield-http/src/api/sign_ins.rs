@@ -123,7 +123,7 @@ fn check_redirect(text: String) -> Result<String, ProblemDetails> {
 /// The gateway's page, as browsers reach it: where the configuration says, or on this machine.
 fn page(gateway: &Gateway, headers: &HeaderMap) -> Result<String, ProblemDetails> {
     if let Some(public) = &gateway.config().public_url {
-        return Ok(public.to_string());
+        return Ok(format!("{public}/"));
     }
     let header = |name: HeaderName| headers.get(name)?.to_str().ok();
     if let Some((scheme, host)) = header(ORIGIN).and_then(|origin| origin.split_once("://"))

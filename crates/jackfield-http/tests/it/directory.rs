@@ -27,12 +27,12 @@ async fn with_people() -> (Gateway, String, String) {
             admin: true,
             endpoints: Vec::new(),
             has_own_servers: false,
+            lookup: None,
             models: None,
             name: "root".into(),
             passthrough: None,
             principal: "root".into(),
             quotas: Vec::new(),
-            secret: None,
             tools: ServerTools::All,
         };
         config.api_keys = ApiKeys::new([(Digest::of(b"root"), root)]);

@@ -128,13 +128,13 @@ async fn a_key_may_be_in_a_header_or_in_the_address() {
     let client = Principal {
         endpoints: Vec::new(),
         has_own_servers: false,
+        lookup: None,
         admin: false,
         models: None,
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
         quotas: Vec::new(),
-        secret: None,
         tools: ServerTools::All,
     };
     let gateway = gateway(

@@ -18,12 +18,12 @@ fn with_key() -> Gateway {
         admin: false,
         endpoints: Vec::new(),
         has_own_servers: false,
+        lookup: None,
         models: None,
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
         quotas: Vec::new(),
-        secret: None,
         tools: ServerTools::All,
     };
     gateway([], |config| {

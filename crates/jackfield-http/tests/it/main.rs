@@ -17,6 +17,7 @@ mod login;
 mod mcp;
 mod routes;
 mod side_by_side;
+mod sign_in;
 mod tls;
 mod two_gateways;
 mod usage;

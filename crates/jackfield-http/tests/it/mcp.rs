@@ -26,12 +26,12 @@ fn principal(name: &str, tools: ServerTools) -> Principal {
         admin: false,
         endpoints: Vec::new(),
         has_own_servers: false,
+        lookup: None,
         models: None,
         name: name.into(),
         passthrough: None,
         principal: name.into(),
         quotas: Vec::new(),
-        secret: None,
         tools,
     }
 }

@@ -133,13 +133,13 @@ async fn a_client_needs_one_of_the_keys() {
     let client = Principal {
         endpoints: Vec::new(),
         has_own_servers: false,
+        lookup: None,
         admin: false,
         models: None,
         name: "ann".into(),
         passthrough: None,
         principal: "ann".into(),
         quotas: Vec::new(),
-        secret: None,
         tools: ServerTools::All,
     };
     let reply = ScriptedReply::text("Good day");

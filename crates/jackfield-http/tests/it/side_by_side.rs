@@ -57,12 +57,12 @@ fn root() -> Principal {
         admin: true,
         endpoints: Vec::new(),
         has_own_servers: false,
+        lookup: None,
         models: None,
         name: "root".into(),
         passthrough: None,
         principal: "root".into(),
         quotas: Vec::new(),
-        secret: None,
         tools: ServerTools::All,
     }
 }

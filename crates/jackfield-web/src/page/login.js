@@ -1,21 +1,53 @@
-// The sign-in: an API key is shown once to the gateway, which gives a cookie that no script can read.
+// The sign-in: an API key is shown once to the gateway, which gives a cookie that no script can read. Where the gateway has
+// an identity provider, the browser goes there and comes back with the cookie, or with what went wrong in the address.
 
 import { address, ask } from './api.js';
-import { byId, element } from './dom.js';
+import { byId, element, visible } from './dom.js';
 import { say } from './languages.js';
+
+const FAILURES = ['disabled', 'expired', 'invalid', 'nameless', 'refused', 'unavailable', 'unknown_user', 'wrong_address'];
 
 // Whether a sign-in is needed, and as whom one is signed in.
 export const loginState = () => ask('/login');
 
-// Asks for a key; ends with the state of the login.
-export function signIn() {
+// Where one was when one went to the provider.
+const PLACE = 'jackfield-place';
+
+// What the provider's answer came to, if one came back without a login.
+const failure = () => /^#\/sign-in\/(\w+)$/.exec(location.hash)?.[1];
+
+// Goes back to the place from which one went to the provider.
+export function returnToPlace() {
+  let place = null;
+  try {
+    place = sessionStorage.getItem(PLACE);
+    sessionStorage.removeItem(PLACE);
+  } catch {
+    // A browser may refuse to store anything.
+  }
+  if (place || failure()) history.replaceState(null, '', place || '#/');
+}
+
+function providerLink(name) {
+  const keep = () => {
+    try {
+      sessionStorage.setItem(PLACE, failure() ? '' : location.hash);
+    } catch {
+      // Then one comes back to the first place.
+    }
+  };
+  return element('a', { className: 'button primary', href: address('/login/oidc'), textContent: say('sign_in_at', { name: visible(name) }), on: { click: keep } });
+}
+
+// Asks for a key, or a sign-in at the provider of this name; ends with the state of the login.
+export function signIn(provider) {
   return new Promise((done) => {
     const root = byId('login');
     const key = element('input', { type: 'password', id: 'key', autocomplete: 'off', required: true, spellcheck: false });
     const problem = element('p', { className: 'error', role: 'alert' });
-    const submit = element('button', { type: 'submit', className: 'primary', textContent: say('sign_in') });
+    const submit = element('button', { type: 'submit', className: provider ? '' : 'primary', textContent: say('sign_in') });
     const form = element('form', { className: 'login', on: { submit: send } },
-      element('h1', { textContent: 'Jackfield' }), element('label', { htmlFor: 'key', textContent: say('api_key') }), key,
+      element('h1', { textContent: 'Jackfield' }), provider ? providerLink(provider) : '', element('label', { htmlFor: 'key', textContent: say('api_key') }), key,
       element('p', { className: 'dim', textContent: say('key_use') }), problem, submit);
     async function send(event) {
       event.preventDefault();
@@ -28,6 +60,7 @@ export function signIn() {
         key.value = '';
         root.hidden = true;
         root.replaceChildren();
+        returnToPlace();
         done(await response.json());
       } catch (error) {
         problem.textContent = error.message;
@@ -37,7 +70,9 @@ export function signIn() {
     }
     root.replaceChildren(form);
     root.hidden = false;
-    key.focus();
+    (form.querySelector('a') || key).focus();
+    const why = failure();
+    if (why) problem.textContent = say(FAILURES.includes(why) ? `sign_in_${why}` : 'sign_in_unavailable');
   });
 }
 

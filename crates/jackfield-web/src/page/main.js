@@ -6,7 +6,7 @@ import { Approvals } from './approvals.js';
 import { Conversation } from './conversation.js';
 import { button, byId, element, visible } from './dom.js';
 import { LANGUAGES, chooseLanguage, loadTexts, say } from './languages.js';
-import { loginState, signIn, signOut } from './login.js';
+import { loginState, returnToPlace, signIn, signOut } from './login.js';
 import { SessionList } from './session_list.js';
 
 class App {
@@ -150,7 +150,9 @@ function decoded(name) {
 async function start() {
   await loadTexts();
   let login = await loginState();
-  if (!login.signed_in) login = await signIn();
+  const provider = login.oidc;
+  if (login.signed_in) returnToPlace();
+  else login = await signIn(provider);
   // The browser comes back from a sign-in at a server.
   if (new URLSearchParams(location.search).has('state')) await (await import('./own_servers.js')).finishSignIn();
   const app = new App(login);
@@ -159,7 +161,7 @@ async function start() {
     if (asking) return;
     asking = true;
     byId('app').inert = true;
-    await signIn();
+    await signIn(provider);
     byId('app').inert = false;
     asking = false;
     app.view?.stream?.retry();

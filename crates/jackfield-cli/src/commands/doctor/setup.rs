@@ -53,6 +53,32 @@ pub(super) fn tokens(config: &Config, environment: &Environment) -> Vec<DoctorCh
     checks.collect()
 }
 
+/// Checks the sign-in to the page, if there is one: `serve` does not start without its secret.
+pub(super) fn sign_in(config: &Config, environment: &Environment) -> Option<DoctorCheck> {
+    let serve = &config.serve;
+    let issuer = &serve.oidc.as_ref()?.issuer;
+    let check = match config.identity_provider(environment) {
+        Err(error) => {
+            let fault = CommandError::from(error);
+            let why = [fault.messages, fault.causes].concat().join(": ");
+            let says = format!("`jackfield serve` does not start: {why}");
+            let help = "`client_secret_env` or `client_secret_file` under [serve.oidc] says where the secret is";
+            DoctorCheck::failed(Area::Configuration, says, help)
+        }
+        Ok(_) if !serve.bind.ip().is_loopback() && serve.public_url.is_none() => {
+            let says = format!("people cannot sign in at {issuer} from another machine");
+            let help =
+                "set `public_url` under [serve] to the address by which browsers reach the gateway";
+            DoctorCheck::warning(Area::Configuration, says, help)
+        }
+        Ok(_) => {
+            let says = format!("people sign in to the page at {issuer}");
+            return Some(DoctorCheck::passed(Area::Configuration, says));
+        }
+    };
+    Some(check.with_page(TroubleshootingSection::Gateway))
+}
+
 /// Checks the certificate of the gateway, if it has one: `serve` does not start if it cannot be used.
 pub(super) fn certificate(config: &Config) -> Option<DoctorCheck> {
     let read = read_certificate(config.serve.tls.as_ref()?);

@@ -1,0 +1,263 @@
+//! Sign-in of people at an identity provider, for the page: the user that the provider names is logged in.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::directory::{EntryName, KeyRefusal};
+use jackfield_engine::{AcceptedUser, DirectoryError, ServerTools};
+use jackfield_ports::identity_provider::{BegunSignIn, Identity, IdentityError, IdentityProvider};
+
+use crate::api_keys::{ClientLookup, Principal};
+use crate::browser_logins::no_random_numbers;
+use crate::failures;
+use crate::gateway::Gateway;
+
+/// How people sign in to the page without a key.
+#[derive(Clone)]
+pub struct SignInConfig {
+    /// The users that may see everything and change the directory.
+    pub admins: Vec<EntryName>,
+    /// Whether the gateway serves TLS.
+    pub has_tls: bool,
+    /// What people call the provider.
+    pub label: Arc<str>,
+    /// The models, routes and assistants that they may name, as patterns; `None` for all.
+    pub models: Option<Vec<Arc<str>>>,
+    /// The provider.
+    pub provider: Arc<dyn IdentityProvider>,
+    /// The address of the gateway for browsers, without a slash at its end; `None` if only this machine reaches it.
+    pub public_url: Option<Arc<str>>,
+    /// The server tools that they may use.
+    pub tools: ServerTools,
+}
+
+impl fmt::Debug for SignInConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignInConfig")
+            .field("admins", &self.admins)
+            .field("provider", &self.provider)
+            .field("public_url", &self.public_url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A sign-in that has begun: where the browser goes, and the secret for its cookie.
+pub struct StartedSignIn {
+    /// The value of the cookie, which lasts for [`SIGN_IN_LIFETIME`].
+    pub cookie: String,
+    /// The address of the provider.
+    pub url: String,
+}
+
+impl fmt::Debug for StartedSignIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StartedSignIn").finish_non_exhaustive()
+    }
+}
+
+/// A sign-in that has ended well.
+#[derive(Debug)]
+pub struct EndedSignIn {
+    /// The user.
+    pub client: Arc<Principal>,
+    /// Whether the browser reaches the gateway over TLS.
+    pub is_encrypted: bool,
+}
+
+/// Why nobody is signed in. The log has the details.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SignInFailure {
+    /// The user is disabled.
+    Disabled,
+    /// The sign-in is over, was used, or began in another browser.
+    Expired,
+    /// What the provider says is not to be trusted.
+    Invalid,
+    /// The provider does not say by which name the gateway knows the person.
+    Nameless,
+    /// The provider, or the person there, refused.
+    Refused,
+    /// The provider or the journal cannot be used now.
+    Unavailable,
+    /// The gateway has no user of this name.
+    UnknownUser,
+    /// The browser came to an address to which no provider sends it back.
+    WrongAddress,
+}
+
+impl SignInFailure {
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Expired => "expired",
+            Self::Invalid => "invalid",
+            Self::Nameless => "nameless",
+            Self::Refused => "refused",
+            Self::Unavailable => "unavailable",
+            Self::UnknownUser => "unknown_user",
+            Self::WrongAddress => "wrong_address",
+        }
+    }
+}
+
+impl Gateway {
+    /// How people sign in without a key, if they can.
+    #[must_use]
+    pub fn sign_in(&self) -> Option<&SignInConfig> {
+        self.shared.config.sign_in.as_ref()
+    }
+
+    /// Begins a sign-in of a browser that came to this host; the answer of the provider comes to `path` there.
+    ///
+    /// # Errors
+    ///
+    /// [`SignInFailure`], which is logged.
+    pub async fn begin_sign_in(
+        &self,
+        host: Option<&str>,
+        path: &str,
+    ) -> Result<StartedSignIn, SignInFailure> {
+        let config = self.sign_in().ok_or(SignInFailure::Unavailable)?;
+        let Some(origin) = origin(config, host) else {
+            let help =
+                "set `public_url` under [serve] to the address by which browsers reach the gateway";
+            tracing::warn!(host, help, "a sign-in did not begin");
+            return Err(SignInFailure::WrongAddress);
+        };
+        let begun = config.provider.begin(&format!("{origin}{path}")).await;
+        let begun = begun.map_err(|error| logged(&error))?;
+        let url = begun.url.clone();
+        let cookie = self.shared.begun_sign_ins.issue(begun).map_err(|error| {
+            tracing::warn!(why = %no_random_numbers(&error), "a sign-in did not begin");
+            SignInFailure::Unavailable
+        })?;
+        Ok(StartedSignIn { cookie, url })
+    }
+
+    /// Ends the sign-in that a cookie has, by the query of the address to which the provider sent the browser back.
+    ///
+    /// # Errors
+    ///
+    /// [`SignInFailure`], which is logged.
+    pub async fn end_sign_in(
+        &self,
+        cookie: Option<&str>,
+        answer: &str,
+    ) -> Result<EndedSignIn, SignInFailure> {
+        let config = self.sign_in().ok_or(SignInFailure::Unavailable)?;
+        // Whatever comes of it, it is used.
+        let begun: Option<BegunSignIn> =
+            cookie.and_then(|cookie| self.shared.begun_sign_ins.take(cookie));
+        let begun = begun.ok_or(SignInFailure::Expired)?;
+        let is_encrypted = begun.redirect.starts_with("https:");
+        let identity = config.provider.finish(begun, answer).await;
+        let identity = identity.map_err(|error| logged(&error))?;
+        let client = self.user_of(&identity).await?;
+        tracing::info!(name = %client.name, subject = %identity.subject, "a user signed in");
+        Ok(EndedSignIn {
+            client,
+            is_encrypted,
+        })
+    }
+
+    /// The client that this person is.
+    async fn user_of(&self, identity: &Identity) -> Result<Arc<Principal>, SignInFailure> {
+        let Identity { name, subject } = identity;
+        let shown: String = name.chars().take(MAX_SHOWN).collect();
+        let refused = |failure: SignInFailure, why: &str| {
+            tracing::warn!(name = %shown, %subject, why, "a person was not signed in");
+            failure
+        };
+        let Ok(name) = EntryName::parse(name) else {
+            let why = "the name cannot be that of a user";
+            return Err(refused(SignInFailure::UnknownUser, why));
+        };
+        match self.accepted_user(&name).await {
+            Ok(client) => Ok(client),
+            Err(DirectoryError::Missing { .. }) => {
+                let why = "there is no such user: `jackfield users add` makes one";
+                Err(refused(SignInFailure::UnknownUser, why))
+            }
+            Err(DirectoryError::Refused(KeyRefusal::UserDisabled)) => {
+                Err(refused(SignInFailure::Disabled, "the user is disabled"))
+            }
+            Err(error) => Err(refused(SignInFailure::Unavailable, &error.to_string())),
+        }
+    }
+
+    /// The client of a user that signed in, as the user is now.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Unauthenticated`] if it is not accepted any more, and [`ServeErrorKind::Unavailable`] if the
+    /// journal cannot be read.
+    pub(crate) async fn find_user(&self, name: &EntryName) -> Result<Arc<Principal>, ServeError> {
+        self.accepted_user(name).await.map_err(|error| match error {
+            DirectoryError::Missing { .. } | DirectoryError::Refused(_) => {
+                let message = "the user of this sign-in is disabled";
+                ServeError::new(ServeErrorKind::Unauthenticated, message)
+            }
+            error => failures::from_directory_error(&error),
+        })
+    }
+
+    async fn accepted_user(&self, name: &EntryName) -> Result<Arc<Principal>, DirectoryError> {
+        let missing = || DirectoryError::Refused(KeyRefusal::Unknown);
+        let config = self.sign_in().ok_or_else(missing)?;
+        let directory = self.engine().directory().ok_or_else(missing)?;
+        let AcceptedUser { quotas, user } = directory.accept_user(name).await?;
+        // Elsewhere, every turn with tools may run some.
+        let has_own_servers =
+            !self.has_configured_tools() && directory.has_own_servers(&user).await?;
+        Ok(Arc::new(Principal {
+            admin: config.admins.contains(&user.name),
+            endpoints: Vec::new(),
+            has_own_servers,
+            lookup: Some(ClientLookup::User(user.name.clone())),
+            models: config.models.clone(),
+            name: format!("{}/sign-in", user.name).into(),
+            passthrough: None,
+            principal: user.principal(),
+            quotas,
+            tools: config.tools.clone(),
+        }))
+    }
+}
+
+/// The address of the gateway for the browser.
+fn origin(config: &SignInConfig, host: Option<&str>) -> Option<String> {
+    if let Some(public) = &config.public_url {
+        return Some(public.to_string());
+    }
+    // A name that leads to this machine by chance is none of its own.
+    let host = host?;
+    let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
+    let (name, port) = if port.ends_with(']') {
+        (host, "")
+    } else {
+        (name, port)
+    };
+    let is_own = ["127.0.0.1", "[::1]", "localhost"].contains(&name);
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    let scheme = if config.has_tls { "https" } else { "http" };
+    (is_own && is_port).then(|| format!("{scheme}://{host}"))
+}
+
+fn logged(error: &IdentityError) -> SignInFailure {
+    tracing::warn!(why = %error, "a person was not signed in");
+    match error {
+        IdentityError::Invalid(_) => SignInFailure::Invalid,
+        IdentityError::Nameless(_) => SignInFailure::Nameless,
+        IdentityError::Refused(_) => SignInFailure::Refused,
+        IdentityError::Unavailable(_) | _ => SignInFailure::Unavailable,
+    }
+}
+
+/// How long a person may take to sign in at the provider.
+pub const SIGN_IN_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// The longest name that a log shows, in characters.
+const MAX_SHOWN: usize = 100;

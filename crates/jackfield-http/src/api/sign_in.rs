@@ -1,0 +1,116 @@
+//! Sign-in of people at an identity provider: a browser is sent there, and comes back with an answer.
+//!
+//! These addresses are for the browser itself, not for scripts: both answer with another address. A failure is shown by
+//! the page, to which the browser is sent.
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{CACHE_CONTROL, HOST, LOCATION, REFERRER_POLICY, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use jackfield_gateway::{Gateway, LOGIN_LIFETIME, SIGN_IN_LIFETIME, SignInFailure};
+
+use super::login;
+use super::problem::{ProblemDetails, ProblemKind, Problems};
+
+/// Sends a browser to the identity provider, to sign in.
+#[utoipa::path(
+    get, path = "/login/oidc", tag = "login", operation_id = "begin_sign_in",
+    responses((status = 303, description = "The address of the provider, or of the page with what went wrong."), Problems)
+)]
+pub(crate) async fn begin(
+    State(gateway): State<Gateway>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ProblemDetails> {
+    check_configured(&gateway)?;
+    // The host of a request stands in its address, too, where a proxy asks so.
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| uri.authority().map(http::uri::Authority::as_str));
+    let started = gateway.begin_sign_in(host, &callback()).await;
+    Ok(match started {
+        Ok(started) => {
+            let mut response = to(&started.url);
+            let is_secure = gateway.sign_in().is_some_and(|config| {
+                let public = config.public_url.as_deref();
+                public.map_or(config.has_tls, |url| url.starts_with("https:"))
+            });
+            let seconds = SIGN_IN_LIFETIME.as_secs();
+            set_cookie(&mut response, &started.cookie, seconds, is_secure);
+            response
+        }
+        Err(failure) => failed(failure),
+    })
+}
+
+/// Takes the answer of the identity provider, which a browser brings, and sends the browser to the page.
+#[utoipa::path(
+    get, path = "/login/oidc/callback", tag = "login", operation_id = "end_sign_in",
+    responses((status = 303, description = "The address of the page; the browser is signed in, or the page says what went wrong."), Problems)
+)]
+pub(crate) async fn end(
+    State(gateway): State<Gateway>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ProblemDetails> {
+    check_configured(&gateway)?;
+    let cookie = login::value_of(COOKIE_NAME, &headers);
+    let answer = uri.query().unwrap_or_default();
+    let ended = gateway.end_sign_in(cookie, answer).await;
+    let mut response = match &ended {
+        Ok(_) => to("/"),
+        Err(failure) => failed(*failure),
+    };
+    set_cookie(&mut response, "", 0, false);
+    if let Ok(ended) = ended {
+        let value = gateway.log_in(ended.client)?;
+        let cookie = login::cookie(&value, LOGIN_LIFETIME.as_secs(), ended.is_encrypted);
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// The address to which the provider sends a browser back, on this gateway.
+fn callback() -> String {
+    format!("{}/login/oidc/callback", super::document::ROOT)
+}
+
+fn check_configured(gateway: &Gateway) -> Result<(), ProblemDetails> {
+    if gateway.sign_in().is_some() {
+        return Ok(());
+    }
+    let detail = "this gateway has no identity provider: [serve.oidc] names one";
+    Err(ProblemDetails::new(ProblemKind::NotFound, detail))
+}
+
+/// The page, which says in words what went wrong.
+fn failed(failure: SignInFailure) -> Response {
+    to(&format!("/#/sign-in/{}", failure.as_str()))
+}
+
+/// Sends the browser to another address, which learns nothing of this one.
+fn to(address: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    if let Ok(address) = HeaderValue::from_str(address) {
+        headers.insert(LOCATION, address);
+    }
+    response
+}
+
+/// Sets the cookie of a sign-in that has begun. The browser sends it when it comes back from the provider, which is
+/// another site.
+fn set_cookie(response: &mut Response, value: &str, seconds: u64, is_secure: bool) {
+    let secure = if is_secure { "; Secure" } else { "" };
+    let path = callback();
+    let text = format!(
+        "{COOKIE_NAME}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
+    );
+    if let Ok(cookie) = HeaderValue::from_str(&text) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+}
+
+/// The name of the cookie.
+const COOKIE_NAME: &str = "jackfield_sign_in";

@@ -1,0 +1,372 @@
+//! The sign-in of the page at an identity provider: whom it lets in, and until when.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use axum::body::Body;
+use axum::response::Response;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::EntryName;
+use jackfield_engine::{KeyOptions, ServerTools, UserUpdate};
+use jackfield_gateway::{ApiKeys, Gateway, Principal, SIGN_IN_LIFETIME, SignInConfig};
+use jackfield_http::router;
+use jackfield_ports::identity_provider::{BegunSignIn, Identity, IdentityError, IdentityProvider};
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use super::harness::gateway;
+
+/// A provider at which whoever signs in is named by the answer, `state=…&name=…`. Each sign-in has one end.
+#[derive(Debug, Default)]
+struct FakeProvider {
+    begun: Mutex<HashMap<String, String>>,
+    is_down: bool,
+}
+
+#[async_trait]
+impl IdentityProvider for FakeProvider {
+    async fn begin(&self, redirect: &str) -> Result<BegunSignIn, IdentityError> {
+        if self.is_down {
+            return Err(IdentityError::Unavailable("it is down".to_owned()));
+        }
+        let mut begun = self.begun.lock().expect("no panic");
+        let state = format!("state-{}", begun.len());
+        begun.insert(state.clone(), redirect.to_owned());
+        Ok(BegunSignIn {
+            nonce: String::new(),
+            redirect: redirect.to_owned(),
+            url: format!("https://id.example/authorize?state={state}"),
+            state,
+            verifier: String::new(),
+        })
+    }
+
+    async fn finish(&self, begun: BegunSignIn, answer: &str) -> Result<Identity, IdentityError> {
+        let known = self.begun.lock().expect("no panic").remove(&begun.state);
+        assert_eq!(
+            known,
+            Some(begun.redirect),
+            "it was begun, and has not ended"
+        );
+        let prefix = format!("state={}&name=", begun.state);
+        match answer.strip_prefix(&prefix) {
+            None => Err(IdentityError::Invalid("it is another sign-in's".to_owned())),
+            Some("") => Err(IdentityError::Nameless("nobody".to_owned())),
+            Some("-") => Err(IdentityError::Refused("no".to_owned())),
+            Some(name) => Ok(Identity {
+                name: name.to_owned(),
+                subject: "7".to_owned(),
+            }),
+        }
+    }
+}
+
+/// A gateway with the users Ann, who is an admin, and Ben.
+async fn with_users(change: impl FnOnce(&mut SignInConfig)) -> Gateway {
+    let mut sign_in = SignInConfig {
+        admins: vec![name("ann")],
+        has_tls: false,
+        label: "Example".into(),
+        models: Some(vec!["claude/*".into()]),
+        provider: Arc::new(FakeProvider::default()),
+        public_url: Some("https://gateway.example".into()),
+        tools: ServerTools::None,
+    };
+    change(&mut sign_in);
+    let gateway = gateway([], |config| {
+        let key = Principal {
+            admin: false,
+            endpoints: Vec::new(),
+            has_own_servers: false,
+            lookup: None,
+            models: None,
+            name: "key".into(),
+            passthrough: None,
+            principal: "key".into(),
+            quotas: Vec::new(),
+            tools: ServerTools::All,
+        };
+        config.api_keys = ApiKeys::new([(Digest::of(b"right"), key)]);
+        config.sign_in = Some(sign_in);
+    });
+    let directory = gateway.engine().directory().expect("users");
+    for user in ["ann", "ben"] {
+        let by = "test".into();
+        let added = directory.add_user(&by, name(user), None);
+        added.await.expect("a user");
+    }
+    gateway
+}
+
+fn name(text: &str) -> EntryName {
+    EntryName::parse(text).expect("a name")
+}
+
+async fn get(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> Response {
+    send(gateway, Method::GET, path, headers).await
+}
+
+async fn send(gateway: &Gateway, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Body::empty()).expect("a request");
+    let answered = router(gateway).oneshot(request).await;
+    answered.expect("an answer")
+}
+
+async fn json(response: Response) -> Value {
+    let body = response.into_body().collect().await.expect("a body");
+    serde_json::from_slice(&body.to_bytes()).expect("JSON")
+}
+
+fn location(response: &Response) -> &str {
+    assert_eq!(response.status(), StatusCode::SEE_OTHER);
+    assert_eq!(response.headers()["cache-control"], "no-store");
+    response.headers()["location"].to_str().expect("text")
+}
+
+/// The cookies that a response sets, as whole headers.
+fn cookies(response: &Response) -> Vec<String> {
+    let set = response.headers().get_all("set-cookie").into_iter();
+    set.map(|set| set.to_str().expect("text").to_owned())
+        .collect()
+}
+
+/// What a browser sends of a cookie.
+fn sent(set: &str) -> String {
+    set.split(';').next().expect("a cookie").to_owned()
+}
+
+/// Begins a sign-in; the state, and the cookie of the browser.
+async fn begun(gateway: &Gateway) -> (String, String) {
+    let response = get(gateway, BEGIN, &[("host", "127.0.0.1:8350")]).await;
+    let (_, state) = location(&response).split_once("state=").expect("a state");
+    (state.to_owned(), sent(&cookies(&response)[0]))
+}
+
+/// The answer of the provider that this person signed in.
+async fn came_back(gateway: &Gateway, cookie: &str, state: &str, name: &str) -> Response {
+    let path = format!("{CALLBACK}?state={state}&name={name}");
+    let headers = [("cookie", cookie), ("sec-fetch-site", "cross-site")];
+    get(gateway, &path, &headers).await
+}
+
+/// Signs a person in; the cookie of the login.
+async fn signed_in(gateway: &Gateway, name: &str) -> String {
+    let (state, cookie) = begun(gateway).await;
+    let response = came_back(gateway, &cookie, &state, name).await;
+    assert_eq!(location(&response), "/");
+    sent(&cookies(&response)[1])
+}
+
+async fn login(gateway: &Gateway, cookie: &str) -> Value {
+    json(get(gateway, LOGIN, &[("cookie", cookie)]).await).await
+}
+
+#[tokio::test]
+async fn a_person_is_signed_in_as_the_user_of_its_name() {
+    let gateway = with_users(|_| {}).await;
+    let before = login(&gateway, "").await;
+    assert_eq!(
+        (&before["signed_in"], &before["oidc"]),
+        (&false.into(), &"Example".into())
+    );
+    let response = get(&gateway, BEGIN, &[]).await;
+    let set = cookies(&response).remove(0);
+    for part in [
+        "; Path=/api/v1/login/oidc/callback",
+        "; HttpOnly",
+        "; SameSite=Lax",
+        "; Secure",
+        "; Max-Age=600",
+    ] {
+        assert!(set.contains(part), "{set}");
+    }
+    let (state, cookie) = begun(&gateway).await;
+    let response = came_back(&gateway, &cookie, &state, "ben").await;
+    let set = cookies(&response);
+    for part in [
+        "; Path=/api/v1;",
+        "; HttpOnly",
+        "; SameSite=Strict",
+        "; Secure",
+        "; Max-Age=43200",
+    ] {
+        assert!(set[1].contains(part), "{set:?}");
+    }
+    assert!(set[0].contains("Max-Age=0"), "{set:?}");
+    let ben = sent(&set[1]);
+    let now = login(&gateway, &ben).await;
+    assert_eq!(
+        (&now["name"], &now["admin"]),
+        (&"ben/sign-in".into(), &false.into())
+    );
+    assert_eq!(now["user"], "ben");
+    let ann = signed_in(&gateway, "ann").await;
+    assert_eq!(login(&gateway, &ann).await["admin"], true);
+    // What they may do is theirs.
+    let users = get(&gateway, "/api/v1/users", &[("cookie", &ann)]).await;
+    assert_eq!(users.status(), StatusCode::OK);
+    let users = get(&gateway, "/api/v1/users", &[("cookie", &ben)]).await;
+    assert_eq!(users.status(), StatusCode::FORBIDDEN);
+    let headers = [("cookie", &*ben), ("sec-fetch-site", "same-origin")];
+    let made = send(&gateway, Method::POST, "/api/v1/sessions", &headers).await;
+    assert_eq!(made.status(), StatusCode::CREATED);
+    // They are those of its keys, and of no one else.
+    let directory = gateway.engine().directory().expect("users");
+    let by = "test".into();
+    let user = name("ben");
+    let key = directory.create_key(&by, &user, KeyOptions::default());
+    let (_, secret) = key.await.expect("a key");
+    for (token, sessions) in [(secret.reveal(), 1), ("right", 0)] {
+        let token = format!("Bearer {token}");
+        let headers = [("authorization", &*token)];
+        let listed = json(get(&gateway, "/api/v1/sessions", &headers).await).await;
+        let listed = listed["sessions"].as_array().expect("sessions").len();
+        assert_eq!(listed, sessions);
+    }
+}
+
+#[tokio::test]
+async fn a_sign_in_is_of_one_browser_and_ends_once() {
+    let gateway = with_users(|_| {}).await;
+    let (state, cookie) = begun(&gateway).await;
+    let (other_state, other_cookie) = begun(&gateway).await;
+    // In a browser that did not begin it, an attacker's link signs nobody in.
+    let response = came_back(&gateway, "", &state, "ann").await;
+    assert_eq!(location(&response), "/#/sign-in/expired");
+    let response = came_back(&gateway, &other_cookie, &state, "ann").await;
+    assert_eq!(location(&response), "/#/sign-in/invalid");
+    // That was its end.
+    let response = came_back(&gateway, &other_cookie, &other_state, "ann").await;
+    assert_eq!(location(&response), "/#/sign-in/expired");
+    let response = came_back(&gateway, &cookie, &state, "ann").await;
+    assert_eq!(location(&response), "/");
+    let response = came_back(&gateway, &cookie, &state, "ann").await;
+    assert_eq!(location(&response), "/#/sign-in/expired");
+    assert_eq!(cookies(&response).len(), 1, "no login");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sign_in_does_not_wait_for_ever() {
+    let gateway = with_users(|_| {}).await;
+    let (state, cookie) = begun(&gateway).await;
+    tokio::time::advance(SIGN_IN_LIFETIME).await;
+    let response = came_back(&gateway, &cookie, &state, "ann").await;
+    assert_eq!(location(&response), "/#/sign-in/expired");
+}
+
+#[tokio::test]
+async fn whom_the_gateway_does_not_know_is_not_signed_in() {
+    let gateway = with_users(|_| {}).await;
+    disable(&gateway, "ben").await;
+    for (name, code) in [
+        ("cem", "unknown_user"),
+        ("Ann", "unknown_user"),
+        ("user:ann", "unknown_user"),
+        ("ann/../ben", "unknown_user"),
+        ("ben", "disabled"),
+        ("", "nameless"),
+        ("-", "refused"),
+    ] {
+        let (state, cookie) = begun(&gateway).await;
+        let response = came_back(&gateway, &cookie, &state, name).await;
+        assert_eq!(location(&response), format!("/#/sign-in/{code}"), "{name}");
+        assert_eq!(cookies(&response).len(), 1, "no login: {name}");
+    }
+}
+
+#[tokio::test]
+async fn a_login_ends_with_its_user_and_with_a_sign_out() {
+    let gateway = with_users(|_| {}).await;
+    let (ann, ben) = (
+        signed_in(&gateway, "ann").await,
+        signed_in(&gateway, "ben").await,
+    );
+    disable(&gateway, "ben").await;
+    assert_eq!(login(&gateway, &ben).await["signed_in"], false);
+    let listed = get(&gateway, "/api/v1/sessions", &[("cookie", &ben)]).await;
+    assert_eq!(listed.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(login(&gateway, &ann).await["signed_in"], true);
+    let headers = [("cookie", &*ann), ("sec-fetch-site", "same-origin")];
+    let out = send(&gateway, Method::DELETE, LOGIN, &headers).await;
+    assert_eq!(out.status(), StatusCode::NO_CONTENT);
+    assert_eq!(login(&gateway, &ann).await["signed_in"], false);
+}
+
+#[tokio::test]
+async fn the_provider_sends_browsers_back_to_this_machine_or_to_the_public_address() {
+    let gateway = with_users(|config| config.public_url = None).await;
+    for (host, expected) in [
+        ("127.0.0.1:8350", true),
+        ("localhost:1", true),
+        ("localhost", true),
+        ("[::1]:8350", true),
+        ("[::1]", true),
+        ("evil.example:8350", false),
+        ("localhost.evil.example", false),
+        ("127.0.0.1:8350@evil.example", false),
+        ("", false),
+    ] {
+        let response = get(&gateway, BEGIN, &[("host", host)]).await;
+        let goes = location(&response).starts_with("https://id.example/");
+        assert_eq!(goes, expected, "{host}");
+    }
+    let response = get(&gateway, BEGIN, &[]).await;
+    assert_eq!(location(&response), "/#/sign-in/wrong_address");
+    // Without TLS, the browser would not send a cookie for TLS alone.
+    let response = get(&gateway, BEGIN, &[("host", "localhost:1")]).await;
+    assert!(!cookies(&response)[0].contains("Secure"));
+}
+
+#[tokio::test]
+async fn keys_go_on_working_while_the_provider_is_down() {
+    let gateway = with_users(|config| {
+        config.provider = Arc::new(FakeProvider {
+            is_down: true,
+            ..FakeProvider::default()
+        });
+    })
+    .await;
+    let response = get(&gateway, BEGIN, &[]).await;
+    assert_eq!(location(&response), "/#/sign-in/unavailable");
+    let by_key = send(
+        &gateway,
+        Method::POST,
+        LOGIN,
+        &[("authorization", "Bearer right")],
+    )
+    .await;
+    assert_eq!(by_key.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn without_a_provider_there_is_nothing_to_sign_in_at() {
+    let gateway = gateway([], |_| {});
+    for path in [BEGIN, CALLBACK] {
+        let response = get(&gateway, path, &[]).await;
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+    assert_eq!(login(&gateway, "").await["oidc"], Value::Null);
+}
+
+async fn disable(gateway: &Gateway, user: &str) {
+    let directory = gateway.engine().directory().expect("users");
+    let update = UserUpdate {
+        is_disabled: Some(true),
+        ..UserUpdate::default()
+    };
+    let by = "test".into();
+    let user = name(user);
+    let updated = directory.update_user(&by, &user, &update);
+    updated.await.expect("a user");
+}
+
+const LOGIN: &str = "/api/v1/login";
+const BEGIN: &str = "/api/v1/login/oidc";
+const CALLBACK: &str = "/api/v1/login/oidc/callback";
