@@ -20,9 +20,8 @@ async function wish(text) {
 const complaints = [];
 // Where the gateway is ended on purpose, the browser says so.
 let isAway = false;
-
-// Where else the browser may go, which the scenario says.
-let elsewhere = null;
+// Where else a browser may go: to sign in.
+let provider = null;
 
 // A page whose console is listened to.
 async function opened(browser, options = {}) {
@@ -34,8 +33,8 @@ async function opened(browser, options = {}) {
   });
   page.on('pageerror', (error) => complaints.push(`error: ${error.stack}`));
   page.on('request', (request) => {
-    const isFree = request.url().startsWith('data:') || (elsewhere && request.url().startsWith(elsewhere));
-    if (!request.url().startsWith(url) && !isFree) complaints.push(`asks ${request.url()}`);
+    const isSignIn = provider && request.isNavigationRequest() && request.url().startsWith(provider);
+    if (!request.url().startsWith(url) && !request.url().startsWith('data:') && !isSignIn) complaints.push(`asks ${request.url()}`);
   });
   return page;
 }
@@ -62,6 +61,24 @@ async function isAccessible(page) {
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
   const found = violations.map(({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`);
   assert.deepEqual(found, []);
+}
+
+// Does what the gateway refuses with this status. The browser reports that in a message of its own, which may come after
+// the page has shown it.
+async function refused(page, status, act) {
+  isAway = true;
+  const told = page.waitForEvent('console', (message) => message.text().includes(String(status)));
+  await act();
+  await told;
+  isAway = false;
+}
+
+// Signs in with a key.
+async function keyIn(page, key) {
+  await page.goto(url);
+  await page.getByLabel('API key').fill(key);
+  await page.keyboard.press('Enter');
+  await page.locator('#login').waitFor({ state: 'hidden' });
 }
 
 // A request by hand, as another program sends it.
@@ -463,28 +480,28 @@ const scenarios = {
     await page.getByLabel('API key').waitFor();
   },
 
-  async sign_in(browser) {
+  async server_sign_in(browser) {
     const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
     await page.goto(url);
     await page.getByLabel('API key').fill(process.env.JACKFIELD_KEY);
     await page.keyboard.press('Enter');
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
-    await page.goto(`${url}/#/servers`);
+    await page.goto(`${url}/#/own`);
     const card = page.locator('.card', { hasText: 'http://' });
-    elsewhere = (await card.locator('p').first().textContent()).replace('/mcp', '/authorize');
+    provider = (await card.locator('p').first().textContent()).replace('/mcp', '/authorize');
     await shot(page, 'own-server');
     await isAccessible(page);
     await card.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('You are signed in at tracker.').waitFor();
     // The code stays nowhere.
-    assert.equal(page.url(), `${url}/#/servers`);
+    assert.equal(page.url(), `${url}/#/own`);
     await card.getByText('signed in', { exact: true }).waitFor();
     await shot(page, 'own-server-signed-in');
     await page.goto(`${url}/#/new`);
     await say(page, 'Is it open?');
     await ended(page, 0);
     await page.getByText('It is open.').waitFor();
-    await page.goto(`${url}/#/servers`);
+    await page.goto(`${url}/#/own`);
     await card.getByRole('button', { name: 'Sign out' }).click();
     await card.getByRole('button', { name: 'Sign in' }).waitFor();
     // An answer that nobody waits for is said to be none.
@@ -494,7 +511,125 @@ const scenarios = {
     await page.getByText('no sign-in of yours waits for this answer').waitFor();
     await refused;
     isAway = false;
-    assert.equal(page.url(), `${url}/#/servers`);
+    assert.equal(page.url(), `${url}/#/own`);
+  },
+
+  // An administrator makes a user and a key, and the user finds its own things, until it is disabled.
+  async people(browser) {
+    const admin = await opened(browser, { viewport: { width: 1280, height: 1000 } });
+    await keyIn(admin, 'page-0123456789abcdef');
+    await admin.getByRole('link', { name: 'Users and keys' }).click();
+    assert.equal(await admin.getByRole('link', { name: 'My keys and servers' }).count(), 0);
+    const section = (page, name) => page.locator('section').filter({ has: page.getByRole('heading', { name, exact: true }) });
+    // Opens a form, fills it in and sends it.
+    const send = async (place, title, values, submit = title) => {
+      await place.locator('summary', { hasText: title }).click();
+      for (const [label, value] of Object.entries(values)) {
+        const named = place.locator('form label', { has: place.page().locator(`span:text-is("${label}")`) });
+        const field = named.locator('input:visible, select:visible');
+        await ((await field.evaluate((one) => one.tagName)) === 'SELECT' ? field.selectOption(value) : field.fill(value));
+      }
+      await place.getByRole('button', { name: submit, exact: true }).click();
+    };
+    await send(section(admin, 'Teams'), 'Add a team', { Name: 'research' });
+    await section(admin, 'Users').locator('option', { hasText: 'research' }).waitFor({ state: 'attached' });
+    await send(section(admin, 'Users'), 'Add a user', { Name: 'ann', Team: 'research' });
+    await refused(admin, 400, async () => {
+      await send(section(admin, 'Users'), 'Add a user', { Name: 'Not A Name' });
+      await section(admin, 'Users').getByRole('alert').filter({ hasText: 'cannot be a name' }).waitFor();
+    });
+    const ann = section(admin, 'Users').locator('.card').filter({ hasText: 'ann' });
+    await send(ann, 'Limits', { 'US dollars per day': '2.50', 'Requests per minute': '600' }, 'Save');
+    await ann.getByText('Requests per minute: 600 · US dollars per day: 2.5').waitFor();
+    await send(section(admin, 'Keys'), 'Make a key', { User: 'ann', Label: 'laptop <b>', Valid: '90', 'Models (patterns; empty for all)': 'claude/*' });
+    const secret = await admin.getByLabel('Secret').inputValue();
+    assert.match(secret, /^jk_/);
+    await shot(admin, 'secret');
+    await isAccessible(admin);
+    await admin.getByRole('button', { name: 'Put away' }).click();
+    assert.equal(await admin.getByLabel('Secret').count(), 0);
+    await admin.reload();
+    await admin.getByText('laptop <b>').first().waitFor();
+    await admin.getByRole('heading', { name: 'Budgets' }).waitFor();
+    await admin.locator('section').filter({ hasText: 'Changes' }).locator('td', { hasText: 'team research' }).waitFor();
+    assert.doesNotMatch(await admin.content(), new RegExp(secret));
+    await shot(admin, 'people');
+    await isAccessible(admin);
+    const phone = await opened(browser, { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
+    await keyIn(phone, 'page-0123456789abcdef');
+    await phone.goto(`${url}/#/people`);
+    await phone.getByText('laptop <b>').first().waitFor();
+    await fits(phone);
+    await shot(phone, 'people-phone');
+    await section(phone, 'Keys').locator('summary', { hasText: 'Make a key' }).click();
+    await section(phone, 'Keys').scrollIntoViewIfNeeded();
+    await fits(phone);
+    await shot(phone, 'people-phone-keys');
+    await isAccessible(phone);
+
+    const user = await opened(browser, { viewport: { width: 1100, height: 1000 }, colorScheme: 'dark' });
+    await keyIn(user, secret);
+    await user.getByRole('link', { name: 'My keys and servers' }).click();
+    assert.equal(await user.getByRole('link', { name: 'Users and keys' }).count(), 0);
+    await section(user, 'My keys').getByText('laptop <b>').waitFor();
+    assert.equal(await section(user, 'My keys').getByText('Make a key').count(), 0);
+    const servers = section(user, 'My servers');
+    await send(servers, 'Add or replace a server', { Name: 'tracker', Address: 'https://mcp.example.com/mcp', 'Value of the header': 'Bearer of-ann' }, 'Save');
+    await servers.getByText('https://mcp.example.com/mcp').waitFor();
+    await refused(user, 400, async () => {
+      await send(servers, 'Add or replace a server', { Name: 'inside', Address: 'http://127.0.0.1:1/mcp' }, 'Save');
+      await servers.getByRole('alert').filter({ hasText: /./ }).waitFor();
+    });
+    await servers.getByRole('button', { name: 'Disable' }).click();
+    await servers.getByText('off', { exact: true }).waitFor();
+    await send(section(user, 'My keys at providers'), 'Set a key', { Provider: 'claude', Key: 'sk-of-ann-0123456789-last' }, 'Save');
+    await user.getByText('ends in last').waitFor();
+    const content = await user.content();
+    for (const hidden of ['of-ann', secret]) assert.ok(!content.includes(hidden), hidden);
+    await fits(user);
+    await shot(user, 'own');
+    await isAccessible(user);
+    await servers.getByRole('button', { name: 'Remove' }).click();
+    await servers.getByRole('button', { name: 'Really remove?' }).click();
+    await servers.getByText('None yet.').waitFor();
+
+    // The user is out at once.
+    await ann.getByRole('button', { name: 'Disable' }).click();
+    await ann.getByRole('button', { name: 'Really disable?' }).click();
+    await ann.getByText('off', { exact: true }).waitFor();
+    await user.reload();
+    await user.getByLabel('API key').waitFor();
+    const keys = section(admin, 'Keys');
+    await keys.getByRole('button', { name: 'Revoke' }).click();
+    await keys.getByRole('button', { name: 'Really revoke, for good?' }).click();
+    await keys.getByText('revoked', { exact: true }).waitFor();
+  },
+
+  // A browser goes to an identity provider, and comes back to the place that it left.
+  async sign_in(browser) {
+    const page = await opened(browser, { viewport: { width: 1000, height: 800 } });
+    await page.goto(`${url}/#/usage`);
+    const link = page.getByRole('link', { name: 'Sign in with Example' });
+    await link.waitFor();
+    provider = await (await fetch(`${url}/api/v1/login/oidc`, { redirect: 'manual' })).headers.get('location').split('/authorize')[0];
+    await shot(page, 'sign-in');
+    await isAccessible(page);
+    // Nobody has made the user yet.
+    await link.click();
+    await page.getByText('this gateway has no user for you').waitFor();
+    await shot(page, 'sign-in-refused');
+    await isAccessible(page);
+    await wish('user');
+    await page.goto(`${url}/#/own`);
+    await page.reload();
+    await link.click();
+    await page.getByRole('heading', { name: 'My keys and servers' }).waitFor();
+    assert.equal(new URL(page.url()).hash, '#/own');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await link.waitFor();
+    await wish('end of the provider');
+    await link.click();
+    await page.getByText('The provider cannot be reached now').waitFor();
   },
 };
 

@@ -2,6 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::openid::{CLIENT_ID, CLIENT_SECRET, ScriptedOpenId};
 use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::json;
 
@@ -243,12 +244,52 @@ async fn a_person_signs_in_at_a_server_of_its_own() {
     let given = json!({ "url": server.server.url() });
     let set = gateway.with_key(&key, "PUT", "/api/v1/own-servers/tracker", &given);
     set.answered().await.is(200);
-    Browser::start_with_key("sign_in", gateway.address(), &key)
+    Browser::start_with_key("server_sign_in", gateway.address(), &key)
         .ends()
         .await;
     assert_eq!(server.count("call get_issue"), 1);
     assert_eq!(server.count("revokes"), 1);
     kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn an_administrator_makes_a_user_and_a_key_and_the_user_finds_its_own_things() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([]).await;
+    let config = "[serve.tokens.page]\nenv = \"PAGE\"\nadmin = true\n\
+                  [secrets]\nkey_env = \"MASTER_OF_THE_TEST\"\n";
+    let run = files.gateway().at_with(&claude.base_url(), config);
+    let run = run
+        .env("PAGE", "page-0123456789abcdef")
+        .env("MASTER_OF_THE_TEST", MASTER);
+    let gateway = Gateway::listening(run.start()).await;
+    Browser::start("people", gateway.address()).ends().await;
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_browser_signs_in_at_a_provider_and_is_told_why_not() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([]).await;
+    let provider = ScriptedOpenId::start().await;
+    let config = format!(
+        "[serve.oidc]\nissuer = \"{}\"\nclient_id = \"{CLIENT_ID}\"\nname = \"Example\"\n\
+         client_secret_env = \"SECRET_THERE\"\n",
+        provider.issuer()
+    );
+    let run = files.gateway().at_with(&claude.base_url(), &config);
+    let run = run.env("SECRET_THERE", CLIENT_SECRET).start();
+    let gateway = Gateway::listening(run).await;
+    let mut browser = Browser::start("sign_in", gateway.address());
+    browser.asks_for("user").await;
+    let added = files.run(&["users", "add", "ann@example.com"]).run().await;
+    assert_eq!(added.code, Some(0), "{}", added.err);
+    browser.done().await;
+    browser.asks_for("end of the provider").await;
+    drop(provider);
+    browser.done().await;
+    browser.ends().await;
     gateway.end().await;
 }
 

@@ -10,7 +10,10 @@ const NAMES = ['budget_of', 'budget_period', 'budget_limit', 'budget_spent', 'bu
 export async function showBudgets(place) {
   try {
     const { budgets, more } = await ask('/budgets');
-    if (budgets.length === 0) return;
+    if (budgets.length === 0) {
+      place.replaceChildren();
+      return;
+    }
     place.replaceChildren(element('h2', { textContent: say('budgets') }), table(NAMES.map((name) => say(name)), budgets.map(row)),
       more ? element('p', { className: 'dim', textContent: say('more_budgets') }) : '');
   } catch (error) {

@@ -2,7 +2,7 @@
 
 import { address, ask, askOnce, randomKey, sessionPath } from './api.js';
 import { Composer } from './composer.js';
-import { announce, button, element, visible } from './dom.js';
+import { announce, button, element, sureButton, visible } from './dom.js';
 import { EventStream } from './event_stream.js';
 import { historyView } from './history.js';
 import { say } from './languages.js';
@@ -68,15 +68,7 @@ export class Conversation {
   showTools() {
     const path = `${sessionPath(this.session)}/export`;
     const link = (format, text) => element('a', { className: 'button quiet', href: address(`${path}?format=${format}`), download: '', textContent: text });
-    const remove = button(say('delete'), () => {
-      if (remove.dataset.sure) this.remove();
-      remove.dataset.sure = 'yes';
-      remove.textContent = say('delete_sure');
-    }, { className: 'quiet danger' });
-    remove.addEventListener('blur', () => {
-      delete remove.dataset.sure;
-      remove.textContent = say('delete');
-    });
+    const remove = sureButton(say('delete'), say('delete_sure'), () => this.remove(), { className: 'quiet danger' });
     const rename = button(say('rename'), () => this.rename(), { className: 'quiet' });
     this.tools.replaceChildren(rename, link('json', say('export_json')), link('markdown', say('export_markdown')), remove);
   }

@@ -24,6 +24,26 @@ export function button(text, click, fields = {}) {
   return element('button', { type: 'button', textContent: text, on: { click }, ...fields });
 }
 
+// A button that does something at its second click, before which it asks whether one is sure.
+export function sureButton(text, question, click, fields = {}) {
+  const made = button(text, () => {
+    if (made.dataset.sure) click();
+    made.dataset.sure = 'yes';
+    made.textContent = question;
+  }, fields);
+  made.addEventListener('blur', () => {
+    delete made.dataset.sure;
+    made.textContent = text;
+  });
+  return made;
+}
+
+// A field in a label with its name.
+export function named(text, field) {
+  element('label', {}, element('span', { textContent: text }), field);
+  return field;
+}
+
 // What a text hides, or would have a reader misread: control characters and marks of direction.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

@@ -11,8 +11,7 @@ import { SessionList } from './session_list.js';
 
 class App {
   constructor(login) {
-    this.isAdmin = login.admin;
-    this.isUser = Boolean(login.user);
+    this.login = login;
     this.servers = new Map();
     this.sessions = new SessionList(byId('sessions'));
     this.showSide(login);
@@ -34,8 +33,8 @@ class App {
   }
 
   showSide(login) {
-    const places = [['approvals', 'approvals'], ['usage', 'usage'], ['servers', 'servers']];
-    byId('places').replaceChildren(...places.map(([place, text]) => element('li', {}, element('a', { href: `#/${place}`, textContent: say(text) }))));
+    const places = ['approvals', 'usage', 'servers', login.user ? 'own' : '', login.admin ? 'people' : ''].filter(Boolean);
+    byId('places').replaceChildren(...places.map((place) => element('li', {}, element('a', { href: `#/${place}`, textContent: say(place) }))));
     const options = Object.entries(LANGUAGES).map(([value, textContent]) => element('option', { value, textContent }));
     const language = element('select', { 'aria-label': say('language'), on: { change: () => chooseLanguage(language.value) } }, options);
     language.value = document.documentElement.lang;
@@ -86,7 +85,9 @@ class App {
     if (place === 'sessions' && id) return new Conversation(id, this);
     if (place === 'approvals') return new Approvals();
     if (place === 'usage') return new (await import('./usage.js')).Usage();
-    if (place === 'servers') return new (await import('./servers.js')).Servers(this.isAdmin, this.isUser);
+    if (place === 'servers') return new (await import('./servers.js')).Servers(this.login.admin);
+    if (place === 'own') return new (await import('./own.js')).Own(this.login);
+    if (place === 'people') return new (await import('./people.js')).People();
     return new Conversation(null, this);
   }
 
@@ -154,14 +155,15 @@ async function start() {
   if (login.signed_in) returnToPlace();
   else login = await signIn(provider);
   // The browser comes back from a sign-in at a server.
-  if (new URLSearchParams(location.search).has('state')) await (await import('./own_servers.js')).finishSignIn();
+  if (new URLSearchParams(location.search).has('state')) await (await import('./server_sign_in.js')).finishSignIn();
   const app = new App(login);
   let asking = false;
   onSignedOut(async () => {
     if (asking) return;
     asking = true;
     byId('app').inert = true;
-    await signIn(provider);
+    // Another person has other places.
+    if ((await signIn(provider)).name !== login.name) location.reload();
     byId('app').inert = false;
     asking = false;
     app.view?.stream?.retry();

@@ -4,13 +4,11 @@ import { ask } from './api.js';
 import { doctorView } from './doctor.js';
 import { element, table, visible } from './dom.js';
 import { say, sayOr } from './languages.js';
-import { ownServerViews } from './own_servers.js';
 import { routeViews } from './routes.js';
 import { textView } from './value.js';
 
 export class Servers {
-  constructor(isAdmin, isUser) {
-    this.isUser = isUser;
+  constructor(isAdmin) {
     this.body = element('div');
     this.root = element('div', { className: 'page' }, element('h1', { textContent: say('servers') }), this.body, isAdmin ? doctorView() : '');
     this.load();
@@ -19,9 +17,7 @@ export class Servers {
   async load() {
     try {
       const [{ servers }, { tools, problems }, { providers }, { routes }] = await Promise.all(['/servers', '/tools', '/providers', '/routes'].map((path) => ask(path)));
-      const own = await ownServerViews(this.isUser);
       this.body.replaceChildren(
-        ...own,
         ...servers.map((server) => serverView(server, tools)),
         ...rest(servers, tools),
         problems.length ? element('ul', { className: 'error' }, problems.map((one) => element('li', { textContent: visible(`${one.server}: ${one.message}`) }))) : '',

@@ -1,0 +1,29 @@
+// The limits of a user, a team or a key: in words, and as a form.
+
+import { element, named } from './dom.js';
+import { say } from './languages.js';
+import { formBehind } from './section.js';
+
+const NUMBERS = ['requests_per_minute', 'parallel', 'tokens_per_day', 'tokens_per_month'];
+const NAMES = ['requests_per_minute', 'parallel', 'cost_per_day', 'cost_per_month', 'tokens_per_day', 'tokens_per_month'];
+
+// The limits that there are.
+export function limitsText(quota) {
+  const set = NAMES.filter((name) => quota && quota[name] !== null && quota[name] !== undefined);
+  return set.map((name) => `${say(`limit_${name}`)}: ${quota[name]}`).join(' · ') || say('no_limits');
+}
+
+// The form; `save` gets the limits, or `null` for none.
+export function limitsForm(quota, save) {
+  const input = (name) => element('input', NUMBERS.includes(name)
+    ? { type: 'number', min: 1, step: 1, value: quota?.[name] ?? '' }
+    : { type: 'text', inputMode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', value: quota?.[name] ?? '' });
+  const fields = Object.fromEntries(NAMES.map((name) => [name, named(say(`limit_${name}`), input(name))]));
+  return formBehind(say('limits'), fields, say('save'), (values) => {
+    const set = NAMES.filter((name) => values[name] !== '');
+    const limits = Object.fromEntries(set.map((name) => [name, NUMBERS.includes(name) ? Number(values[name]) : values[name]]));
+    // The form that is there then has the limits that hold.
+    save(set.length ? limits : null);
+    return false;
+  });
+}

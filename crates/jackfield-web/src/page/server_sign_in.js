@@ -1,0 +1,39 @@
+// The sign-in at an MCP server of a person.
+
+import { ask } from './api.js';
+import { button, element, visible } from './dom.js';
+import { say } from './languages.js';
+
+// What became of the sign-in that the browser came back from.
+let outcome = '';
+
+// Ends the sign-in that the browser comes back from. Its code does not stay in the address.
+export async function finishSignIn() {
+  const redirect = location.href;
+  history.replaceState(null, '', '/#/own');
+  try {
+    const server = await ask('/sign-ins', { method: 'POST', body: { redirect } });
+    outcome = element('p', { role: 'status', textContent: say('signed_in_at', { server: visible(server.name) }) });
+  } catch (error) {
+    outcome = element('p', { className: 'error', role: 'alert', textContent: visible(error.message) });
+  }
+}
+
+// What became of it, which is shown once.
+export function signInOutcome() {
+  const shown = outcome;
+  outcome = '';
+  return shown;
+}
+
+// Begins a sign-in, or ends one. A program has none, and a server with a key in a header neither.
+export function signInButton(section, server) {
+  if (!server.url || server.secrets.some((name) => name.toLowerCase() === 'authorization')) return '';
+  const [kind, team] = server.owner.split(':');
+  const path = `/own-servers/${encodeURIComponent(server.name)}/sign-in${kind === 'team' ? `?team=${encodeURIComponent(team)}` : ''}`;
+  if (server.signed_in) return button(say('sign_out'), () => section.change(path, 'DELETE'), { className: 'quiet' });
+  return button(say('sign_in'), async () => {
+    const begun = await section.change(path, 'POST');
+    if (begun && /^https?:/.test(begun.url)) location.assign(begun.url);
+  }, { className: 'quiet' });
+}
