@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::approvals::ApprovalsConfig;
 use crate::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
 use crate::journal::JournalConfig;
+use crate::key_source::KeySource;
 use crate::own_servers::OwnServersConfig;
 use crate::place::{ConfigProblem, ConfiguredValues, Origin, ValueSource};
 use crate::presets::PRESETS;
@@ -140,19 +141,6 @@ pub enum ProviderPassthrough {
     Auto,
     /// Never.
     Never,
-}
-
-/// The source of a key. Never the key itself.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum KeySource {
-    /// No key is needed.
-    None,
-    /// A file that contains only the key.
-    File(PathBuf),
-    /// The keyring of the operating system.
-    Keyring,
-    /// An environment variable.
-    Variable(Arc<str>),
 }
 
 impl Default for Config {

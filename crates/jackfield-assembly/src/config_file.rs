@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
-use crate::config::KeySource;
+use crate::key_source::KeySource;
 use crate::load::Flags;
 use crate::place::ConfigError;
 use crate::replaced_file::{replace, text_of};

@@ -1,10 +1,24 @@
-//! Reads a key from where the configuration says that it is.
+//! Where a key is, and how it is read from there.
 
 use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::config::KeySource;
 use crate::keyring::Keyring;
 use crate::surroundings::{Environment, read_small};
+
+/// The source of a key. Never the key itself.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum KeySource {
+    /// No key is needed.
+    None,
+    /// A file that contains only the key.
+    File(PathBuf),
+    /// The keyring of the operating system.
+    Keyring,
+    /// An environment variable.
+    Variable(Arc<str>),
+}
 
 /// The text of a key, which may be empty. In the keyring it has a name, and a command that puts it there. Blocks on the
 /// disk, or until the keyring answers.

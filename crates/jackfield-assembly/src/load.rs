@@ -15,12 +15,13 @@ use serde_json::Value;
 
 use crate::assistants::DEFAULT_ASSISTANT;
 use crate::bounded_file::read_at_most;
-use crate::config::{Config, KeySource, system_prompt};
+use crate::config::{Config, system_prompt};
 use crate::database::{has_password, is_address};
 use crate::document::quoted;
 use crate::explain::effect_word;
 use crate::file::{self, Draft, Trust};
 use crate::journal::JournalKind;
+use crate::key_source::KeySource;
 use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 use crate::preferred::model_with_key;
 use crate::servers::ServersFile;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::directory::EntryName;
 use jackfield_engine::ServerTools;
 
-use crate::config::KeySource;
+use crate::key_source::KeySource;
 use crate::place::ValueSource;
 
 /// A provider of OpenID Connect, and what people who sign in there may do.

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
 
-use crate::config::{Config, KeySource, ProviderConfig};
+use crate::config::{Config, ProviderConfig};
+use crate::key_source::KeySource;
 use crate::place::{Origin, ValueSource};
 use crate::presets::PRESETS;
 use crate::prices::built_in;

@@ -11,9 +11,9 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::ServerTools;
 
-use crate::config::KeySource;
 use crate::endpoints::{self, TokenEndpoint};
 use crate::factory::EndpointSettings;
+use crate::key_source::KeySource;
 use crate::oidc::OidcConfig;
 use crate::otlp::OtlpConfig;
 use crate::place::{ConfigProblem, ValueSource};

@@ -28,7 +28,7 @@ impl BrowserLogin {
 
 impl Gateway {
     /// Logs a browser in as this client, whose API key it showed, or whose user signed in. The value is a secret for the
-    /// cookie of the browser; it lasts for [`LOGIN_LIFETIME`].
+    /// cookie of the browser; it lasts for [`LOGIN_LIFETIME`](crate::LOGIN_LIFETIME).
     ///
     /// # Errors
     ///
@@ -55,6 +55,3 @@ pub(crate) fn no_random_numbers(error: &getrandom::Error) -> ServeError {
     let message = format!("the operating system has no random numbers: {error}");
     ServeError::new(ServeErrorKind::Internal, message)
 }
-
-/// How long a login lasts.
-pub const LOGIN_LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);

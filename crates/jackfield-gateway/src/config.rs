@@ -5,16 +5,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::directory::EntryName;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
+use jackfield_ports::identity_provider::IdentityProvider;
 use jackfield_ports::upstream::Upstream;
 use serde_json::{Map, Value};
 
 use crate::api_keys::ApiKeys;
 use crate::metrics::GatewayMetrics;
-use crate::sign_in::SignInConfig;
 
 /// The values that a gateway is made of, besides its engine.
 #[derive(Clone)]
@@ -124,6 +125,35 @@ impl fmt::Debug for GatewayConfig {
             .field("aliases", &self.aliases)
             .field("limits", &self.limits)
             .field("providers", &self.providers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How people sign in to the page without a key.
+#[derive(Clone)]
+pub struct SignInConfig {
+    /// The users that may see everything and change the directory.
+    pub admins: Vec<EntryName>,
+    /// Whether the gateway serves TLS.
+    pub has_tls: bool,
+    /// What people call the provider.
+    pub label: Arc<str>,
+    /// The models, routes and assistants that they may name, as patterns; `None` for all.
+    pub models: Option<Vec<Arc<str>>>,
+    /// The provider.
+    pub provider: Arc<dyn IdentityProvider>,
+    /// The address of the gateway for browsers, without a slash at its end; `None` if only this machine reaches it.
+    pub public_url: Option<Arc<str>>,
+    /// The server tools that they may use.
+    pub tools: ServerTools,
+}
+
+impl fmt::Debug for SignInConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignInConfig")
+            .field("admins", &self.admins)
+            .field("provider", &self.provider)
+            .field("public_url", &self.public_url)
             .finish_non_exhaustive()
     }
 }

@@ -16,7 +16,6 @@ use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
 
 use crate::agents::{AGENTS, AgentQuestions};
 use crate::api_keys::Principal;
-use crate::browser_logins::LOGIN_LIFETIME;
 use crate::budget_warnings::BudgetWarnings;
 use crate::catalog::{ListingCache, ModelCatalog};
 use crate::config::{GatewayConfig, ToolSetEntry};
@@ -25,8 +24,7 @@ use crate::key_locks::KeyLocks;
 use crate::matcher::RequestMatcher;
 use crate::question_feed::QuestionFeed;
 use crate::request_slot::RequestSlot;
-use crate::sign_in::SIGN_IN_LIFETIME;
-use crate::tickets::Tickets;
+use crate::tickets::{LOGIN_LIFETIME, SIGN_IN_LIFETIME, Tickets};
 use crate::write_probe::WriteProbe;
 use crate::{failures, tools};
 

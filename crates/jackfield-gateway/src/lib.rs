@@ -60,12 +60,12 @@ mod write_probe;
 pub use self::admission::AdmissionRefusal;
 pub use self::agents::{AGENTS, AgentQuestion};
 pub use self::api_keys::{ApiKeys, ClientLookup, OpenEndpoint, Principal};
-pub use self::browser_logins::{BrowserLogin, LOGIN_LIFETIME};
+pub use self::browser_logins::BrowserLogin;
 pub use self::catalog::ModelCatalog;
 pub use self::config::{
     AssistantConfig, DEFAULT_ASSISTANT, GatewayConfig, GatewayLimits, KeySummary,
     PassthroughConfig, PassthroughUpstream, ProviderSummary, ServerDirectory, ServerSummary,
-    ServerSummaryState, ToolSetEntry,
+    ServerSummaryState, SignInConfig, ToolSetEntry,
 };
 pub use self::doctor::{CheckedItem, Doctor};
 pub use self::gateway::Gateway;
@@ -82,8 +82,7 @@ pub use self::passthrough::{
 };
 pub use self::previous::not_found;
 pub use self::request_slot::{Admission, QuotaHold, RequestSlot};
-pub use self::sign_in::{
-    EndedSignIn, SIGN_IN_LIFETIME, SignInConfig, SignInFailure, StartedSignIn,
-};
+pub use self::sign_in::{EndedSignIn, SignInFailure, StartedSignIn};
 pub use self::stored_response::StoredResponse;
+pub use self::tickets::{LOGIN_LIFETIME, SIGN_IN_LIFETIME};
 pub use self::trace::trace_context;

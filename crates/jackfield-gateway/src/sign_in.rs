@@ -2,50 +2,21 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::directory::{EntryName, KeyRefusal};
-use jackfield_engine::{AcceptedUser, DirectoryError, ServerTools};
-use jackfield_ports::identity_provider::{BegunSignIn, Identity, IdentityError, IdentityProvider};
+use jackfield_engine::{AcceptedUser, DirectoryError};
+use jackfield_ports::identity_provider::{BegunSignIn, Identity, IdentityError};
 
 use crate::api_keys::{ClientLookup, Principal};
 use crate::browser_logins::no_random_numbers;
+use crate::config::SignInConfig;
 use crate::failures;
 use crate::gateway::Gateway;
 
-/// How people sign in to the page without a key.
-#[derive(Clone)]
-pub struct SignInConfig {
-    /// The users that may see everything and change the directory.
-    pub admins: Vec<EntryName>,
-    /// Whether the gateway serves TLS.
-    pub has_tls: bool,
-    /// What people call the provider.
-    pub label: Arc<str>,
-    /// The models, routes and assistants that they may name, as patterns; `None` for all.
-    pub models: Option<Vec<Arc<str>>>,
-    /// The provider.
-    pub provider: Arc<dyn IdentityProvider>,
-    /// The address of the gateway for browsers, without a slash at its end; `None` if only this machine reaches it.
-    pub public_url: Option<Arc<str>>,
-    /// The server tools that they may use.
-    pub tools: ServerTools,
-}
-
-impl fmt::Debug for SignInConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignInConfig")
-            .field("admins", &self.admins)
-            .field("provider", &self.provider)
-            .field("public_url", &self.public_url)
-            .finish_non_exhaustive()
-    }
-}
-
 /// A sign-in that has begun: where the browser goes, and the secret for its cookie.
 pub struct StartedSignIn {
-    /// The value of the cookie, which lasts for [`SIGN_IN_LIFETIME`].
+    /// The value of the cookie, which lasts for [`SIGN_IN_LIFETIME`](crate::SIGN_IN_LIFETIME).
     pub cookie: String,
     /// The address of the provider.
     pub url: String,
@@ -257,7 +228,5 @@ fn logged(error: &IdentityError) -> SignInFailure {
     }
 }
 
-/// How long a person may take to sign in at the provider.
-pub const SIGN_IN_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The longest name that a log shows, in characters.
 const MAX_SHOWN: usize = 100;

@@ -72,6 +72,10 @@ impl<T: Clone> Tickets<T> {
     }
 }
 
+/// How long a login of a browser lasts.
+pub const LOGIN_LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
+/// How long a person may take to sign in at an identity provider.
+pub const SIGN_IN_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// How many values are open at once.
 const MAX_OPEN: usize = 1_000;
 

@@ -2,8 +2,9 @@
 
 use jackfield_provider_kit::secret::Secret;
 
-use crate::config::{KeySource, ProviderConfig};
+use crate::config::ProviderConfig;
 use crate::factory::ProviderFactory;
+use crate::key_source::KeySource;
 use crate::key_source::read_source;
 use crate::provider_state::{KeyState, MissingKey};
 use crate::surroundings::Environment;

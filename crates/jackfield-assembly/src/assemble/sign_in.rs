@@ -7,8 +7,9 @@ use jackfield_ports::credential::Credential;
 use jackfield_ports::identity_provider::IdentityProvider;
 
 use super::network;
-use crate::config::{Config, KeySource};
+use crate::config::Config;
 use crate::key_source;
+use crate::key_source::KeySource;
 use crate::place::{ConfigError, ConfigProblem};
 use crate::surroundings::Environment;
 

@@ -7,11 +7,11 @@ use jackfield_domain::directory::EntryName;
 use toml::de::DeValue;
 use url::Url;
 
-use crate::config::KeySource;
 use crate::document::Section;
 use crate::file::providers::not_a_variable;
 use crate::file::serve::tools;
 use crate::form::{self, ValueForm};
+use crate::key_source::KeySource;
 use crate::oidc::OidcConfig;
 use crate::place::ConfigProblem;
 use crate::values::{filled, texts};

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{KeySource, ProviderConfig, ProviderPassthrough};
+use crate::config::{ProviderConfig, ProviderPassthrough};
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
 use crate::form::{self, ValueForm};
+use crate::key_source::KeySource;
 use crate::place::ConfigProblem;
 use crate::values::filled;
 

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::config::KeySource;
 use crate::document::Section;
 use crate::file::providers::not_a_variable;
 use crate::file::{Trust, trust_help};
 use crate::form;
+use crate::key_source::KeySource;
 use crate::place::{ConfigProblem, ValueSource};
 
 /// Reads `[secrets]`.

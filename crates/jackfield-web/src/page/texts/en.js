@@ -190,7 +190,7 @@ export default {
   my_provider_keys: 'My keys at providers',
   my_provider_keys_about: 'Your requests to a provider are made with your key there, in place of the one of the gateway.',
   my_servers: 'My servers',
-  my_servers_about: 'Your turns can use the tools of these MCP servers, and no one else can. Values of headers are not shown again.',
+  my_servers_about: 'MCP servers whose tools your turns can use: yours, and those of your team. Values of headers are not shown again.',
   name: 'Name',
   never: 'for ever',
   new_session: 'New session',

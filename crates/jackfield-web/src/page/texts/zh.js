@@ -190,7 +190,7 @@ export default {
   my_provider_keys: '我在提供方的密钥',
   my_provider_keys_about: '你对该提供方的请求使用你的密钥，而不是网关的密钥。',
   my_servers: '我的服务器',
-  my_servers_about: '只有你的请求可以使用这些 MCP 服务器的工具。请求头的值不会再次显示。',
+  my_servers_about: '你的请求可以使用这些 MCP 服务器的工具：你自己的和你团队的。请求头的值不会再次显示。',
   name: '名称',
   never: '永久',
   new_session: '新会话',
