@@ -167,12 +167,16 @@ impl Gateway {
     /// [`ServeErrorKind::Unauthenticated`] if it is not accepted any more, and [`ServeErrorKind::Unavailable`] if the
     /// journal cannot be read.
     pub(crate) async fn find_user(&self, name: &EntryName) -> Result<Arc<Principal>, ServeError> {
-        self.accepted_user(name).await.map_err(|error| match error {
-            DirectoryError::Missing { .. } | DirectoryError::Refused(_) => {
-                let message = "the user of this sign-in is disabled";
-                ServeError::new(ServeErrorKind::Unauthenticated, message)
+        self.accepted_user(name).await.map_err(|error| {
+            let is_refusal = matches!(
+                error,
+                DirectoryError::Missing { .. } | DirectoryError::Refused(_)
+            );
+            if !is_refusal {
+                return failures::from_directory_error(&error);
             }
-            error => failures::from_directory_error(&error),
+            let message = "the user of this sign-in is disabled";
+            ServeError::new(ServeErrorKind::Unauthenticated, message)
         })
     }
 

@@ -245,11 +245,8 @@ fn name(claims: &Map<String, Value>, claim: &str) -> Option<String> {
         return Some(value.to_owned());
     }
     // Some providers write it as a text.
-    let is_verified = match claims.get("email_verified")? {
-        Value::Bool(is_verified) => *is_verified,
-        Value::String(text) => text == "true",
-        _ => false,
-    };
+    let verified = claims.get("email_verified")?;
+    let is_verified = verified == true || verified == "true";
     is_verified.then(|| value.to_ascii_lowercase())
 }
 

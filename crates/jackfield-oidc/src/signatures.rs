@@ -94,6 +94,6 @@ fn form(algorithm: Algorithm) -> Option<Form> {
         Algorithm::RS256 => Form::Rsa(&RSA_PKCS1_2048_8192_SHA256),
         Algorithm::RS384 => Form::Rsa(&RSA_PKCS1_2048_8192_SHA384),
         Algorithm::RS512 => Form::Rsa(&RSA_PKCS1_2048_8192_SHA512),
-        _ => return None,
+        Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512 | _ => return None,
     })
 }

@@ -28,19 +28,17 @@ impl Config {
             return Ok(None);
         };
         let problem = |why: String| ConfigProblem::new(oidc.place.clone(), why);
-        let client_secret = match &oidc.client_secret {
-            KeySource::None => None,
-            source => {
-                let text = key_source::read_source(source, NOT_IN_KEYRING, environment);
-                let text =
-                    text.map_err(|why| problem(format!("the secret of [serve.oidc]: {why}")))?;
-                let secret = text.trim();
-                if secret.is_empty() {
-                    let why = "the secret of [serve.oidc] is empty".to_owned();
-                    return Err(problem(why).into());
-                }
-                Some(Credential::new(secret))
+        let client_secret = if oidc.client_secret == KeySource::None {
+            None
+        } else {
+            let text = key_source::read_source(&oidc.client_secret, NOT_IN_KEYRING, environment);
+            let text = text.map_err(|why| problem(format!("the secret of [serve.oidc]: {why}")))?;
+            let secret = text.trim();
+            if secret.is_empty() {
+                let why = "the secret of [serve.oidc] is empty".to_owned();
+                return Err(problem(why).into());
             }
+            Some(Credential::new(secret))
         };
         let settings = OidcSettings {
             claim: Arc::clone(&oidc.claim),

@@ -1,5 +1,7 @@
 //! A sign-in at a scripted provider, which is strict, and lies as a test says.
 
+#![expect(clippy::expect_used, reason = "a test that cannot go on has to fail")]
+
 use jackfield_oidc::{OidcClient, OidcSettings};
 use jackfield_ports::credential::Credential;
 use jackfield_ports::identity_provider::{Identity, IdentityError, IdentityProvider as _};
