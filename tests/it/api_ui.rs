@@ -296,7 +296,9 @@ async fn a_conversation_that_is_rewritten_at_two_gateways_at_once_is_forked_once
     let running = files.gateway().at(&claude.base_url()).start();
     let second = Gateway::listening(running).await;
     let opening = user("m1", "First");
-    let reply = assistant(&chunks(&post(&first, &chat(&[opening.clone()])).await));
+    let reply = assistant(&chunks(
+        &post(&first, &chat(std::slice::from_ref(&opening))).await,
+    ));
     for nth in 1..=TIMES {
         let last = user("m2", &nth.to_string());
         // A new second message is a fork, a new first one is a session without a history.

@@ -9,7 +9,6 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_engine::ServerTools;
 use toml::de::DeValue;
-use url::Url;
 
 use crate::document::Section;
 use crate::endpoints::{self, TokenEndpoint};

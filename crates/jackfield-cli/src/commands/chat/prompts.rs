@@ -57,7 +57,7 @@ impl Conversation {
         let made = engine
             .prompt(
                 &options,
-                &server,
+                server,
                 &prompt.name,
                 &given,
                 context::handler(&mut questions),
