@@ -354,9 +354,11 @@ fn wait(
     }: &WaitLog,
 ) -> Value {
     let question = match &wait.kind {
-        WaitKind::Budget { message } => Some(message),
         WaitKind::Elicitation { question, .. } => Some(&question.message),
-        WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
+        WaitKind::Approval { .. }
+        | WaitKind::Budget { .. }
+        | WaitKind::ClientResult
+        | WaitKind::UnknownOutcome => None,
     };
     let ended = closed.as_ref().map(|(at, end)| {
         let how = json!({ "at": at.to_rfc3339(), "how": values::wait_end(end.kind()) });
@@ -367,14 +369,22 @@ fn wait(
             WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => how,
         }
     });
-    json!({
+    let told = json!({
         "id": wait.id.as_str(),
         "kind": values::wait_kind(&wait.kind),
         "question": question,
         "opened": at.to_rfc3339(),
         "expires": wait.deadline.to_rfc3339(),
         "ended": ended,
-    })
+    });
+    match &wait.kind {
+        // These words are the gateway's own.
+        WaitKind::Budget { message } => merge(told, json!({ "message": message })),
+        WaitKind::Approval { .. }
+        | WaitKind::ClientResult
+        | WaitKind::Elicitation { .. }
+        | WaitKind::UnknownOutcome => told,
+    }
 }
 
 fn answer(answer: &Answer) -> Value {

@@ -128,7 +128,7 @@ proptest! {
 }
 
 /// The fields of a redacted document that may have what was said, and names.
-const SAID: [&str; 25] = [
+const SAID: [&str; 26] = [
     "[text].text",
     "[refusal].text",
     "[tool_call].name",
@@ -154,4 +154,5 @@ const SAID: [&str; 25] = [
     ".notes.path",
     "[other].kind",
     ".system",
+    ".turns.waits.message",
 ];
