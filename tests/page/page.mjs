@@ -503,7 +503,7 @@ const scenarios = {
     await page.getByText('It is open.').waitFor();
     await page.goto(`${url}/#/own`);
     await card.getByRole('button', { name: 'Sign out' }).click();
-    await card.getByRole('button', { name: 'Sign in' }).waitFor();
+    await card.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
     // An answer that nobody waits for is said to be none.
     const refused = page.waitForEvent('console', (message) => message.text().includes('404'));
     isAway = true;

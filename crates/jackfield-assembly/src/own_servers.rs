@@ -178,8 +178,14 @@ impl OwnServerToolboxes {
     fn entry(&self, opened: &OpenedServer) -> Result<McpServerEntry, String> {
         let secrets = opened.secrets.iter();
         let secrets = secrets.map(|(name, value)| (Arc::clone(name), literal(value.expose())));
+        let (server, revision) = (opened.server.entry(), opened.revision);
+        // Users who sign in have accounts of their own, whose tools may differ.
+        let owner = match &opened.sign_in {
+            Some(sign_in) => format!("{}@{revision}", sign_in.entry()),
+            None => format!("{server}@{revision}"),
+        };
         let mut entry = McpServerEntry {
-            owner: Some(format!("{}@{}", opened.server.entry(), opened.revision).into()),
+            owner: Some(owner.into()),
             ..McpServerEntry::empty(opened.id.clone())
         };
         match &opened.server.endpoint {

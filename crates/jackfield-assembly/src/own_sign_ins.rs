@@ -41,7 +41,7 @@ impl OwnSignIns {
         };
         let settings = AuthSettings {
             advice: format!(
-                "sign in on the page, under Servers, or by `POST /api/v1/own-servers/{}/sign-in{of}`",
+                "sign in on the page, under My keys and servers, or by `POST /api/v1/own-servers/{}/sign-in{of}`",
                 server.name
             ),
             client_id: None,

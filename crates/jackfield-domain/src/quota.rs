@@ -249,8 +249,12 @@ impl MeterOperation {
             }
             Self::Settle { at, id, settled } => {
                 for (meter, (_, amount)) in meters.iter_mut().zip(settled) {
+                    let reserved = meter.reservations.iter().find(|call| call.id == *id);
+                    // A rate counts what is used when it is used: a turn may have begun the call, and waited before it.
+                    let used = reserved.map_or(*at, |call| call.at);
                     meter.reservations.retain(|call| call.id != *id);
                     meter.spend(*at, *amount);
+                    meter.spend_in_minute(used, *amount);
                 }
             }
         }

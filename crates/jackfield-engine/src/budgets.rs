@@ -36,8 +36,6 @@ pub struct BudgetedCall {
     pub output: Option<u64>,
     /// The price of the model, if known.
     pub price: Option<Price>,
-    /// Whether it waits for room in the tokens of a minute; otherwise it is refused.
-    pub waits: bool,
 }
 
 impl BudgetedCall {
@@ -60,7 +58,6 @@ impl BudgetedCall {
             model: request.model.clone(),
             output: request.settings.max_output_tokens.map(u64::from),
             price: price.cloned(),
-            waits: false,
         }
     }
 
@@ -166,29 +163,21 @@ pub(crate) async fn reserve(shared: &EngineState, call: &BudgetedCall) -> Result
         let kind = ModelFailureKind::Unsupported;
         return Err(ModelFailure::new(kind, Phase::BeforeSend, message));
     };
-    let mut left = if call.waits { MAX_WAIT } else { Duration::ZERO };
-    loop {
-        let at = shared.clock.now().wall;
-        let operation = MeterOperation::Reserve {
-            amount,
-            at,
-            id: Arc::clone(&call.id),
-            quotas: quotas.clone(),
-        };
-        let state = match perform(shared, &operation).await {
-            Ok(MeterOutcome::Exhausted(state)) => state,
-            Ok(_) => return Ok(()),
-            Err(error) => return Err(unavailable(&error)),
-        };
-        let wait = state.retry_after(at);
-        if state.period != BudgetPeriod::Minute || wait > left {
+    let at = shared.clock.now().wall;
+    let operation = MeterOperation::Reserve {
+        amount,
+        at,
+        id: Arc::clone(&call.id),
+        quotas,
+    };
+    match perform(shared, &operation).await {
+        Ok(MeterOutcome::Exhausted(state)) => {
             let failure = exhausted(&state, at);
             tracing::info!(call = %call.id, why = failure.message, "a model call is refused");
-            return Err(failure);
+            Err(failure)
         }
-        tracing::info!(call = %call.id, budget = %state, ?wait, "a model call waits");
-        left -= wait;
-        tokio::time::sleep(wait).await;
+        Ok(_) => Ok(()),
+        Err(error) => Err(unavailable(&error)),
     }
 }
 
@@ -293,7 +282,5 @@ fn unreachable(why: &'static str) -> JournalError {
 /// The output tokens that a request without a maximum reserves. It stands in the way of no call by itself: a call is
 /// refused only by what others have spent and reserved.
 pub const RESERVED_OUTPUT: u64 = 32_000;
-/// How long a later call of a turn waits for room in the tokens of a minute.
-const MAX_WAIT: Duration = Duration::from_secs(5 * 60);
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const MAX_PAUSE: Duration = Duration::from_secs(2);

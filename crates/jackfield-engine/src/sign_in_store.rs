@@ -102,6 +102,12 @@ impl SignInStore {
         Ok(tokens.map(Credential::new))
     }
 
+    /// The name of the entry, which names the server and the user.
+    #[must_use]
+    pub const fn entry(&self) -> &EntryName {
+        &self.entry
+    }
+
     /// Waits for the lock between gateways, under which one of them renews the tokens. One that has had it for
     /// [`LOCK_TIME`] does not live any more, and loses it.
     ///
@@ -136,13 +142,24 @@ impl SignInStore {
         Err(SignInError::Busy)
     }
 
-    /// Replaces the tokens, and releases the lock, which the caller has.
+    /// Replaces the tokens, and releases the lock, which the caller has. Tries again for a few seconds where the journal
+    /// cannot be reached.
     ///
     /// # Errors
     ///
     /// [`SignInError::Gone`] if the sign-in or the lock was taken away meanwhile: nothing is stored then.
     pub async fn store(&self, tokens: &Credential) -> Result<(), SignInError> {
-        self.release(Some(tokens)).await
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.release(Some(tokens)).await {
+                // A token that was used to renew these may be of no use again.
+                Err(SignInError::Secret(SecretError::Journal(_))) if pause <= MAX_PAUSE => {
+                    sleep(pause).await;
+                    pause *= 4;
+                }
+                stored => return stored,
+            }
+        }
     }
 
     /// Releases the lock, and replaces the tokens if there are new ones.
@@ -150,6 +167,16 @@ impl SignInStore {
         let own = self.held().clone().ok_or(SignInError::Gone)?;
         for _ in 0..MAX_LOOKS {
             let read = self.read().await?;
+            let is_stored = |secret: &SignInSecret| {
+                tokens.is_some_and(|tokens| {
+                    secret.holder.is_none() && secret.tokens.as_deref() == Some(tokens.expose())
+                })
+            };
+            if read.as_ref().is_some_and(|(_, secret)| is_stored(secret)) {
+                // By an attempt whose answer was lost.
+                *self.held() = None;
+                return Ok(());
+            }
             let read = read.filter(|(_, secret)| secret.holder.as_ref() == Some(&own));
             let (sealed, mut secret) = read.ok_or(SignInError::Gone)?;
             secret.holder = None;
@@ -256,6 +283,9 @@ fn no_secrets() -> JournalError {
 
 /// The name of the secret of a sign-in.
 const SECRET: &str = "sign-in";
+/// The first and the longest pause before tokens are stored again that the journal did not take.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_secs(4);
 /// How long a gateway may have the lock; a renewal takes at most 20 s.
 const LOCK_TIME: Duration = Duration::from_secs(30);
 /// How often a gateway that waits for the lock looks.

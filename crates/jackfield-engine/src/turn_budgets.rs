@@ -122,11 +122,7 @@ pub(crate) fn call(
     let mut own = targets.filter(|target| setup.model_of(*target) == Some(&request.model));
     let price = own.next().and_then(|target| setup.price_of(target));
     let id: Arc<str> = spending::call_id(turn, attempt);
-    Some(BudgetedCall {
-        // The client of the first round can come again.
-        waits: attempt.round > 1,
-        ..BudgetedCall::of(id, &setup.budgets, request, price)
-    })
+    Some(BudgetedCall::of(id, &setup.budgets, request, price))
 }
 
 /// The model call that a fact ends.

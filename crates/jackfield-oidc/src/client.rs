@@ -219,6 +219,10 @@ impl IdentityProvider for OidcClient {
         let code = self.code(&metadata, &begun, answer)?;
         let (proof, access) = self.tokens(&metadata, &begun, &code).await?;
         let keys = self.http.get(&metadata.jwks_uri, None).await?;
+        if !keys.status.is_success() {
+            let why = format!("{} answers {}", metadata.jwks_uri, keys.status);
+            return Err(IdentityError::Unavailable(why.into()));
+        }
         let expected = Expected {
             client: &self.settings.client_id,
             issuer: &self.settings.issuer,

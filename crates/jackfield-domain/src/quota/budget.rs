@@ -261,7 +261,11 @@ impl Meter {
     ) -> Vec<BudgetState> {
         let others = self.reservations.iter();
         let others = others.filter(|other| &*other.id != id && other.is_alive(now));
-        let reserved = others.fold(Amount::default(), |sum, other| sum.plus(other.amount));
+        let others: Vec<&MeterReservation> = others.collect();
+        let reserved_for = |life: Duration| {
+            let young = others.iter().filter(|other| now.since(other.at) < life);
+            young.fold(Amount::default(), |sum, other| sum.plus(other.amount))
+        };
         let states = quota.budgets().map(|(period, unit, limit)| {
             let in_total = |total: Option<PeriodTotal>| {
                 // A total of a later period was added by a clock that is ahead; if that is far ahead, it is wrong.
@@ -280,7 +284,11 @@ impl Meter {
                 limit,
                 meter: Arc::clone(name),
                 period,
-                reserved: reserved.in_unit(unit),
+                reserved: match period {
+                    BudgetPeriod::Day | BudgetPeriod::Month => reserved_for(RESERVATION_LIFE),
+                    BudgetPeriod::Minute => reserved_for(RATE_RESERVATION_LIFE),
+                }
+                .in_unit(unit),
                 spent,
                 unit,
             }
@@ -299,11 +307,11 @@ impl Meter {
         self.forget_minutes_ahead(latest);
     }
 
-    /// Adds what was spent at a time. What belongs to an earlier period than the newest is in the records alone.
+    /// Adds what was spent at a time to its day and month. What belongs to an earlier period than the newest is in the
+    /// records alone.
     pub fn spend(&mut self, at: WallTime, amount: Amount) {
         add(&mut self.day, BudgetPeriod::Day.of(at), amount);
         add(&mut self.month, BudgetPeriod::Month.of(at), amount);
-        self.spend_in_minute(at, amount);
     }
 }
 
@@ -398,5 +406,7 @@ fn add(total: &mut Option<PeriodTotal>, period: i64, amount: Amount) {
 
 /// How long the reservation of a call counts that is not heard of again: longer than any reply takes.
 const RESERVATION_LIFE: Duration = Duration::from_secs(60 * 60);
+/// How long it counts for a rate: a process that died blocks none for longer.
+const RATE_RESERVATION_LIFE: Duration = Duration::from_secs(5 * 60);
 /// After which time a call may be tried again that found what is left reserved by calls in flight. It is a guess.
 const RESERVED_RETRY: Duration = Duration::from_secs(5);

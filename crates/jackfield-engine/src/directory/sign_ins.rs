@@ -107,12 +107,20 @@ impl ClientDirectory<'_> {
         (owner, name): (&ServerOwner, &str),
     ) -> Result<(), DirectoryError> {
         let server = self.server_of_user(user, owner, name).await?;
-        let store = self.engine.shared.sign_in_store(&server, user)?;
-        let tokens = store.load().await?;
+        let store = Arc::new(self.engine.shared.sign_in_store(&server, user)?);
+        // A renewal under way ends first, so that the newest tokens are revoked. What cannot be read is deleted all the same.
+        let (lock, tokens) = match store.lock().await {
+            Ok(lock) => (Some(lock), store.load().await?),
+            Err(error) => {
+                tracing::warn!(%error, "the tokens of a sign-in cannot be read, and are not revoked");
+                (None, None)
+            }
+        };
         let entry = SignIn::entry_at(&server.entry(), user);
         if !self.forget_sign_in(by, &entry).await? {
             return Err(missing(EntryKind::SignIn, &entry));
         }
+        drop(lock);
         if let Some(tokens) = tokens
             && let Err(why) = self.sign_in_client()?.revoke(&server, &tokens).await
         {

@@ -122,7 +122,6 @@ impl SpendingDraft {
                 0
             }),
             price: self.record.price.clone(),
-            waits: false,
         };
         let reserved = self.engine.reserve_budgets(&call).await;
         self.is_begun = reserved.is_ok();

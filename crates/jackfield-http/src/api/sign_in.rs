@@ -14,7 +14,7 @@ use super::problem::{ProblemDetails, ProblemKind, Problems};
 
 /// Sends a browser to the identity provider, to sign in.
 #[utoipa::path(
-    get, path = "/login/oidc", tag = "login", operation_id = "begin_sign_in",
+    get, path = "/login/oidc", tag = "login", operation_id = "begin_login",
     responses((status = 303, description = "The address of the provider, or of the page with what went wrong."), Problems)
 )]
 pub(crate) async fn begin(
@@ -44,7 +44,7 @@ pub(crate) async fn begin(
 
 /// Takes the answer of the identity provider, which a browser brings, and sends the browser to the page.
 #[utoipa::path(
-    get, path = "/login/oidc/callback", tag = "login", operation_id = "end_sign_in",
+    get, path = "/login/oidc/callback", tag = "login", operation_id = "end_login",
     responses((status = 303, description = "The address of the page; the browser is signed in, or the page says what went wrong."), Problems)
 )]
 pub(crate) async fn end(

@@ -230,7 +230,7 @@ fn spend(meter: &mut Meter, at: i64, tokens: u64) {
         tokens,
         ..Amount::default()
     };
-    meter.spend(WallTime::from_millis(at), amount);
+    meter.spend_in_minute(WallTime::from_millis(at), amount);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The sign-in at a server as it is kept between runs.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -161,19 +162,25 @@ pub(super) fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The scopes of both, each once, in order.
+/// The scopes of both, each once, in order, as many as [`MAX_SCOPES`] and [`MAX_SCOPE`] allow.
 pub(super) fn union(first: Option<&str>, second: Option<&str>) -> Option<String> {
-    let mut scopes: Vec<&str> = Vec::new();
-    for scope in [first, second].into_iter().flatten() {
-        for one in scope.split_ascii_whitespace() {
-            if !scopes.contains(&one) {
-                scopes.push(one);
+    let given = [first, second].into_iter().flatten();
+    let (mut seen, mut scopes) = (HashSet::new(), String::new());
+    for scope in given.flat_map(str::split_ascii_whitespace) {
+        if seen.len() < MAX_SCOPES && scopes.len() + scope.len() < MAX_SCOPE && seen.insert(scope) {
+            if !scopes.is_empty() {
+                scopes.push(' ');
             }
+            scopes.push_str(scope);
         }
     }
-    (!scopes.is_empty()).then(|| scopes.join(" "))
+    (!scopes.is_empty()).then_some(scopes)
 }
 
+/// The most scopes of a sign-in.
+const MAX_SCOPES: usize = 200;
+/// The longest text of all scopes of a sign-in, in bytes.
+const MAX_SCOPE: usize = 8 << 10;
 /// The version of the stored form.
 pub(super) const FORMAT: u64 = 1;
 /// How long before its end an access token is renewed, at most.
@@ -181,13 +188,20 @@ const MARGIN: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
-    use super::{Tokens, union};
+    use super::{MAX_SCOPE, MAX_SCOPES, Tokens, union};
 
     #[test]
     fn scopes_are_joined_without_repetition() {
         assert_eq!(union(Some("a b"), Some("b  c")).as_deref(), Some("a b c"));
         assert_eq!(union(None, Some("a")).as_deref(), Some("a"));
         assert_eq!(union(None, Some(" ")), None);
+        let many: Vec<String> = (0..100_000).map(|n| n.to_string()).collect();
+        let bounded = union(Some(&many.join(" ")), Some("more"));
+        assert_eq!(bounded.unwrap().split(' ').count(), MAX_SCOPES);
+        assert_eq!(
+            union(Some(&"x".repeat(MAX_SCOPE)), Some("y")).as_deref(),
+            Some("y")
+        );
     }
 
     #[test]

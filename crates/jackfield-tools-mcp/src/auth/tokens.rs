@@ -3,7 +3,7 @@
 use url::Url;
 
 use super::fetch::{AuthHttp, Fetched, text};
-use super::stored::{RegisteredClient, SignIn, Tokens, now};
+use super::stored::{RegisteredClient, SignIn, Tokens, now, union};
 use crate::error::ServerFault;
 
 /// The outcome of a renewal.
@@ -153,7 +153,7 @@ fn read(fetched: &Fetched) -> Result<Tokens, String> {
         expires_at: lifetime.map(|lifetime: u64| issued_at.saturating_add(lifetime)),
         issued_at,
         refresh: text(&document, "refresh_token"),
-        scope: text(&document, "scope"),
+        scope: union(text(&document, "scope").as_deref(), None),
     })
 }
 

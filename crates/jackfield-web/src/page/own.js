@@ -5,7 +5,7 @@ import { button, element, named, sureButton, visible } from './dom.js';
 import { keySection } from './keys.js';
 import { say } from './languages.js';
 import { Section, entryCard, formBehind, orNone } from './section.js';
-import { signInButton, signInOutcome } from './server_sign_in.js';
+import { signInButtons, signInOutcome } from './server_sign_in.js';
 
 export class Own {
   constructor({ user, admin }) {
@@ -33,7 +33,7 @@ function serverCard(section, server, user) {
   return entryCard(server.name, { about: server.toolbox, state: say(server.enabled ? 'is_enabled' : 'is_disabled'), isOn: server.enabled },
     element('p', {}, element('code', { textContent: visible(server.url || server.program || '') })),
     about ? element('p', { className: 'dim', textContent: visible(about) }) : '',
-    element('div', { className: 'buttons' }, signInButton(section, server), isMine ? turn : '',
+    element('div', { className: 'buttons' }, [signInButtons(section, server)].flat(), isMine ? turn : '',
       isMine ? sureButton(say('remove'), say('remove_sure'), () => section.change(path, 'DELETE'), { className: 'quiet danger' }) : ''));
 }
 

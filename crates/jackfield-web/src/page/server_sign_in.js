@@ -27,13 +27,14 @@ export function signInOutcome() {
 }
 
 // Begins a sign-in, or ends one. A program has none, and a server with a key in a header neither.
-export function signInButton(section, server) {
+export function signInButtons(section, server) {
   if (!server.url || server.secrets.some((name) => name.toLowerCase() === 'authorization')) return '';
   const [kind, team] = server.owner.split(':');
   const path = `/own-servers/${encodeURIComponent(server.name)}/sign-in${kind === 'team' ? `?team=${encodeURIComponent(team)}` : ''}`;
-  if (server.signed_in) return button(say('sign_out'), () => section.change(path, 'DELETE'), { className: 'quiet' });
-  return button(say('sign_in'), async () => {
+  // Again where the server wants more than the sign-in covers, or accepts it no longer.
+  const signIn = button(say(server.signed_in ? 'sign_in_again' : 'sign_in'), async () => {
     const begun = await section.change(path, 'POST');
     if (begun && /^https?:/.test(begun.url)) location.assign(begun.url);
   }, { className: 'quiet' });
+  return server.signed_in ? [signIn, button(say('sign_out'), () => section.change(path, 'DELETE'), { className: 'quiet' })] : signIn;
 }

@@ -37,8 +37,8 @@ impl Meter {
         (spent, from.after(Duration::from_millis(passed)))
     }
 
-    /// Adds what was spent at a time. What belongs to a minute before the two newest is in the records alone.
-    pub(super) fn spend_in_minute(&mut self, at: WallTime, amount: Amount) {
+    /// Adds what was spent at a time to its minute. What belongs to a minute before the two newest is in the records alone.
+    pub fn spend_in_minute(&mut self, at: WallTime, amount: Amount) {
         let number = BudgetPeriod::Minute.of(at);
         match self.minute {
             Some(newest) if newest.period > number => {

@@ -55,7 +55,7 @@ pub(super) async fn place(
         if before > 0 {
             return Err(unknown_history(0, before));
         }
-        return made(engine.create(&base).await, base);
+        return made(engine, engine.create(&base).await, base, before).await;
     };
     let sources = sources(engine, &row.session).await?;
     let earlier = sources.first().map_or(0, |source| source.earlier);
@@ -73,7 +73,7 @@ pub(super) async fn place(
     let next = session_of(client, chat, rewriting + 1)?;
     // The session that has the last turn before the message. Its turns count from 1.
     let Some(source) = sources.iter().find(|source| source.earlier < before) else {
-        return made(engine.create(&next).await, next);
+        return made(engine, engine.create(&next).await, next, before).await;
     };
     let ordinal = before - source.earlier;
     let places = engine.fork_places(&source.session).await?;
@@ -89,17 +89,28 @@ pub(super) async fn place(
         match engine.fork(&source.session, place, &next).await {
             // Without its history the session cannot be used yet.
             Err(EngineError::Journal(JournalError::Owned { .. })) => wait.pause(0).await?,
-            forked => return made(forked, next),
+            forked => return made(engine, forked, next, before).await,
         }
     }
 }
 
-/// The session, also where an equal request at another process makes it: one of them begins the turn.
-fn made(result: Result<(), EngineError>, session: SessionId) -> Result<SessionId, ProblemDetails> {
+/// The session, also where a request at another process makes it for the same place of the conversation: one of them
+/// begins the turn.
+async fn made(
+    engine: &Engine,
+    result: Result<(), EngineError>,
+    session: SessionId,
+    before: usize,
+) -> Result<SessionId, ProblemDetails> {
     match result {
-        Ok(())
-        | Err(EngineError::Exists { .. } | EngineError::Journal(JournalError::Owned { .. })) => {
-            Ok(session)
+        Ok(()) => Ok(session),
+        Err(EngineError::Exists { .. } | EngineError::Journal(JournalError::Owned { .. })) => {
+            let sources = sources(engine, &session).await?;
+            if sources.first().map_or(0, |source| source.earlier) == before {
+                return Ok(session);
+            }
+            let detail = "this chat was rewritten at another place at the same time: send it again";
+            Err(ProblemDetails::new(ProblemKind::Conflict, detail))
         }
         Err(error) => Err(error.into()),
     }

@@ -285,6 +285,7 @@ export default {
   set_server: 'Add or replace a server',
   show_all: 'Show all {n} characters',
   sign_in: 'Sign in',
+  sign_in_again: 'Sign in again',
   sign_in_at: 'Sign in with {name}',
   sign_in_disabled: 'Your user is disabled. Ask the administrator of this gateway.',
   sign_in_expired: 'This sign-in is over, or began in another browser. Try again.',

@@ -285,6 +285,7 @@ export default {
   set_server: '添加或替换服务器',
   show_all: '显示全部 {n} 个字符',
   sign_in: '登录',
+  sign_in_again: '重新登录',
   sign_in_at: '使用 {name} 登录',
   sign_in_disabled: '你的用户已停用。请联系此网关的管理员。',
   sign_in_expired: '此次登录已结束，或是在另一个浏览器中开始的。请重试。',
