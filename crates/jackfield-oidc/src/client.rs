@@ -221,7 +221,7 @@ impl IdentityProvider for OidcClient {
         let keys = self.http.get(&metadata.jwks_uri, None).await?;
         if !keys.status.is_success() {
             let why = format!("{} answers {}", metadata.jwks_uri, keys.status);
-            return Err(IdentityError::Unavailable(why.into()));
+            return Err(IdentityError::Unavailable(why));
         }
         let expected = Expected {
             client: &self.settings.client_id,
