@@ -109,7 +109,7 @@ impl SignInStore {
     }
 
     /// Waits for the lock between gateways, under which one of them renews the tokens. One that has had it for
-    /// [`LOCK_TIME`] does not live any more, and loses it.
+    /// half a minute does not live any more, and loses it.
     ///
     /// # Errors
     ///
