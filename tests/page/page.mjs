@@ -482,10 +482,7 @@ const scenarios = {
 
   async server_sign_in(browser) {
     const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
-    await page.goto(url);
-    await page.getByLabel('API key').fill(process.env.JACKFIELD_KEY);
-    await page.keyboard.press('Enter');
-    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    await keyIn(page, process.env.JACKFIELD_KEY);
     await page.goto(`${url}/#/own`);
     const card = page.locator('.card', { hasText: 'http://' });
     provider = (await card.locator('p').first().textContent()).replace('/mcp', '/authorize');
@@ -504,13 +501,11 @@ const scenarios = {
     await page.goto(`${url}/#/own`);
     await card.getByRole('button', { name: 'Sign out' }).click();
     await card.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
-    // An answer that nobody waits for is said to be none.
-    const refused = page.waitForEvent('console', (message) => message.text().includes('404'));
-    isAway = true;
-    await page.goto(`${url}/?code=x&state=y`);
-    await page.getByText('no sign-in of yours waits for this answer').waitFor();
-    await refused;
-    isAway = false;
+    // An answer to no sign-in is refused.
+    await refused(page, 404, async () => {
+      await page.goto(`${url}/?code=x&state=y`);
+      await page.getByText('no sign-in of yours waits for this answer').waitFor();
+    });
     assert.equal(page.url(), `${url}/#/own`);
   },
 
@@ -539,8 +534,11 @@ const scenarios = {
       await section(admin, 'Users').getByRole('alert').filter({ hasText: 'cannot be a name' }).waitFor();
     });
     const ann = section(admin, 'Users').locator('.card').filter({ hasText: 'ann' });
-    await send(ann, 'Limits', { 'US dollars per day': '2.50', 'Requests per minute': '600' }, 'Save');
-    await ann.getByText('Requests per minute: 600 · US dollars per day: 2.5').waitFor();
+    await send(ann, 'Limits', { 'Requests per minute': '600', 'Tokens per minute': '90000' }, 'Save');
+    await ann.getByText('Requests per minute: 600 · Tokens per minute: 90000').waitFor();
+    // The limits that were there stay.
+    await send(ann, 'Limits', { 'US dollars per day': '2.50' }, 'Save');
+    await ann.getByText('Requests per minute: 600 · Tokens per minute: 90000 · US dollars per day: 2.5').waitFor();
     await send(section(admin, 'Keys'), 'Make a key', { User: 'ann', Label: 'laptop <b>', Valid: '90', 'Models (patterns; empty for all)': 'claude/*' });
     const secret = await admin.getByLabel('Secret').inputValue();
     assert.match(secret, /^jk_/);
@@ -614,7 +612,7 @@ const scenarios = {
     provider = await (await fetch(`${url}/api/v1/login/oidc`, { redirect: 'manual' })).headers.get('location').split('/authorize')[0];
     await shot(page, 'sign-in');
     await isAccessible(page);
-    // Nobody has made the user yet.
+    // There is no such user yet.
     await link.click();
     await page.getByText('this gateway has no user for you').waitFor();
     await shot(page, 'sign-in-refused');

@@ -42,17 +42,6 @@ impl Admission {
     }
 }
 
-/// A look at the budgets of a client.
-#[derive(Default)]
-struct BudgetLook {
-    /// The budget to tell of.
-    budget: Option<Box<BudgetState>>,
-    /// The error of a turn for which nothing is left.
-    exhausted: Option<ServeError>,
-    /// The tokens of a minute of which the least is left.
-    tokens: Option<Box<BudgetState>>,
-}
-
 impl RequestSlot {
     /// Refuses to begin a turn where a budget of the client had nothing left when the request was admitted.
     ///
@@ -110,7 +99,7 @@ impl Gateway {
             ..quota
         };
         slot.admission = self
-            .take_from_quotas(client, of_rates, BudgetLook::default())
+            .take_from_quotas(client, of_rates, Admission::default())
             .await?;
         Ok(slot)
     }
@@ -135,23 +124,17 @@ impl Gateway {
         Ok(admission)
     }
 
-    /// Takes a request from these parts of the client's quotas.
+    /// Takes a request from these parts of the client's quotas, after a look at the budgets.
     async fn take_from_quotas(
         &self,
         client: &Principal,
         parts: fn(Quota) -> Quota,
-        look: BudgetLook,
+        admission: Admission,
     ) -> Result<Admission, AdmissionRefusal> {
         let quotas = client.quotas.iter();
         let quotas = quotas.map(|(name, quota)| (Arc::clone(name), parts(*quota)));
         let quotas = quotas.filter(|(_, quota)| quota.limits_requests());
         let quotas: Vec<(Arc<str>, Quota)> = quotas.collect();
-        let admission = Admission {
-            budget: look.budget,
-            exhausted: look.exhausted,
-            tokens: look.tokens,
-            ..Admission::default()
-        };
         if quotas.is_empty() {
             return Ok(admission);
         }
@@ -193,12 +176,12 @@ impl Gateway {
         }
     }
 
-    /// The budget of the client of which the largest share is spent, or the one that has nothing left with the error of
-    /// a request whose first model call would not fit it. The calls themselves reserve what they may use.
-    async fn look_at_budgets(&self, client: &Principal) -> Result<BudgetLook, AdmissionRefusal> {
+    /// An admission with what is left of the client's budgets: the one of which the largest share is spent, or the one that
+    /// has nothing left with the error of a request whose first model call would not fit it. The calls themselves reserve what they may use.
+    async fn look_at_budgets(&self, client: &Principal) -> Result<Admission, AdmissionRefusal> {
         let quotas = client.budget_quotas();
         if quotas.is_empty() {
-            return Ok(BudgetLook::default());
+            return Ok(Admission::default());
         }
         let states = self.engine().budget_states(&quotas).await;
         let states = states.map_err(|error| failures::meters_unavailable(&error))?;
@@ -212,10 +195,11 @@ impl Gateway {
         if let Some(full) = full {
             let failure = exhausted(&full, now);
             let error = failures::from_turn_end(&TurnEnd::Failed(failure));
-            return Ok(BudgetLook {
+            return Ok(Admission {
                 budget: (!is_minute(&full)).then(|| Box::new(full)),
                 exhausted: Some(error),
                 tokens,
+                ..Admission::default()
             });
         }
         let most = others.into_iter().max_by_key(BudgetState::percent);
@@ -226,10 +210,10 @@ impl Gateway {
             let (percent, budget) = (most.percent(), most);
             tracing::warn!(percent, "{budget}, is {percent} % spent");
         }
-        Ok(BudgetLook {
+        Ok(Admission {
             budget: most.map(Box::new),
-            exhausted: None,
             tokens,
+            ..Admission::default()
         })
     }
 

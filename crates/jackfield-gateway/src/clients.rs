@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::User;
 use jackfield_domain::listing::ListedModel;
-use jackfield_engine::{AcceptedKey, DirectoryError, KEY_PREFIX, ServerTools};
+use jackfield_engine::{AcceptedKey, ClientDirectory, DirectoryError, KEY_PREFIX, ServerTools};
 
 use crate::api_keys::{ClientLookup, Principal};
 use crate::browser_logins::BrowserLogin;
@@ -125,6 +126,16 @@ impl Gateway {
         })
     }
 
+    /// Whether turns of a user have tools because of the servers of the user or its team. Where the configuration has
+    /// tools, every turn may run some, and nothing is read.
+    pub(crate) async fn needs_own_servers(
+        &self,
+        directory: &ClientDirectory<'_>,
+        user: &User,
+    ) -> Result<bool, DirectoryError> {
+        Ok(!self.has_configured_tools() && directory.has_own_servers(user).await?)
+    }
+
     /// The client with this secret of a key in the directory.
     async fn find_client(&self, secret: Digest) -> Result<Arc<Principal>, ServeError> {
         let Some(directory) = self.engine().directory() else {
@@ -137,12 +148,9 @@ impl Gateway {
                 let config = &self.shared.config;
                 let user = accepted.user.clone();
                 let mut client = client_with(accepted, secret, &config.api_keys.tools);
-                // Elsewhere, every turn with tools may run some.
-                if !self.has_configured_tools() {
-                    let own = directory.has_own_servers(&user).await;
-                    client.has_own_servers =
-                        own.map_err(|error| failures::from_directory_error(&error))?;
-                }
+                let own = self.needs_own_servers(&directory, &user).await;
+                client.has_own_servers =
+                    own.map_err(|error| failures::from_directory_error(&error))?;
                 Ok(Arc::new(client))
             }
             Err(DirectoryError::Refused(refusal)) => Err(unauthenticated(refusal.to_string())),

@@ -38,6 +38,8 @@ pub struct GatewayConfig {
     pub extensions: bool,
     /// Whether there are server tools.
     pub has_tools: bool,
+    /// Whether the gateway serves TLS itself.
+    pub has_tls: bool,
     /// The keep-alive interval of streams.
     pub keep_alive: Duration,
     /// The limits of clients.
@@ -96,6 +98,7 @@ impl GatewayConfig {
             disconnect: Disconnect::Finish,
             extensions: false,
             has_tools: false,
+            has_tls: false,
             keep_alive: Duration::from_secs(10),
             limits: GatewayLimits::default(),
             approve: false,
@@ -134,16 +137,12 @@ impl fmt::Debug for GatewayConfig {
 pub struct SignInConfig {
     /// The users that may see everything and change the directory.
     pub admins: Vec<EntryName>,
-    /// Whether the gateway serves TLS.
-    pub has_tls: bool,
     /// What people call the provider.
     pub label: Arc<str>,
     /// The models, routes and assistants that they may name, as patterns; `None` for all.
     pub models: Option<Vec<Arc<str>>>,
     /// The provider.
     pub provider: Arc<dyn IdentityProvider>,
-    /// The address of the gateway for browsers, without a slash at its end; `None` if only this machine reaches it.
-    pub public_url: Option<Arc<str>>,
     /// The server tools that they may use.
     pub tools: ServerTools,
 }
@@ -153,7 +152,6 @@ impl fmt::Debug for SignInConfig {
         f.debug_struct("SignInConfig")
             .field("admins", &self.admins)
             .field("provider", &self.provider)
-            .field("public_url", &self.public_url)
             .finish_non_exhaustive()
     }
 }

@@ -139,6 +139,21 @@ impl Gateway {
         config.options.get(provider).cloned()
     }
 
+    /// A client that looks at tools or uses them itself, without a turn.
+    #[must_use]
+    pub fn tool_caller(client: &Principal) -> Arc<Caller> {
+        Arc::new(Caller {
+            body: None,
+            dialect: "mcp".into(),
+            display: Display::default(),
+            echo: None,
+            key: None,
+            model: "".into(),
+            principal: Arc::clone(&client.principal),
+            view: None,
+        })
+    }
+
     /// The options for a client that uses the server tools itself, without a turn: those that its token permits, and
     /// of a set of tools those alone.
     #[must_use]
@@ -152,16 +167,7 @@ impl Gateway {
             }
         };
         TurnOptions {
-            caller: Some(Arc::new(Caller {
-                body: None,
-                dialect: "mcp".into(),
-                display: Display::default(),
-                echo: None,
-                key: None,
-                model: "".into(),
-                principal: Arc::clone(&client.principal),
-                view: None,
-            })),
+            caller: Some(Self::tool_caller(client)),
             server_tools,
             ..self.shared.config.default_options.clone()
         }

@@ -10,7 +10,7 @@
 //! | `config` | the values that a gateway is made of |
 //! | `clients`, `api_keys` | the clients, by their API keys: of the configuration, and of the journal's directory |
 //! | `admission`, `request_slot` | slots of requests, and the quotas of clients |
-//! | `browser_logins`, `sign_in` | the logins of browsers, by a key or at an identity provider |
+//! | `browser_logins`, `sign_in`, `browser_origin` | the logins of browsers, by a key or at an identity provider, and the gateway's address for them |
 //! | `tickets` | random values for cookies |
 //! | `models`, `catalog` | the names that clients may use for models |
 //! | `parsed_request` | a request with its effective options |
@@ -27,6 +27,7 @@ mod admission;
 mod agents;
 mod api_keys;
 mod browser_logins;
+mod browser_origin;
 mod budget_warnings;
 mod catalog;
 mod clients;
@@ -61,6 +62,7 @@ pub use self::admission::AdmissionRefusal;
 pub use self::agents::{AGENTS, AgentQuestion};
 pub use self::api_keys::{ApiKeys, ClientLookup, OpenEndpoint, Principal};
 pub use self::browser_logins::BrowserLogin;
+pub use self::browser_origin::is_this_machine;
 pub use self::catalog::ModelCatalog;
 pub use self::config::{
     AssistantConfig, DEFAULT_ASSISTANT, GatewayConfig, GatewayLimits, KeySummary,

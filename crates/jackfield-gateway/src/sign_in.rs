@@ -18,6 +18,8 @@ use crate::gateway::Gateway;
 pub struct StartedSignIn {
     /// The value of the cookie, which lasts for [`SIGN_IN_LIFETIME`](crate::SIGN_IN_LIFETIME).
     pub cookie: String,
+    /// Whether the browser reaches the gateway over TLS.
+    pub is_encrypted: bool,
     /// The address of the provider.
     pub url: String,
 }
@@ -37,7 +39,7 @@ pub struct EndedSignIn {
     pub is_encrypted: bool,
 }
 
-/// Why nobody is signed in. The log has the details.
+/// Why a sign-in failed. The log has the details.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SignInFailure {
     /// The user is disabled.
@@ -93,7 +95,7 @@ impl Gateway {
         path: &str,
     ) -> Result<StartedSignIn, SignInFailure> {
         let config = self.sign_in().ok_or(SignInFailure::Unavailable)?;
-        let Some(origin) = origin(config, host) else {
+        let Some(origin) = self.browser_origin(host) else {
             let help =
                 "set `public_url` under [serve] to the address by which browsers reach the gateway";
             tracing::warn!(host, help, "a sign-in did not begin");
@@ -101,12 +103,16 @@ impl Gateway {
         };
         let begun = config.provider.begin(&format!("{origin}{path}")).await;
         let begun = begun.map_err(|error| logged(&error))?;
-        let url = begun.url.clone();
+        let (url, is_encrypted) = (begun.url.clone(), is_encrypted(&begun));
         let cookie = self.shared.begun_sign_ins.issue(begun).map_err(|error| {
             tracing::warn!(why = %no_random_numbers(&error), "a sign-in did not begin");
             SignInFailure::Unavailable
         })?;
-        Ok(StartedSignIn { cookie, url })
+        Ok(StartedSignIn {
+            cookie,
+            is_encrypted,
+            url,
+        })
     }
 
     /// Ends the sign-in that a cookie has, by the query of the address to which the provider sent the browser back.
@@ -120,11 +126,11 @@ impl Gateway {
         answer: &str,
     ) -> Result<EndedSignIn, SignInFailure> {
         let config = self.sign_in().ok_or(SignInFailure::Unavailable)?;
-        // Whatever comes of it, it is used.
+        // An answer that fails uses it, too.
         let begun: Option<BegunSignIn> =
             cookie.and_then(|cookie| self.shared.begun_sign_ins.take(cookie));
         let begun = begun.ok_or(SignInFailure::Expired)?;
-        let is_encrypted = begun.redirect.starts_with("https:");
+        let is_encrypted = is_encrypted(&begun);
         let identity = config.provider.finish(begun, answer).await;
         let identity = identity.map_err(|error| logged(&error))?;
         let client = self.user_of(&identity).await?;
@@ -185,9 +191,7 @@ impl Gateway {
         let config = self.sign_in().ok_or_else(missing)?;
         let directory = self.engine().directory().ok_or_else(missing)?;
         let AcceptedUser { quotas, user } = directory.accept_user(name).await?;
-        // Elsewhere, every turn with tools may run some.
-        let has_own_servers =
-            !self.has_configured_tools() && directory.has_own_servers(&user).await?;
+        let has_own_servers = self.needs_own_servers(&directory, &user).await?;
         Ok(Arc::new(Principal {
             admin: config.admins.contains(&user.name),
             endpoints: Vec::new(),
@@ -203,23 +207,9 @@ impl Gateway {
     }
 }
 
-/// The address of the gateway for the browser.
-fn origin(config: &SignInConfig, host: Option<&str>) -> Option<String> {
-    if let Some(public) = &config.public_url {
-        return Some(public.to_string());
-    }
-    // A name that leads to this machine by chance is none of its own.
-    let host = host?;
-    let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
-    let (name, port) = if port.ends_with(']') {
-        (host, "")
-    } else {
-        (name, port)
-    };
-    let is_own = ["127.0.0.1", "[::1]", "localhost"].contains(&name);
-    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
-    let scheme = if config.has_tls { "https" } else { "http" };
-    (is_own && is_port).then(|| format!("{scheme}://{host}"))
+/// Whether the browser comes back over TLS.
+fn is_encrypted(begun: &BegunSignIn) -> bool {
+    begun.redirect.starts_with("https:")
 }
 
 fn logged(error: &IdentityError) -> SignInFailure {

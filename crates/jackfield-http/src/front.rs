@@ -9,7 +9,7 @@ use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Request};
 use hyper::body::Incoming;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use jackfield_gateway::{Gateway, PATH, failures};
+use jackfield_gateway::{Gateway, PATH, failures, is_this_machine};
 use tower::ServiceExt as _;
 use tracing::Instrument as _;
 
@@ -20,7 +20,6 @@ use crate::linger::LingerBody;
 use crate::rates::KnownRate;
 use crate::receipt::ReceiptLedger;
 use crate::refusal::{HttpRefusal, RefusalForm};
-use crate::this_machine::is_this_machine;
 
 /// Answers a request.
 pub(crate) async fn answer(

@@ -42,7 +42,6 @@ mod revocation;
 mod router;
 mod server;
 mod stored;
-mod this_machine;
 mod web_page;
 
 pub use self::certificate::{Certificate, CertificateError};

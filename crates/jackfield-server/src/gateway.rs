@@ -95,6 +95,7 @@ pub(crate) fn gateway(
             keeps_responses: serve.responses == ResponsesSetting::Kept,
             upstreams: upstreams.collect(),
         },
+        has_tls: serve.tls.is_some(),
         public_url: serve.public_url.clone(),
         providers: providers
             .map(|(name, state)| (Arc::clone(name), provider(state)))
@@ -123,11 +124,9 @@ fn sign_in(
     };
     Ok(Some(SignInConfig {
         admins: oidc.admins.clone(),
-        has_tls: serve.tls.is_some(),
         label: Arc::clone(&oidc.label),
         models: oidc.models.clone(),
         provider,
-        public_url: serve.public_url.clone(),
         tools: oidc.tools.as_ref().unwrap_or(&serve.tools).clone(),
     }))
 }

@@ -30,7 +30,7 @@ pub(crate) async fn tools(
     options.server_tools =
         owner::server_tools(&gateway, &client, requested.assistant, None, false)?;
     // Those of the client's own servers and of its team's are among them.
-    options.caller = gateway.tool_options(&client, None).caller;
+    options.caller = Some(Gateway::tool_caller(&client));
     approver::enable_approvals(gateway.engine(), &mut options).await;
     let offered = gateway.engine().tools(&options).await;
     Ok(Json(ToolList {

@@ -175,12 +175,24 @@ pub(super) fn value_of<'h>(name: &str, headers: &'h HeaderMap) -> Option<&'h str
     cookies.find_map(|cookie| cookie.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
-/// The header that sets the cookie. Where the page comes over TLS, it is sent over TLS alone.
+/// The header that sets the cookie of a login.
 pub(super) fn cookie(value: &str, seconds: u64, is_secure: bool) -> HeaderValue {
-    let secure = if is_secure { "; Secure" } else { "" };
     let path = super::document::ROOT;
+    cookie_at(path, (COOKIE_NAME, value), seconds, "Strict", is_secure)
+}
+
+/// The header that sets a cookie for this path, which no script can read. Where the page comes over TLS, it is sent over
+/// TLS alone.
+pub(super) fn cookie_at(
+    path: &str,
+    (name, value): (&str, &str),
+    seconds: u64,
+    same_site: &str,
+    is_secure: bool,
+) -> HeaderValue {
+    let secure = if is_secure { "; Secure" } else { "" };
     let text = format!(
-        "{COOKIE_NAME}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+        "{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite={same_site}{secure}"
     );
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

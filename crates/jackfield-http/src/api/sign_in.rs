@@ -30,12 +30,13 @@ pub(crate) async fn begin(
     Ok(match started {
         Ok(started) => {
             let mut response = to(&started.url);
-            let is_secure = gateway.sign_in().is_some_and(|config| {
-                let public = config.public_url.as_deref();
-                public.map_or(config.has_tls, |url| url.starts_with("https:"))
-            });
             let seconds = SIGN_IN_LIFETIME.as_secs();
-            set_cookie(&mut response, &started.cookie, seconds, is_secure);
+            set_cookie(
+                &mut response,
+                &started.cookie,
+                seconds,
+                started.is_encrypted,
+            );
             response
         }
         Err(failure) => failed(failure),
@@ -102,14 +103,9 @@ fn to(address: &str) -> Response {
 /// Sets the cookie of a sign-in that has begun. The browser sends it when it comes back from the provider, which is
 /// another site.
 fn set_cookie(response: &mut Response, value: &str, seconds: u64, is_secure: bool) {
-    let secure = if is_secure { "; Secure" } else { "" };
     let path = callback();
-    let text = format!(
-        "{COOKIE_NAME}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
-    );
-    if let Ok(cookie) = HeaderValue::from_str(&text) {
-        response.headers_mut().append(SET_COOKIE, cookie);
-    }
+    let cookie = login::cookie_at(&path, (COOKIE_NAME, value), seconds, "Lax", is_secure);
+    response.headers_mut().append(SET_COOKIE, cookie);
 }
 
 /// The name of the cookie.

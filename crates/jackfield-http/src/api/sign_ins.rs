@@ -3,11 +3,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use http::header::{HOST, ORIGIN};
+use http::header::HOST;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName, StatusCode, Uri};
+use http::{HeaderMap, StatusCode, Uri};
 use jackfield_domain::directory::{EntryName, ServerOwner};
-use jackfield_gateway::Gateway;
+use jackfield_gateway::{Gateway, is_this_machine};
 use serde::Deserialize;
 
 use super::directory::{author, directory};
@@ -15,7 +15,6 @@ use super::extract::{JsonBody, NamePath, OptionalJsonBody, Parameters, Requester
 use super::own_servers::user;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::wire::own_servers::{OwnServerView, SignInAnswer, SignInBegun, SignInStart};
-use crate::this_machine::is_this_machine;
 
 /// Whose server it is; the requester's own without one.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -120,26 +119,15 @@ fn check_redirect(text: String) -> Result<String, ProblemDetails> {
     Err(ProblemDetails::field("/redirect_uri", why))
 }
 
-/// The gateway's page, as browsers reach it: where the configuration says, or on this machine.
+/// The gateway's page, as the browser of the requester reaches it.
 fn page(gateway: &Gateway, headers: &HeaderMap) -> Result<String, ProblemDetails> {
-    if let Some(public) = &gateway.config().public_url {
-        return Ok(format!("{public}/"));
-    }
-    let header = |name: HeaderName| headers.get(name)?.to_str().ok();
-    if let Some((scheme, host)) = header(ORIGIN).and_then(|origin| origin.split_once("://"))
-        && matches!(scheme, "http" | "https")
-        && is_this_machine(host)
-    {
-        return Ok(format!("{scheme}://{host}/"));
-    }
-    match header(HOST) {
-        Some(host) if is_this_machine(host) => Ok(format!("http://{host}/")),
-        Some(_) | None => {
-            let detail = "this gateway does not know where browsers come back to: its administrator sets \
-                          `serve.public_url`, or a program of yours waits at a `redirect_uri`";
-            Err(ProblemDetails::new(ProblemKind::Conflict, detail))
-        }
-    }
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let origin = gateway.browser_origin(host).ok_or_else(|| {
+        let detail = "this gateway does not know where browsers come back to: its administrator sets \
+                      `serve.public_url`, or a program of yours waits at a `redirect_uri`";
+        ProblemDetails::new(ProblemKind::Conflict, detail)
+    })?;
+    Ok(format!("{origin}/"))
 }
 
 /// The longest address of a redirect, in bytes.

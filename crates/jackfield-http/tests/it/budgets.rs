@@ -8,14 +8,13 @@ use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::price::{Money, Price, PriceList};
 use jackfield_domain::usage::Usage;
-use jackfield_engine::ServerTools;
-use jackfield_gateway::{ApiKeys, Gateway, Principal};
+use jackfield_gateway::{ApiKeys, Gateway};
 use jackfield_http::router;
 use jackfield_testkit::fakes::ScriptedReply;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::harness::gateway;
+use super::harness::{admin, gateway};
 
 /// A gateway whose model uses 1000 tokens in and 100 out for each reply: 0.002 USD.
 fn priced() -> Gateway {
@@ -27,18 +26,7 @@ fn priced() -> Gateway {
         })
     });
     gateway(replies, |config| {
-        let root = Principal {
-            admin: true,
-            endpoints: Vec::new(),
-            has_own_servers: false,
-            lookup: None,
-            models: None,
-            name: "root".into(),
-            passthrough: None,
-            principal: "root".into(),
-            quotas: Vec::new(),
-            tools: ServerTools::All,
-        };
+        let root = admin();
         config.api_keys = ApiKeys::new([(Digest::of(b"root"), root)]);
         let mut prices = PriceList::default();
         let money = |micros: u64| Money::from_picos(micros * 1_000_000);

@@ -9,32 +9,21 @@ use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::EntryName;
-use jackfield_engine::{KeyOptions, ServerTools};
-use jackfield_gateway::{ApiKeys, Gateway, Principal};
+use jackfield_engine::KeyOptions;
+use jackfield_gateway::{ApiKeys, Gateway};
 use jackfield_http::router;
 use jackfield_testkit::fakes::ScriptedReply;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
-use super::harness::gateway;
+use super::harness::{admin, gateway};
 
 /// A gateway with the users Ann and Ben, and their secrets; Root is an admin of the configuration.
 async fn with_people() -> (Gateway, String, String) {
     let replies = (0..20).map(|_| ScriptedReply::text("Good day"));
     let gateway = gateway(replies, |config| {
-        let root = Principal {
-            admin: true,
-            endpoints: Vec::new(),
-            has_own_servers: false,
-            lookup: None,
-            models: None,
-            name: "root".into(),
-            passthrough: None,
-            principal: "root".into(),
-            quotas: Vec::new(),
-            tools: ServerTools::All,
-        };
+        let root = admin();
         config.api_keys = ApiKeys::new([(Digest::of(b"root"), root)]);
     });
     let mut secrets = Vec::new();
@@ -598,6 +587,7 @@ async fn pages_go_on_and_changes_name_their_authors() {
             )
         })
         .collect();
+    assert_eq!(changes["changes"][1]["name"], "ben");
     let by = |action: &str, kind: &str| (action.into(), kind.into(), "root, by the API".into());
     assert_eq!(
         seen,

@@ -5,13 +5,13 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
 use jackfield_engine::ServerTools;
-use jackfield_gateway::{ApiKeys, Gateway, Principal};
+use jackfield_gateway::{ApiKeys, Gateway};
 use jackfield_http::router;
 use jackfield_testkit::fakes::ScriptedReply;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::harness::gateway;
+use super::harness::{gateway, principal};
 
 const MODEL: &str = "/v1beta/models/claude/model";
 
@@ -125,18 +125,7 @@ async fn a_refusal_has_its_form() {
 
 #[tokio::test]
 async fn a_key_may_be_in_a_header_or_in_the_address() {
-    let client = Principal {
-        endpoints: Vec::new(),
-        has_own_servers: false,
-        lookup: None,
-        admin: false,
-        models: None,
-        name: "ann".into(),
-        passthrough: None,
-        principal: "ann".into(),
-        quotas: Vec::new(),
-        tools: ServerTools::All,
-    };
+    let client = principal("ann", ServerTools::All);
     let gateway = gateway(
         [(); 5].map(|()| ScriptedReply::text("Good day")),
         |config| {

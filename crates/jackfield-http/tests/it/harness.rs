@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
+use axum::response::Response;
+use http::{Method, Request};
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{Engine, TurnOptions};
-use jackfield_gateway::{Gateway, GatewayConfig};
+use jackfield_engine::{Engine, ServerTools, TurnOptions};
+use jackfield_gateway::{Gateway, GatewayConfig, Principal};
+use jackfield_http::router;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
+use tower::ServiceExt as _;
 
 /// The provider of the model.
 pub(crate) const PROVIDER: &str = "claude";
@@ -33,4 +38,44 @@ pub(crate) fn gateway(
         Arc::new(MemoryJournal::default().ephemeral()),
         config,
     )
+}
+
+/// A client of the configuration.
+pub(crate) fn principal(name: &str, tools: ServerTools) -> Principal {
+    Principal {
+        admin: false,
+        endpoints: Vec::new(),
+        has_own_servers: false,
+        lookup: None,
+        models: None,
+        name: name.into(),
+        passthrough: None,
+        principal: name.into(),
+        quotas: Vec::new(),
+        tools,
+    }
+}
+
+/// The administrator `root`.
+pub(crate) fn admin() -> Principal {
+    Principal {
+        admin: true,
+        ..principal("root", ServerTools::All)
+    }
+}
+
+/// Sends a request without a body.
+pub(crate) async fn send(
+    gateway: &Gateway,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> Response {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Body::empty()).expect("a request");
+    let answered = router(gateway).oneshot(request).await;
+    answered.expect("an answer")
 }

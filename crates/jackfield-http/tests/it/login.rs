@@ -1,44 +1,20 @@
 //! The sign-in of the page: a key for a cookie, which serves the gateway's own page alone.
 
-use axum::body::Body;
 use axum::response::Response;
-use http::{Method, Request, StatusCode};
+use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
 use jackfield_engine::ServerTools;
-use jackfield_gateway::{ApiKeys, Gateway, LOGIN_LIFETIME, Principal};
-use jackfield_http::router;
+use jackfield_gateway::{ApiKeys, Gateway, LOGIN_LIFETIME};
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
-use super::harness::gateway;
+use super::harness::{gateway, principal, send};
 
 fn with_key() -> Gateway {
-    let client = Principal {
-        admin: false,
-        endpoints: Vec::new(),
-        has_own_servers: false,
-        lookup: None,
-        models: None,
-        name: "ann".into(),
-        passthrough: None,
-        principal: "ann".into(),
-        quotas: Vec::new(),
-        tools: ServerTools::All,
-    };
+    let client = principal("ann", ServerTools::All);
     gateway([], |config| {
         config.api_keys = ApiKeys::new([(Digest::of(b"right"), client)]);
     })
-}
-
-async fn send(gateway: &Gateway, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
-    let mut request = Request::builder().method(method).uri(path);
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let request = request.body(Body::empty()).expect("a request");
-    let answered = router(gateway).oneshot(request).await;
-    answered.expect("an answer")
 }
 
 async fn state(gateway: &Gateway, headers: &[(&str, &str)]) -> Value {

@@ -11,7 +11,7 @@ use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool::{Safety, ToolOrigin};
 use jackfield_engine::{Engine, ServerTools, ToolboxStatus, TurnOptions};
-use jackfield_gateway::{ApiKeys, Gateway, GatewayConfig, Principal, ToolSetEntry};
+use jackfield_gateway::{ApiKeys, Gateway, GatewayConfig, ToolSetEntry};
 use jackfield_http::router;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedCall, ScriptedToolbox};
@@ -20,21 +20,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tower::ServiceExt as _;
 
 use super::connections::{Server, answer};
-
-fn principal(name: &str, tools: ServerTools) -> Principal {
-    Principal {
-        admin: false,
-        endpoints: Vec::new(),
-        has_own_servers: false,
-        lookup: None,
-        models: None,
-        name: name.into(),
-        passthrough: None,
-        principal: name.into(),
-        quotas: Vec::new(),
-        tools,
-    }
-}
+use super::harness::principal;
 
 /// A gateway with two tools, for two tokens: `all`, and `read`, which may use one of them.
 fn gateway(tools: &ScriptedToolbox, change: impl FnOnce(&mut GatewayConfig)) -> Gateway {

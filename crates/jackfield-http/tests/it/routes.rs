@@ -6,13 +6,13 @@ use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
 use jackfield_engine::ServerTools;
-use jackfield_gateway::{ApiKeys, Gateway, KeySummary, Principal, ProviderSummary};
+use jackfield_gateway::{ApiKeys, Gateway, KeySummary, ProviderSummary};
 use jackfield_http::router;
 use jackfield_testkit::fakes::ScriptedReply;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::harness::gateway;
+use super::harness::{gateway, principal};
 
 async fn post(gateway: &Gateway, path: &str, headers: &[(&str, &str)], body: &Value) -> Response {
     let mut request = Request::post(path).header("content-type", "application/json");
@@ -130,18 +130,7 @@ async fn a_turn_of_the_own_api_ends_with_its_answer() {
 
 #[tokio::test]
 async fn a_client_needs_one_of_the_keys() {
-    let client = Principal {
-        endpoints: Vec::new(),
-        has_own_servers: false,
-        lookup: None,
-        admin: false,
-        models: None,
-        name: "ann".into(),
-        passthrough: None,
-        principal: "ann".into(),
-        quotas: Vec::new(),
-        tools: ServerTools::All,
-    };
+    let client = principal("ann", ServerTools::All);
     let reply = ScriptedReply::text("Good day");
     let gateway = gateway([reply], |config| {
         config.api_keys = ApiKeys::new([(Digest::of(b"right"), client)]);

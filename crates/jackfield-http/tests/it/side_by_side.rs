@@ -11,15 +11,15 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::policy::Policy;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool::Safety;
-use jackfield_engine::{Engine, ServerTools, TurnOptions};
-use jackfield_gateway::{ApiKeys, Gateway, GatewayConfig, Principal};
+use jackfield_engine::{Engine, TurnOptions};
+use jackfield_gateway::{ApiKeys, Gateway, GatewayConfig};
 use jackfield_http::router;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply, ScriptedToolbox};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::harness::PROVIDER;
+use super::harness::{PROVIDER, admin};
 
 /// What Ann alone has said, and the model to her.
 const SAID: &str = "marzipan";
@@ -49,21 +49,6 @@ impl Answer {
     fn is(self, status: u16) -> Value {
         assert_eq!(self.status.as_u16(), status, "{}", self.body);
         self.json()
-    }
-}
-
-fn root() -> Principal {
-    Principal {
-        admin: true,
-        endpoints: Vec::new(),
-        has_own_servers: false,
-        lookup: None,
-        models: None,
-        name: "root".into(),
-        passthrough: None,
-        principal: "root".into(),
-        quotas: Vec::new(),
-        tools: ServerTools::All,
     }
 }
 
@@ -127,7 +112,7 @@ impl World {
                 provider: PROVIDER.into(),
             })
         });
-        config.api_keys = ApiKeys::new([(Digest::of(b"root"), root())]);
+        config.api_keys = ApiKeys::new([(Digest::of(b"root"), admin())]);
         let gateway = Gateway::new(
             engine,
             Arc::new(MemoryJournal::default().ephemeral()),
@@ -252,8 +237,8 @@ enum Wall {
     Admin,
     /// What is Ann's is not there for him.
     Missing,
-    /// He may do it, for himself: nothing of hers is in the answer.
-    Own,
+    /// He may do it, for himself, with this status: nothing of hers is in the answer.
+    Own(u16),
 }
 
 fn wall(operation: &str, path: &str) -> Wall {
@@ -263,7 +248,32 @@ fn wall(operation: &str, path: &str) -> Wall {
         | "run_doctor" => Wall::Admin,
         "get_key" | "revoke_key" => Wall::Missing,
         _ if path.contains("{session}") || path.contains("{approval}") => Wall::Missing,
-        _ => Wall::Own,
+        "create_session" => Wall::Own(201),
+        "get_login" | "get_usage" | "healthz" | "list_approvals" | "list_budgets" | "list_keys"
+        | "list_models" | "list_own_servers" | "list_provider_keys" | "list_providers"
+        | "list_routes" | "list_servers" | "list_sessions" | "list_tools" | "log_in" | "readyz"
+        | "ui_chat" | "watch_approvals" => Wall::Own(200),
+        // There is no such chat of his.
+        "ui_chat_stream" => Wall::Own(204),
+        // This gateway keeps no secrets of people, and its server has no resources and prompts.
+        "begin_login"
+        | "complete_argument"
+        | "edit_own_server"
+        | "end_login"
+        | "end_sign_in"
+        | "get_prompt"
+        | "list_prompts"
+        | "list_resources"
+        | "read_resource"
+        | "remove_own_server"
+        | "remove_provider_key"
+        | "set_provider_key"
+        | "watch_resource" => Wall::Own(404),
+        "finish_sign_in" | "set_own_server" => Wall::Own(400),
+        "begin_sign_in" => Wall::Own(409),
+        // Logs are for admins, and a sign-out for the page.
+        "get_server_log" | "log_out" => Wall::Own(403),
+        _ => panic!("the operation {operation} is new: what keeps Ben from what is Ann's there?"),
     }
 }
 
@@ -273,12 +283,21 @@ fn body(operation: &str) -> Value {
     match operation {
         "add_team" | "add_user" => name("eve"),
         "create_key" => json!({ "user": "ben" }),
+        "complete_argument" => json!({ "prompt": "greet", "argument": "who" }),
         "edit_key" | "edit_team" => json!({ "quota": null }),
+        "edit_own_server" => json!({ "enabled": false }),
         "edit_session" => json!({ "title": "mine" }),
         "edit_user" => json!({ "disabled": true }),
+        "finish_sign_in" => json!({ "redirect": "http://127.0.0.1:1/?code=x&state=y" }),
         "fork_session" => json!({ "ordinal": 1 }),
+        "get_prompt" => name("greet"),
         "post_results" => json!({ "results": [] }),
         "post_turn" => json!({ "message": "hi" }),
+        "set_own_server" => json!({ "url": "https://mcp.example/mcp" }),
+        "set_provider_key" => json!({ "key": "sk-of-ben-0123456789" }),
+        "ui_chat" => json!({ "id": "of ben", "trigger": "submit-message", "messages": [
+            { "id": "m", "role": "user", "parts": [{ "type": "text", "text": "hi" }] },
+        ] }),
         _ => json!({}),
     }
 }
@@ -289,12 +308,18 @@ async fn ben_meets_nothing_of_ann_in_any_operation_of_the_api() {
     let document = world.ben("GET", "/api/v1/openapi.json", &json!(null)).await;
     let document = document.is(200);
     let before = world.seen_by_ann().await;
+    world.model.push_reply(ScriptedReply::text("for Ben"));
     let (mut missing, mut seen) = (0, 0);
     for (path, operations) in document["paths"].as_object().expect("paths") {
         let address = world.filled(path);
         for (method, operation) in operations.as_object().expect("operations") {
             let (name, method) = (operation["operationId"].as_str(), method.to_uppercase());
             let name = name.expect("an operation");
+            let query = match name {
+                "read_resource" => "?uri=note%3A%2F%2Fa",
+                _ => "",
+            };
+            let address = format!("{address}{query}");
             let answer = world.ben(&method, &address, &body(name)).await;
             let told = format!("{method} {address}: {} {}", answer.status, answer.body);
             match wall(name, path) {
@@ -309,7 +334,8 @@ async fn ben_meets_nothing_of_ann_in_any_operation_of_the_api() {
                         assert_eq!(own.status, StatusCode::OK, "{address}: {}", own.body);
                     }
                 }
-                Wall::Own => {
+                Wall::Own(expected) => {
+                    assert_eq!(answer.status.as_u16(), expected, "{told}");
                     let is_page = path.ends_with("openapi.json");
                     for (kind, id) in &world.ids {
                         let is_hers = matches!(*kind, "approval" | "name" | "session" | "turn");

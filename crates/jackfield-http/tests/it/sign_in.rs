@@ -4,20 +4,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use axum::body::Body;
 use axum::response::Response;
-use http::{Method, Request, StatusCode};
+use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::EntryName;
 use jackfield_engine::{KeyOptions, ServerTools, UserUpdate};
-use jackfield_gateway::{ApiKeys, Gateway, Principal, SIGN_IN_LIFETIME, SignInConfig};
-use jackfield_http::router;
+use jackfield_gateway::{ApiKeys, Gateway, SIGN_IN_LIFETIME, SignInConfig};
 use jackfield_ports::identity_provider::{BegunSignIn, Identity, IdentityError, IdentityProvider};
 use serde_json::Value;
-use tower::ServiceExt as _;
 
-use super::harness::gateway;
+use super::harness::{gateway, principal, send};
 
 /// A provider at which whoever signs in is named by the answer, `state=…&name=…`. Each sign-in has one end.
 #[derive(Debug, Default)]
@@ -66,30 +63,27 @@ impl IdentityProvider for FakeProvider {
 
 /// A gateway with the users Ann, who is an admin, and Ben.
 async fn with_users(change: impl FnOnce(&mut SignInConfig)) -> Gateway {
+    let public = Some("https://gateway.example".into());
+    with_users_at(public, change).await
+}
+
+/// The same, with this address for browsers.
+async fn with_users_at(
+    public_url: Option<Arc<str>>,
+    change: impl FnOnce(&mut SignInConfig),
+) -> Gateway {
     let mut sign_in = SignInConfig {
         admins: vec![name("ann")],
-        has_tls: false,
         label: "Example".into(),
         models: Some(vec!["claude/*".into()]),
         provider: Arc::new(FakeProvider::default()),
-        public_url: Some("https://gateway.example".into()),
         tools: ServerTools::None,
     };
     change(&mut sign_in);
     let gateway = gateway([], |config| {
-        let key = Principal {
-            admin: false,
-            endpoints: Vec::new(),
-            has_own_servers: false,
-            lookup: None,
-            models: None,
-            name: "key".into(),
-            passthrough: None,
-            principal: "key".into(),
-            quotas: Vec::new(),
-            tools: ServerTools::All,
-        };
+        let key = principal("key", ServerTools::All);
         config.api_keys = ApiKeys::new([(Digest::of(b"right"), key)]);
+        config.public_url = public_url;
         config.sign_in = Some(sign_in);
     });
     let directory = gateway.engine().directory().expect("users");
@@ -107,16 +101,6 @@ fn name(text: &str) -> EntryName {
 
 async fn get(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> Response {
     send(gateway, Method::GET, path, headers).await
-}
-
-async fn send(gateway: &Gateway, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
-    let mut request = Request::builder().method(method).uri(path);
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let request = request.body(Body::empty()).expect("a request");
-    let answered = router(gateway).oneshot(request).await;
-    answered.expect("an answer")
 }
 
 async fn json(response: Response) -> Value {
@@ -301,7 +285,7 @@ async fn a_login_ends_with_its_user_and_with_a_sign_out() {
 
 #[tokio::test]
 async fn the_provider_sends_browsers_back_to_this_machine_or_to_the_public_address() {
-    let gateway = with_users(|config| config.public_url = None).await;
+    let gateway = with_users_at(None, |_| {}).await;
     for (host, expected) in [
         ("127.0.0.1:8350", true),
         ("localhost:1", true),

@@ -4,8 +4,8 @@ import { element, named } from './dom.js';
 import { say } from './languages.js';
 import { formBehind } from './section.js';
 
-const NUMBERS = ['requests_per_minute', 'parallel', 'tokens_per_day', 'tokens_per_month'];
-const NAMES = ['requests_per_minute', 'parallel', 'cost_per_day', 'cost_per_month', 'tokens_per_day', 'tokens_per_month'];
+const NUMBERS = ['requests_per_minute', 'parallel', 'tokens_per_minute', 'tokens_per_day', 'tokens_per_month'];
+const NAMES = [...NUMBERS, 'cost_per_day', 'cost_per_month'];
 
 // The limits that there are.
 export function limitsText(quota) {

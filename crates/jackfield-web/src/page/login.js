@@ -13,7 +13,7 @@ export const loginState = () => ask('/login');
 // Where one was when one went to the provider.
 const PLACE = 'jackfield-place';
 
-// What the provider's answer came to, if one came back without a login.
+// Why the provider's answer was no login, if there was one.
 const failure = () => /^#\/sign-in\/(\w+)$/.exec(location.hash)?.[1];
 
 // Goes back to the place from which one went to the provider.

@@ -111,8 +111,7 @@ class Log {
   }
 }
 
-function changeRow({ at, by, action, kind, entry }) {
-  const name = kind === 'provider-key' ? `${entry.user} · ${entry.provider}` : entry.name || entry.label || entry.id;
+function changeRow({ at, by, action, kind, name }) {
   const texts = [by, sayOr(`action_${action}`, action), `${sayOr(`kind_${kind}`, kind)} ${name}`];
   return element('tr', {}, element('td', { className: 'number', textContent: time(at) }), texts.map((text) => element('td', { textContent: visible(text) })));
 }

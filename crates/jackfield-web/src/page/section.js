@@ -45,7 +45,7 @@ export class Section {
   }
 }
 
-// All entries of a list that comes in pages, in the field of this name, and whether there are more.
+// The entries of a list that comes in pages, in the field of this name: 5,000 at most.
 export async function everything(path, name) {
   const found = [];
   let after = '';

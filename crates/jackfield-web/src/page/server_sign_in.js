@@ -4,7 +4,7 @@ import { ask } from './api.js';
 import { button, element, visible } from './dom.js';
 import { say } from './languages.js';
 
-// What became of the sign-in that the browser came back from.
+// The result of the sign-in that the browser came back from.
 let outcome = '';
 
 // Ends the sign-in that the browser comes back from. Its code does not stay in the address.
@@ -19,7 +19,7 @@ export async function finishSignIn() {
   }
 }
 
-// What became of it, which is shown once.
+// The result, which is shown once.
 export function signInOutcome() {
   const shown = outcome;
   outcome = '';

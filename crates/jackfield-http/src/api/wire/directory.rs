@@ -326,6 +326,8 @@ pub(crate) struct ChangeView {
     action: &'static str,
     /// What it is about: `user`, `team`, `key`, `provider-key`, `server` or `sign-in`.
     kind: &'static str,
+    /// The name of the entry, or the id of the key.
+    name: String,
     /// The entry since then.
     #[schema(value_type = Object)]
     entry: EntryView,
@@ -351,6 +353,7 @@ impl From<&(u64, DirectoryChange)> for ChangeView {
             by: change.by.to_string(),
             action: change.action.as_str(),
             kind: change.entry.kind().as_str(),
+            name: change.entry.name().to_string(),
             entry: match &change.entry {
                 DirectoryEntry::Key(key) => EntryView::Key(key.into()),
                 DirectoryEntry::ProviderKey(key) => EntryView::ProviderKey(key.into()),
