@@ -220,11 +220,11 @@ impl OwnServerToolboxes {
             let transport = Transport::guarded(&self.guarded);
             common.transport = transport.map_err(|error| error.to_string())?;
         }
-        if let Some(sign_in) = &opened.sign_in {
+        if let (Some(sign_in), Some(url)) = (&opened.sign_in, opened.server.sign_in_address()) {
             let tokens = Arc::new(JournalTokens(Arc::clone(sign_in)));
-            let authorization = self.sign_ins.authorization(&opened.server, tokens);
+            let authorization = self.sign_ins.authorization(&opened.server, tokens, url);
             let authorization = authorization.map_err(|fault| fault.to_string())?;
-            common.own_sign_in = authorization.map(Arc::new);
+            common.own_sign_in = Some(Arc::new(authorization));
         }
         let server = ServerToolbox::new(&entry, &common).registered();
         server.ok_or_else(|| "it is disabled".to_owned())

@@ -31,10 +31,8 @@ impl OwnSignIns {
         &self,
         server: &OwnServer,
         store: Arc<dyn TokenStore>,
-    ) -> Result<Option<Authorization>, ServerFault> {
-        let Some(url) = server.endpoint.url() else {
-            return Ok(None);
-        };
+        url: &str,
+    ) -> Result<Authorization, ServerFault> {
         let of = match &server.owner {
             ServerOwner::Team(team) => format!("?team={team}"),
             ServerOwner::User(_) => String::new(),
@@ -52,7 +50,7 @@ impl OwnSignIns {
             scope: None,
             url: url.to_owned(),
         };
-        Authorization::new(settings, store).map(Some)
+        Authorization::new(settings, store)
     }
 
     /// That sign-in while a request for it is answered.
@@ -61,16 +59,14 @@ impl OwnSignIns {
         server: &OwnServer,
         known: Option<Credential>,
     ) -> Result<(Authorization, Arc<PassingStore>), String> {
-        let mut headers = server.secrets.iter();
-        if headers.any(|name| name.eq_ignore_ascii_case("authorization")) {
-            return Err("the server gets a header `Authorization`: set it without one".to_owned());
-        }
+        let url = server.sign_in_address().ok_or(
+            "a sign-in is for servers at an address, set without a header `Authorization`",
+        )?;
         let known = known.map(|known| known.expose().to_owned());
         let store = Arc::new(PassingStore(Mutex::new(known)));
         let kept = Arc::clone(&store) as Arc<dyn TokenStore>;
-        let authorization = self.authorization(server, kept);
+        let authorization = self.authorization(server, kept, url);
         let authorization = authorization.map_err(|fault| fault.to_string())?;
-        let authorization = authorization.ok_or("a program has no sign-in")?;
         Ok((authorization, store))
     }
 }

@@ -18,6 +18,7 @@ use jackfield_domain::quota::{MeterOperation, MeterOutcome, Quota};
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
+use jackfield_ports::journal::secrets::SealedSecret;
 
 pub use self::accepted_key::{AcceptedKey, AcceptedUser};
 pub use self::error::DirectoryError;
@@ -436,12 +437,28 @@ impl ClientDirectory<'_> {
 
     async fn store(&self, change: &DirectoryChange) -> Result<Changed, DirectoryError> {
         let changed = self.directory.change(change).await?;
-        if changed == Changed::Stored {
-            let (kind, name) = (change.entry.kind().as_str(), change.entry.name());
-            let action = change.action.as_str();
-            tracing::info!(by = %change.by, action, kind, %name, "the directory was changed");
-        }
+        log(change, changed);
         Ok(changed)
+    }
+
+    /// Stores a change with the secrets of its entry, in place of those of before.
+    async fn store_with_secrets(
+        &self,
+        change: &DirectoryChange,
+        sealed: &[SealedSecret],
+    ) -> Result<Changed, DirectoryError> {
+        let secrets = self.engine.shared.secrets()?;
+        let changed = secrets.change_with_secrets(change, sealed).await?;
+        log(change, changed);
+        Ok(changed)
+    }
+}
+
+fn log(change: &DirectoryChange, changed: Changed) {
+    if changed == Changed::Stored {
+        let (kind, name) = (change.entry.kind().as_str(), change.entry.name());
+        let action = change.action.as_str();
+        tracing::info!(by = %change.by, action, kind, %name, "the directory was changed");
     }
 }
 

@@ -77,8 +77,7 @@ pub async fn copy_journal(
     let totals = accounts::totals(from, &names).await?;
     let (mut records, mut written) = (HashMap::new(), HashMap::new());
     if let (Some(from), Some(to)) = (from.spending(), to.spending()) {
-        copy_spending(from, to, &mut report).await?;
-        records = accounts::records_of_meters(from).await?;
+        records = copy_spending(from, to, &mut report).await?;
         written = accounts::records_of_meters(to).await?;
     }
     let is_copy = |name: &Arc<str>| records.get(name) == written.get(name);
@@ -180,13 +179,13 @@ async fn row_of(
     Ok(journal.sessions(&query).await?.into_iter().next())
 }
 
-/// Copies the spending records, which both journals have in the same order.
+/// Copies the spending records, which both journals have in the same order. Returns how many each meter has counted.
 async fn copy_spending(
     from: &dyn SpendingLog,
     to: &dyn SpendingLog,
     report: &mut CopyReport,
-) -> Result<(), JournalError> {
-    let mut after = None;
+) -> Result<HashMap<Arc<str>, u64>, JournalError> {
+    let (mut after, mut counts) = (None, HashMap::new());
     loop {
         let query = SpendingQuery {
             after: after.clone(),
@@ -197,6 +196,7 @@ async fn copy_spending(
         for record in &page.records {
             to.record(record).await?;
         }
+        accounts::count(&mut counts, &page);
         for id in &page.unreadable {
             let problem = format!("spending record {id:?} cannot be read, and was not copied");
             report.problems.push(problem);
@@ -204,7 +204,7 @@ async fn copy_spending(
         check_spending(to, after, &page, report).await?;
         after = page.next;
         if after.is_none() {
-            return Ok(());
+            return Ok(counts);
         }
     }
 }

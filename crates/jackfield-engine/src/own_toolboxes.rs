@@ -65,8 +65,8 @@ impl EngineState {
             let Ok(id) = server.toolbox() else {
                 continue;
             };
-            let (sign_in, signed_in) = match self.sign_in_at(directory, &server, &user).await {
-                Ok(found) => found,
+            let signed_in = match self.sign_in_revision(directory, &server, &user).await {
+                Ok(revision) => revision,
                 Err(error) => {
                     let why = chain(&error);
                     tracing::error!(server = %entry, why, "the sign-in at a server cannot be read");
@@ -87,8 +87,8 @@ impl EngineState {
                         id: id.clone(),
                         revision,
                         secrets,
+                        sign_in: self.sign_in_of_turn(&server, &user),
                         server,
-                        sign_in,
                     };
                     own.open(principal, &opened, of)
                 }
@@ -121,26 +121,26 @@ impl EngineState {
         Ok(SignInStore::new((journal, keys), server, user))
     }
 
-    /// Where the sign-in of a user at a server is kept, and the number of its newest change, or 0 without one. A program,
-    /// and a server that gets a header `Authorization`, have none.
-    async fn sign_in_at(
+    /// Where turns of a user find the sign-in at a server; `None` for a server that is not signed in at, and without a
+    /// master key.
+    fn sign_in_of_turn(&self, server: &OwnServer, user: &EntryName) -> Option<Arc<SignInStore>> {
+        server.sign_in_address()?;
+        self.sign_in_store(server, user).ok().map(Arc::new)
+    }
+
+    /// The number of the newest change of a user's sign-in at a server, or 0 without one.
+    async fn sign_in_revision(
         &self,
         directory: &dyn Directory,
         server: &OwnServer,
         user: &EntryName,
-    ) -> Result<(Option<Arc<SignInStore>>, u64), JournalError> {
-        let mut headers = server.secrets.iter();
-        let has_key = headers.any(|name| name.eq_ignore_ascii_case("authorization"));
-        if server.endpoint.url().is_none() || has_key {
-            return Ok((None, 0));
+    ) -> Result<u64, JournalError> {
+        if server.sign_in_address().is_none() || self.master_keys.is_none() {
+            return Ok(0);
         }
-        let Ok(store) = self.sign_in_store(server, user) else {
-            return Ok((None, 0));
-        };
         let entry = SignIn::entry_at(&server.entry(), user);
         let newest = directory.entry(EntryKind::SignIn, &entry).await?;
-        let revision = newest.map_or(0, |newest| newest.revision);
-        Ok((Some(Arc::new(store)), revision))
+        Ok(newest.map_or(0, |newest| newest.revision))
     }
 
     /// The secrets of a server at this revision of its entry; `None` if there is another one meanwhile: a new key must

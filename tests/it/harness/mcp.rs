@@ -58,24 +58,17 @@ impl McpServer {
 
     /// What it wrote down.
     pub(crate) fn log(&self) -> Vec<String> {
-        let log = fs::read_to_string(self.folder.path().join("log"));
-        log.unwrap_or_default().lines().map(str::to_owned).collect()
+        log(&self.folder)
     }
 
     /// How many lines of the log begin so.
     pub(crate) fn count(&self, begin: &str) -> usize {
-        let log = self.log();
-        log.iter().filter(|line| line.starts_with(begin)).count()
+        count(&self.folder, begin)
     }
 
     /// Waits until a line of the log begins so.
     pub(crate) async fn until(&self, begin: &str) {
-        let seen = tokio::time::timeout(TIME_LIMIT, async {
-            while self.count(begin) == 0 {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        });
-        assert!(seen.await.is_ok(), "never {begin:?}: {:?}", self.log());
+        until(&self.folder, begin).await;
     }
 
     /// It ran, the protocol was kept, and none of its processes is there any more.
@@ -126,9 +119,33 @@ impl McpEndpoint {
 
     /// How many lines of the log begin so.
     pub(crate) fn count(&self, begin: &str) -> usize {
-        let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-        log.lines().filter(|line| line.starts_with(begin)).count()
+        count(&self.folder, begin)
     }
+
+    /// Waits until a line of the log begins so.
+    pub(crate) async fn until(&self, begin: &str) {
+        until(&self.folder, begin).await;
+    }
+}
+
+/// What the server of this folder wrote down.
+fn log(folder: &TempDir) -> Vec<String> {
+    let log = fs::read_to_string(folder.path().join("log"));
+    log.unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+fn count(folder: &TempDir, begin: &str) -> usize {
+    let log = log(folder);
+    log.iter().filter(|line| line.starts_with(begin)).count()
+}
+
+async fn until(folder: &TempDir, begin: &str) {
+    let seen = tokio::time::timeout(TIME_LIMIT, async {
+        while count(folder, begin) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    assert!(seen.await.is_ok(), "never {begin:?}: {:?}", log(folder));
 }
 
 /// The definition of a tool that changes nothing, as it says.

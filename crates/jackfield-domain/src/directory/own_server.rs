@@ -102,6 +102,14 @@ impl OwnServer {
         !self.is_disabled && !self.is_removed
     }
 
+    /// The address at which users sign in. A program, and a server that gets a header `Authorization`, have no sign-in.
+    #[must_use]
+    pub fn sign_in_address(&self) -> Option<&str> {
+        let mut headers = self.secrets.iter();
+        let has_key = headers.any(|name| name.eq_ignore_ascii_case("authorization"));
+        self.endpoint.url().filter(|_| !has_key)
+    }
+
     /// The id of its toolbox: `own-NAME` or `team-NAME`. Two users with a server of one name have the same id, and each
     /// of them only the own server behind it.
     ///

@@ -1,6 +1,7 @@
 //! Budgets: what may be spent in a minute, a day and a month, what was spent, and what calls in flight have reserved.
 //!
-//! The spending records are the truth; the totals of a meter are their sums for the newest minutes, day and month.
+//! The spending records are the truth; the totals of a meter are their sums for the newest day and month. Those of the
+//! minutes count a call when it was reserved, which no record has.
 
 mod minutes;
 
@@ -259,14 +260,10 @@ impl Meter {
         now: WallTime,
         id: &str,
     ) -> Vec<BudgetState> {
-        let others = self.reservations.iter();
-        let others = others.filter(|other| &*other.id != id && other.is_alive(now));
-        let others: Vec<&MeterReservation> = others.collect();
-        let reserved_for = |life: Duration| {
-            let young = others.iter().filter(|other| now.since(other.at) < life);
-            young.fold(Amount::default(), |sum, other| sum.plus(other.amount))
-        };
         let states = quota.budgets().map(|(period, unit, limit)| {
+            let others = self.reservations.iter();
+            let others = others.filter(|other| &*other.id != id && other.is_alive(period, now));
+            let reserved = others.fold(Amount::default(), |sum, other| sum.plus(other.amount));
             let in_total = |total: Option<PeriodTotal>| {
                 // A total of a later period was added by a clock that is ahead; if that is far ahead, it is wrong.
                 let latest = period.of(now.after(MAX_SKEW));
@@ -284,11 +281,7 @@ impl Meter {
                 limit,
                 meter: Arc::clone(name),
                 period,
-                reserved: match period {
-                    BudgetPeriod::Day | BudgetPeriod::Month => reserved_for(RESERVATION_LIFE),
-                    BudgetPeriod::Minute => reserved_for(RATE_RESERVATION_LIFE),
-                }
-                .in_unit(unit),
+                reserved: reserved.in_unit(unit),
                 spent,
                 unit,
             }
@@ -316,11 +309,14 @@ impl Meter {
 }
 
 impl MeterReservation {
-    /// Whether its call may still end. That of a process that died is let go then.
-    #[must_use]
-    pub fn is_alive(&self, now: WallTime) -> bool {
+    /// Whether it counts for a budget of this period: its call may still end. That of a process that died is let go.
+    fn is_alive(&self, period: BudgetPeriod, now: WallTime) -> bool {
+        let life = match period {
+            BudgetPeriod::Day | BudgetPeriod::Month => RESERVATION_LIFE,
+            BudgetPeriod::Minute => RATE_RESERVATION_LIFE,
+        };
         // One that is further ahead than clocks may differ was made by a wrong one.
-        now.since(self.at) < RESERVATION_LIFE && self.at <= now.after(MAX_SKEW)
+        now.since(self.at) < life && self.at <= now.after(MAX_SKEW)
     }
 }
 
@@ -381,7 +377,7 @@ pub(super) fn reserve(
         meter.forget_ahead(at);
         meter
             .reservations
-            .retain(|other| other.id != *id && other.is_alive(at));
+            .retain(|other| other.id != *id && other.is_alive(BudgetPeriod::Month, at));
         meter.reservations.push(MeterReservation {
             amount,
             at,

@@ -81,8 +81,8 @@ impl ClientDirectory<'_> {
         Err(DirectoryError::Busy { kind, name })
     }
 
-    /// Takes a server of a user or a team away, and deletes its secrets and the sign-ins at it. Turns that have begun with it keep it until they
-    /// end or wait.
+    /// Takes a server of a user or a team away, and deletes its secrets and the sign-ins at it. Turns that have begun with
+    /// it keep it until they end or wait.
     ///
     /// # Errors
     ///
@@ -214,14 +214,7 @@ impl ClientDirectory<'_> {
             entry: DirectoryEntry::Server(server.clone()),
             revision,
         };
-        let secrets = self.engine.shared.secrets()?;
-        let changed = secrets.change_with_secrets(&change, sealed).await?;
-        if changed == Changed::Stored {
-            let (action, name) = (action.as_str(), server.entry());
-            let kind = EntryKind::Server.as_str();
-            tracing::info!(%by, action, kind, %name, "the directory was changed");
-        }
-        Ok(changed)
+        self.store_with_secrets(&change, sealed).await
     }
 }
 

@@ -107,7 +107,6 @@ impl ClientDirectory<'_> {
         sealed: &[SealedSecret],
     ) -> Result<ProviderKey, DirectoryError> {
         let (kind, name) = (EntryKind::ProviderKey, key.name());
-        let secrets = self.engine.shared.secrets()?;
         for _ in 0..ATTEMPTS {
             let newest = self.directory.entry(kind, &name).await?;
             let change = DirectoryChange {
@@ -121,9 +120,7 @@ impl ClientDirectory<'_> {
                 entry: DirectoryEntry::ProviderKey(key.clone()),
                 revision: newest.map_or(1, |newest| newest.revision + 1),
             };
-            if secrets.change_with_secrets(&change, sealed).await? == Changed::Stored {
-                let action = change.action.as_str();
-                tracing::info!(%by, action, kind = kind.as_str(), %name, "the directory was changed");
+            if self.store_with_secrets(&change, sealed).await? == Changed::Stored {
                 return Ok(key);
             }
         }

@@ -61,7 +61,7 @@ impl ClientDirectory<'_> {
         })
     }
 
-    /// Ends a sign-in of a user with the address to which the browser came back. It is used once, whatever comes of it.
+    /// Ends a sign-in of a user with the address to which the browser came back. It is used once, also if it fails.
     /// Returns the server that it is at.
     ///
     /// # Errors
@@ -197,11 +197,8 @@ impl ClientDirectory<'_> {
         let entry = SignIn::entry_at(&server.entry(), user);
         for _ in 0..ATTEMPTS {
             let newest = self.newest_sign_in(&entry).await?;
-            let is_there = newest.as_ref().is_some_and(|(newest, _)| {
-                !newest.is_removed && newest.identity == server.identity()
-            });
-            let read = store.read().await?;
-            if let Some((sealed, secret)) = read.filter(|_| is_there) {
+            // The secrets of a sign-in that was taken away are deleted, and those at another address are not read.
+            if let Some((sealed, secret)) = store.read().await? {
                 let secret = SignInSecret {
                     login: Some(login.clone()),
                     ..secret
@@ -295,7 +292,6 @@ impl ClientDirectory<'_> {
         (action, revision): (ChangeAction, u64),
         sealed: &[SealedSecret],
     ) -> Result<Changed, DirectoryError> {
-        let name = sign_in.entry();
         let change = DirectoryChange {
             action,
             at: self.now(),
@@ -303,13 +299,7 @@ impl ClientDirectory<'_> {
             entry: DirectoryEntry::SignIn(sign_in),
             revision,
         };
-        let secrets = self.engine.shared.secrets()?;
-        let changed = secrets.change_with_secrets(&change, sealed).await?;
-        if changed == Changed::Stored {
-            let (action, kind) = (action.as_str(), EntryKind::SignIn.as_str());
-            tracing::info!(%by, action, kind, %name, "the directory was changed");
-        }
-        Ok(changed)
+        self.store_with_secrets(&change, sealed).await
     }
 
     /// A server that turns of this user have.
@@ -319,12 +309,15 @@ impl ClientDirectory<'_> {
         owner: &ServerOwner,
         name: &str,
     ) -> Result<OwnServer, DirectoryError> {
-        let servers = self.servers_of_user(user).await?.into_iter();
-        let mut found = servers.filter(|server| server.owner == *owner && &*server.name == name);
-        found.next().ok_or_else(|| {
+        let is_own = match owner {
+            ServerOwner::Team(team) => self.user(user).await?.team.as_ref() == Some(team),
+            ServerOwner::User(of) => of == user,
+        };
+        if !is_own {
             let shown: String = name.chars().take(OwnServer::MAX_NAME).collect();
-            missing(EntryKind::Server, &owner.entry(&shown))
-        })
+            return Err(missing(EntryKind::Server, &owner.entry(&shown)));
+        }
+        Ok(self.server(owner, name).await?.0)
     }
 
     /// The servers of a user and of its team.

@@ -7,7 +7,7 @@ use jackfield_domain::directory::{DirectoryChange, EntryKind, EntryName};
 use jackfield_domain::quota::{Meter, MeterOperation, MeterOutcome, PeriodTotal};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory};
 use jackfield_ports::journal::secrets::{SecretPlace, Secrets};
-use jackfield_ports::journal::spending::{SpendingLog, SpendingQuery};
+use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::{Journal, JournalError};
 
 use super::{CopyReport, PAGE};
@@ -155,13 +155,18 @@ pub(super) async fn records_of_meters(
     };
     loop {
         let page = log.records(&query).await?;
-        for settled in page.records.iter().flat_map(|record| &record.settled) {
-            *counts.entry(Arc::clone(&settled.budget)).or_default() += 1;
-        }
+        count(&mut counts, &page);
         query.after = page.next;
         if query.after.is_none() {
             return Ok(counts);
         }
+    }
+}
+
+/// Counts the records of a page for their meters.
+pub(super) fn count(counts: &mut HashMap<Arc<str>, u64>, page: &SpendingPage) {
+    for settled in page.records.iter().flat_map(|record| &record.settled) {
+        *counts.entry(Arc::clone(&settled.budget)).or_default() += 1;
     }
 }
 

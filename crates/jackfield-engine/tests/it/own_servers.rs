@@ -14,7 +14,7 @@ use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxStatus};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{FaultyJournal, Gate};
 
-use crate::fixture::{Log, OneTool, options};
+use crate::fixture::{Log, OneTool, Paused, options};
 use crate::own_sign_ins::SignIns;
 use crate::toolbox_sources::caller;
 
@@ -122,6 +122,7 @@ pub(crate) async fn engine_over(
     keys: Option<MasterKeys>,
 ) -> Engine {
     let engine = Engine::builder(journal)
+        .clock(Arc::new(Paused::default()))
         .master_keys(keys)
         .own_servers(Arc::new(factory.clone()))
         .build();

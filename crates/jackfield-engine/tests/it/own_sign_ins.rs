@@ -18,6 +18,7 @@ use jackfield_store_memory::MemoryJournal;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::fixture::Paused;
 use crate::own_servers::{Factory, engine, engine_over, keys, name, offered, server, set, user};
 
 /// An answer on its way.
@@ -160,6 +161,7 @@ async fn world() -> (Factory, [Engine; 2]) {
     let journal = Arc::new(MemoryJournal::default());
     let first = engine_over(Arc::clone(&journal) as _, &factory, keys.clone()).await;
     let second = Engine::builder(journal)
+        .clock(Arc::new(Paused::default()))
         .master_keys(keys)
         .own_servers(Arc::new(factory.clone()))
         .build();
@@ -225,6 +227,11 @@ async fn an_answer_that_is_refused_or_too_late_is_used_up_and_changes_nothing() 
     assert_eq!(refused, "it is refused");
     let again = finish(&first, "ann", "refused").await;
     assert!(matches!(again, Err(DirectoryError::NoLogin)), "{again:?}");
+    // A sign-in can be confirmed for ten minutes.
+    begin(&first, "ann", &team(), "late").await.expect("begun");
+    tokio::time::advance(Duration::from_secs(601)).await;
+    let late = finish(&first, "ann", "late").await;
+    assert!(matches!(late, Err(DirectoryError::NoLogin)), "{late:?}");
     assert_eq!(
         tokens(&store).await.as_deref(),
         Some("team:research/tracker a")

@@ -56,7 +56,8 @@ pub(crate) async fn own_servers(
     for owner in &owners {
         for (server, _) in directory.servers(owner).await? {
             let view = OwnServerView::from(&server);
-            servers.push(match own_user(&client) {
+            let user = own_user(&client).filter(|_| server.sign_in_address().is_some());
+            servers.push(match user {
                 Some(user) => view.with_sign_in(directory.is_signed_in(&user, &server).await?),
                 None => view,
             });

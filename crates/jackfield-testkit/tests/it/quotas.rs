@@ -259,24 +259,50 @@ fn tokens_of_a_minute_count_less_and_less_in_the_next_one() {
 }
 
 proptest! {
-    /// There is room at the time that is said, and none just before.
+    /// There is room at the time that is named, and none just before.
     #[test]
     fn a_minute_has_room_when_it_says_so(
         spent in vec((0..120_000_i64, 1..500_u64), 1..20),
+        now in 60_000..120_000_i64,
         limit in 1..2_000_u64,
     ) {
         let mut meter = Meter::default();
         let mut spent = spent;
         spent.sort_unstable();
-        for (at, tokens) in spent {
+        for (at, tokens) in spent.into_iter().filter(|(at, _)| *at <= now) {
             spend(&mut meter, at, tokens);
         }
-        let now = 119_999;
         let (used, ends) = tokens_at(&meter, limit, now);
         prop_assert!(ends > now && ends <= 180_000);
         if used >= limit {
             prop_assert!(tokens_at(&meter, limit, ends).0 < limit);
             prop_assert!(ends - 2 <= now || tokens_at(&meter, limit, ends - 2).0 >= limit);
         }
+    }
+}
+
+/// What a process that died had reserved blocks a rate for five minutes, and a budget for an hour.
+#[test]
+fn a_reservation_of_a_dead_process_counts_longer_for_a_day_than_for_a_minute() {
+    let quota = Quota {
+        tokens_per_day: Some(10),
+        tokens_per_minute: Some(10),
+        ..Quota::default()
+    };
+    let mut meters = [Meter::default()];
+    let reserve = |at: i64, id: &str| MeterOperation::Reserve {
+        amount: Amount {
+            tokens: 10,
+            ..Amount::default()
+        },
+        at: WallTime::from_millis(at),
+        id: id.into(),
+        quotas: vec![("user:u".into(), quota)],
+    };
+    assert!(is_done(&reserve(0, "dead").apply(&mut meters)));
+    let minutes = |minutes: i64| WallTime::from_millis(minutes * 60_000);
+    for (now, expected) in [(4, [10, 10]), (5, [10, 0]), (59, [10, 0]), (60, [0, 0])] {
+        let states = meters[0].budgets(&"user:u".into(), &quota, minutes(now), "");
+        assert_eq!([0, 1].map(|nth| states[nth].reserved), expected, "{now}");
     }
 }

@@ -26,9 +26,9 @@ export function signInOutcome() {
   return shown;
 }
 
-// Begins a sign-in, or ends one. A program has none, and a server with a key in a header neither.
+// Begins a sign-in, or ends one, where the server has one.
 export function signInButtons(section, server) {
-  if (!server.url || server.secrets.some((name) => name.toLowerCase() === 'authorization')) return '';
+  if (server.signed_in === null) return '';
   const [kind, team] = server.owner.split(':');
   const path = `/own-servers/${encodeURIComponent(server.name)}/sign-in${kind === 'team' ? `?team=${encodeURIComponent(team)}` : ''}`;
   // Again where the server wants more than the sign-in covers, or accepts it no longer.

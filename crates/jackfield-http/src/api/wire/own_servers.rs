@@ -66,7 +66,7 @@ pub(crate) struct OwnServerView {
     secrets: Vec<String>,
     /// Whether turns use it.
     enabled: bool,
-    /// Whether the requester has signed in there by OAuth; `null` where that was not asked.
+    /// Whether the requester has signed in there by OAuth; `null` for a server without sign-ins, and where that was not asked.
     signed_in: Option<bool>,
 }
 
