@@ -27,13 +27,13 @@ use crate::servers::{CommonSettings, ServerSet, guard_program};
 use crate::surroundings::Environment;
 use crate::tool_modes;
 use jackfield_engine::near::did_you_mean;
+use jackfield_ports::identity_provider::IdentityProvider;
 
 mod collector;
 mod find_key;
 mod internet;
 mod network;
 mod prepared;
-mod sign_in;
 mod switch;
 mod web_tools;
 
@@ -106,6 +106,23 @@ impl Assembly {
             model,
         );
         options
+    }
+}
+
+impl Config {
+    /// The provider at which people sign in to the page, if one is configured. It is asked when a person signs in. Blocks
+    /// on the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if the secret cannot be read, or the address cannot be used.
+    pub fn identity_provider(
+        &self,
+        environment: &Environment,
+    ) -> Result<Option<Arc<dyn IdentityProvider>>, ConfigError> {
+        let oidc = self.serve.oidc.as_ref();
+        let provider = oidc.map(|oidc| oidc.provider(network::guarded(self), environment));
+        Ok(provider.transpose()?)
     }
 }
 

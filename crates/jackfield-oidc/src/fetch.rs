@@ -7,16 +7,15 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jackfield_ports::identity_provider::IdentityError;
-use jackfield_provider_kit::guarded::{GuardedClient, GuardedRequest, GuardedSettings};
+use jackfield_provider_kit::guarded::{GuardedRequest, GuardedSettings, LazyGuardedClient};
 use serde_json::{Map, Value};
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::Url;
 
 /// Sends the requests of sign-ins at one provider.
 pub(crate) struct ProviderHttp {
-    client: OnceCell<GuardedClient>,
-    settings: GuardedSettings,
+    client: LazyGuardedClient,
     slots: Semaphore,
 }
 
@@ -45,8 +44,7 @@ impl ProviderHttp {
                 .is_err();
         }
         Self {
-            client: OnceCell::new(),
-            settings,
+            client: LazyGuardedClient::new(settings),
             slots: Semaphore::new(MAX_REQUESTS),
         }
     }
@@ -103,7 +101,8 @@ impl ProviderHttp {
             method,
             url: url.clone(),
         };
-        let client = self.client().await?;
+        let client = self.client.get().await;
+        let client = client.map_err(|error| IdentityError::Unavailable(error.to_string()))?;
         let exchange = async {
             let answer = client.send(request).await?;
             let status = answer.status();
@@ -124,17 +123,6 @@ impl ProviderHttp {
                 "answers {status}, and no object of JSON"
             ))),
         }
-    }
-
-    /// The client. It reads the system's certificate authorities, so it is made on a blocking thread when it is needed.
-    async fn client(&self) -> Result<&GuardedClient, IdentityError> {
-        let made = self.client.get_or_try_init(|| async {
-            let settings = self.settings.clone();
-            let made = tokio::task::spawn_blocking(move || GuardedClient::new(settings)).await;
-            let made = made.map_err(|error| IdentityError::Unavailable(error.to_string()))?;
-            made.map_err(|error| IdentityError::Unavailable(error.to_string()))
-        });
-        made.await
     }
 }
 
@@ -159,7 +147,7 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// The longest answer, in bytes.
 const MAX_BODY: usize = 256 << 10;
-/// How many requests are under way at once: anybody can begin a sign-in.
+/// How many requests are under way at once: no key is needed to begin a sign-in.
 const MAX_REQUESTS: usize = 16;
 /// The time limit of one request.
 const TIME_LIMIT: Duration = Duration::from_secs(10);

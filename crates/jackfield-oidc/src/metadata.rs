@@ -1,9 +1,10 @@
 //! Where the provider has what (OpenID Connect Discovery 1.0, section 4, read 2026-11-27).
 
 use jackfield_ports::identity_provider::IdentityError;
+use jackfield_provider_kit::base_url::is_this_machine;
 use serde_json::Value;
 use thiserror::Error;
-use url::{Host, Url};
+use url::Url;
 
 use crate::fetch::{Fetched, ProviderHttp, shown};
 
@@ -98,16 +99,6 @@ fn endpoint(fetched: &Fetched, name: &str, issuer: &Url) -> Option<Url> {
 
 fn has_user(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
-}
-
-/// Whether this address is one of this machine.
-fn is_this_machine(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 #[cfg(test)]

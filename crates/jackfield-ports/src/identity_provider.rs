@@ -28,7 +28,7 @@ pub trait IdentityProvider: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`IdentityError`] if nobody signed in, or it is not proved who did.
+    /// [`IdentityError`] if no person signed in, or it is not proved who did.
     async fn finish(&self, begun: BegunSignIn, answer: &str) -> Result<Identity, IdentityError>;
 }
 

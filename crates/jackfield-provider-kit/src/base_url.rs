@@ -86,13 +86,18 @@ impl BaseUrl {
     /// Whether requests can be read in transit: the connection is neither encrypted nor within this machine.
     #[must_use]
     pub fn is_exposed(&self) -> bool {
-        let local = match self.url.host() {
-            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        self.url.scheme() == "http" && !local
+        self.url.scheme() == "http" && !is_this_machine(&self.url)
+    }
+}
+
+/// Whether an address is one of this machine.
+#[must_use]
+pub fn is_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
     }
 }
 

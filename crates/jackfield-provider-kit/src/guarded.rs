@@ -12,10 +12,12 @@
 
 mod answer;
 mod fault;
+mod lazy;
 mod transport;
 
 pub use self::answer::{GuardedBody, GuardedResponse};
 pub use self::fault::{FetchError, FetchErrorKind};
+pub use self::lazy::LazyGuardedClient;
 pub use crate::destinations::addresses::special;
 pub use crate::destinations::allowed::{Allowed, InvalidAllowance};
 pub use crate::destinations::resolve::{Lookup, SystemLookup};

@@ -66,31 +66,14 @@ pub(super) fn read(oidc: &mut Option<OidcConfig>, mut section: Section<'_>) {
                 tools: tools.map(|(tools, _)| tools),
             });
         }
-        (Some((_, place)), None) | (None, Some((_, place))) => {
-            let message = "[serve.oidc] needs both `issuer` and `client_id`";
-            section.problem(ConfigProblem::new(place, message));
-        }
-        (None, None) => {
+        _ => {
             if let Some(place) = section.first_place() {
-                let message = "[serve.oidc] needs `issuer` and `client_id`";
+                let message = "[serve.oidc] needs both `issuer` and `client_id`";
                 section.problem(ConfigProblem::new(place, message));
             }
         }
     }
     section.finish();
-}
-
-/// Parses the address of the gateway for browsers: an origin.
-pub(super) fn public_url(value: &DeValue<'_>) -> Result<Arc<str>, String> {
-    let text = filled(value)?;
-    let url = Url::parse(&text).ok();
-    let url = url.filter(|url| ["http", "https"].contains(&url.scheme()) && url.path() == "/");
-    let url = url.filter(|url| url.query().is_none() && url.fragment().is_none());
-    let url = url.filter(|url| url.username().is_empty() && url.password().is_none());
-    let origin = url.map(|url| url.origin().ascii_serialization().into());
-    origin.ok_or_else(|| {
-        "this is an address such as \"https://jackfield.example.com\", without a path".to_owned()
-    })
 }
 
 fn issuer(value: &DeValue<'_>) -> Result<Arc<str>, String> {

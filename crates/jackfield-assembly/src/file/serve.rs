@@ -9,6 +9,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_engine::ServerTools;
 use toml::de::DeValue;
+use url::Url;
 
 use crate::document::Section;
 use crate::endpoints::{self, TokenEndpoint};
@@ -34,7 +35,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     let approvals = [("deny", ApprovalsMode::Deny), ("wait", ApprovalsMode::Wait)];
     let bind = form::of(ValueForm::Text("127.0.0.1:8350"), address);
     form::keys! { let section;
-        bind: bind, "Where the gateway listens; any address but loopback needs a token";
+        bind: bind, "Where the gateway listens; any address but loopback needs a token, a key or a sign-in";
     }
     if let Some((bind, place)) = bind {
         (serve.bind, serve.bind_place) = (bind, Some(place));
@@ -70,10 +71,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         tools: form::of(ValueForm::Tools, tools), "The server tools that a request may use";
         whole_replies: form::flag(), "Whether replies are requested in one piece where no client streams";
     }
-    let public = form::of(
-        ValueForm::Text("https://jackfield.example.com"),
-        oidc::public_url,
-    );
+    let public = form::of(ValueForm::Text("https://jackfield.example.com"), public_url);
     form::keys! { let section;
         public_url: public, "The address by which browsers reach the gateway";
     }
@@ -87,6 +85,19 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     tls(serve, section.section("tls"));
     tokens(serve, section.section("tokens"));
     section.finish();
+}
+
+/// Parses the address of the gateway for browsers: an origin.
+fn public_url(value: &DeValue<'_>) -> Result<Arc<str>, String> {
+    let text = filled(value)?;
+    let url = Url::parse(&text).ok();
+    let url = url.filter(|url| ["http", "https"].contains(&url.scheme()) && url.path() == "/");
+    let url = url.filter(|url| url.query().is_none() && url.fragment().is_none());
+    let url = url.filter(|url| url.username().is_empty() && url.password().is_none());
+    let origin = url.map(|url| url.origin().ascii_serialization().into());
+    origin.ok_or_else(|| {
+        "this is an address such as \"https://jackfield.example.com\", without a path".to_owned()
+    })
 }
 
 /// A share in percent, rounded up.

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::harness::{gateway, principal, send};
 
-/// A provider at which whoever signs in is named by the answer, `state=…&name=…`. Each sign-in has one end.
+/// A provider that names the person of the answer, `state=…&name=…`. Each sign-in has one end.
 #[derive(Debug, Default)]
 struct FakeProvider {
     begun: Mutex<HashMap<String, String>>,
@@ -221,7 +221,7 @@ async fn a_sign_in_is_of_one_browser_and_ends_once() {
     let gateway = with_users(|_| {}).await;
     let (state, cookie) = begun(&gateway).await;
     let (other_state, other_cookie) = begun(&gateway).await;
-    // In a browser that did not begin it, an attacker's link signs nobody in.
+    // In a browser that did not begin it, an attacker's link is no sign-in.
     let response = came_back(&gateway, "", &state, "ann").await;
     assert_eq!(location(&response), "/#/sign-in/expired");
     let response = came_back(&gateway, &other_cookie, &state, "ann").await;

@@ -7,10 +7,11 @@ use serde_json::json;
 use url::Url;
 
 use super::AuthSettings;
-use super::fetch::{AuthHttp, Fetched, is_this_machine, text};
+use super::fetch::{AuthHttp, Fetched, text};
 use super::metadata::Issuer;
 use super::stored::{ClientAuthMethod, ClientOrigin, RegisteredClient};
 use crate::error::ServerFault;
+use jackfield_provider_kit::base_url::is_this_machine;
 
 /// The client for this authorization server, in the order that the protocol asks for: configured, by document,
 /// registered (MCP 2026-07-28, "Client Registration Approaches", read 2026-11-26). A registration at the same server

@@ -5,12 +5,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use jackfield_provider_kit::base_url::is_this_machine;
 use jackfield_provider_kit::guarded::{
-    Allowed, FetchError, FetchErrorKind, GuardedClient, GuardedRequest, GuardedResponse,
-    GuardedSettings,
+    Allowed, FetchError, FetchErrorKind, GuardedRequest, GuardedResponse, GuardedSettings,
+    LazyGuardedClient,
 };
 use serde_json::Value;
-use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use url::{Host, Url};
 
@@ -18,12 +18,11 @@ use crate::error::ServerFault;
 
 /// Sends the requests of sign-ins at one server.
 pub(super) struct AuthHttp {
-    client: OnceCell<GuardedClient>,
+    client: LazyGuardedClient,
     /// Whether the administrator has configured the server.
     is_configured: bool,
     /// The hosts that need no encryption.
     plain_hosts: Vec<String>,
-    settings: GuardedSettings,
 }
 
 /// An answer, with its whole body.
@@ -88,30 +87,23 @@ impl AuthHttp {
         settings.advised = false;
         settings.same_origin = true;
         let mut plain_hosts = Vec::new();
-        if !is_configured {
-            return Self {
-                client: OnceCell::new(),
-                is_configured,
-                plain_hosts,
-                settings,
-            };
-        }
-        let host = server.host_str().unwrap_or_default().to_owned();
-        allow(&mut settings.allowed, &host);
-        if is_this_machine(server) {
-            for known in THIS_MACHINE {
-                allow(&mut settings.allowed, known);
+        if is_configured {
+            let host = server.host_str().unwrap_or_default().to_owned();
+            allow(&mut settings.allowed, &host);
+            if is_this_machine(server) {
+                for known in THIS_MACHINE {
+                    allow(&mut settings.allowed, known);
+                }
+                plain_hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
             }
-            plain_hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
-        }
-        if server.scheme() == "http" {
-            plain_hosts.push(host);
+            if server.scheme() == "http" {
+                plain_hosts.push(host);
+            }
         }
         Self {
-            client: OnceCell::new(),
+            client: LazyGuardedClient::new(settings),
             is_configured,
             plain_hosts,
-            settings,
         }
     }
 
@@ -121,7 +113,7 @@ impl AuthHttp {
             let host = url.host_str().unwrap_or_default();
             return self.plain_hosts.iter().any(|plain| plain == host);
         }
-        let allowed = &self.settings.allowed;
+        let allowed = &self.client.settings().allowed;
         match url.host() {
             Some(Host::Domain(name)) => allowed.has_name(name),
             Some(Host::Ipv4(address)) => allowed.has_address(address.into()),
@@ -253,7 +245,10 @@ impl AuthHttp {
             method,
             url: url.clone(),
         };
-        let client = self.client().await?;
+        let client = self.client.get().await.map_err(|error| {
+            let advice = "check `proxy` under [network], and this machine's TLS";
+            ServerFault::new(error.to_string(), advice)
+        })?;
         client
             .send(request)
             .await
@@ -272,23 +267,6 @@ impl AuthHttp {
         };
         ServerFault::new(format!("its sign-in failed: {}", error.message), advice)
     }
-
-    /// The client. It reads the system's certificate authorities, so it is made on a blocking thread when it is needed.
-    async fn client(&self) -> Result<&GuardedClient, ServerFault> {
-        let made = self.client.get_or_try_init(|| async {
-            let settings = self.settings.clone();
-            let made = tokio::task::spawn_blocking(move || GuardedClient::new(settings)).await;
-            let fault = |error: &dyn std::fmt::Display| {
-                ServerFault::new(
-                    error.to_string(),
-                    "check `proxy` under [network], and this machine's TLS",
-                )
-            };
-            made.map_err(|error| fault(&error))?
-                .map_err(|error| fault(&error))
-        });
-        made.await
-    }
 }
 
 /// Bounds the time of an exchange with this address.
@@ -306,16 +284,6 @@ async fn in_time<T>(
 /// Allows a host. What cannot be written as an allowance is not private.
 fn allow(allowed: &mut Allowed, host: &str) {
     let _invalid = allowed.allow(host.trim_matches(['[', ']'])).is_err();
-}
-
-/// Whether this address is one of this machine.
-pub(super) fn is_this_machine(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 /// What belongs to this machine.

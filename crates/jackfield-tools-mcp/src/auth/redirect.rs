@@ -10,8 +10,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::{Host, Url};
 
-use super::fetch::is_this_machine;
 use super::login::Login;
+use jackfield_provider_kit::base_url::is_this_machine;
 
 /// Waits for the browser of one sign-in. Dropping it closes the port.
 #[derive(Debug)]
