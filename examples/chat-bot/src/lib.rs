@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::digest::Digest;
-use jackfield_domain::fact::Fact;
+use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::session_events::SessionEvent;
@@ -55,7 +55,7 @@ impl Bot {
     ///
     /// # Errors
     ///
-    /// The turn cannot begin, or its events cannot be read.
+    /// The turn cannot begin, its events cannot be read, or it failed.
     pub async fn answer(&self, message: &ChatMessage) -> Result<String, Box<dyn Error>> {
         let session = SessionId::parse(&format!("chat-{}", message.author))?;
         let request = RequestIdentity {
@@ -78,7 +78,10 @@ impl Bot {
         };
         let report = self.report(&mut started).await?;
         started.connection.mark_written();
-        Ok(report.answer())
+        match report.end {
+            TurnEnd::Failed(failure) => Err(failure.message.into()),
+            _ => Ok(report.answer()),
+        }
     }
 
     fn turn(

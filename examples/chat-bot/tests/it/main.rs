@@ -81,6 +81,17 @@ async fn a_message_that_comes_twice_has_one_answer() {
 }
 
 #[tokio::test]
+async fn the_author_sees_why_a_turn_failed() {
+    let refused = r#"{"status": 400, "body": {"type": "error", "error": {"type": "invalid_request_error", "message": "no such beta"}}}"#;
+    let (home, _model) = home(refused).await;
+    let mut bot = Running::start(&home);
+    bot.send("m1 ann Hello").await;
+    let answer = bot.next().await;
+    assert!(answer.starts_with("m1 cannot be answered: "), "{answer}");
+    assert!(answer.contains("no such beta"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_message_survives_a_crash_and_has_one_answer_when_it_comes_again() {
     let stalled = r#"{"text": "Hello Ann.", "stall_after_bytes": 0}"#;
     let (home, model) = home(&format!(
