@@ -129,7 +129,7 @@ impl ClientDirectory<'_> {
         Ok(user)
     }
 
-    /// Changes a user.
+    /// Changes a user. A user who leaves a team has no sign-ins at its servers any more.
     ///
     /// # Errors
     ///
@@ -143,6 +143,7 @@ impl ClientDirectory<'_> {
         if let Some(team) = &update.team {
             self.check_team(team.as_ref()).await?;
         }
+        let mut left = None;
         let changed = self.update(by, EntryKind::User, name, |entry| {
             let DirectoryEntry::User(user) = entry else {
                 return Ok(ChangeAction::Changed);
@@ -154,12 +155,17 @@ impl ClientDirectory<'_> {
             };
             user.is_disabled = update.is_disabled.unwrap_or(user.is_disabled);
             if let Some(team) = &update.team {
+                left = user.team.take().filter(|left| Some(left) != team.as_ref());
                 user.team.clone_from(team);
             }
             user.quota = update.quota.unwrap_or(user.quota);
             Ok(action)
         });
-        match changed.await? {
+        let changed = changed.await?;
+        if let Some(left) = left {
+            self.forget_sign_ins_of(by, name, left).await?;
+        }
+        match changed {
             DirectoryEntry::User(user) => Ok(user),
             DirectoryEntry::Key(_)
             | DirectoryEntry::ProviderKey(_)

@@ -10,7 +10,7 @@ use super::ConfigArgs;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Serve {
     /// Listen there, such as localhost:9000; any address but that of this machine needs a token of
-    /// [serve.tokens].
+    /// [serve.tokens], a key, or [serve.oidc].
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub bind: Option<SocketAddr>,
     /// Ask the provider of this model where a client names a model alone: an alias, or provider/model.

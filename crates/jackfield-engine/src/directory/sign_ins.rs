@@ -159,6 +159,20 @@ impl ClientDirectory<'_> {
         Ok(())
     }
 
+    /// Takes the sign-ins of a user at the servers of a team away, with their tokens.
+    pub(super) async fn forget_sign_ins_of(
+        &self,
+        by: &Arc<str>,
+        user: &EntryName,
+        team: EntryName,
+    ) -> Result<(), DirectoryError> {
+        for (server, _) in self.servers(&ServerOwner::Team(team)).await? {
+            let entry = SignIn::entry_at(&server.entry(), user);
+            self.forget_sign_in(by, &entry).await?;
+        }
+        Ok(())
+    }
+
     /// Takes a sign-in away; `false` if there is none.
     async fn forget_sign_in(
         &self,

@@ -10,7 +10,7 @@ use jackfield_domain::directory::{
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{
     BegunLogin, Credential, DirectoryError, Engine, SecretError, SignInClient, SignInError,
-    SignInStore,
+    SignInStore, UserUpdate,
 };
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::directory::Changed;
@@ -366,6 +366,29 @@ async fn tokens_are_of_one_address_and_go_with_the_server() {
     let again = server(team(), "tracker", "https://moved.example");
     set(&first, again, None).await.expect("a server");
     assert_eq!(tokens(&moved).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_at_a_teams_server_go_with_the_user_who_leaves_the_team() {
+    let (factory, [first, _]) = world().await;
+    let of_ann = signs_in(&first, &factory, "ann", (&team(), "a")).await;
+    let of_ben = signs_in(&first, &factory, "ben", (&team(), "b")).await;
+    let moves = async |to: Option<&str>| {
+        let update = UserUpdate {
+            team: Some(to.map(name)),
+            ..UserUpdate::default()
+        };
+        let directory = first.directory().expect("a directory");
+        let (by, ann) = ("admin".into(), name("ann"));
+        let moved = directory.update_user(&by, &ann, &update).await;
+        moved.expect("a user");
+    };
+    moves(Some("research")).await;
+    assert!(tokens(&of_ann).await.is_some());
+    moves(None).await;
+    moves(Some("research")).await;
+    assert_eq!(tokens(&of_ann).await, None);
+    assert!(tokens(&of_ben).await.is_some());
 }
 
 #[tokio::test(start_paused = true)]
