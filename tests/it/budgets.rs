@@ -9,30 +9,20 @@ use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::harness::{Answer, Gateway, Kept, Ran};
+use crate::harness::{Answer, Gateway, Kept};
 
 /// The price of the model of these slices.
 const PRICE: &str = "[prices.\"claude/claude-opus-5-5\"]\ninput = 1\noutput = 10\ndate = \"2026-11-01\"\nsource = \"a test\"\n";
 
-async fn done(files: &Kept, arguments: &[&str]) -> Ran {
-    let ran = files.run(arguments).run().await;
-    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
-    ran
-}
-
 /// A key of Ann, with these limits; its id and its secret.
 async fn key(files: &Kept, limits: &[&str]) -> (String, String) {
-    done(files, &["users", "add", "ann"]).await;
-    let create = [&["keys", "create", "ann", "--json"], limits].concat();
-    let made = done(files, &create).await;
-    let key: Value = serde_json::from_str(&made.out).expect("JSON");
-    let text = |field: &str| key[field].as_str().expect("text").to_owned();
-    (text("id"), text("secret"))
+    files.done(&["users", "add", "ann"]).await;
+    files.key(&[&["ann"], limits].concat()).await
 }
 
 /// What `usage --verify` says of the only budget, which has to be equal.
 async fn verified(files: &Kept) -> Value {
-    let ran = done(files, &["usage", "--verify", "--json"]).await;
+    let ran = files.done(&["usage", "--verify", "--json"]).await;
     let report: Value = serde_json::from_str(&ran.out).expect("JSON");
     let [check] = report["budgets"].as_array().expect("a list").as_slice() else {
         panic!("{report:#}");
@@ -152,7 +142,7 @@ async fn requests_that_are_passed_through_count_and_are_refused_by_the_budget() 
     assert_eq!(checking.status, 403, "{checking:?}");
     // A raise by the command line holds while the gateway runs.
     let limit = ["keys", "limit", &id, "--tokens-per-day", "30"];
-    let raised = done(&files, &limit).await;
+    let raised = files.done(&limit).await;
     assert!(raised.err.contains("30 tokens per day"), "{}", raised.err);
     openai.answer(Response::json(200, reply));
     next().await.is(200);
@@ -165,7 +155,7 @@ async fn requests_that_are_passed_through_count_and_are_refused_by_the_budget() 
         "{}",
         ended.err
     );
-    let listed = done(&files, &["keys", "list"]).await;
+    let listed = files.done(&["keys", "list"]).await;
     assert!(listed.out.contains("30 tokens per day"), "{}", listed.out);
     assert_eq!(verified(&files).await["counted"]["month"]["tokens"], 30);
 }
@@ -221,7 +211,7 @@ async fn what_a_killed_gateway_reserved_is_settled_by_the_next_one() {
     // The lost call is an estimate.
     assert!(tokens > 1100 && tokens < 2200, "{tokens}");
     // Reports have the calls of the session once.
-    let usage = done(&files, &["usage", "--json"]).await;
+    let usage = files.done(&["usage", "--json"]).await;
     let usage: Value = serde_json::from_str(&usage.out).expect("JSON");
     let total = &usage["total"];
     let number = |key: &str| total[key].as_u64().expect("a number");
@@ -265,14 +255,14 @@ async fn a_turn_over_budget_waits_for_a_raise() {
     let open = first.get("/api/v1/approvals").header("x-api-key", &secret);
     let open = open.answered().await.is(200);
     assert_eq!(open["approvals"][0]["question"], why, "{open:#}");
-    let listed = done(&files, &["approvals", "list"]).await;
+    let listed = files.done(&["approvals", "list"]).await;
     assert!(listed.out.contains("1100 tokens per day"), "{}", listed.out);
     let path = format!("{session}/turns/{}", turn["id"].as_str().expect("an id"));
     first.running.kill();
     first.running.end().await;
 
     let raise = ["keys", "limit", &id, "--tokens-per-day", "10000"];
-    done(&files, &raise).await;
+    files.done(&raise).await;
     let second = Gateway::listening(serve()).await;
     let ends = async {
         loop {

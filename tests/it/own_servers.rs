@@ -4,9 +4,9 @@ use std::fs;
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::harness::{Answer, Gateway, Kept, MASTER, McpEndpoint, McpServer, kept, offered, tool};
+use crate::harness::{Gateway, Kept, MASTER, McpEndpoint, McpServer, kept, offered, tool};
 
 const CHAT: &str = "/v1/chat/completions";
 const MODEL: &str = "claude-sonnet-5";
@@ -42,10 +42,6 @@ async fn run(files: &Kept, config: &str, arguments: &[&str], stdin: &str) -> Str
     let ran = run.env("MASTER_OF_THE_TEST", MASTER).run().await;
     assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
     ran.out
-}
-
-async fn api(gateway: &Gateway, secret: &str, verb: &str, path: &str, body: Value) -> Answer {
-    gateway.with_key(secret, verb, path, &body).answered().await
 }
 
 /// Asks as this person, with all tools that there are, and returns the answer.
@@ -117,7 +113,7 @@ async fn two_people_with_one_server_name_never_meet_and_a_restart_keeps_each_one
     let running = gateway(&files, &config).await;
     let given = json!({ "url": bens.server.url(), "headers": { "Authorization": "Bearer of-ben-0123456789" } });
     let path = format!("{OWN}/weather");
-    let set = api(&running, &ben, "PUT", &path, given).await;
+    let set = running.api(&ben, "PUT", &path, given).await;
     let set = set.is(200).to_string();
     assert!(!set.contains("of-ben"), "{set}");
     assert_eq!(ask(&running, &ann).await, "Ann: cloudy.");
@@ -126,13 +122,13 @@ async fn two_people_with_one_server_name_never_meet_and_a_restart_keeps_each_one
     let requests = claude.requests();
     assert_eq!(offered(requests.last().expect("a request")), [""; 0]);
     for (secret, owner) in [(&ann, "user:ann"), (&ben, "user:ben")] {
-        let listed = api(&running, secret, "GET", OWN, json!({})).await;
+        let listed = running.api(secret, "GET", OWN, json!({})).await;
         let listed = listed.is(200);
         assert_eq!(listed["servers"].as_array().map(Vec::len), Some(1));
         assert_eq!(listed["servers"][0]["owner"], owner);
         assert!(!listed.to_string().contains("Bearer"), "{listed}");
     }
-    let listed = api(&running, &carl, "GET", OWN, json!({})).await;
+    let listed = running.api(&carl, "GET", OWN, json!({})).await;
     assert_eq!(listed.is(200)["servers"], json!([]));
     running.end().await;
     let folder = files.file();
@@ -197,14 +193,12 @@ async fn a_program_of_the_list_is_a_teams_server_until_it_is_disabled() {
     assert_eq!(ask(&running, &ben).await, "Who knows?");
     // A user of the team sees it, and does not change it.
     let of_team = format!("{OWN}?team=research");
-    let listed = api(&running, &ann, "GET", &of_team, json!({})).await;
+    let listed = running.api(&ann, "GET", &of_team, json!({})).await;
     assert_eq!(listed.is(200)["servers"][0]["toolbox"], "team-rain");
-    api(&running, &ben, "GET", &of_team, json!({}))
-        .await
-        .is(403);
+    running.api(&ben, "GET", &of_team, json!({})).await.is(403);
     let edit = format!("{OWN}/rain?team=research");
     let off = json!({ "enabled": false });
-    api(&running, &ann, "PATCH", &edit, off).await.is(403);
+    running.api(&ann, "PATCH", &edit, off).await.is(403);
     run(
         &files,
         &config,
@@ -261,35 +255,37 @@ async fn what_reaches_into_the_machine_is_refused_by_name() {
         (json!({ "program": "files", "args": ["-c"] }), "args"),
         (json!({ "program": "files", "env": { "PATH": "/" } }), "env"),
     ] {
-        let answer = api(&running, &ann, "PUT", &path, given.clone()).await;
+        let answer = running.api(&ann, "PUT", &path, given.clone()).await;
         let answer = answer.is(400).to_string();
         assert!(answer.contains(why), "{given}: {answer}");
     }
     for name in ["A", "a%2Fb", &"a".repeat(33)] {
         let path = format!("{OWN}/{name}");
-        let answer = api(&running, &ann, "PUT", &path, json!({ "url": url })).await;
+        let answer = running.api(&ann, "PUT", &path, json!({ "url": url })).await;
         answer.is(400);
     }
     for name in ["one", "two"] {
         let path = format!("{OWN}/{name}");
-        api(&running, &ann, "PUT", &path, json!({ "url": url }))
+        running
+            .api(&ann, "PUT", &path, json!({ "url": url }))
             .await
             .is(200);
     }
-    let third = api(&running, &ann, "PUT", &path, json!({ "url": url })).await;
+    let third = running.api(&ann, "PUT", &path, json!({ "url": url })).await;
     assert!(third.is(409).to_string().contains("has 2 servers"));
     // A user cannot change, remove or see a server of another one.
     let one = format!("{OWN}/one");
-    api(&running, &ben, "DELETE", &one, json!({})).await.is(404);
+    running.api(&ben, "DELETE", &one, json!({})).await.is(404);
     for (verb, body) in [("PUT", json!({ "url": url })), ("DELETE", json!({}))] {
         let of_ann = format!("{one}?user=ann");
-        api(&running, &ben, verb, &of_ann, body).await.is(403);
+        running.api(&ben, verb, &of_ann, body).await.is(403);
     }
     let of_ann = format!("{OWN}?user=ann");
-    api(&running, &ben, "GET", &of_ann, json!({})).await.is(403);
-    let removed = api(&running, &ann, "DELETE", &one, json!({})).await;
+    running.api(&ben, "GET", &of_ann, json!({})).await.is(403);
+    let removed = running.api(&ann, "DELETE", &one, json!({})).await;
     assert_eq!(removed.status, 204, "{removed:?}");
-    api(&running, &ann, "PUT", &path, json!({ "url": url }))
+    running
+        .api(&ann, "PUT", &path, json!({ "url": url }))
         .await
         .is(200);
     running.end().await;

@@ -78,13 +78,9 @@ impl Team {
     }
 }
 
-async fn api(gateway: &Gateway, secret: &str, verb: &str, path: &str, body: Value) -> Answer {
-    gateway.with_key(secret, verb, path, &body).answered().await
-}
-
 /// Begins a sign-in, opens its address as a browser, and returns where the browser is sent.
 async fn redirect(gateway: &Gateway, secret: &str) -> String {
-    let begun = api(gateway, secret, "POST", SIGN_IN, json!({})).await;
+    let begun = gateway.api(secret, "POST", SIGN_IN, json!({})).await;
     let begun = begun.is(200);
     assert_eq!(begun["scope"], "read");
     let url = begun["url"].as_str().expect("an address");
@@ -99,7 +95,7 @@ async fn redirect(gateway: &Gateway, secret: &str) -> String {
 
 async fn answer(gateway: &Gateway, secret: &str, redirect: &str) -> Answer {
     let body = json!({ "redirect": redirect });
-    api(gateway, secret, "POST", "/api/v1/sign-ins", body).await
+    gateway.api(secret, "POST", "/api/v1/sign-ins", body).await
 }
 
 /// Asks as this user, and returns the answer.
@@ -142,7 +138,7 @@ async fn each_user_signs_in_for_itself_and_a_restart_keeps_each_sign_in() {
     let running = team.gateway().await;
     assert_eq!(ask(&running, ann).await, "I cannot know.");
     assert_eq!(offered(&claude.requests()[0]), [""; 0]);
-    let listed = api(&running, ann, "GET", "/api/v1/tools", json!({})).await;
+    let listed = running.api(ann, "GET", "/api/v1/tools", json!({})).await;
     let problems = listed.is(200)["problems"].to_string();
     assert!(
         problems.contains("own-servers/tracker/sign-in?team=research"),
@@ -171,7 +167,7 @@ async fn each_user_signs_in_for_itself_and_a_restart_keeps_each_sign_in() {
         assert_eq!(headers.get("authorization"), None);
     }
     for (secret, is_signed_in) in [(ann, true), (ben, false)] {
-        let listed = api(&running, secret, "GET", OWN, json!({})).await;
+        let listed = running.api(secret, "GET", OWN, json!({})).await;
         let listed = listed.is(200);
         assert_eq!(listed["servers"][0]["signed_in"], is_signed_in, "{listed}");
     }
@@ -276,12 +272,10 @@ async fn a_sign_in_goes_with_its_server_and_with_the_servers_address() {
     }
     // A user may end it, too, and its tokens are revoked.
     team.signs_in(ann, &running, &running).await;
-    let ended = api(&running, ann, "DELETE", SIGN_IN, json!({})).await;
+    let ended = running.api(ann, "DELETE", SIGN_IN, json!({})).await;
     assert_eq!(ended.status, 204, "{ended:?}");
     assert_eq!(team.server.count("revokes"), 1);
-    api(&running, ann, "DELETE", SIGN_IN, json!({}))
-        .await
-        .is(404);
+    running.api(ann, "DELETE", SIGN_IN, json!({})).await.is(404);
     assert_eq!(ask(&running, ann).await, "I cannot know.");
     running.end().await;
 }
@@ -294,11 +288,9 @@ async fn a_sign_in_is_refused_where_it_cannot_be_one() {
     let carl = team.files.user("carl", &[]).await;
     let running = team.gateway().await;
     // No server of the user's own or of its team.
-    api(&running, &carl, "POST", SIGN_IN, json!({}))
-        .await
-        .is(404);
+    running.api(&carl, "POST", SIGN_IN, json!({})).await.is(404);
     let none = format!("{OWN}/tracker/sign-in");
-    api(&running, ann, "POST", &none, json!({})).await.is(404);
+    running.api(ann, "POST", &none, json!({})).await.is(404);
     // A browser comes back to this gateway, or to the user's own machine.
     for elsewhere in [
         "https://evil.example/",
@@ -309,12 +301,12 @@ async fn a_sign_in_is_refused_where_it_cannot_be_one() {
         "no address",
     ] {
         let given = json!({ "redirect_uri": elsewhere });
-        let refused = api(&running, ann, "POST", SIGN_IN, given).await;
+        let refused = running.api(ann, "POST", SIGN_IN, given).await;
         let refused = refused.is(400).to_string();
         assert!(refused.contains("your own machine"), "{refused}");
     }
     let given = json!({ "redirect_uri": "http://127.0.0.1:1/callback" });
-    let begun = api(&running, ann, "POST", SIGN_IN, given).await;
+    let begun = running.api(ann, "POST", SIGN_IN, given).await;
     let begun = begun.is(200).to_string();
     assert!(begun.contains("127.0.0.1%3A1%2Fcallback"), "{begun}");
     // The name by which a request came counts only on this machine.
@@ -346,12 +338,14 @@ async fn a_sign_in_is_refused_where_it_cannot_be_one() {
     let path = format!("{OWN}/keyed");
     let url = team.server.server.url();
     let given = json!({ "url": url, "headers": { "authorization": "Bearer a-token" } });
-    api(&running, ann, "PUT", &path, given).await.is(200);
-    let refused = api(&running, ann, "POST", &format!("{path}/sign-in"), json!({})).await;
+    running.api(ann, "PUT", &path, given).await.is(200);
+    let refused = running
+        .api(ann, "POST", &format!("{path}/sign-in"), json!({}))
+        .await;
     let refused = refused.is(400).to_string();
     assert!(refused.contains("`Authorization`"), "{refused}");
     let long = json!({ "redirect": format!("http://127.0.0.1/?code={}", "a".repeat(20_000)) });
-    let refused = api(&running, ann, "POST", "/api/v1/sign-ins", long).await;
+    let refused = running.api(ann, "POST", "/api/v1/sign-ins", long).await;
     refused.is(400);
     running.end().await;
 }

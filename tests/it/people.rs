@@ -5,21 +5,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, Kept, Ran};
-
-async fn done(files: &Kept, arguments: &[&str]) -> Ran {
-    let ran = files.run(arguments).run().await;
-    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
-    ran
-}
-
-/// A key that the command line makes: its id and its secret.
-async fn key(files: &Kept, arguments: &[&str]) -> (String, String) {
-    let ran = done(files, &[&["keys", "create", "--json"], arguments].concat()).await;
-    let key: Value = serde_json::from_str(&ran.out).expect("JSON");
-    let text = |field: &str| key[field].as_str().expect("text").to_owned();
-    (text("id"), text("secret"))
-}
+use crate::harness::{Gateway, Kept};
 
 async fn said(gateway: &Gateway, secret: &str) -> u16 {
     let body = json!({
@@ -44,32 +30,38 @@ async fn keys_of_the_command_line_open_a_gateway_that_runs_until_they_are_revoke
     let gateway = Gateway::listening(running).await;
     assert_eq!(said(&gateway, "anything").await, 200);
 
-    done(&files, &["teams", "add", "research"]).await;
-    done(&files, &["users", "add", "ann", "--team", "research"]).await;
-    let made = done(&files, &["keys", "create", "ann", "--label", "laptop"]).await;
+    files.done(&["teams", "add", "research"]).await;
+    files
+        .done(&["users", "add", "ann", "--team", "research"])
+        .await;
+    let made = files
+        .done(&["keys", "create", "ann", "--label", "laptop"])
+        .await;
     let first = made.out.trim().to_owned();
     assert!(
         first.starts_with("jk_") && !made.err.contains(&first),
         "{made:?}"
     );
-    let (id, second) = key(&files, &["ann", "--expires", "90d"]).await;
+    let (id, second) = files.key(&["ann", "--expires", "90d"]).await;
     // The gateway was not restarted.
     assert_eq!(said(&gateway, "anything").await, 401);
     assert_eq!(said(&gateway, &first).await, 200);
     assert_eq!(said(&gateway, &second).await, 200);
 
-    let rotated = done(&files, &["keys", "rotate", &id]).await;
+    let rotated = files.done(&["keys", "rotate", &id]).await;
     let third = rotated.out.trim();
     for secret in [&*second, third] {
         assert_eq!(said(&gateway, secret).await, 200);
     }
-    done(&files, &["keys", "rotate", &id, "--overlap", "0s"]).await;
+    files
+        .done(&["keys", "rotate", &id, "--overlap", "0s"])
+        .await;
     assert_eq!(said(&gateway, third).await, 401);
-    done(&files, &["keys", "revoke", &id]).await;
+    files.done(&["keys", "revoke", &id]).await;
     assert_eq!(said(&gateway, &first).await, 200);
-    done(&files, &["users", "disable", "ann"]).await;
+    files.done(&["users", "disable", "ann"]).await;
     assert_eq!(said(&gateway, &first).await, 401);
-    done(&files, &["users", "enable", "ann"]).await;
+    files.done(&["users", "enable", "ann"]).await;
     assert_eq!(said(&gateway, &first).await, 200);
     gateway.end().await;
 
@@ -80,14 +72,14 @@ async fn keys_of_the_command_line_open_a_gateway_that_runs_until_they_are_revoke
     assert_eq!(said(&gateway, &first).await, 200);
     gateway.end().await;
 
-    let listed = done(&files, &["keys", "list"]).await;
+    let listed = files.done(&["keys", "list"]).await;
     let revoked = listed.out.lines().find(|line| line.starts_with(&id));
     assert!(
         revoked.expect("the key").contains("revoked"),
         "{}",
         listed.out
     );
-    let log = done(&files, &["users", "log"]).await;
+    let log = files.done(&["users", "log"]).await;
     let actions = ["created team", "created user", "created key", "created key"];
     let actions = actions
         .into_iter()
@@ -117,8 +109,8 @@ async fn keys_of_the_command_line_open_a_gateway_that_runs_until_they_are_revoke
 async fn the_api_manages_users_for_an_admin_alone_and_people_never_meet() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").again()]).await;
-    done(&files, &["users", "add", "root"]).await;
-    let (_, root) = key(&files, &["root", "--admin"]).await;
+    files.done(&["users", "add", "root"]).await;
+    let (_, root) = files.key(&["root", "--admin"]).await;
     let running = files.gateway().at(&claude.base_url()).start();
     let gateway = Gateway::listening(running).await;
     let ask = async |secret: &str, verb: &str, path: &str, body: Value| {
@@ -162,7 +154,7 @@ async fn the_api_manages_users_for_an_admin_alone_and_people_never_meet() {
     let usage = ask(&root, "GET", "/api/v1/usage", json!({})).await.is(200);
     assert_eq!(usage["total"]["turns"], 2);
     gateway.end().await;
-    let log = done(&files, &["users", "log", "--json"]).await;
+    let log = files.done(&["users", "log", "--json"]).await;
     let log: Value = serde_json::from_str(&log.out).expect("JSON");
     let by = log[3]["by"].as_str().expect("text");
     assert!(
@@ -199,7 +191,7 @@ async fn a_command_says_what_is_wrong_and_what_to_do() {
         .run()
         .await
         .stops(2, "`Ann` cannot be a name");
-    done(&files, &["users", "add", "ann"]).await;
+    files.done(&["users", "add", "ann"]).await;
     files
         .run(&["users", "add", "ann"])
         .run()
@@ -225,8 +217,8 @@ async fn a_gateway_for_other_machines_needs_a_key_of_either_kind() {
         .run()
         .await
         .fails(3, "no token is configured", "openssl rand");
-    done(&files, &["users", "add", "ann"]).await;
-    done(&files, &["keys", "create", "ann"]).await;
+    files.done(&["users", "add", "ann"]).await;
+    files.done(&["keys", "create", "ann"]).await;
     let gateway = Gateway::listening(serve().start()).await;
     gateway.end().await;
 }
@@ -235,9 +227,9 @@ async fn a_gateway_for_other_machines_needs_a_key_of_either_kind() {
 async fn two_gateways_share_the_limits_of_a_key_and_say_what_is_left() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").again()]).await;
-    done(&files, &["users", "add", "ann"]).await;
+    files.done(&["users", "add", "ann"]).await;
     let limits = ["ann", "--requests-per-minute", "3"];
-    let (id, secret) = key(&files, &limits).await;
+    let (id, secret) = files.key(&limits).await;
     let mut gateways = Vec::new();
     for _ in 0..2 {
         let running = files.gateway().at(&claude.base_url()).start();
@@ -283,7 +275,7 @@ async fn two_gateways_share_the_limits_of_a_key_and_say_what_is_left() {
         assert!(refused.headers.contains_key("retry-after"), "{refused:?}");
     }
     // The limit is taken away while they run.
-    let limited = done(&files, &["keys", "limit", &id]).await;
+    let limited = files.done(&["keys", "limit", &id]).await;
     assert!(limited.err.contains("has no limits"), "{}", limited.err);
     for gateway in gateways {
         assert_eq!(ask(&gateway, openai).await.status, 200);
@@ -295,8 +287,8 @@ async fn two_gateways_share_the_limits_of_a_key_and_say_what_is_left() {
 async fn a_key_of_some_models_reaches_no_other_by_further_endpoints() {
     let files = Kept::new();
     let openai = TestServer::start().await;
-    done(&files, &["users", "add", "ann"]).await;
-    let (_, secret) = key(&files, &["ann", "--model", "openai/small*"]).await;
+    files.done(&["users", "add", "ann"]).await;
+    let (_, secret) = files.key(&["ann", "--model", "openai/small*"]).await;
     let config = format!(
         "[providers.openai]\nbase_url = \"{}/v1\"\n",
         openai.base_url()

@@ -18,11 +18,6 @@ async fn gateway(files: &Kept, provider: &ScriptedOpenId) -> Gateway {
     Gateway::listening(serve.env("SECRET_THERE", CLIENT_SECRET).start()).await
 }
 
-async fn done(files: &Kept, arguments: &[&str]) {
-    let ran = files.run(arguments).run().await;
-    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
-}
-
 /// A sign-in to its end: the cookie that it began with, and the answers of the gateway on the way back.
 async fn signs_in(gateway: &Gateway, provider: &ScriptedOpenId) -> (String, String, Answer) {
     let begun = gateway.get("/api/v1/login/oidc").answered().await;
@@ -57,7 +52,7 @@ async fn a_person_signs_in_at_a_provider_until_the_user_is_disabled() {
     let (_, _, answer) = signs_in(&gateway, &provider).await;
     assert_eq!(answer.header("location"), "/#/sign-in/unknown_user");
 
-    done(&files, &["users", "add", "ann@example.com"]).await;
+    files.done(&["users", "add", "ann@example.com"]).await;
     let (begun, path, answer) = signs_in(&gateway, &provider).await;
     assert_eq!(answer.header("location"), "/");
     let again = gateway.get(&path).header("cookie", &begun).answered().await;
@@ -68,7 +63,7 @@ async fn a_person_signs_in_at_a_provider_until_the_user_is_disabled() {
     let state = login(&gateway, &cookie).await;
     assert_eq!(state["name"], "ann@example.com/sign-in", "{state}");
     assert_eq!(state["admin"], true);
-    done(&files, &["users", "disable", "ann@example.com"]).await;
+    files.done(&["users", "disable", "ann@example.com"]).await;
     assert_eq!(login(&gateway, &cookie).await["signed_in"], false);
     let (_, _, answer) = signs_in(&gateway, &provider).await;
     assert_eq!(answer.header("location"), "/#/sign-in/disabled");
@@ -79,7 +74,7 @@ async fn a_person_signs_in_at_a_provider_until_the_user_is_disabled() {
 async fn what_a_provider_does_wrong_is_said_and_keys_go_on_working() {
     let files = Kept::new();
     let provider = ScriptedOpenId::start().await;
-    done(&files, &["users", "add", "ann@example.com"]).await;
+    files.done(&["users", "add", "ann@example.com"]).await;
     let key = files
         .run(&["keys", "create", "ann@example.com"])
         .run()
