@@ -264,6 +264,77 @@ impl DirectoryEntry {
             Self::User(user) => user.name.clone(),
         }
     }
+
+    /// What a key, a team or a user may use.
+    #[must_use]
+    pub const fn quota(&self) -> Option<Quota> {
+        match self {
+            Self::Key(key) => key.quota,
+            Self::ProviderKey(_) | Self::Server(_) | Self::SignIn(_) => None,
+            Self::Team(team) => team.quota,
+            Self::User(user) => user.quota,
+        }
+    }
+
+    /// The key, if it is one.
+    #[must_use]
+    pub fn into_key(self) -> Option<ClientKey> {
+        if let Self::Key(it) = self {
+            Some(it)
+        } else {
+            None
+        }
+    }
+
+    /// The key at a provider, if it is one.
+    #[must_use]
+    pub fn into_provider_key(self) -> Option<ProviderKey> {
+        if let Self::ProviderKey(it) = self {
+            Some(it)
+        } else {
+            None
+        }
+    }
+
+    /// The server, if it is one.
+    #[must_use]
+    pub fn into_server(self) -> Option<OwnServer> {
+        if let Self::Server(it) = self {
+            Some(it)
+        } else {
+            None
+        }
+    }
+
+    /// The sign-in, if it is one.
+    #[must_use]
+    pub fn into_sign_in(self) -> Option<SignIn> {
+        if let Self::SignIn(it) = self {
+            Some(it)
+        } else {
+            None
+        }
+    }
+
+    /// The team, if it is one.
+    #[must_use]
+    pub fn into_team(self) -> Option<Team> {
+        if let Self::Team(it) = self {
+            Some(it)
+        } else {
+            None
+        }
+    }
+
+    /// The user, if it is one.
+    #[must_use]
+    pub fn into_user(self) -> Option<User> {
+        if let Self::User(it) = self {
+            Some(it)
+        } else {
+            None
+        }
+    }
 }
 
 /// The kinds of entries.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::directory::{DirectoryEntry, EntryKind, EntryName};
+use jackfield_domain::directory::{EntryKind, EntryName};
 use jackfield_domain::estimate;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::price::Price;
@@ -236,18 +236,9 @@ pub(crate) async fn quotas_of(
             source: error.into(),
         })?;
         let found = directory.entry(kind, &name).await?;
-        let quota = match found.map(|change| change.entry) {
-            Some(DirectoryEntry::Key(key)) => key.quota,
-            Some(DirectoryEntry::Team(team)) => team.quota,
-            Some(DirectoryEntry::User(user)) => user.quota,
-            Some(
-                DirectoryEntry::ProviderKey(_)
-                | DirectoryEntry::Server(_)
-                | DirectoryEntry::SignIn(_),
-            ) => None,
-            None => return Err(unreachable("an entry of the directory is missing")),
-        };
-        quotas.push((Arc::clone(budget), quota.unwrap_or_default()));
+        let found = found.ok_or_else(|| unreachable("an entry of the directory is missing"))?;
+        let quota = found.entry.quota().unwrap_or_default();
+        quotas.push((Arc::clone(budget), quota));
     }
     Ok(quotas)
 }

@@ -22,8 +22,7 @@ use jackfield_ports::journal::secrets::SealedSecret;
 
 pub use self::accepted_key::{AcceptedKey, AcceptedUser};
 pub use self::error::DirectoryError;
-pub(crate) use self::own_servers::server_of;
-pub(crate) use self::provider_keys::{PROVIDER_KEY, entries_below, provider_key_of};
+pub(crate) use self::provider_keys::{PROVIDER_KEY, entries_below};
 pub use self::secret::{KEY_PREFIX, NewSecret};
 pub use self::sign_ins::BegunSignIn;
 use crate::budgets;
@@ -165,14 +164,9 @@ impl ClientDirectory<'_> {
         if let Some(left) = left {
             self.forget_sign_ins_of(by, name, left).await?;
         }
-        match changed {
-            DirectoryEntry::User(user) => Ok(user),
-            DirectoryEntry::Key(_)
-            | DirectoryEntry::ProviderKey(_)
-            | DirectoryEntry::Server(_)
-            | DirectoryEntry::SignIn(_)
-            | DirectoryEntry::Team(_) => Err(missing(EntryKind::User, name)),
-        }
+        changed
+            .into_user()
+            .ok_or_else(|| missing(EntryKind::User, name))
     }
 
     /// Adds a team.
@@ -203,14 +197,8 @@ impl ClientDirectory<'_> {
             }
             Ok(ChangeAction::Changed)
         });
-        match changed.await? {
-            DirectoryEntry::Team(team) => Ok(team),
-            DirectoryEntry::Key(_)
-            | DirectoryEntry::ProviderKey(_)
-            | DirectoryEntry::Server(_)
-            | DirectoryEntry::SignIn(_)
-            | DirectoryEntry::User(_) => Err(missing(EntryKind::Team, name)),
-        }
+        let team = changed.await?.into_team();
+        team.ok_or_else(|| missing(EntryKind::Team, name))
     }
 
     /// Sets what a key may use; `None` is no limit of its own.
@@ -326,14 +314,8 @@ impl ClientDirectory<'_> {
     ///
     /// [`DirectoryError`] if there is no such user, or the journal cannot be read.
     pub async fn user(&self, name: &EntryName) -> Result<User, DirectoryError> {
-        match self.entry(EntryKind::User, name).await?.entry {
-            DirectoryEntry::User(user) => Ok(user),
-            DirectoryEntry::Key(_)
-            | DirectoryEntry::ProviderKey(_)
-            | DirectoryEntry::Server(_)
-            | DirectoryEntry::SignIn(_)
-            | DirectoryEntry::Team(_) => Err(missing(EntryKind::User, name)),
-        }
+        let user = self.entry(EntryKind::User, name).await?.entry.into_user();
+        user.ok_or_else(|| missing(EntryKind::User, name))
     }
 
     /// A key.
@@ -469,14 +451,7 @@ fn log(change: &DirectoryChange, changed: Changed) {
 }
 
 fn key_of(entry: DirectoryEntry, id: &EntryName) -> Result<ClientKey, DirectoryError> {
-    match entry {
-        DirectoryEntry::Key(key) => Ok(key),
-        DirectoryEntry::ProviderKey(_)
-        | DirectoryEntry::Server(_)
-        | DirectoryEntry::SignIn(_)
-        | DirectoryEntry::Team(_)
-        | DirectoryEntry::User(_) => Err(missing(EntryKind::Key, id)),
-    }
+    entry.into_key().ok_or_else(|| missing(EntryKind::Key, id))
 }
 
 fn missing(kind: EntryKind, name: &EntryName) -> DirectoryError {

@@ -46,7 +46,7 @@ impl Engine {
         };
         let keys = directory.entries_of_user(EntryKind::ProviderKey, &user);
         let keys = keys.await?.into_iter().filter_map(|change| {
-            let key = crate::directory::provider_key_of(change.entry)?;
+            let key = change.entry.into_provider_key()?;
             (!key.is_removed).then_some(key.provider)
         });
         Ok(keys.collect())

@@ -13,7 +13,7 @@ use jackfield_ports::journal::secrets::SecretPlace;
 use jackfield_ports::journal::{Journal as _, JournalError};
 use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxSet, WHOLE_SOURCE};
 
-use crate::directory::{DirectoryError, entries_below, server_of};
+use crate::directory::{DirectoryError, entries_below};
 use crate::error::chain;
 use crate::master_keys::SecretError;
 use crate::own_servers::{OpenedServer, OwnServers};
@@ -194,7 +194,7 @@ async fn servers_of(
     for owner in [owner].into_iter().chain(team) {
         let entries = entries_below(directory, EntryKind::Server, owner.entry("")).await?;
         let used = entries.into_iter().filter_map(|change| {
-            let server = server_of(change.entry)?;
+            let server = change.entry.into_server()?;
             server.is_used().then_some((server, change.revision))
         });
         all.extend(used.take(own.limit(&owner)));

@@ -238,14 +238,7 @@ pub(crate) async fn list_keys(
 ) -> Result<Exit, CommandError> {
     let user = user.map(parsed).transpose()?;
     let keys = entries(EntryKind::Key, source, registry).await?;
-    let keys = keys.into_iter().filter_map(|entry| match entry {
-        DirectoryEntry::Key(key) => Some(key),
-        DirectoryEntry::ProviderKey(_)
-        | DirectoryEntry::Server(_)
-        | DirectoryEntry::SignIn(_)
-        | DirectoryEntry::Team(_)
-        | DirectoryEntry::User(_) => None,
-    });
+    let keys = keys.into_iter().filter_map(DirectoryEntry::into_key);
     let keys = keys.filter(|key| user.as_ref().is_none_or(|user| key.user == *user));
     let keys: Vec<ClientKey> = keys.collect();
     finish(show::keys(

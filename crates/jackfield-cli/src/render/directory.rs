@@ -158,14 +158,10 @@ pub fn changes(
         let at = since::shown(change.at);
         let (kind, action) = (change.entry.kind().as_str(), change.action.as_str());
         let (name, by) = (change.entry.name(), revealed(&change.by));
-        let of = match &change.entry {
-            DirectoryEntry::Key(key) => format!(" of {}", key.user),
-            DirectoryEntry::ProviderKey(_)
-            | DirectoryEntry::Server(_)
-            | DirectoryEntry::SignIn(_)
-            | DirectoryEntry::Team(_)
-            | DirectoryEntry::User(_) => String::new(),
-        };
+        let mut of = String::new();
+        if let DirectoryEntry::Key(key) = &change.entry {
+            of = format!(" of {}", key.user);
+        }
         writeln!(
             out,
             "{DIM}{at}{DIM:#}  {action} {kind} {NAME}{name}{NAME:#}{of} {DIM}by {by}{DIM:#}"

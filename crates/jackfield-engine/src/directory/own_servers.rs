@@ -130,22 +130,20 @@ impl ClientDirectory<'_> {
         self.server(owner, name).await?;
         let entry = owner.entry(name);
         let gone = || missing(EntryKind::Server, &entry);
-        let changed = self.update(by, EntryKind::Server, &entry, |entry| match entry {
-            DirectoryEntry::Server(server) if !server.is_removed => {
-                server.is_disabled = is_disabled;
-                Ok(match is_disabled {
-                    true => ChangeAction::Disabled,
-                    false => ChangeAction::Enabled,
-                })
+        let changed = self.update(by, EntryKind::Server, &entry, |entry| {
+            let DirectoryEntry::Server(server) = entry else {
+                return Err(gone());
+            };
+            if server.is_removed {
+                return Err(gone());
             }
-            DirectoryEntry::Key(_)
-            | DirectoryEntry::ProviderKey(_)
-            | DirectoryEntry::Server(_)
-            | DirectoryEntry::SignIn(_)
-            | DirectoryEntry::Team(_)
-            | DirectoryEntry::User(_) => Err(gone()),
+            server.is_disabled = is_disabled;
+            Ok(match is_disabled {
+                true => ChangeAction::Disabled,
+                false => ChangeAction::Enabled,
+            })
         });
-        server_of(changed.await?).ok_or_else(gone)
+        changed.await?.into_server().ok_or_else(gone)
     }
 
     /// The servers of a user or a team, without their secrets, by name, each with its newest change.
@@ -189,7 +187,7 @@ impl ClientDirectory<'_> {
         let changes = entries_below(self.directory, kind, first).await?;
         let servers = changes
             .into_iter()
-            .filter_map(|change| Some((server_of(change.entry.clone())?, change)));
+            .filter_map(|change| Some((change.entry.clone().into_server()?, change)));
         Ok(servers.collect())
     }
 
@@ -215,18 +213,6 @@ impl ClientDirectory<'_> {
             revision,
         };
         self.store_with_secrets(&change, sealed).await
-    }
-}
-
-/// The server of an entry, if it is one.
-pub(crate) fn server_of(entry: DirectoryEntry) -> Option<OwnServer> {
-    match entry {
-        DirectoryEntry::Server(server) => Some(server),
-        DirectoryEntry::Key(_)
-        | DirectoryEntry::ProviderKey(_)
-        | DirectoryEntry::SignIn(_)
-        | DirectoryEntry::Team(_)
-        | DirectoryEntry::User(_) => None,
     }
 }
 

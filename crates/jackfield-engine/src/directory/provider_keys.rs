@@ -62,7 +62,11 @@ impl ClientDirectory<'_> {
             return Err(DirectoryError::Missing { kind, name });
         }
         let newest = self.entry(EntryKind::ProviderKey, &name).await?;
-        let Some(key) = provider_key_of(newest.entry).filter(|key| !key.is_removed) else {
+        let Some(key) = newest
+            .entry
+            .into_provider_key()
+            .filter(|key| !key.is_removed)
+        else {
             let kind = EntryKind::ProviderKey;
             return Err(DirectoryError::Missing { kind, name });
         };
@@ -84,7 +88,7 @@ impl ClientDirectory<'_> {
     ) -> Result<Vec<(ProviderKey, DirectoryChange)>, DirectoryError> {
         let changes = self.entries_of_user(EntryKind::ProviderKey, user).await?;
         let keys = changes.into_iter().filter_map(|change| {
-            let key = provider_key_of(change.entry.clone())?;
+            let key = change.entry.clone().into_provider_key()?;
             (!key.is_removed).then_some((key, change))
         });
         Ok(keys.collect())
@@ -153,18 +157,6 @@ pub(crate) async fn entries_below(
             Some(last) if found.len() - before == PAGE => after = last.entry.name(),
             Some(_) | None => return Ok(found),
         }
-    }
-}
-
-/// The key of an entry, if it is one.
-pub(crate) fn provider_key_of(entry: DirectoryEntry) -> Option<ProviderKey> {
-    match entry {
-        DirectoryEntry::ProviderKey(key) => Some(key),
-        DirectoryEntry::Key(_)
-        | DirectoryEntry::Server(_)
-        | DirectoryEntry::SignIn(_)
-        | DirectoryEntry::Team(_)
-        | DirectoryEntry::User(_) => None,
     }
 }
 

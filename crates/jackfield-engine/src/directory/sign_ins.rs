@@ -141,7 +141,7 @@ impl ClientDirectory<'_> {
     ) -> Result<bool, DirectoryError> {
         let entry = SignIn::entry_at(&server.entry(), user);
         let newest = self.directory.entry(EntryKind::SignIn, &entry).await?;
-        let newest = newest.and_then(|change| sign_in_of(change.entry));
+        let newest = newest.and_then(|change| change.entry.into_sign_in());
         Ok(newest.is_some_and(|sign_in| sign_in.is_at(server)))
     }
 
@@ -296,7 +296,7 @@ impl ClientDirectory<'_> {
         entry: &EntryName,
     ) -> Result<Option<(SignIn, u64)>, DirectoryError> {
         let newest = self.directory.entry(EntryKind::SignIn, entry).await?;
-        Ok(newest.and_then(|change| Some((sign_in_of(change.entry)?, change.revision))))
+        Ok(newest.and_then(|change| Some((change.entry.into_sign_in()?, change.revision))))
     }
 
     async fn store_sign_in(
@@ -351,18 +351,6 @@ impl ClientDirectory<'_> {
             let why = "this program signs nobody in at servers".to_owned();
             DirectoryError::ServerRefused(why)
         })
-    }
-}
-
-/// The sign-in of an entry, if it is one.
-fn sign_in_of(entry: DirectoryEntry) -> Option<SignIn> {
-    match entry {
-        DirectoryEntry::SignIn(sign_in) => Some(sign_in),
-        DirectoryEntry::Key(_)
-        | DirectoryEntry::ProviderKey(_)
-        | DirectoryEntry::Server(_)
-        | DirectoryEntry::Team(_)
-        | DirectoryEntry::User(_) => None,
     }
 }
 

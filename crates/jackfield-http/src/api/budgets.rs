@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use jackfield_domain::directory::{DirectoryEntry, EntryKind};
+use jackfield_domain::directory::EntryKind;
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{BudgetState, BudgetUnit, Quota};
 use jackfield_domain::spending::BUDGET_CURRENCY;
@@ -83,15 +83,7 @@ async fn all_quotas(gateway: &Gateway) -> Result<Vec<(Arc<str>, Quota)>, Problem
         loop {
             let entries = directory.entries(kind, after, PAGE).await?;
             for entry in &entries {
-                let quota = match entry {
-                    DirectoryEntry::Key(key) => key.quota,
-                    DirectoryEntry::ProviderKey(_)
-                    | DirectoryEntry::Server(_)
-                    | DirectoryEntry::SignIn(_) => None,
-                    DirectoryEntry::Team(team) => team.quota,
-                    DirectoryEntry::User(user) => user.quota,
-                };
-                if let Some(quota) = quota.filter(Quota::has_budget) {
+                if let Some(quota) = entry.quota().filter(Quota::has_budget) {
                     let meter = format!("{}:{}", kind.as_str(), entry.name());
                     quotas.push((meter.into(), quota));
                 }

@@ -58,15 +58,8 @@ pub(crate) async fn users(
 ) -> Result<Json<UserPage>, ProblemDetails> {
     let directory = for_admin(&gateway, &client)?;
     let (users, next) = page(&directory, EntryKind::User, filter).await?;
-    let users = users.iter().filter_map(|entry| match entry {
-        DirectoryEntry::User(user) => Some(user.into()),
-        DirectoryEntry::Key(_)
-        | DirectoryEntry::ProviderKey(_)
-        | DirectoryEntry::Server(_)
-        | DirectoryEntry::SignIn(_)
-        | DirectoryEntry::Team(_) => None,
-    });
-    let users = users.collect();
+    let users = users.into_iter().filter_map(DirectoryEntry::into_user);
+    let users = users.map(|user| (&user).into()).collect();
     Ok(Json(UserPage { users, next }))
 }
 
@@ -144,15 +137,8 @@ pub(crate) async fn teams(
 ) -> Result<Json<TeamPage>, ProblemDetails> {
     let directory = for_admin(&gateway, &client)?;
     let (teams, next) = page(&directory, EntryKind::Team, filter).await?;
-    let teams = teams.iter().filter_map(|entry| match entry {
-        DirectoryEntry::Team(team) => Some(team.into()),
-        DirectoryEntry::Key(_)
-        | DirectoryEntry::ProviderKey(_)
-        | DirectoryEntry::Server(_)
-        | DirectoryEntry::SignIn(_)
-        | DirectoryEntry::User(_) => None,
-    });
-    let teams = teams.collect();
+    let teams = teams.into_iter().filter_map(DirectoryEntry::into_team);
+    let teams = teams.map(|team| (&team).into()).collect();
     Ok(Json(TeamPage { teams, next }))
 }
 

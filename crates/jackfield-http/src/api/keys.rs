@@ -42,15 +42,9 @@ pub(crate) async fn keys(
             limit: Some(limit - found.len()),
         };
         let (entries, next) = page(&directory, EntryKind::Key, filter).await?;
-        found.extend(entries.iter().filter_map(|entry| match entry {
-            DirectoryEntry::Key(key) if can_see(&client, key) => Some(KeyView::from(key)),
-            DirectoryEntry::Key(_)
-            | DirectoryEntry::ProviderKey(_)
-            | DirectoryEntry::Server(_)
-            | DirectoryEntry::SignIn(_)
-            | DirectoryEntry::Team(_)
-            | DirectoryEntry::User(_) => None,
-        }));
+        let keys = entries.into_iter().filter_map(DirectoryEntry::into_key);
+        let keys = keys.filter(|key| can_see(&client, key));
+        found.extend(keys.map(|key| KeyView::from(&key)));
         if next.is_none() || found.len() == limit {
             break next;
         }
