@@ -101,7 +101,7 @@ struct UserRequest {
     text: String,
 }
 
-/// A call since the user asked, with what came of it.
+/// A call since the user asked, with its result.
 struct DemoResult {
     call: Arc<ToolCall>,
     outcome: Arc<ToolOutcome>,

@@ -247,7 +247,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// Why it cannot be written, in words for anybody, if that is known.
+    /// Why it cannot be written, in words for every client, if that is known.
     pub async fn check_writable(&self) -> Result<(), Option<Outage>> {
         self.shared.write_probe.check(&self.shared.engine).await
     }

@@ -111,7 +111,7 @@ pub(crate) async fn delete(
     held_here: &[String],
 ) -> Result<Result<(), NotOwned>, Fault> {
     let id = session.as_str();
-    // Whoever takes a hold now waits for the deletion, and then holds a session that does not exist.
+    // A process that takes a hold now waits for the deletion, and then holds a session that does not exist.
     connection
         .begin(BEGIN, LOCK_HOLDS, values![id => TEXT])
         .await?;

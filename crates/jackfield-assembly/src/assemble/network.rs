@@ -15,7 +15,7 @@ pub(super) fn address_help(base_url: &str) -> Option<&'static str> {
         Ok(_) => None,
         Err(InvalidBaseUrl::UserInfo) => Some(
             "take the user and the password out of `base_url`, and say where the key is \
-             with `api_key_env` or `api_key_file`; then change the password, if anybody saw it",
+             with `api_key_env` or `api_key_file`; then change the password, if another person may have seen it",
         ),
         Err(_) => Some("set `base_url` to an address such as \"https://models.example.com\""),
     }

@@ -78,7 +78,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
         table.problem(problem.with_help(
             "put it into an environment variable and name that with `api_key_env`, \
              into a file of its own and name that with `api_key_file`, \
-             or into the keyring with `jackfield keys set`; then change the key, if anybody saw it",
+             or into the keyring with `jackfield keys set`; then change the key, if another person may have seen it",
         ));
     }
     let keyring = api_key_keyring.filter(|(is_used, _)| *is_used);

@@ -209,7 +209,7 @@ fn password_in_file(place: ValueSource) -> ConfigProblem {
     let message = "a password does not belong in a file that is shown, copied and committed";
     ConfigProblem::new(place, message).with_help(
         "put the whole address into an environment variable and name that with `url_env`, or the password alone \
-         with `password_env`; then change the password, if anybody saw it",
+         with `password_env`; then change the password, if another person may have seen it",
     )
 }
 

@@ -6,7 +6,7 @@ use jackfield_domain::tool_input::ToolInput;
 use super::language::Language;
 use super::{CALCULATOR, CLOCK, DemoResult, calendar, is_named, notes, places, words};
 
-/// What came of one call, in words. `text` is the question.
+/// The result of one call, in words. `text` is the question.
 pub(super) fn tell(language: Language, text: &str, done: &DemoResult) -> String {
     let name = done.call.name.as_str();
     let said = said(language, &done.outcome.result);

@@ -45,7 +45,7 @@ impl Outage {
 #[derive(Clone, Debug, Error)]
 #[error("{why}")]
 pub struct OutageError {
-    /// What is shown to anybody.
+    /// What every client is shown.
     pub outage: Outage,
     /// The words for the log.
     pub why: String,

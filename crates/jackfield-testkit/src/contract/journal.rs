@@ -105,7 +105,7 @@ macro_rules! journal_clauses {
             a_stale_owner_is_refused_even_what_it_wrote
             /// The journal gives a session to another process only once the lease of its owner has passed: until then the request waits, or fails as `Owned`.
             /// Two processes run the same tool call at the same time.
-            nobody_else_owns_before_a_lease_has_passed
+            a_session_has_one_owner_until_its_lease_has_passed
             /// Once another process owns the session, an owner whose lease has passed is refused as stale, even what it wrote.
             /// A process that was paused goes on where another one has taken over.
             an_owner_whose_lease_has_passed_can_append_no_more
@@ -171,7 +171,7 @@ macro_rules! journal_clauses {
             a_restart_loses_nothing
             /// `deliver` needs no ownership and takes none: the owner goes on as before.
             /// An approval from another window does not arrive, or throws the running turn out.
-            anybody_may_deliver
+            a_delivery_needs_no_ownership
             /// A delivery with an id that was accepted is there already, whether or not its contents differ or its wait was closed.
             /// A doubled click approves two calls.
             a_delivery_is_accepted_once
@@ -222,28 +222,28 @@ macro_rules! journal_clauses {
             the_inbox_waits_until_there_is_something
             /// Several readers all get the same delivery.
             /// A second window that looks on takes the answer from the turn.
-            every_reader_of_the_inbox_is_told
+            every_reader_of_the_inbox_gets_each_delivery
             /// A reader that is dropped while it waits takes no delivery along.
             /// An answer disappears with the connection of a client that went away.
             a_dropped_reader_of_the_inbox_takes_nothing_along
             /// `follow` gives the steps from the number asked for, all of them and in order.
             /// A client that connects again shows gaps or repetitions.
-            whoever_follows_gets_the_steps_from_the_number_asked_for
+            a_watcher_gets_the_steps_from_the_requested_number
             /// `follow` answers as soon as there is at least one step from that number on, and not before.
             /// A second window shows nothing new, or keeps a processor busy.
-            whoever_follows_waits_until_there_is_something
+            a_watcher_waits_for_the_next_step
             /// Several followers of a session all get the same step.
             /// Only one of several windows shows the answer.
-            everybody_who_follows_is_told
+            every_watcher_gets_each_step
             /// A follower of a session that is deleted gets the error that there is none.
             /// A window of a deleted session waits for ever.
-            whoever_follows_hears_that_the_session_is_deleted
+            a_watcher_learns_that_the_session_is_deleted
             /// `release` ends an ownership: its epoch is stale, and the session is listed without an owner.
             /// A released session is written to by two processes.
-            whoever_lets_go_can_append_no_more
+            a_released_owner_can_append_no_more
             /// `release` under another epoch than the owner's changes nothing.
             /// A process that is late takes the session from its new owner.
-            nobody_lets_go_of_what_is_not_his
+            only_the_owner_can_release_a_session
             /// `delete` leaves nothing of a session: neither in lists nor for a session of the same name.
             /// Words that a user has deleted come up in a search, or in a new session of the same name.
             what_is_deleted_is_gone
@@ -288,13 +288,13 @@ macro_rules! journal_clauses {
             sessions_are_found_by_their_words
             /// `open_waits` lists the questions that are neither answered nor closed, in the order in which they were opened.
             /// A person is asked what is decided already, or is not asked at all.
-            open_waits_are_those_that_nobody_answered
+            open_waits_are_those_without_an_answer
             /// `open_waits` lists the newest ones, of one session or of all, and no more than were asked for.
             /// Old questions hide the one that is waited for.
             open_waits_are_the_newest_of_one_session_or_of_all
             /// A session with an open turn that has something to do is due as soon as it has no owner; one without is not.
             /// After a crash a turn stays open until its user asks again.
-            what_nobody_is_at_is_due_at_once
+            an_open_turn_without_owner_is_due_at_once
             /// A session that a live process owns is not due, regardless of deliveries.
             /// A second process takes up a turn that is running.
             what_is_owned_is_not_due

@@ -68,11 +68,11 @@ const MISTAKES: &[(Mistake, &str)] = &[
     ),
     (
         Mistake::LeaseIgnored,
-        "nobody_else_owns_before_a_lease_has_passed",
+        "a_session_has_one_owner_until_its_lease_has_passed",
     ),
     (
         Mistake::LeaseNeverTold,
-        "nobody_else_owns_before_a_lease_has_passed",
+        "a_session_has_one_owner_until_its_lease_has_passed",
     ),
     (
         Mistake::LeaseOverstayed,
@@ -164,7 +164,10 @@ const MISTAKES: &[(Mistake, &str)] = &[
         "an_unknown_session_is_an_error",
     ),
     (Mistake::Forgetful, "a_restart_loses_nothing"),
-    (Mistake::DeliveryTakesOwnership, "anybody_may_deliver"),
+    (
+        Mistake::DeliveryTakesOwnership,
+        "a_delivery_needs_no_ownership",
+    ),
     (Mistake::IdsIgnored, "a_delivery_is_accepted_once"),
     (Mistake::TimeLost, "the_journal_sets_the_time_of_a_delivery"),
     (Mistake::CancelNeedsTurn, "a_cancel_is_always_accepted"),
@@ -209,33 +212,39 @@ const MISTAKES: &[(Mistake, &str)] = &[
         Mistake::InboxNeverWakes,
         "the_inbox_waits_until_there_is_something",
     ),
-    (Mistake::InboxForOne, "every_reader_of_the_inbox_is_told"),
+    (
+        Mistake::InboxForOne,
+        "every_reader_of_the_inbox_gets_each_delivery",
+    ),
     (
         Mistake::InboxTaken,
         "a_dropped_reader_of_the_inbox_takes_nothing_along",
     ),
     (
         Mistake::FollowFromStart,
-        "whoever_follows_gets_the_steps_from_the_number_asked_for",
+        "a_watcher_gets_the_steps_from_the_requested_number",
     ),
     (
         Mistake::FollowEmptyAtOnce,
-        "whoever_follows_waits_until_there_is_something",
+        "a_watcher_waits_for_the_next_step",
     ),
     (
         Mistake::FollowNeverWakes,
-        "whoever_follows_waits_until_there_is_something",
+        "a_watcher_waits_for_the_next_step",
     ),
-    (Mistake::FollowForOne, "everybody_who_follows_is_told"),
+    (Mistake::FollowForOne, "every_watcher_gets_each_step"),
     (
         Mistake::FollowUnaware,
-        "whoever_follows_hears_that_the_session_is_deleted",
+        "a_watcher_learns_that_the_session_is_deleted",
     ),
     (
         Mistake::ReleaseForgotten,
-        "whoever_lets_go_can_append_no_more",
+        "a_released_owner_can_append_no_more",
     ),
-    (Mistake::ReleaseOfAny, "nobody_lets_go_of_what_is_not_his"),
+    (
+        Mistake::ReleaseOfAny,
+        "only_the_owner_can_release_a_session",
+    ),
     (Mistake::DeleteForgotten, "what_is_deleted_is_gone"),
     (Mistake::DeleteOfOwned, "what_is_owned_is_not_deleted"),
     (
@@ -267,13 +276,16 @@ const MISTAKES: &[(Mistake, &str)] = &[
     (Mistake::CaseMatters, "sessions_are_found_by_their_words"),
     (
         Mistake::WaitsNeverClose,
-        "open_waits_are_those_that_nobody_answered",
+        "open_waits_are_those_without_an_answer",
     ),
     (
         Mistake::OldestWaits,
         "open_waits_are_the_newest_of_one_session_or_of_all",
     ),
-    (Mistake::DueNever, "what_nobody_is_at_is_due_at_once"),
+    (
+        Mistake::DueNever,
+        "an_open_turn_without_owner_is_due_at_once",
+    ),
     (Mistake::DueOwned, "what_is_owned_is_not_due"),
     (
         Mistake::DueLate,

@@ -63,7 +63,7 @@ pub(super) async fn a_step_has_the_number_of_its_place<H: JournalHarness>() {
 pub(super) async fn an_append_is_all_or_nothing<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_wait(approval()).await;
     let before = scene.load().await.steps;
-    scene.deliver("d", "somebody", grant()).await;
+    scene.deliver("d", "ann", grant()).await;
     let expired = wait_closed_step(2, WaitEnd::Expired);
     let append = scene.append(1, vec![resumed_step(1), expired, resumed_step(3)]);
     scene.expect(&append, Some(&AppendRefusal::Answered)).await;

@@ -13,14 +13,14 @@ use super::scene::{
 };
 use super::{JournalHarness, START};
 
-pub(super) async fn anybody_may_deliver<H: JournalHarness>() {
+pub(super) async fn a_delivery_needs_no_ownership<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
-        scene.deliver("c", "somebody", cancel()).await,
+        scene.deliver("c", "ann", cancel()).await,
         DeliveryOutcome::Accepted
     );
     assert_eq!(
-        scene.deliver("d", "somebody", grant()).await,
+        scene.deliver("d", "ann", grant()).await,
         DeliveryOutcome::Accepted
     );
     scene.commit(1, vec![resumed_step(1)]).await;
@@ -29,11 +29,11 @@ pub(super) async fn anybody_may_deliver<H: JournalHarness>() {
 pub(super) async fn a_delivery_is_accepted_once<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
-        scene.deliver("d", "somebody", grant()).await,
+        scene.deliver("d", "ann", grant()).await,
         DeliveryOutcome::Accepted
     );
     assert_eq!(
-        scene.deliver("d", "somebody", grant()).await,
+        scene.deliver("d", "ann", grant()).await,
         DeliveryOutcome::AlreadyThere
     );
     assert_eq!(
@@ -41,10 +41,10 @@ pub(super) async fn a_delivery_is_accepted_once<H: JournalHarness>() {
         DeliveryOutcome::AlreadyThere
     );
     scene
-        .commit(1, vec![wait_closed_step(1, answered("d", "somebody"))])
+        .commit(1, vec![wait_closed_step(1, answered("d", "ann"))])
         .await;
     assert_eq!(
-        scene.deliver("d", "somebody", grant()).await,
+        scene.deliver("d", "ann", grant()).await,
         DeliveryOutcome::AlreadyThere
     );
     let deliveries = scene.load().await.deliveries;
@@ -53,10 +53,10 @@ pub(super) async fn a_delivery_is_accepted_once<H: JournalHarness>() {
 
 pub(super) async fn the_journal_sets_the_time_of_a_delivery<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    scene.deliver("c", "somebody", cancel()).await;
+    scene.deliver("c", "ann", cancel()).await;
     let later = WallTime::from_millis(START.as_millis() + 1_234);
     scene.harness.set_clock(later);
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     let deliveries = scene.load().await.deliveries;
     assert!(
         deliveries.iter().map(|one| one.at).eq([START, later]),
@@ -67,13 +67,13 @@ pub(super) async fn the_journal_sets_the_time_of_a_delivery<H: JournalHarness>()
 pub(super) async fn a_cancel_is_always_accepted<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     assert_eq!(
-        scene.deliver("a", "somebody", cancel()).await,
+        scene.deliver("a", "ann", cancel()).await,
         DeliveryOutcome::Accepted
     );
     let opened = step(0, vec![Fact::WaitOpened { wait: approval() }]);
     scene.commit(0, vec![opened]).await;
     assert_eq!(
-        scene.deliver("b", "somebody", cancel()).await,
+        scene.deliver("b", "ann", cancel()).await,
         DeliveryOutcome::Accepted
     );
     let ends = [
@@ -83,7 +83,7 @@ pub(super) async fn a_cancel_is_always_accepted<H: JournalHarness>() {
     let ends = ends.map(|end| Fact::TurnEnded { end, view: None });
     scene.commit(1, vec![step(1, ends.to_vec())]).await;
     assert_eq!(
-        scene.deliver("c", "somebody", cancel()).await,
+        scene.deliver("c", "ann", cancel()).await,
         DeliveryOutcome::Accepted
     );
 }
@@ -91,24 +91,24 @@ pub(super) async fn a_cancel_is_always_accepted<H: JournalHarness>() {
 pub(super) async fn what_is_not_accepted_is_not_kept<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
-        scene.deliver("a", "somebody", wrong_answer()).await,
+        scene.deliver("a", "ann", wrong_answer()).await,
         DeliveryOutcome::NoSuchWait
     );
     scene
         .commit(1, vec![wait_closed_step(1, WaitEnd::Cancelled)])
         .await;
-    let closed = scene.deliver("b", "somebody", grant()).await;
+    let closed = scene.deliver("b", "ann", grant()).await;
     assert!(
         matches!(closed, DeliveryOutcome::Closed { .. }),
         "{closed:?}"
     );
     assert_eq!(scene.load().await.deliveries, []);
     assert_eq!(
-        scene.deliver("a", "somebody", cancel()).await,
+        scene.deliver("a", "ann", cancel()).await,
         DeliveryOutcome::Accepted
     );
     assert_eq!(
-        scene.deliver("a", "somebody", cancel()).await,
+        scene.deliver("a", "ann", cancel()).await,
         DeliveryOutcome::AlreadyThere
     );
     let inbox = scene.inbox(0).await;

@@ -11,7 +11,7 @@ use super::story::{
 };
 use super::{JournalHarness, START};
 
-pub(super) async fn what_nobody_is_at_is_due_at_once<H: JournalHarness>() {
+pub(super) async fn an_open_turn_without_owner_is_due_at_once<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_calls(&["a"], vec![call_started("a")]).await;
     let idle = scene.other_session("idle").await;
     scene
@@ -38,7 +38,7 @@ pub(super) async fn what_is_owned_is_not_due<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_calls(&["a"], vec![call_started("a")]).await;
     scene.release().await;
     let epoch = scene.take_ownership().await;
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
     let scene = JournalScene { epoch, ..scene };
     scene.release().await;
@@ -73,7 +73,7 @@ pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_calls(&["a"], asked).await;
     scene.release().await;
     assert_eq!(scene.due(START).await.0, [""; 0]);
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
     // An owner that has seen the delivery has handled it.
     let epoch = scene.take_ownership().await;
@@ -92,14 +92,14 @@ pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
     let id = super::scene::delivery_id("e");
     let delivered = scene
         .journal
-        .deliver(&idle.session, id, "somebody".into(), cancel());
+        .deliver(&idle.session, id, "ann".into(), cancel());
     delivered.await.expect("an answer");
     assert_eq!(scene.due(START).await.0, [""; 0]);
     // A delivery that came while the session was owned, and was not seen, is due regardless of later appends.
     let scene = JournalScene::<H>::begin().await;
     let opened = vec![turn_opened(&scene.session, 1, "Hi"), model_call_started()];
     scene.commit(0, vec![step(0, opened)]).await;
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     let failed = vec![model_call_retried_at(DEADLINE)];
     scene.commit(1, vec![step(1, failed)]).await;
     scene.release().await;
@@ -133,7 +133,7 @@ pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHa
     let row = scene.row().await.expect("a row");
     assert!(row.open.expect("an open turn").parked);
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
 }
 
@@ -157,7 +157,7 @@ pub(super) async fn what_was_restored_is_parked<H: JournalHarness>() {
     assert!(is_parked(&scene).await);
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
     // Taking ownership or delivering is not an append, and so does not end the mark.
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
     let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };

@@ -8,7 +8,7 @@ use super::JournalHarness;
 use super::scene::{DEADLINE, JournalScene, cancel, resumed_step, step, with_timeout};
 use super::story::{all, approval_opened, turn_opened};
 
-pub(super) async fn whoever_lets_go_can_append_no_more<H: JournalHarness>() {
+pub(super) async fn a_released_owner_can_append_no_more<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     scene.commit(0, vec![resumed_step(0)]).await;
     assert!(scene.row().await.expect("a row").owned);
@@ -24,7 +24,7 @@ pub(super) async fn whoever_lets_go_can_append_no_more<H: JournalHarness>() {
     scene.expect(&append, None).await;
 }
 
-pub(super) async fn nobody_lets_go_of_what_is_not_his<H: JournalHarness>() {
+pub(super) async fn only_the_owner_can_release_a_session<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     let epoch = scene.take_ownership().await;
     for other in [scene.epoch, Epoch(epoch.0 + 1)] {
@@ -49,7 +49,7 @@ pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
         approval_opened("a", DEADLINE),
     ];
     scene.commit(0, vec![step(0, facts)]).await;
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     scene.release().await;
     scene.journal.delete(&scene.session).await.expect("deleted");
     let id = || scene.session.clone();
@@ -80,7 +80,7 @@ pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
     scene.assert_steps(&[]).await;
     assert_eq!(scene.load().await.deliveries, []);
     scene.commit(0, vec![resumed_step(0)]).await;
-    let delivered = scene.deliver("d", "somebody", cancel()).await;
+    let delivered = scene.deliver("d", "ann", cancel()).await;
     assert_eq!(
         delivered,
         jackfield_ports::journal::DeliveryOutcome::Accepted

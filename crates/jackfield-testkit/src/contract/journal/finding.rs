@@ -261,19 +261,19 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
         ]
     };
     for (id, body) in noted() {
-        scene.deliver(id, "somebody", body).await;
+        scene.deliver(id, "ann", body).await;
         assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
     }
     assert_eq!(scene.load().await.deliveries.len(), 3);
     assert_eq!(scene.inbox(1).await.len(), 2);
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
     // An owner that has seen the relevant deliveries is done, regardless of later notes.
     let again = noted().map(|(id, body)| (format!("{id}-again"), body));
     let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
     for (id, body) in again {
-        scene.deliver(&id, "somebody", body).await;
+        scene.deliver(&id, "ann", body).await;
     }
     let append = Append {
         seen: 4,
@@ -285,7 +285,7 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
     // An unseen delivery among the rest is still due.
     let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
-    scene.deliver("e", "somebody", cancel()).await;
+    scene.deliver("e", "ann", cancel()).await;
     scene.commit(3, vec![resumed_step(3)]).await;
     scene.release().await;
     assert_eq!(scene.due(START).await.0, ["contract"]);

@@ -9,7 +9,7 @@ use super::JournalHarness;
 use super::inbox::poll_once;
 use super::scene::{JournalScene, resumed_step, session, with_timeout};
 
-pub(super) async fn whoever_follows_gets_the_steps_from_the_number_asked_for<H: JournalHarness>() {
+pub(super) async fn a_watcher_gets_the_steps_from_the_requested_number<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     let all: Vec<_> = (0..3).map(resumed_step).collect();
     scene.commit(0, all.clone()).await;
@@ -20,7 +20,7 @@ pub(super) async fn whoever_follows_gets_the_steps_from_the_number_asked_for<H: 
     }
 }
 
-pub(super) async fn whoever_follows_waits_until_there_is_something<H: JournalHarness>() {
+pub(super) async fn a_watcher_waits_for_the_next_step<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     for number in 0..3 {
         let mut follow = scene.journal.follow(&scene.session, number);
@@ -32,7 +32,7 @@ pub(super) async fn whoever_follows_waits_until_there_is_something<H: JournalHar
     }
 }
 
-pub(super) async fn everybody_who_follows_is_told<H: JournalHarness>() {
+pub(super) async fn every_watcher_gets_each_step<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     let followers: Vec<_> = (0..4)
         .map(|_| {
@@ -52,7 +52,7 @@ pub(super) async fn everybody_who_follows_is_told<H: JournalHarness>() {
     }
 }
 
-pub(super) async fn whoever_follows_hears_that_the_session_is_deleted<H: JournalHarness>() {
+pub(super) async fn a_watcher_learns_that_the_session_is_deleted<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     scene.release().await;
     let mut follow = scene.journal.follow(&scene.session, 0);

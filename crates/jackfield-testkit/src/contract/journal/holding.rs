@@ -41,7 +41,7 @@ pub(super) async fn a_hold_hinders_nothing_but_deletion<H: JournalHarness>() {
     drop(of_nothing);
     let _hold = scene.hold().await;
     scene.commit(0, vec![resumed_step(0)]).await;
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     scene.release().await;
     assert!(!scene.row().await.expect("a row").owned);
     let epoch = scene.take_ownership().await;

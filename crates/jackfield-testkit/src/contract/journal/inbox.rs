@@ -14,7 +14,7 @@ pub(super) async fn an_accepted_delivery_is_in_load_and_inbox<H: JournalHarness>
     let scene = JournalScene::<H>::with_wait(approval()).await;
     for (count, (id, body)) in (1..).zip([("c", cancel()), ("d", grant()), ("e", cancel())]) {
         assert_eq!(
-            scene.deliver(id, "somebody", body).await,
+            scene.deliver(id, "ann", body).await,
             DeliveryOutcome::Accepted
         );
         let inbox = scene.inbox(0).await;
@@ -26,7 +26,7 @@ pub(super) async fn an_accepted_delivery_is_in_load_and_inbox<H: JournalHarness>
 pub(super) async fn the_inbox_begins_at_the_place_asked_for<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     for id in ["c", "b", "a"] {
-        scene.deliver(id, "somebody", cancel()).await;
+        scene.deliver(id, "ann", cancel()).await;
     }
     let ids = |deliveries: Vec<Delivery>| -> Vec<String> {
         deliveries.iter().map(|one| one.id.to_string()).collect()
@@ -44,7 +44,7 @@ pub(super) async fn the_inbox_waits_until_there_is_something<H: JournalHarness>(
         let mut inbox = scene.journal.inbox(&scene.session, from);
         let early = poll_once(&mut inbox).await;
         assert!(early.is_none(), "{early:?}");
-        scene.deliver(id, "somebody", cancel()).await;
+        scene.deliver(id, "ann", cancel()).await;
         let deliveries = with_timeout(inbox).await.expect("the inbox");
         assert!(
             deliveries.iter().map(|one| one.id.as_str()).eq([id]),
@@ -53,7 +53,7 @@ pub(super) async fn the_inbox_waits_until_there_is_something<H: JournalHarness>(
     }
 }
 
-pub(super) async fn every_reader_of_the_inbox_is_told<H: JournalHarness>() {
+pub(super) async fn every_reader_of_the_inbox_gets_each_delivery<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     let readers: Vec<_> = (0..4)
         .map(|_| {
@@ -63,7 +63,7 @@ pub(super) async fn every_reader_of_the_inbox_is_told<H: JournalHarness>() {
         })
         .collect();
     tokio::task::yield_now().await;
-    scene.deliver("c", "somebody", cancel()).await;
+    scene.deliver("c", "ann", cancel()).await;
     for reader in readers {
         let deliveries = with_timeout(reader)
             .await
@@ -78,7 +78,7 @@ pub(super) async fn a_dropped_reader_of_the_inbox_takes_nothing_along<H: Journal
     let mut dropped = scene.journal.inbox(&scene.session, 0);
     let early = poll_once(&mut dropped).await;
     assert!(early.is_none(), "{early:?}");
-    scene.deliver("c", "somebody", cancel()).await;
+    scene.deliver("c", "ann", cancel()).await;
     drop(dropped);
     let inbox = scene.inbox(0).await;
     assert_eq!(inbox.len(), 1, "{inbox:?}");

@@ -11,7 +11,7 @@ use jackfield_ports::journal::{
 use super::JournalHarness;
 use super::scene::{JournalScene, cancel, resumed_step, with_timeout};
 
-pub(super) async fn nobody_else_owns_before_a_lease_has_passed<H: JournalHarness>() {
+pub(super) async fn a_session_has_one_owner_until_its_lease_has_passed<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     let (scene, lease) = scene.with_lease().await;
     let Some(another) = scene.another_process(&lease).await else {
@@ -69,7 +69,7 @@ pub(super) async fn an_owner_whose_lease_has_passed_can_append_no_more<H: Journa
 pub(super) async fn what_is_closed_owns_nothing_and_loses_nothing<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     scene.commit(0, vec![resumed_step(0)]).await;
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     let before = scene.load().await;
     with_timeout(scene.journal.close()).await;
     with_timeout(scene.journal.close()).await;

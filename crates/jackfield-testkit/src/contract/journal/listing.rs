@@ -33,7 +33,7 @@ pub(super) async fn sessions_are_listed_the_one_changed_last_first<H: JournalHar
     let delivered = scene.journal.deliver(
         &c.session,
         super::scene::delivery_id("d"),
-        "somebody".into(),
+        "ann".into(),
         cancel(),
     );
     delivered.await.expect("an answer");
@@ -99,7 +99,7 @@ pub(super) async fn a_row_says_when_and_how_much<H: JournalHarness>() {
     );
     assert!(row.bytes > empty.bytes, "{row:?}");
     scene.harness.set_clock(later(6));
-    scene.deliver("d", "somebody", cancel()).await;
+    scene.deliver("d", "ann", cancel()).await;
     let after = scene.row().await.expect("a row");
     assert_eq!((after.changed, after.steps), (later(6), 1));
     assert!(after.bytes > row.bytes, "{after:?}");
@@ -254,7 +254,7 @@ pub(super) async fn sessions_are_found_by_their_words<H: JournalHarness>() {
     }
 }
 
-pub(super) async fn open_waits_are_those_that_nobody_answered<H: JournalHarness>() {
+pub(super) async fn open_waits_are_those_without_an_answer<H: JournalHarness>() {
     let calls = ["a", "b", "c"];
     let asked = calls
         .iter()
@@ -274,7 +274,7 @@ pub(super) async fn open_waits_are_those_that_nobody_answered<H: JournalHarness>
         answer: granted(),
         wait: WaitId::parse("a").expect("a valid id"),
     };
-    scene.deliver("d", "somebody", answer).await;
+    scene.deliver("d", "ann", answer).await;
     assert_eq!(scene.open_waits(every()).await, ["c"]);
 }
 

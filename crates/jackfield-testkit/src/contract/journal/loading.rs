@@ -59,7 +59,7 @@ pub(super) async fn an_unknown_session_is_an_error<H: JournalHarness>() {
     let id = super::scene::delivery_id("d");
     let delivered = scene
         .journal
-        .deliver(&nowhere, id, "somebody".into(), cancel())
+        .deliver(&nowhere, id, "ann".into(), cancel())
         .await;
     assert!(delivered.as_ref().is_err_and(is_unknown), "{delivered:?}");
     let loaded = scene.journal.load(&nowhere).await;
@@ -75,7 +75,7 @@ pub(super) async fn an_unknown_session_is_an_error<H: JournalHarness>() {
 
 pub(super) async fn a_restart_loses_nothing<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_wait(approval()).await;
-    scene.deliver("d", "somebody", grant()).await;
+    scene.deliver("d", "ann", grant()).await;
     let before = scene.load().await;
     let scene = JournalScene {
         epoch: scene.epoch,
@@ -85,7 +85,7 @@ pub(super) async fn a_restart_loses_nothing<H: JournalHarness>() {
     };
     assert_eq!(scene.load().await, before);
     assert_eq!(
-        scene.deliver("d", "somebody", grant()).await,
+        scene.deliver("d", "ann", grant()).await,
         DeliveryOutcome::AlreadyThere
     );
     let second = scene.deliver("e", "somebody else", grant()).await;

@@ -76,15 +76,15 @@ pub(super) async fn sessions_are_apart<H: JournalHarness>() {
     );
     one.commit(0, vec![asked.clone()]).await;
     other.commit(0, vec![resumed_step(0)]).await;
-    other.deliver("d", "somebody", cancel()).await;
+    other.deliver("d", "ann", cancel()).await;
     assert_eq!(one.load().await.deliveries, []);
     one.assert_steps(&[asked]).await;
     other.assert_steps(&[resumed_step(0)]).await;
-    let elsewhere = other.deliver("e", "somebody", super::scene::grant()).await;
+    let elsewhere = other.deliver("e", "ann", super::scene::grant()).await;
     assert_eq!(
         elsewhere,
         jackfield_ports::journal::DeliveryOutcome::NoSuchWait
     );
-    let here = one.deliver("d", "somebody", super::scene::grant()).await;
+    let here = one.deliver("d", "ann", super::scene::grant()).await;
     assert_eq!(here, jackfield_ports::journal::DeliveryOutcome::Accepted);
 }

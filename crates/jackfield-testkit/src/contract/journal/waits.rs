@@ -18,7 +18,7 @@ pub(super) async fn an_answer_at_the_deadline_is_accepted<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_wait(approval()).await;
     scene.harness.set_clock(DEADLINE);
     assert_eq!(
-        scene.deliver("d", "somebody", grant()).await,
+        scene.deliver("d", "ann", grant()).await,
         DeliveryOutcome::Accepted
     );
 }
@@ -33,7 +33,7 @@ pub(super) async fn an_answer_after_the_deadline_is_told_that_it_is_late<H: Jour
         by: None,
         how: WaitEndKind::Expired,
     };
-    assert_eq!(scene.deliver("d", "somebody", grant()).await, expired);
+    assert_eq!(scene.deliver("d", "ann", grant()).await, expired);
     // So its owner can close it.
     scene
         .commit(1, vec![wait_closed_step(1, WaitEnd::Expired)])
@@ -43,7 +43,7 @@ pub(super) async fn an_answer_after_the_deadline_is_told_that_it_is_late<H: Jour
 pub(super) async fn an_answer_before_the_deadline_wins_over_expiry<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
-        scene.deliver("d", "somebody", grant()).await,
+        scene.deliver("d", "ann", grant()).await,
         DeliveryOutcome::Accepted
     );
     scene
@@ -52,7 +52,7 @@ pub(super) async fn an_answer_before_the_deadline_wins_over_expiry<H: JournalHar
     let expired = scene.append(1, vec![wait_closed_step(1, WaitEnd::Expired)]);
     scene.expect(&expired, Some(&AppendRefusal::Answered)).await;
     scene
-        .commit(1, vec![wait_closed_step(1, answered("d", "somebody"))])
+        .commit(1, vec![wait_closed_step(1, answered("d", "ann"))])
         .await;
 }
 
@@ -84,11 +84,7 @@ pub(super) async fn of_answers_at_once_one_is_accepted<H: JournalHarness>() {
         let journal = Arc::clone(&scene.journal);
         let session = scene.session.clone();
         let id = delivery_id(&format!("d{nth}"));
-        tokio::spawn(async move {
-            journal
-                .deliver(&session, id, "somebody".into(), grant())
-                .await
-        })
+        tokio::spawn(async move { journal.deliver(&session, id, "ann".into(), grant()).await })
     });
     let answers: Vec<_> = answers.collect();
     let mut accepted = 0;
@@ -147,13 +143,13 @@ pub(super) async fn a_closed_wait_is_not_opened_or_closed_again<H: JournalHarnes
         by: None,
         how: WaitEndKind::Cancelled,
     };
-    assert_eq!(scene.deliver("d", "somebody", grant()).await, told);
+    assert_eq!(scene.deliver("d", "ann", grant()).await, told);
 }
 
 pub(super) async fn an_answer_to_no_wait_is_told_so<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     assert_eq!(
-        scene.deliver("d", "somebody", grant()).await,
+        scene.deliver("d", "ann", grant()).await,
         DeliveryOutcome::NoSuchWait
     );
     assert_eq!(scene.load().await.deliveries, []);
@@ -162,11 +158,11 @@ pub(super) async fn an_answer_to_no_wait_is_told_so<H: JournalHarness>() {
 pub(super) async fn an_answer_of_another_kind_finds_no_wait<H: JournalHarness>() {
     let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
-        scene.deliver("d", "somebody", wrong_answer()).await,
+        scene.deliver("d", "ann", wrong_answer()).await,
         DeliveryOutcome::NoSuchWait
     );
     assert_eq!(
-        scene.deliver("e", "somebody", grant()).await,
+        scene.deliver("e", "ann", grant()).await,
         DeliveryOutcome::Accepted
     );
 
@@ -174,14 +170,10 @@ pub(super) async fn an_answer_of_another_kind_finds_no_wait<H: JournalHarness>()
     let scene = JournalScene::<H>::with_wait(client.clone()).await;
     let landed = Answer::UnknownOutcome(UnknownAnswer::Landed(ToolResult::text("done")));
     for wrong in [granted(), landed] {
-        let delivered = scene
-            .deliver("d", "somebody", answer_to(&client, wrong))
-            .await;
+        let delivered = scene.deliver("d", "ann", answer_to(&client, wrong)).await;
         assert_eq!(delivered, DeliveryOutcome::NoSuchWait);
     }
     let right = Answer::ClientResult(ToolResult::text("done").into());
-    let delivered = scene
-        .deliver("d", "somebody", answer_to(&client, right))
-        .await;
+    let delivered = scene.deliver("d", "ann", answer_to(&client, right)).await;
     assert_eq!(delivered, DeliveryOutcome::Accepted);
 }

@@ -57,9 +57,7 @@ fn with(content: Content, state: OpaqueState) -> Block {
 fn result(fields: &Map<String, Value>) -> ToolResult {
     match (fields.get("error"), fields.get("output")) {
         (None | Some(Value::Null), Some(Value::String(output))) => ToolResult::text(&**output),
-        (None | Some(Value::Null), _) => {
-            ToolResult::error("it is not known what came of this call")
-        }
+        (None | Some(Value::Null), _) => ToolResult::error("the outcome of this call is not known"),
         (Some(error), _) => ToolResult::error(complaint(error)),
     }
 }
