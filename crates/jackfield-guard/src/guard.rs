@@ -15,13 +15,13 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 mod descendants;
+mod hangup;
 
 /// The guard's own arguments, which precede the server's command.
 pub(crate) fn arguments(grace: Duration) -> [OsString; 1] {
@@ -173,12 +173,7 @@ impl EndSignals {
     fn new() -> io::Result<Self> {
         let (closed, input) = oneshot::channel();
         let watch = move || {
-            let stdin = io::stdin();
-            // With no events requested, `poll` reports only the hangup, however much there is to read.
-            let mut watched = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::empty())];
-            while matches!(poll(&mut watched, None), Err(error) if error == rustix::io::Errno::INTR)
-            {
-            }
+            hangup::wait(io::stdin().as_fd());
             let _gone = closed.send(());
         };
         std::thread::Builder::new()
