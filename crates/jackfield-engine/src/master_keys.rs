@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jackfield_domain::digest::Digest;
+use jackfield_ports::chat_model::BoxError;
 use jackfield_ports::credential::Credential;
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace};
@@ -63,7 +64,7 @@ pub enum SecretError {
     NotConfigured,
     /// The operating system has no random numbers.
     #[error("the operating system has no random numbers")]
-    Random(#[source] getrandom::Error),
+    Random(#[source] BoxError),
     /// It is longer than any secret.
     #[error("the secret is too long")]
     TooLong,
@@ -286,7 +287,7 @@ fn damaged(place: &SecretPlace) -> SecretError {
 
 fn random<const N: usize>() -> Result<[u8; N], SecretError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(SecretError::Random)?;
+    getrandom::fill(&mut bytes).map_err(|error| SecretError::Random(error.into()))?;
     Ok(bytes)
 }
 

@@ -271,7 +271,7 @@ impl std::fmt::Debug for SignInLock {
 /// A random name of a holder of the lock.
 fn new_holder() -> Result<String, SecretError> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(SecretError::Random)?;
+    getrandom::fill(&mut bytes).map_err(|error| SecretError::Random(error.into()))?;
     Ok(Digest::from_bytes(bytes).to_hex())
 }
 

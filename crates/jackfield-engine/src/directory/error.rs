@@ -3,6 +3,7 @@
 use jackfield_domain::directory::{
     EntryKind, EntryName, InvalidEntryName, InvalidOwnServer, KeyRefusal, ServerOwner,
 };
+use jackfield_ports::chat_model::BoxError;
 use jackfield_ports::journal::JournalError;
 use thiserror::Error;
 
@@ -54,7 +55,7 @@ pub enum DirectoryError {
     Name(#[from] InvalidEntryName),
     /// The operating system has no random numbers.
     #[error("the operating system has no random numbers")]
-    Random(#[source] getrandom::Error),
+    Random(#[source] BoxError),
     /// A server or its authorization server does not let a user sign in.
     #[error("{0}")]
     SignInFailed(String),

@@ -50,6 +50,6 @@ pub(crate) fn key_id() -> Result<EntryName, DirectoryError> {
 
 fn random<const N: usize>() -> Result<[u8; N], DirectoryError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(DirectoryError::Random)?;
+    getrandom::fill(&mut bytes).map_err(|error| DirectoryError::Random(error.into()))?;
     Ok(bytes)
 }
