@@ -55,11 +55,21 @@ pub(crate) enum Verb {
         after_help = "Prints each seed, and stops at the first that violates a property.\n\nExamples:\n  cargo xtask explore --times 20\n  cargo xtask explore --seed 12345"
     )]
     Explore(Explore),
+    /// Check that the public crates name no types of other crates but those that external-types.toml allows.
+    #[command(
+        after_help = "Installs cargo-check-external-types below target/tools if it is missing.\n\nExample:\n  cargo xtask external-types"
+    )]
+    ExternalTypes,
     /// Make the journal of this version that the tests of every later version read: tests/fixtures/journal-VERSION.db.
     #[command(
         after_help = "For a release, once; one that is there is never rewritten. Sets JACKFIELD_FIXTURE for the test that makes it.\n\nExample:\n  cargo xtask fixture"
     )]
     Fixture,
+    /// Compile the public crates with the lowest versions that their manifests admit.
+    #[command(
+        after_help = "For a release; it compiles everything anew, below target/minimal-versions, and needs the network. Cargo.lock stays as it is.\n\nExample:\n  cargo xtask minimal-versions"
+    )]
+    MinimalVersions,
     /// Put known mistakes into a copy of the source, one at a time; the named test of each has to fail.
     #[command(
         after_help = "The list is xtask/src/mutants/list.rs.\n\nExamples:\n  cargo xtask mutants\n  cargo xtask mutants --only act-before-commit"
@@ -83,6 +93,11 @@ pub(crate) enum Verb {
         after_help = "Needs PostgreSQL 15 or later and PgBouncer, which it installs with apt-get if they are missing; both are started by the tests, in a folder of their own, as another user than root.\n\nExample:\n  cargo xtask postgres"
     )]
     Postgres,
+    /// Compare the public crates with those of an earlier release: what does no longer compile for their users.
+    #[command(
+        after_help = "For a release. It fails where the version promises that all still compiles. Installs cargo-semver-checks below target/tools if it is missing.\n\nExamples:\n  cargo xtask semver\n  cargo xtask semver --baseline HEAD~30"
+    )]
+    Semver(Semver),
     /// Sign in at a real authorization server in front of an MCP server; it is among the slices.
     #[command(
         after_help = "The servers are in tests/sign-in, and what is done with them in tests/real/sign_in.rs.\n\nExample:\n  cargo xtask sign-in"
@@ -210,6 +225,14 @@ pub(crate) struct NewWorkspace {
     /// Its folder, which must not exist; by default the name, beside this repository.
     #[arg(long, value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
+}
+
+/// What a release is compared with.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Semver {
+    /// The revision of the earlier release; by default that of the last tag `v*`.
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) baseline: Option<String>,
 }
 
 /// The options of the survival suite.

@@ -16,11 +16,15 @@ mod contracts;
 mod deny;
 mod dist;
 mod explore;
+mod external_types;
 mod fixture;
+mod minimal_versions;
 mod mutants;
 mod packages;
 mod postgres;
 mod run;
+mod rustdoc;
+mod semver;
 mod slices;
 mod soak;
 mod survival;
@@ -58,12 +62,15 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
         Verb::Dist(dist) => dist::run(&root, &dist),
         Verb::Explore(explore) => explore::run(&root, explore.seed, explore.times),
+        Verb::ExternalTypes => external_types::run(&root),
         Verb::Fixture => fixture::run(&root),
+        Verb::MinimalVersions => minimal_versions::run(&root),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::NewProvider(new) => templates::run(&root, &templates::PROVIDER, &new),
         Verb::NewToolbox(new) => templates::run(&root, &templates::TOOLBOX, &new),
         Verb::Packages(packages) => packages::run(&root, packages.alone),
         Verb::Postgres => postgres::run(&root),
+        Verb::Semver(semver) => semver::run(&root, semver.baseline.as_deref()),
         Verb::SignIn => slices::servers::run(&root, Some("sign_in::")),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),

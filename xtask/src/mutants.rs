@@ -3,7 +3,7 @@
 //! A property that nothing breaks proves nothing.
 //! So each mistake of [`list`] is made in a copy of the source, and the test that is said to catch it has to fail.
 
-mod copy;
+pub(crate) mod copy;
 mod list;
 mod trial;
 

@@ -58,6 +58,15 @@ impl Tool {
     }
 }
 
+/// It reads the JSON of rustdoc 1.95 (format 57); another Rust needs another version.
+pub(crate) const CARGO_CHECK_EXTERNAL_TYPES: Tool = Tool {
+    name: "cargo-check-external-types",
+    features: None,
+    says: "cargo-check-external-types 0.5.0",
+    verb: None,
+    version: "0.5.0",
+};
+
 pub(crate) const CARGO_CYCLONEDX: Tool = Tool {
     name: "cargo-cyclonedx",
     features: None,
@@ -75,6 +84,15 @@ pub(crate) const CARGO_DENY: Tool = Tool {
     version: "0.20.2",
 };
 
+/// It reads the JSON of rustdoc 1.93 and later.
+pub(crate) const CARGO_SEMVER_CHECKS: Tool = Tool {
+    name: "cargo-semver-checks",
+    features: None,
+    says: "cargo-semver-checks 0.51.0",
+    verb: Some("semver-checks"),
+    version: "0.51.0",
+};
+
 pub(crate) const MDBOOK: Tool = Tool {
     name: "mdbook",
     features: Some("search"),
@@ -87,7 +105,9 @@ pub(crate) const MDBOOK: Tool = Tool {
 mod tests {
     use std::ffi::OsString;
 
-    use super::{CARGO_CYCLONEDX, CARGO_DENY, MDBOOK};
+    use super::{
+        CARGO_CHECK_EXTERNAL_TYPES, CARGO_CYCLONEDX, CARGO_DENY, CARGO_SEMVER_CHECKS, MDBOOK,
+    };
 
     #[test]
     fn another_program_is_not_taken_for_it() {
@@ -99,7 +119,13 @@ mod tests {
 
     #[test]
     fn the_version_is_said_twice_alike() {
-        for tool in [CARGO_CYCLONEDX, CARGO_DENY, MDBOOK] {
+        for tool in [
+            CARGO_CHECK_EXTERNAL_TYPES,
+            CARGO_CYCLONEDX,
+            CARGO_DENY,
+            CARGO_SEMVER_CHECKS,
+            MDBOOK,
+        ] {
             assert!(tool.says.starts_with(tool.name), "{}", tool.name);
             assert!(tool.says.ends_with(tool.version), "{}", tool.name);
         }

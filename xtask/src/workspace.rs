@@ -27,12 +27,24 @@ pub(crate) fn target(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(metadata.target_directory.into_std_path_buf())
 }
 
+/// The version of the crates.
+pub(crate) fn version(root: &Path) -> anyhow::Result<String> {
+    let text = fs::read_to_string(root.join("Cargo.toml"))?;
+    let manifest: toml::Table = text.parse().context("Cargo.toml is no TOML")?;
+    let version = manifest
+        .get("workspace")
+        .and_then(|workspace| workspace.get("package")?.get("version")?.as_str());
+    Ok(version.context("the workspace has no version")?.to_owned())
+}
+
 /// A package of ours, as far as the rules ask.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Package {
     pub(crate) name: String,
     /// From the root; empty for none.
     pub(crate) folder: PathBuf,
+    /// Whether a registry may get it.
+    pub(crate) public: bool,
     /// The text of its `Cargo.toml`.
     pub(crate) manifest: String,
     pub(crate) dependencies: Vec<Dependency>,
@@ -91,6 +103,8 @@ pub(crate) fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
         packages.push(Package {
             name: package.name.to_string(),
             folder: from_root(root, folder)?,
+            // What is not published has an empty list of registries.
+            public: !package.publish.as_ref().is_some_and(Vec::is_empty),
             manifest: read(manifest_path)?,
             dependencies: package
                 .dependencies
