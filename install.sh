@@ -23,11 +23,26 @@ bin="${JACKFIELD_BIN:-$HOME/.local/bin}"
 [ -n "$version" ] || fail "this copy of the script is of no release: take the one beside the archives"
 [ -n "$address" ] || fail "JACKFIELD_ADDRESS has to name the folder of the release"
 
+# The program with glibc needs 2.35; the one with musl is whole, and runs with any C library and without one.
+libc() {
+  glibc="$(getconf GNU_LIBC_VERSION 2>/dev/null || true)"
+  case "$glibc" in
+    "glibc 2."*)
+      minor="${glibc#glibc 2.}"
+      if [ "${minor%%[!0-9]*}" -ge 35 ] 2>/dev/null; then
+        echo gnu
+        return
+      fi
+      ;;
+  esac
+  echo musl
+}
+
 target="${JACKFIELD_TARGET:-}"
 if [ -z "$target" ]; then
   case "$(uname -s)-$(uname -m)" in
-    Linux-x86_64) target="x86_64-unknown-linux-gnu" ;;
-    Linux-aarch64 | Linux-arm64) target="aarch64-unknown-linux-gnu" ;;
+    Linux-x86_64) target="x86_64-unknown-linux-$(libc)" ;;
+    Linux-aarch64 | Linux-arm64) target="aarch64-unknown-linux-$(libc)" ;;
     Darwin-x86_64) target="x86_64-apple-darwin" ;;
     Darwin-arm64) target="aarch64-apple-darwin" ;;
     *) fail "there is no archive for $(uname -s) on $(uname -m): build it with cargo" ;;
@@ -63,7 +78,11 @@ chmod 755 "$bin/.jackfield.new"
 # A program that works is not replaced by one that does not start here.
 if [ -z "${JACKFIELD_TARGET:-}" ] && ! "$bin/.jackfield.new" --version >/dev/null; then
   rm -f "$bin/.jackfield.new"
-  fail "the program does not start on this machine, and nothing was installed: on Linux it needs glibc 2.35 or later, and no musl; build it with cargo"
+  case "$target" in
+    *-gnu) advice="try JACKFIELD_TARGET=${target%gnu}musl, or build it with cargo" ;;
+    *) advice="build it with cargo" ;;
+  esac
+  fail "the program does not start on this machine, and nothing was installed: $advice"
 fi
 mv "$bin/.jackfield.new" "$bin/jackfield"
 echo "installed: $bin/jackfield"

@@ -3,11 +3,13 @@
 //! One archive for a target: the program, its completions and manual pages, the licences and a list of what is in it
 //! (CycloneDX); beside it its SHA-256 digest, and the script that downloads, checks and installs it.
 
+mod script;
+
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::args::Dist;
@@ -18,7 +20,7 @@ pub(crate) fn run(root: &Path, asked: &Dist) -> anyhow::Result<()> {
     let host = host(root)?;
     let target = asked.target.as_deref().unwrap_or(&host);
     let program = built(root, asked)?;
-    let version = version(root)?;
+    let version = workspace::version(root)?;
     let out = root.join("target/archives");
     let name = format!("jackfield-{version}-{target}");
     let folder = out.join(&name);
@@ -32,7 +34,7 @@ pub(crate) fn run(root: &Path, asked: &Dist) -> anyhow::Result<()> {
         copy(&root.join(file), &folder.join(file))?;
     }
     // Pages and completions come from the program itself; of another machine's, from one for this machine.
-    let speaker = if target == host {
+    let speaker = if runs_here(target, &host) {
         program
     } else {
         built(root, &Dist::of_host())?
@@ -50,13 +52,12 @@ pub(crate) fn run(root: &Path, asked: &Dist) -> anyhow::Result<()> {
         out.join(format!("{archive}.sha256")),
         format!("{digest}  {archive}\n"),
     )?;
-    let script = fs::read_to_string(root.join(SCRIPT))?;
-    let script = script
-        .replace("version=\"\"", &format!("version=\"{version}\""))
-        .replace("address=\"\"", &format!("address=\"{}\"", asked.address));
-    fs::write(out.join("install.sh"), script)?;
-    if target == host {
-        try_out(root, &out, &archive)?;
+    fs::write(
+        out.join(script::NAME),
+        script::of_release(root, &version, &asked.address)?,
+    )?;
+    if runs_here(target, &host) {
+        script::try_out(root, &out, &archive, target)?;
     }
     let size = |file: &Path| fs::metadata(file).map(|data| data.len() as f64 / 1e6);
     println!(
@@ -145,73 +146,17 @@ fn bill_of_materials(root: &Path, target: &str, asked: &Dist) -> anyhow::Result<
     Ok(bom.replace(&*root.to_string_lossy(), ""))
 }
 
-/// Installs the archive with the script, runs what was installed, and sees that a changed archive is refused, and that a
-/// program that does not start replaces none.
-fn try_out(root: &Path, out: &Path, archive: &str) -> anyhow::Result<()> {
-    let place = root.join("target/archives-trial");
-    if place.exists() {
-        fs::remove_dir_all(&place)?;
-    }
-    fs::create_dir_all(place.join("changed"))?;
-    let install = |from: &Path| {
-        let mut script = run::command("sh", root, [out.join("install.sh")]);
-        script.env("JACKFIELD_ADDRESS", format!("file://{}", from.display()));
-        script.env("JACKFIELD_BIN", place.join("bin"));
-        run::output(&mut script)
-    };
-    install(out).context("the script does not install its own archive")?;
-    let program = place.join("bin/jackfield");
-    let said = run::output(&mut run::command(&program, root, ["--version"]))?;
-    if !said.starts_with("jackfield ") {
-        bail!("what was installed says: {said}");
-    }
-    fs::remove_file(&program)?;
-    let mut bytes = fs::read(out.join(archive))?;
-    if let Some(last) = bytes.last_mut() {
-        *last ^= 1;
-    }
-    fs::write(place.join("changed").join(archive), bytes)?;
-    let digest = format!("{archive}.sha256");
-    copy(&out.join(&digest), &place.join("changed").join(&digest))?;
-    if install(&place.join("changed")).is_ok() || program.exists() {
-        bail!("the script installs an archive whose digest is wrong");
-    }
-    let broken = place.join("broken");
-    write_broken(root, &broken, archive)?;
-    fs::write(&program, "the older program")?;
-    if install(&broken).is_ok() || fs::read(&program)? != b"the older program" {
-        bail!("the script replaces a program by one that does not start");
-    }
-    Ok(())
-}
-
-/// Writes an archive whose program does not start, and its digest.
-fn write_broken(root: &Path, out: &Path, archive: &str) -> anyhow::Result<()> {
-    let name = archive.trim_end_matches(".tar.gz");
-    fs::create_dir_all(out.join(name))?;
-    fs::write(out.join(name).join("jackfield"), "#!/bin/sh\nexit 127\n")?;
-    let mut pack = run::command("tar", root, ["-czf"]);
-    pack.arg(out.join(archive)).arg("-C").arg(out).arg(name);
-    run::succeed(&mut pack)?;
-    let line = format!("{}  {archive}\n", digest(&out.join(archive))?);
-    fs::write(out.join(format!("{archive}.sha256")), line)?;
-    Ok(())
-}
-
-fn version(root: &Path) -> anyhow::Result<String> {
-    let text = fs::read_to_string(root.join("Cargo.toml"))?;
-    let manifest: toml::Table = text.parse().context("Cargo.toml is no TOML")?;
-    let version = manifest
-        .get("workspace")
-        .and_then(|workspace| workspace.get("package")?.get("version")?.as_str());
-    Ok(version.context("the workspace has no version")?.to_owned())
-}
-
 /// The target of this machine.
 fn host(root: &Path) -> anyhow::Result<String> {
     let said = run::output(&mut run::command("rustc", root, ["-vV"]))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("rustc does not say its host")?.to_owned())
+}
+
+/// Whether a program for this target starts here: with musl it brings its C library along.
+fn runs_here(target: &str, host: &str) -> bool {
+    let with_musl = host.strip_suffix("-gnu").map(|rest| format!("{rest}-musl"));
+    target == host || with_musl.is_some_and(|name| target == name)
 }
 
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
@@ -237,13 +182,21 @@ fn digest(file: &Path) -> anyhow::Result<String> {
 
 /// What the list is called while it is made.
 const BOM: &str = "jackfield-dist-bom";
-const SCRIPT: &str = "install.sh";
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::digest;
+    use super::{digest, runs_here};
+
+    #[test]
+    fn a_program_with_musl_runs_on_the_same_machine() {
+        let host = "x86_64-unknown-linux-gnu";
+        assert!(runs_here(host, host));
+        assert!(runs_here("x86_64-unknown-linux-musl", host));
+        assert!(!runs_here("aarch64-unknown-linux-musl", host));
+        assert!(!runs_here(host, "x86_64-unknown-linux-musl"));
+    }
 
     #[test]
     fn a_digest_is_that_of_the_whole_file() {
