@@ -281,9 +281,15 @@ impl ToolEvents for Heard {
 
 /// Whether there is such a process, and it has not ended.
 pub(crate) fn is_alive(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
-    let state = stat.as_deref().ok().and_then(|stat| stat.rsplit_once(") "));
-    state.is_some_and(|(_, state)| !state.starts_with('Z'))
+    if cfg!(target_os = "linux") {
+        let stat = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
+        let state = stat.as_deref().ok().and_then(|stat| stat.rsplit_once(") "));
+        return state.is_some_and(|(_, state)| !state.starts_with('Z'));
+    }
+    let mut list = Command::new("ps");
+    let listed = list.args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8_lossy(&listed.stdout);
+    !state.trim().is_empty() && !state.starts_with('Z')
 }
 
 /// What has to come, and comes: what never comes fails here instead of hanging.
