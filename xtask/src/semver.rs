@@ -20,25 +20,28 @@ pub(crate) fn run(root: &Path, baseline: Option<&str>) -> anyhow::Result<()> {
     unpack(root, &revision, &place)?;
     let old = rustdoc::describe(&earlier, &place.join("build"))?;
     let new = rustdoc::describe(root, &workspace::target(root)?)?;
+    let present = public(root)?;
     let mut broken = Vec::new();
-    for package in workspace::packages(&earlier)?
-        .iter()
-        .filter(|one| one.public)
-    {
-        let file = rustdoc::file(&package.name);
-        if !new.join(&file).exists() {
-            println!("{}: there is no such crate any more", package.name);
-            broken.push(package.name.clone());
+    for package in public(&earlier)? {
+        let file = rustdoc::file(&package);
+        if !present.contains(&package) {
+            println!("{package}: there is no such crate any more");
+            broken.push(package);
             continue;
         }
         let mut check = run::command(&program, root, ["semver-checks", "--release-type", "minor"]);
         check.arg("--baseline-rustdoc").arg(old.join(&file));
         check.arg("--current-rustdoc").arg(new.join(&file));
-        let status = check.status().context("cannot start cargo-semver-checks")?;
-        match status.code() {
+        let output = check.output().context("cannot start cargo-semver-checks")?;
+        let said =
+            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
             Some(0) => {}
-            Some(FOUND) => broken.push(package.name.clone()),
-            _ => bail!("cargo-semver-checks fails at {}: {status}", package.name),
+            Some(FOUND) => {
+                println!("{package}:\n{said}");
+                broken.push(package);
+            }
+            _ => bail!("cargo-semver-checks fails at {package}:\n{said}"),
         }
     }
     let (from, to) = (
@@ -59,6 +62,13 @@ pub(crate) fn run(root: &Path, baseline: Option<&str>) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!("{to} breaks users of {from} in {names}: take it back, or raise the version")
+}
+
+/// The names of the public crates.
+fn public(tree: &Path) -> anyhow::Result<Vec<String>> {
+    let packages = workspace::packages(tree)?.into_iter();
+    let public = packages.filter(|package| package.public);
+    Ok(public.map(|package| package.name).collect())
 }
 
 /// The newest tag of a release in the history.
