@@ -18,6 +18,8 @@ use crate::assistants::ConfiguredAssistant;
 use crate::config::{Config, ProviderConfig, ProviderPassthrough};
 use crate::endpoints;
 use crate::factory::{ProviderFactory, ProviderSettings};
+use crate::features;
+use crate::kinds;
 use crate::own_servers::OwnServerToolboxes;
 use crate::place::{ConfigError, ConfigProblem, Origin};
 use crate::preferred::is_vendor;
@@ -31,11 +33,11 @@ use jackfield_ports::identity_provider::IdentityProvider;
 
 mod collector;
 mod find_key;
-mod internet;
 mod network;
 mod prepared;
 mod switch;
-mod web_tools;
+#[cfg_attr(not(feature = "web"), path = "assemble/without_web.rs")]
+mod web;
 
 pub use self::collector::OtlpCollector;
 use self::find_key::find_key;
@@ -237,9 +239,7 @@ impl Registry {
         let own = OwnServerToolboxes::new(&config.own_servers, &common, guarded);
         builder = builder.own_servers(Arc::new(own));
         let servers = ServerSet::new(config.servers.values(), common);
-        let mut web = Vec::new();
-        web_tools::join(config, environment, &mut web, self.redact_details)?;
-        internet::join(config, environment, &mut web)?;
+        let web = web::toolboxes(config, environment, self.redact_details)?;
         builder = builder.toolbox_source(Arc::new(servers.clone()));
         builder = builder.toolbox_source(Arc::new(FixedToolboxes::new(web)));
         for source in &self.sources {
@@ -294,6 +294,9 @@ impl Registry {
             None => (name, &provider_place),
         };
         let factory = self.providers.get(kind).ok_or_else(|| {
+            if let Some(feature) = kinds::left_out(kind) {
+                return vec![features::left_out(feature, place.clone())];
+            }
             let kinds: Vec<&Arc<str>> = self.providers.keys().collect();
             let message = format!(
                 "there is no kind of provider `{kind}`{}",

@@ -20,11 +20,12 @@ use serde_json::Value;
 
 use crate::approvals::ApprovalsConfig;
 use crate::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
+use crate::features;
 use crate::journal::JournalConfig;
 use crate::key_source::KeySource;
+use crate::kinds;
 use crate::own_servers::OwnServersConfig;
 use crate::place::{ConfigProblem, ConfiguredValues, Origin, ValueSource};
-use crate::presets::PRESETS;
 use crate::prices::{self, CURRENCY, Prices};
 use crate::questions::McpQuestions;
 use crate::routes::ConfiguredRoute;
@@ -145,19 +146,16 @@ pub enum ProviderPassthrough {
 
 impl Default for Config {
     fn default() -> Self {
-        let (provider, model) = DEFAULT_MODEL;
-        let model = ModelRef {
+        let (provider, model) = kinds::models().next().unwrap_or(DEFAULT_MODEL);
+        let mut options = TurnOptions::new(ModelRef {
             model: model.into(),
             provider: provider.into(),
-        };
-        let mut options = TurnOptions::new(model);
+        });
         options.system = system_prompt(PartOrigin::Default, DEFAULT_PROMPT);
         options.policy.rules = default_rules();
         options.compaction = CompactionPolicy::at_share(COMPACTION_SHARE);
-        // Every kind with an address is available without configuration.
-        let kinds = PRESETS.iter().filter(|preset| preset.base_url.is_some());
-        let names = kinds.map(|preset| preset.kind).chain([provider, "gemini"]);
-        let providers = names.map(|name| (name.into(), ProviderConfig::default()));
+        let providers = kinds::with_address();
+        let providers = providers.map(|name| (name.into(), ProviderConfig::default()));
         Self {
             aliases: BTreeMap::new(),
             approvals: ApprovalsConfig::default(),
@@ -393,6 +391,9 @@ impl Config {
         if self.providers.contains_key(name) {
             return Ok(());
         }
+        if let Some(feature) = kinds::left_out(name) {
+            return Err(features::left_out(feature, place.clone()));
+        }
         let providers: Vec<&Arc<str>> = self.providers.keys().collect();
         let problem = format!(
             "there is no provider `{name}`{}",
@@ -455,7 +456,7 @@ pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
 /// The service tiers to which the vendors' list prices apply.
 const USUAL_TIERS: &[&str] = &["auto", "default", "standard", "standard_only"];
 
-/// The default provider and model, if it has a key or none has.
+/// The default provider and model of a build without any vendor, which has no provider for it.
 const DEFAULT_MODEL: (&str, &str) = ("claude", "claude-opus-5-5");
 
 /// The pattern of the built-in tools.

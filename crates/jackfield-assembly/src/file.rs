@@ -12,6 +12,7 @@ mod sections;
 mod serve;
 mod tool_cache;
 mod tool_sets;
+#[cfg_attr(not(feature = "web"), path = "file/without_web.rs")]
 mod web;
 
 pub(crate) use self::assistants::Assistants;

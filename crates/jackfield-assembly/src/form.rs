@@ -116,6 +116,10 @@ pub(crate) enum ValueForm {
     /// A number between two others.
     Number(f64, f64),
     /// Whether a parameter is required, or a list of required fields.
+    #[cfg_attr(
+        not(feature = "web"),
+        expect(dead_code, reason = "parameters of web APIs have it")
+    )]
     Required,
     /// A response format.
     ResponseFormat,

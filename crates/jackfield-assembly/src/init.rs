@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::kinds::MODELS;
 use crate::others::FoundServers;
-use crate::preferred::MODELS;
 
 /// The findings on this machine.
 #[derive(Clone, Debug, Default)]

@@ -12,13 +12,33 @@
 //! assert!(!assembled.missing_keys.contains_key("claude"));
 //! # Ok::<(), jackfield_assembly::ConfigError>(())
 //! ```
+//!
+//! # Features
+//!
+//! All but `postgres` are on by default. A configuration that needs one which is off is a [`ConfigProblem`] that names
+//! it; the SQLite journal, the built-in tools and MCP servers, over stdio and HTTP, are always there.
+//!
+//! | feature | what it has |
+//! |---|---|
+//! | `bedrock` | Amazon Bedrock; with `openai` |
+//! | `claude` | Claude at Anthropic, Bedrock and Foundry |
+//! | `claude-code` | the `claude` program as a model |
+//! | `gemini` | Gemini, also at Vertex AI |
+//! | `oidc` | sign-in of people by OpenID Connect, `[serve.oidc]` |
+//! | `ollama` | Ollama; with `openai` |
+//! | `openai` | OpenAI, and all servers that speak its languages |
+//! | `postgres` | the journal in PostgreSQL |
+//! | `web` | web APIs as tools, the web search and the reading of pages, `[web]` |
 
 mod approvals;
 mod assemble;
 mod assistants;
+#[cfg(feature = "bedrock")]
 mod bedrock;
 mod bounded_file;
+#[cfg(feature = "claude")]
 mod claude;
+#[cfg(feature = "claude-code")]
 mod claude_code;
 mod condition;
 mod config;
@@ -29,20 +49,25 @@ mod endpoints;
 mod expand;
 mod explain;
 mod factory;
+mod features;
 mod file;
 mod form;
+#[cfg(feature = "gemini")]
 mod gemini;
 mod imported_servers;
 mod init;
 mod journal;
 mod key_source;
 mod keyring;
+mod kinds;
 mod known_servers;
 mod load;
 mod master_keys;
 mod oidc;
+#[cfg(feature = "ollama")]
 mod ollama;
 mod open_journal;
+#[cfg(feature = "openai")]
 mod openai;
 mod others;
 mod otlp;
@@ -50,11 +75,15 @@ mod own_servers;
 mod own_sign_ins;
 mod place;
 mod preferred;
+#[cfg_attr(
+    not(feature = "openai"),
+    expect(dead_code, reason = "the kinds have names in every build")
+)]
 mod presets;
 mod prices;
 mod provider_state;
 mod questions;
-
+#[cfg(any(feature = "claude", feature = "gemini", feature = "openai"))]
 mod quirks;
 mod redact;
 mod registry;
@@ -70,6 +99,7 @@ mod servers;
 mod surroundings;
 mod tool_modes;
 mod values;
+#[cfg_attr(not(feature = "web"), path = "web/without.rs")]
 mod web;
 mod windows;
 
@@ -122,7 +152,9 @@ pub use self::servers::{
 };
 pub use self::surroundings::{Environment, Surroundings};
 pub use self::values::{length_of_time, listen_address, size_in_bytes};
-pub use self::web::{EngineKind, Web, WebApi, WebSearch};
+pub use self::web::Web;
+#[cfg(feature = "web")]
+pub use self::web::{EngineKind, WebApi, WebSearch};
 pub use jackfield_engine::near::did_you_mean;
 pub use jackfield_tools_mcp::{ServerDetails, ServerFault};
 

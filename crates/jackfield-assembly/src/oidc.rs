@@ -1,17 +1,16 @@
 //! Where people sign in to the page, `[serve.oidc]`.
 
+#[cfg_attr(not(feature = "oidc"), path = "oidc/without.rs")]
+mod client;
+
 use std::sync::Arc;
 
 use jackfield_domain::directory::EntryName;
 use jackfield_engine::ServerTools;
-use jackfield_oidc::{OidcClient, OidcSettings};
-use jackfield_ports::credential::Credential;
-use jackfield_ports::identity_provider::IdentityProvider;
-use jackfield_provider_kit::guarded::GuardedSettings;
 
-use crate::key_source::{self, KeySource};
-use crate::place::{ConfigProblem, ValueSource};
-use crate::surroundings::Environment;
+pub(crate) use self::client::check_issuer;
+use crate::key_source::KeySource;
+use crate::place::ValueSource;
 
 /// A provider of OpenID Connect, and what people who sign in there may do.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,44 +37,3 @@ pub struct OidcConfig {
     /// The server tools that they may use; by default, those of the gateway.
     pub tools: Option<ServerTools>,
 }
-
-impl OidcConfig {
-    /// The provider. Blocks on the disk.
-    pub(crate) fn provider(
-        &self,
-        network: GuardedSettings,
-        environment: &Environment,
-    ) -> Result<Arc<dyn IdentityProvider>, ConfigProblem> {
-        let settings = OidcSettings {
-            claim: Arc::clone(&self.claim),
-            client_id: Arc::clone(&self.client_id),
-            client_secret: self.secret(environment)?,
-            issuer: Arc::clone(&self.issuer),
-            scopes: self.scopes.clone(),
-        };
-        let client = OidcClient::new(settings, network);
-        let client = client.map_err(|error| self.problem(error.to_string()))?;
-        Ok(Arc::new(client))
-    }
-
-    /// The gateway's secret at the provider; `None` for a public client.
-    fn secret(&self, environment: &Environment) -> Result<Option<Credential>, ConfigProblem> {
-        if self.client_secret == KeySource::None {
-            return Ok(None);
-        }
-        let text = key_source::read_source(&self.client_secret, NOT_IN_KEYRING, environment);
-        let text =
-            text.map_err(|why| self.problem(format!("the secret of [serve.oidc]: {why}")))?;
-        match text.trim() {
-            "" => Err(self.problem("the secret of [serve.oidc] is empty".to_owned())),
-            secret => Ok(Some(Credential::new(secret))),
-        }
-    }
-
-    fn problem(&self, why: String) -> ConfigProblem {
-        ConfigProblem::new(self.place.clone(), why)
-    }
-}
-
-/// The secret is never in the keyring.
-const NOT_IN_KEYRING: (&str, &str) = ("", "");

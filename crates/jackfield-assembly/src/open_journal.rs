@@ -318,7 +318,7 @@ fn open_database(config: &Config) -> Result<OpenJournal, JournalOpenError> {
 fn open_database(config: &Config) -> Result<OpenJournal, JournalOpenError> {
     Err(JournalOpenError {
         place: kind_place(config),
-        source: "this program was built without the feature `postgres`".into(),
+        source: crate::features::reason("postgres").into(),
     })
 }
 

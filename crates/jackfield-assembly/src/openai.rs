@@ -86,13 +86,15 @@ fn configure(preset: &Preset, settings: &ProviderSettings) -> Result<OpenAiConfi
     })?;
     let path = text("path")?;
     let mut config = OpenAiConfig::with_path(base_url, path.as_deref().unwrap_or(preset.path))?;
-    config.api = match text("api")?.as_deref() {
-        None => preset.api,
+    let api = match text("api")? {
         // The API in OpenAI's form beside Ollama's own.
-        Some("native") if preset.kind == OLLAMA => preset.api,
-        Some("chat") => Api::ChatCompletions,
-        Some("responses") => Api::Responses,
-        Some(_) => return Err("api is \"responses\" or \"chat\"".into()),
+        Some(api) if api == "native" && preset.kind == OLLAMA => None,
+        api => api,
+    };
+    config.api = match api.as_deref().unwrap_or(preset.api) {
+        "chat" => Api::ChatCompletions,
+        "responses" => Api::Responses,
+        _ => return Err("api is \"responses\" or \"chat\"".into()),
     };
     config.key.clone_from(&settings.key);
     config.missing_key.clone_from(&settings.missing_key);

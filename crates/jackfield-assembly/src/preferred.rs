@@ -8,25 +8,17 @@ use jackfield_domain::request::ModelRef;
 
 use crate::config::{Config, ProviderConfig};
 use crate::key_source::KeySource;
+use crate::kinds::{self, MODELS};
 use crate::place::{Origin, ValueSource};
 use crate::presets::PRESETS;
 use crate::prices::built_in;
 use crate::surroundings::{Environment, read_small};
 
-/// The preferred model of each provider, the best provider first.
-pub(crate) const MODELS: &[(&str, &str)] = &[
-    ("claude", "claude-opus-5-5"),
-    ("openai", "gpt-6-sol"),
-    ("gemini", "gemini-3.8-flash"),
-    ("mistral", "mistral-large-latest"),
-    ("deepseek", "deepseek-flash"),
-];
-
-/// The preferred model of each vendor, the best vendor first.
+/// The preferred model of each vendor that this program was built with, the best vendor first.
 pub fn preferred_models() -> impl Iterator<Item = ModelRef> {
-    MODELS.iter().map(|(provider, model)| ModelRef {
-        model: (*model).into(),
-        provider: (*provider).into(),
+    kinds::models().map(|(provider, model)| ModelRef {
+        model: model.into(),
+        provider: provider.into(),
     })
 }
 
@@ -36,14 +28,9 @@ pub(crate) fn model_with_key(
     config: &Config,
     environment: &Environment,
 ) -> Option<(ModelRef, ValueSource)> {
-    let mut known = MODELS.iter();
-    let (model, place) = known.find_map(|(name, model)| {
-        let provider = config.providers.get(*name)?;
-        let place = key_place(name, provider, environment)?;
-        let model = ModelRef {
-            model: (*model).into(),
-            provider: (*name).into(),
-        };
+    let (model, place) = preferred_models().find_map(|model| {
+        let provider = config.providers.get(&model.provider)?;
+        let place = key_place(&model.provider, provider, environment)?;
         Some((model, place))
     })?;
     (model != config.options.model).then_some((model, place))

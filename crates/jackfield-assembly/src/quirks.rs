@@ -26,9 +26,13 @@ macro_rules! word {
     };
 }
 
+#[cfg(feature = "bedrock")]
 mod bedrock;
+#[cfg(feature = "claude")]
 mod claude;
+#[cfg(feature = "gemini")]
 mod gemini;
+#[cfg(feature = "openai")]
 mod openai;
 
 use std::sync::Arc;

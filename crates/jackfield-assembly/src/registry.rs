@@ -10,16 +10,22 @@ use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::ToolboxSource;
 
+#[cfg(feature = "bedrock")]
 use crate::bedrock::BedrockFactory;
+#[cfg(feature = "claude")]
 use crate::claude::{CLAUDE_PRESETS, ClaudeFactory};
+#[cfg(feature = "claude-code")]
 use crate::claude_code::ClaudeCodeFactory;
 use crate::config::Config;
 use crate::factory::{JournalFactory, ProviderFactory};
+#[cfg(feature = "gemini")]
 use crate::gemini::{GeminiFactory, VERTEX, VertexFactory};
+#[cfg(feature = "ollama")]
 use crate::ollama::OllamaFactory;
+#[cfg(feature = "openai")]
 use crate::openai::OpenAiFactory;
 use crate::place::{ConfigProblem, Origin};
-use crate::presets::{BEDROCK, OLLAMA, PRESETS};
+use crate::presets::{PRESETS, Preset};
 use crate::web;
 
 /// The kinds of providers and journals, and the toolboxes beside the configured ones.
@@ -81,6 +87,12 @@ impl Registry {
     ) -> Self {
         self.providers.insert(kind.into(), factory);
         self
+    }
+
+    /// Whether there is this kind of provider.
+    #[must_use]
+    pub fn has_provider(&self, kind: &str) -> bool {
+        self.providers.contains_key(kind)
     }
 
     /// Adds a kind of journal, or replaces one. `[journal] kind = "..."` selects it. The kinds `memory` and `sqlite`
@@ -174,27 +186,50 @@ impl Registry {
 const OURS: &[&str] = &["builtin", web::FOUND, web::OWN];
 
 impl Default for Registry {
-    /// The registry with everything built in.
+    /// The registry with everything that this program was built with.
     fn default() -> Self {
-        let claude = CLAUDE_PRESETS
-            .iter()
-            .fold(Self::empty(), |registry, preset| {
-                registry.provider(preset.kind, Arc::new(ClaudeFactory(preset)))
-            });
-        PRESETS.iter().fold(
-            claude
-                .provider("claude-code", Arc::new(ClaudeCodeFactory))
-                .provider("gemini", Arc::new(GeminiFactory))
-                .provider(VERTEX, Arc::new(VertexFactory)),
-            |registry, preset| {
-                let factory: Arc<dyn ProviderFactory> = match preset.kind {
-                    BEDROCK => Arc::new(BedrockFactory(OpenAiFactory(preset))),
-                    OLLAMA => Arc::new(OllamaFactory(OpenAiFactory(preset))),
-                    _ => Arc::new(OpenAiFactory(preset)),
-                };
-                registry.provider(preset.kind, factory)
-            },
-        )
+        let kinds = built_in().into_iter();
+        kinds.fold(Self::empty(), |registry, (kind, factory)| {
+            registry.provider(kind, factory)
+        })
+    }
+}
+
+/// The kinds that this build has, with their factories.
+fn built_in() -> Vec<(&'static str, Arc<dyn ProviderFactory>)> {
+    let mut kinds: Vec<(&'static str, Arc<dyn ProviderFactory>)> = Vec::new();
+    #[cfg(feature = "claude")]
+    for preset in CLAUDE_PRESETS {
+        kinds.push((preset.kind, Arc::new(ClaudeFactory(preset))));
+    }
+    #[cfg(feature = "claude-code")]
+    kinds.push(("claude-code", Arc::new(ClaudeCodeFactory)));
+    #[cfg(feature = "gemini")]
+    kinds.extend([
+        (
+            "gemini",
+            Arc::new(GeminiFactory) as Arc<dyn ProviderFactory>,
+        ),
+        (VERTEX, Arc::new(VertexFactory)),
+    ]);
+    for preset in PRESETS {
+        if let Some(factory) = of_preset(preset) {
+            kinds.push((preset.kind, factory));
+        }
+    }
+    kinds
+}
+
+/// The factory of such servers; `None` if this build leaves them out.
+fn of_preset(preset: &'static Preset) -> Option<Arc<dyn ProviderFactory>> {
+    match preset.kind {
+        #[cfg(feature = "bedrock")]
+        crate::presets::BEDROCK => Some(Arc::new(BedrockFactory(OpenAiFactory(preset)))),
+        #[cfg(feature = "ollama")]
+        crate::presets::OLLAMA => Some(Arc::new(OllamaFactory(OpenAiFactory(preset)))),
+        #[cfg(feature = "openai")]
+        kind if crate::kinds::left_out(kind).is_none() => Some(Arc::new(OpenAiFactory(preset))),
+        _ => None,
     }
 }
 
@@ -208,5 +243,19 @@ impl fmt::Debug for Registry {
             .field("sources", &self.sources.len())
             .field("toolboxes", &self.toolboxes.len())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Registry;
+    use crate::kinds;
+
+    /// Without its feature, a kind would be as unknown as one that there is not.
+    #[test]
+    fn every_kind_has_a_feature() {
+        for kind in Registry::default().providers.keys() {
+            assert!(matches!(kinds::feature(kind), Some((_, true))), "{kind}");
+        }
     }
 }

@@ -27,6 +27,14 @@ pub struct Web {
     pub tools: BTreeMap<Arc<str>, WebApi>,
 }
 
+impl Web {
+    /// Whether there is a web API that is a tool.
+    #[must_use]
+    pub fn has_apis(&self) -> bool {
+        !(self.tools.is_empty() && self.found.is_empty())
+    }
+}
+
 /// The configuration of the web search.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]

@@ -54,8 +54,7 @@ pub(crate) fn gateway(
         Some((name, AssistantConfig { is_kept, ..of_name }))
     });
     let assistants: BTreeMap<_, _> = assistants.collect();
-    let has_tools =
-        config.builtins || !(config.web.tools.is_empty() && config.web.found.is_empty());
+    let has_tools = config.builtins || config.web.has_apis();
     let missing_keys = assembled.missing_keys.into_iter();
     let providers = assembled.providers.iter();
     let upstreams = assembled.upstreams.into_iter().map(|(name, upstream)| {

@@ -12,7 +12,7 @@ use crate::file::providers::not_a_variable;
 use crate::file::serve::tools;
 use crate::form::{self, ValueForm};
 use crate::key_source::KeySource;
-use crate::oidc::OidcConfig;
+use crate::oidc::{OidcConfig, check_issuer};
 use crate::place::ConfigProblem;
 use crate::values::{filled, texts};
 
@@ -78,8 +78,8 @@ pub(super) fn read(oidc: &mut Option<OidcConfig>, mut section: Section<'_>) {
 
 fn issuer(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     let text = filled(value)?;
-    let checked = jackfield_oidc::check_issuer(&text);
-    checked.map(|_| text).map_err(|error| error.to_string())
+    check_issuer(&text)?;
+    Ok(text)
 }
 
 fn users(value: &DeValue<'_>) -> Result<Vec<EntryName>, String> {

@@ -11,6 +11,7 @@ mod pick;
 mod prompts;
 mod rewind;
 pub mod slash;
+#[cfg_attr(not(feature = "serve"), path = "chat/without_web.rs")]
 mod web;
 
 use std::io::{self, IsTerminal as _};

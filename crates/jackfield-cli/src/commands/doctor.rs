@@ -1,5 +1,7 @@
 //! `jackfield doctor`: checks the installation, and suggests fixes.
 
+#[cfg(feature = "serve")]
+mod gateway;
 mod journal;
 mod network;
 mod pending;
@@ -39,6 +41,10 @@ pub async fn run(doctor: args::Doctor, registry: &Registry) -> Result<Exit, Comm
 }
 
 /// Runs all checks but the terminal's, and prints nothing.
+#[cfg_attr(
+    not(feature = "serve"),
+    expect(dead_code, reason = "only a gateway is asked for them")
+)]
 pub(crate) async fn collect(
     surroundings: &Surroundings,
     flags: &Flags,
@@ -72,10 +78,8 @@ async fn check_all(
         Err(error) => return report.add(setup::config_failures(error)),
     };
     report.add(setup::files(&config))?;
-    report.add(setup::tokens(&config, &surroundings.environment))?;
-    let sign_in = setup::sign_in(&config, &surroundings.environment);
-    report.add(sign_in.into_iter().collect())?;
-    report.add(setup::certificate(&config).into_iter().collect())?;
+    #[cfg(feature = "serve")]
+    report.add(gateway::all(&config, &surroundings.environment))?;
     match registry.assemble(&config, &surroundings.environment) {
         Ok(assembled) => examine(offline, surroundings, &config, registry, assembled, report).await,
         Err(error) => report.add(setup::config_failures(error)),

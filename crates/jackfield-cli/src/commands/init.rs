@@ -120,6 +120,7 @@ pub(super) async fn detect(
 ) -> Result<LocalFindings, CommandError> {
     let mut config = Config::default();
     let mut candidates = candidates(surroundings);
+    candidates.retain(|(_, address)| registry.has_provider(address.kind));
     for (name, address) in &candidates {
         let mut provider = ProviderConfig::default();
         provider.base_url = Some(address.base_url.as_str().into());

@@ -14,6 +14,8 @@ mod exits;
 mod exporting;
 mod help;
 mod importing;
+#[cfg(not(feature = "openai"))]
+mod left_out;
 mod listing;
 mod markdown;
 mod process;

@@ -8,7 +8,7 @@ use jackfield_provider_kit::guarded::Allowed;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_tools_web::{InternetTools, SearchEngine};
 
-use super::web_tools;
+use super::apis;
 use crate::config::Config;
 use crate::place::{ConfigProblem, Origin};
 use crate::surroundings::Environment;
@@ -36,7 +36,7 @@ pub(super) fn join(
         }
         match engine(search, environment)? {
             Some(engine) => {
-                let client = web_tools::client(config, allowed, true)?;
+                let client = apis::client(config, allowed, true)?;
                 tools = tools.searching(engine, client);
                 if let (Some(url), false) = (&search.url, search.engine == EngineKind::SearXng) {
                     tools = tools.at(url.clone());
@@ -50,7 +50,7 @@ pub(super) fn join(
     }
     if web.read_pages {
         // A model chooses the addresses, so they are public ones.
-        tools = tools.reading_pages(web_tools::client(config, Allowed::default(), false)?);
+        tools = tools.reading_pages(apis::client(config, Allowed::default(), false)?);
     }
     let standing = ToolboxStatus {
         prefix: Some("".into()),

@@ -8,7 +8,7 @@ use jackfield_provider_kit::guarded::{Allowed, GuardedClient};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_tools_web::{Header, WebTool, WebTools};
 
-use super::network::{guarded, unreachable};
+use super::super::network::{guarded, unreachable};
 use crate::config::Config;
 use crate::expand::{expand, expand_with};
 use crate::place::{ConfigProblem, Origin};

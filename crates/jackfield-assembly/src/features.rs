@@ -1,0 +1,16 @@
+//! What is said about a setting that needs a feature which this build leaves out.
+
+use crate::place::{ConfigProblem, ValueSource};
+
+/// The problem of such a setting.
+pub(crate) fn left_out(feature: &str, place: ValueSource) -> ConfigProblem {
+    let help = format!(
+        "build it with `--features {feature}`, or take a program that was built with all features"
+    );
+    ConfigProblem::new(place, reason(feature)).with_help(help)
+}
+
+/// Why such a setting cannot be used.
+pub(crate) fn reason(feature: &str) -> String {
+    format!("this program was built without the feature `{feature}`")
+}
