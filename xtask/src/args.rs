@@ -60,6 +60,11 @@ pub(crate) enum Verb {
         after_help = "Installs cargo-check-external-types below target/tools if it is missing.\n\nExample:\n  cargo xtask external-types"
     )]
     ExternalTypes,
+    /// Lint the builds that leave features out, and try the program with Claude alone.
+    #[command(
+        after_help = "The features are those of jackfield-assembly; what is tried is in crates/jackfield-cli/tests/it/left_out.rs.\n\nExample:\n  cargo xtask features"
+    )]
+    Features,
     /// Make the journal of this version that the tests of every later version read: tests/fixtures/journal-VERSION.db.
     #[command(
         after_help = "For a release, once; one that is there is never rewritten. Sets JACKFIELD_FIXTURE for the test that makes it.\n\nExample:\n  cargo xtask fixture"

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::{
-    book, contracts, deny, packages, postgres, run, slices, survival, templates, test, tidy,
+    book, contracts, deny, features, packages, postgres, run, slices, survival, templates, test,
+    tidy,
 };
 
 /// Runs every stage; the first that fails ends it.
@@ -45,6 +46,7 @@ const STAGES: &[Stage] = &[
     stage("format", format),
     stage("tidy", tidy::run),
     stage("clippy", clippy),
+    stage("features", features::run),
     stage("test", |root| test::run(root, &[])),
     stage("contracts", |root| contracts::run(root, true)),
     stage("docs", docs),

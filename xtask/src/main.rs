@@ -17,6 +17,7 @@ mod deny;
 mod dist;
 mod explore;
 mod external_types;
+mod features;
 mod fixture;
 mod minimal_versions;
 mod mutants;
@@ -63,6 +64,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Dist(dist) => dist::run(&root, &dist),
         Verb::Explore(explore) => explore::run(&root, explore.seed, explore.times),
         Verb::ExternalTypes => external_types::run(&root),
+        Verb::Features => features::run(&root),
         Verb::Fixture => fixture::run(&root),
         Verb::MinimalVersions => minimal_versions::run(&root),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),

@@ -1,0 +1,50 @@
+//! `cargo xtask features`: the builds that leave something out.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use cargo_metadata::MetadataCommand;
+
+use crate::run;
+
+/// Lints each feature of the assembly alone, and the program with Claude alone; tries that program out.
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let none = [String::new()].into_iter();
+    for feature in none.chain(features(root)?) {
+        clippy(root, ASSEMBLY, &feature)?;
+    }
+    clippy(root, "jackfield-cli", SMALL)?;
+    let mut test = run::cargo(root, ["test", "--package", "jackfield-cli"]);
+    test.args(["--no-default-features", "--features", SMALL]);
+    run::succeed(test.args(["--test", "it", "--", "left_out::"]))?;
+    eprintln!("features: {}", run::spoken(started.elapsed()));
+    Ok(())
+}
+
+fn clippy(root: &Path, package: &str, features: &str) -> anyhow::Result<()> {
+    println!("{package} with `{features}` alone");
+    let mut clippy = run::cargo(root, ["clippy", "--quiet", "--package", package]);
+    clippy.args(["--no-default-features", "--features", features]);
+    run::succeed(clippy.args(["--", "--deny", "warnings"]))
+}
+
+/// The features of the assembly, but that of all.
+fn features(root: &Path) -> anyhow::Result<Vec<String>> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .context("cannot read the workspace's metadata")?;
+    let mut packages = metadata.packages.into_iter();
+    let package = packages.find(|package| *package.name == *ASSEMBLY);
+    let package = package.with_context(|| format!("there is no package `{ASSEMBLY}`"))?;
+    let features = package.features.into_keys();
+    Ok(features.filter(|name| name != "default").collect())
+}
+
+const ASSEMBLY: &str = "jackfield-assembly";
+
+/// The features of the small program: those of the guide to its installation.
+const SMALL: &str = "claude";
