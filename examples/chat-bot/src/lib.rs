@@ -78,10 +78,10 @@ impl Bot {
         };
         let report = self.report(&mut started).await?;
         started.connection.mark_written();
-        match report.end {
-            TurnEnd::Failed(failure) => Err(failure.message.into()),
-            _ => Ok(report.answer()),
+        if let TurnEnd::Failed(failure) = report.end {
+            return Err(failure.message.into());
         }
+        Ok(report.answer())
     }
 
     fn turn(
