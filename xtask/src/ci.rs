@@ -46,7 +46,7 @@ const STAGES: &[Stage] = &[
     stage("format", format),
     stage("tidy", tidy::run),
     stage("clippy", clippy),
-    stage("features", features::run),
+    stage("features", features::small),
     stage("test", |root| test::run(root, &[])),
     stage("contracts", |root| contracts::run(root, true)),
     stage("docs", docs),

@@ -8,19 +8,24 @@ use cargo_metadata::MetadataCommand;
 
 use crate::run;
 
-/// Lints each feature of the assembly alone, and the program with Claude alone; tries that program out.
+/// Lints each feature of the assembly alone, and the small program; tries that program out.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let started = Instant::now();
     let none = [String::new()].into_iter();
     for feature in none.chain(features(root)?) {
         clippy(root, ASSEMBLY, &feature)?;
     }
+    small(root)?;
+    eprintln!("features: {}", run::spoken(started.elapsed()));
+    Ok(())
+}
+
+/// Lints the program with Claude alone, and tries it out.
+pub(crate) fn small(root: &Path) -> anyhow::Result<()> {
     clippy(root, "jackfield-cli", SMALL)?;
     let mut test = run::cargo(root, ["test", "--package", "jackfield-cli"]);
     test.args(["--no-default-features", "--features", SMALL]);
-    run::succeed(test.args(["--test", "it", "--", "left_out::"]))?;
-    eprintln!("features: {}", run::spoken(started.elapsed()));
-    Ok(())
+    run::succeed(test.args(["--test", "it", "--", "left_out::"]))
 }
 
 fn clippy(root: &Path, package: &str, features: &str) -> anyhow::Result<()> {
