@@ -32,7 +32,7 @@ pub(crate) enum Verb {
     Check(Check),
     /// Do everything that has to pass before a change lands, in order; stop at the first failure.
     #[command(
-        after_help = "Needs rustfmt, clippy, git, node with npm, python3, and on Linux strace; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
+        after_help = "Needs rustfmt, clippy, git, Node.js 20 with npm, and Python 3.11. Installs what else is missing: Chromium, PostgreSQL, PgBouncer and strace with apt-get, its cargo tools below target/tools.\n\nExample:\n  cargo xtask ci"
     )]
     Ci,
     /// Let the conformance suite of MCP judge our client; it is among the slices.
@@ -47,7 +47,7 @@ pub(crate) enum Verb {
     Contracts(Contracts),
     /// Build what a release gives people: an archive with the program, completions, manual pages and a list of its parts; its digest, and a script that installs it.
     #[command(
-        after_help = "It is in target/archives. Installs cargo-cyclonedx below target/tools if it is missing, and tries the script out.\n\nExamples:\n  cargo xtask dist\n  cargo xtask dist --profile dev\n  cargo xtask dist --no-default-features"
+        after_help = "It is in target/archives. Installs cargo-cyclonedx below target/tools if it is missing, and tries the script out.\n\nExamples:\n  cargo xtask dist\n  cargo xtask dist --profile dev\n  cargo xtask dist --no-default-features --features claude"
     )]
     Dist(Dist),
     /// Check the properties of the loop in worlds of new seeds; CI always plays those of one seed.
@@ -98,7 +98,7 @@ pub(crate) enum Verb {
         after_help = "Needs PostgreSQL 15 or later and PgBouncer, which it installs with apt-get if they are missing; both are started by the tests, in a folder of their own, as another user than root.\n\nExample:\n  cargo xtask postgres"
     )]
     Postgres,
-    /// Compare the public crates with those of an earlier release: what does no longer compile for their users.
+    /// Compare the public crates with those of an earlier release: what no longer compiles for their users.
     #[command(
         after_help = "For a release. It fails where the version promises that all still compiles. Installs cargo-semver-checks below target/tools if it is missing.\n\nExamples:\n  cargo xtask semver\n  cargo xtask semver --baseline HEAD~30"
     )]
@@ -168,10 +168,10 @@ pub(crate) struct Dist {
     /// Where the archives can be downloaded, for the script.
     #[arg(long, default_value = "", value_name = "URL")]
     pub(crate) address: String,
-    /// Features of jackfield-cli, such as serve.
+    /// Features of jackfield-cli, such as claude,serve.
     #[arg(long, value_name = "NAMES")]
     pub(crate) features: Option<String>,
-    /// Without the gateway and PostgreSQL.
+    /// Without any feature but those of --features, which have to name a provider.
     #[arg(long)]
     pub(crate) no_default_features: bool,
     /// The profile that it is built with.

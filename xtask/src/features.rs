@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use cargo_metadata::MetadataCommand;
 
 use crate::run;
@@ -15,6 +15,8 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     for feature in none.chain(features(root)?) {
         clippy(root, ASSEMBLY, &feature)?;
     }
+    clippy(root, "jackfield-server", "")?;
+    clippy(root, "jackfield-cli", "claude,serve")?;
     small(root)?;
     eprintln!("features: {}", run::spoken(started.elapsed()));
     Ok(())
@@ -23,9 +25,15 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 /// Lints the program with Claude alone, and tries it out.
 pub(crate) fn small(root: &Path) -> anyhow::Result<()> {
     clippy(root, "jackfield-cli", SMALL)?;
-    let mut test = run::cargo(root, ["test", "--package", "jackfield-cli"]);
-    test.args(["--no-default-features", "--features", SMALL]);
-    run::succeed(test.args(["--test", "it", "--", "left_out::"]))
+    let test = || {
+        let mut test = run::cargo(root, ["test", "--package", "jackfield-cli"]);
+        test.args(["--no-default-features", "--features", SMALL]);
+        test.args(["--test", "it", "--", "left_out::"]);
+        test
+    };
+    let tests = run::output(test().arg("--list"))?;
+    ensure!(tests.contains("left_out::"), "there is no test to run");
+    run::succeed(&mut test())
 }
 
 fn clippy(root: &Path, package: &str, features: &str) -> anyhow::Result<()> {

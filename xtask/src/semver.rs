@@ -97,7 +97,9 @@ fn unpack(root: &Path, revision: &str, place: &Path) -> anyhow::Result<()> {
 /// Whether users of the one version have to expect that the other breaks them. Of a version in development, they do.
 fn may_break(from: &Version, to: &Version) -> bool {
     let promised = VersionReq::parse(&from.to_string());
-    !from.pre.is_empty() || !promised.is_ok_and(|promised| promised.matches(to))
+    // A requirement never matches a version in development.
+    let to = Version::new(to.major, to.minor, to.patch);
+    !from.pre.is_empty() || !promised.is_ok_and(|promised| promised.matches(&to))
 }
 
 /// How the tool ends when something breaks.
@@ -119,6 +121,7 @@ mod tests {
         check("0.1.0", "0.2.0", true);
         check("0.1.0", "0.2.0-dev", true);
         check("0.2.0", "0.2.1", false);
+        check("0.2.0", "0.2.1-dev", false);
         check("0.2.0-dev", "0.2.0-dev", true);
         check("1.0.0", "1.4.0", false);
         check("1.0.0", "2.0.0", true);

@@ -117,7 +117,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] if the secret cannot be read, or the address cannot be used.
+    /// [`ConfigError`] if the secret cannot be read, the address cannot be used, or this build leaves out the feature
+    /// `oidc`.
     pub fn identity_provider(
         &self,
         environment: &Environment,

@@ -142,7 +142,11 @@ impl ClientDirectory<'_> {
         if let Some(team) = &update.team {
             self.check_team(team.as_ref()).await?;
         }
-        let mut left = None;
+        // First: if this is broken off, the user is still in the team, and can be moved again.
+        let left = self.left_team(name, update).await?;
+        if let Some(left) = &left {
+            self.forget_sign_ins_of(by, name, left).await?;
+        }
         let changed = self.update(by, EntryKind::User, name, |entry| {
             let DirectoryEntry::User(user) = entry else {
                 return Ok(ChangeAction::Changed);
@@ -154,19 +158,31 @@ impl ClientDirectory<'_> {
             };
             user.is_disabled = update.is_disabled.unwrap_or(user.is_disabled);
             if let Some(team) = &update.team {
-                left = user.team.take().filter(|left| Some(left) != team.as_ref());
                 user.team.clone_from(team);
             }
             user.quota = update.quota.unwrap_or(user.quota);
             Ok(action)
         });
         let changed = changed.await?;
-        if let Some(left) = left {
+        if let Some(left) = &left {
             self.forget_sign_ins_of(by, name, left).await?;
         }
         changed
             .into_user()
             .ok_or_else(|| missing(EntryKind::User, name))
+    }
+
+    /// The team that a user leaves by this change.
+    async fn left_team(
+        &self,
+        name: &EntryName,
+        update: &UserUpdate,
+    ) -> Result<Option<EntryName>, DirectoryError> {
+        let Some(team) = &update.team else {
+            return Ok(None);
+        };
+        let before = self.user(name).await?.team;
+        Ok(before.filter(|before| Some(before) != team.as_ref()))
     }
 
     /// Adds a team.

@@ -131,6 +131,7 @@ async fn keys_of_other_providers_are_not_used() {
         assert!(!ran.out.contains("openai"), "{command}: {}", ran.out);
     }
     let ran = with_keys(jackfield(["doctor", "--offline"])).run();
+    assert!(ran.out.contains("claude"), "{ran:?}");
     assert!(!ran.out.contains("openai"), "{}", ran.out);
     assert!(!ran.out.contains("without the feature"), "{}", ran.out);
 }

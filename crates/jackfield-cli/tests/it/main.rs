@@ -14,7 +14,20 @@ mod exits;
 mod exporting;
 mod help;
 mod importing;
-#[cfg(not(feature = "openai"))]
+#[cfg(all(
+    feature = "claude",
+    not(any(
+        feature = "bedrock",
+        feature = "claude-code",
+        feature = "gemini",
+        feature = "oidc",
+        feature = "ollama",
+        feature = "openai",
+        feature = "postgres",
+        feature = "serve",
+        feature = "web"
+    ))
+))]
 mod left_out;
 mod listing;
 mod markdown;

@@ -164,9 +164,9 @@ impl ClientDirectory<'_> {
         &self,
         by: &Arc<str>,
         user: &EntryName,
-        team: EntryName,
+        team: &EntryName,
     ) -> Result<(), DirectoryError> {
-        for (server, _) in self.servers(&ServerOwner::Team(team)).await? {
+        for (server, _) in self.servers(&ServerOwner::Team(team.clone())).await? {
             let entry = SignIn::entry_at(&server.entry(), user);
             self.forget_sign_in(by, &entry).await?;
         }

@@ -1,11 +1,11 @@
-//! The end of an input that someone else reads.
+//! The end of an input that another process reads.
 
 use std::os::fd::BorrowedFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// Waits until nobody holds the writing end of this pipe any more, however much there is to read.
+/// Waits until no process holds the writing end of this pipe any more, however much there is to read.
 pub(super) fn wait(input: BorrowedFd<'_>) {
     while !is_closed(input, LONGEST) {}
 }
