@@ -140,7 +140,7 @@ pub enum Command {
     /// Make and change the master key, under which secrets in the journal are encrypted.
     #[command(subcommand, after_help = secrets::EXAMPLES)]
     Secrets(Secrets),
-    /// Run the gateway: OpenAI-, Anthropic- and Google-compatible APIs in front of any provider.
+    /// Run the gateway: the APIs of OpenAI, Anthropic and Google for any provider.
     #[cfg(feature = "serve")]
     #[command(after_help = with_exit_codes(serve::EXAMPLES))]
     Serve(Serve),
