@@ -97,7 +97,6 @@ mod people;
 mod pins;
 mod pins_accepted;
 mod prompting;
-mod readme;
 mod reasoning_back;
 mod released;
 mod replaying;

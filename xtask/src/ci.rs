@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::{
-    book, contracts, deny, features, packages, postgres, run, slices, survival, templates, test,
-    tidy,
+    book, contracts, deny, features, packages, postgres, readme, run, slices, survival, templates,
+    test, tidy,
 };
 
 /// Runs every stage; the first that fails ends it.
@@ -48,6 +48,7 @@ const STAGES: &[Stage] = &[
     stage("clippy", clippy),
     stage("features", features::small),
     stage("test", |root| test::run(root, &[])),
+    stage("readme", readme::run),
     stage("contracts", |root| contracts::run(root, true)),
     stage("docs", docs),
     stage("book", book::run),

@@ -23,6 +23,7 @@ mod minimal_versions;
 mod mutants;
 mod packages;
 mod postgres;
+mod readme;
 mod run;
 mod rustdoc;
 mod semver;
