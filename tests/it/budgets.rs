@@ -89,9 +89,13 @@ async fn requests_that_are_passed_through_count_and_are_refused_by_the_budget() 
     };
     let next = async || {
         // What the request before used is counted when its reply has ended, a moment later.
-        while budget().await["reserved"] != "0" {
-            tokio::task::yield_now().await;
-        }
+        let settled = async {
+            while budget().await["reserved"] != "0" {
+                tokio::task::yield_now().await;
+            }
+        };
+        let settled = timeout(Duration::from_secs(60), settled).await;
+        settled.expect("what was used is counted");
         let body = json!({ "model": "openai/gpt", "max_tokens": 1,
             "messages": [{ "role": "user", "content": "hi" }] });
         let asking = gateway.post("/v1/chat/completions", &body);

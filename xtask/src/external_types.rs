@@ -22,7 +22,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     rustdoc::describe(root, &target)?;
     // The tool would run rustdoc for each crate by itself, with features that need other builds of what it uses.
     let cargo = place.join("cargo");
-    rustdoc::write_script(&cargo, "[ \"$1\" = rustdoc ] || exec cargo \"$@\"")?;
+    run::write_script(&cargo, "[ \"$1\" = rustdoc ] || exec cargo \"$@\"")?;
     let mut faults = 0;
     let mut used = BTreeSet::new();
     for package in workspace::packages(root)?.iter().filter(|one| one.public) {

@@ -4,16 +4,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
-use cargo_metadata::MetadataCommand;
 
-use crate::run;
+use crate::{run, workspace};
 
 /// Lints each feature of the assembly alone, and the small program; tries that program out.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let started = Instant::now();
-    let none = [String::new()].into_iter();
-    for feature in none.chain(features(root)?) {
-        clippy(root, ASSEMBLY, &feature)?;
+    let packages = workspace::packages(root)?;
+    let assembly = packages.iter().find(|package| package.name == ASSEMBLY);
+    let assembly = assembly.with_context(|| format!("there is no package `{ASSEMBLY}`"))?;
+    clippy(root, ASSEMBLY, "")?;
+    for feature in &assembly.features {
+        clippy(root, ASSEMBLY, feature)?;
     }
     clippy(root, "jackfield-server", "")?;
     clippy(root, "jackfield-cli", "claude,serve")?;
@@ -41,20 +43,6 @@ fn clippy(root: &Path, package: &str, features: &str) -> anyhow::Result<()> {
     let mut clippy = run::cargo(root, ["clippy", "--quiet", "--package", package]);
     clippy.args(["--no-default-features", "--features", features]);
     run::succeed(clippy.args(["--", "--deny", "warnings"]))
-}
-
-/// The features of the assembly, but that of all.
-fn features(root: &Path) -> anyhow::Result<Vec<String>> {
-    let metadata = MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .no_deps()
-        .exec()
-        .context("cannot read the workspace's metadata")?;
-    let mut packages = metadata.packages.into_iter();
-    let package = packages.find(|package| *package.name == *ASSEMBLY);
-    let package = package.with_context(|| format!("there is no package `{ASSEMBLY}`"))?;
-    let features = package.features.into_keys();
-    Ok(features.filter(|name| name != "default").collect())
 }
 
 const ASSEMBLY: &str = "jackfield-assembly";

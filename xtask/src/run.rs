@@ -1,6 +1,8 @@
 //! Starting other programs.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -47,6 +49,16 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     }
     String::from_utf8(output.stdout)
         .with_context(|| format!("`{}` printed no text", shown(command)))
+}
+
+/// Writes a program of one line.
+pub(crate) fn write_script(path: &Path, line: &str) -> anyhow::Result<()> {
+    let written = || {
+        fs::create_dir_all(path.parent().unwrap_or(path))?;
+        fs::write(path, format!("#!/bin/sh\n{line}\n"))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+    };
+    written().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Returns a duration as people say it: `7.3 s`, `2 min 05 s`.

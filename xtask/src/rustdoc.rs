@@ -1,10 +1,6 @@
 //! What rustdoc knows of the crates, as JSON for other programs.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
 
 use crate::run;
 
@@ -12,7 +8,7 @@ use crate::run;
 pub(crate) fn describe(tree: &Path, target: &Path) -> anyhow::Result<PathBuf> {
     // The form is unstable. Set for cargo, the variable would also change what build scripts find, and build all anew.
     let rustdoc = target.join("rustdoc-json");
-    write_script(&rustdoc, "RUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"")?;
+    run::write_script(&rustdoc, "RUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"")?;
     let mut doc = run::cargo(
         tree,
         ["doc", "--workspace", "--no-deps", "--lib", "--locked"],
@@ -27,16 +23,6 @@ pub(crate) fn describe(tree: &Path, target: &Path) -> anyhow::Result<PathBuf> {
 /// The file of a crate in that folder.
 pub(crate) fn file(package: &str) -> String {
     format!("{}.json", package.replace('-', "_"))
-}
-
-/// Writes a program of one line.
-pub(crate) fn write_script(path: &Path, line: &str) -> anyhow::Result<()> {
-    let written = || {
-        fs::create_dir_all(path.parent().unwrap_or(path))?;
-        fs::write(path, format!("#!/bin/sh\n{line}\n"))?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-    };
-    written().with_context(|| format!("cannot write {}", path.display()))
 }
 
 const FLAGS: &str = "-Z unstable-options --output-format json --document-private-items --document-hidden-items --cap-lints allow";

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use cargo_metadata::{DependencyKind, MetadataCommand, TargetKind};
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, TargetKind};
 
 /// Returns the folder of the workspace.
 pub(crate) fn root() -> anyhow::Result<PathBuf> {
@@ -19,12 +19,15 @@ pub(crate) fn root() -> anyhow::Result<PathBuf> {
 
 /// The folder that cargo builds in.
 pub(crate) fn target(root: &Path) -> anyhow::Result<PathBuf> {
-    let metadata = MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .no_deps()
-        .exec()
-        .context("cannot read the workspace's metadata")?;
-    Ok(metadata.target_directory.into_std_path_buf())
+    Ok(metadata(root)?.target_directory.into_std_path_buf())
+}
+
+/// What cargo knows of the workspace's own packages.
+fn metadata(root: &Path) -> anyhow::Result<Metadata> {
+    let mut command = MetadataCommand::new();
+    let command = command.manifest_path(root.join("Cargo.toml")).no_deps();
+    let read = command.exec();
+    read.context("cannot read the workspace's metadata")
 }
 
 /// The version of the crates.
@@ -48,6 +51,8 @@ pub(crate) struct Package {
     /// The text of its `Cargo.toml`.
     pub(crate) manifest: String,
     pub(crate) dependencies: Vec<Dependency>,
+    /// Its features, but `default`.
+    pub(crate) features: Vec<String>,
     /// The integration test binaries: name and main file from the root.
     pub(crate) tests: Vec<(String, PathBuf)>,
 }
@@ -89,13 +94,8 @@ pub(crate) struct Dependency {
 
 /// Reads the packages of the workspace, by name.
 pub(crate) fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
-    let metadata = MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .no_deps()
-        .exec()
-        .context("cannot read the workspace's metadata")?;
     let mut packages = Vec::new();
-    for package in &metadata.packages {
+    for package in &metadata(root)?.packages {
         let manifest_path = package.manifest_path.as_std_path();
         let folder = manifest_path
             .parent()
@@ -115,6 +115,12 @@ pub(crate) fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
                     requirement: dependency.req.to_string(),
                     ours: dependency.path.is_some(),
                 })
+                .collect(),
+            features: package
+                .features
+                .keys()
+                .filter(|name| *name != "default")
+                .cloned()
                 .collect(),
             tests: package
                 .targets

@@ -1,4 +1,4 @@
-//! What is said about a setting that needs a feature which this build leaves out.
+//! The problem of a setting that needs a feature which this build leaves out.
 
 use crate::place::{ConfigProblem, ValueSource};
 

@@ -258,4 +258,17 @@ mod tests {
             assert!(matches!(kinds::feature(kind), Some((_, true))), "{kind}");
         }
     }
+
+    /// The presets are there in every build, and have the values of the crate without it.
+    #[cfg(feature = "openai")]
+    #[test]
+    fn the_preset_of_openai_is_that_of_its_crate() {
+        use jackfield_provider_openai::config::OpenAiConfig;
+
+        let mut presets = super::PRESETS.iter();
+        let preset = presets.find(|preset| preset.kind == "openai");
+        let preset = preset.expect("a preset");
+        assert_eq!(preset.base_url, Some(OpenAiConfig::BASE_URL));
+        assert_eq!(preset.path, OpenAiConfig::PATH);
+    }
 }

@@ -40,7 +40,19 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
     } else {
         shortened(&path.join("."), PATH)
     };
+    let message = without_type_names(&message);
     Err(Invalid::new(path, shortened(&message, REASON)))
+}
+
+/// The message of a parser for a client, which knows objects and not our types.
+#[must_use]
+pub fn without_type_names(message: &str) -> String {
+    let Some((before, after)) = message.rsplit_once("expected struct ") else {
+        return message.to_owned();
+    };
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let after = after.trim_start_matches(is_name);
+    format!("{before}expected an object{after}")
 }
 
 /// The missing or duplicate field in an error message, which is not part of the parser's path.

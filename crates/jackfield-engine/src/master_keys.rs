@@ -285,7 +285,8 @@ fn damaged(place: &SecretPlace) -> SecretError {
     }
 }
 
-fn random<const N: usize>() -> Result<[u8; N], SecretError> {
+/// So many random bytes.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], SecretError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| SecretError::Random(error.into()))?;
     Ok(bytes)

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::time::{Instant, sleep};
 
-use crate::master_keys::{MasterKeys, SecretError};
+use crate::master_keys::{MasterKeys, SecretError, random};
 
 /// The sign-in of one user at one server.
 pub struct SignInStore {
@@ -270,9 +270,7 @@ impl std::fmt::Debug for SignInLock {
 
 /// A random name of a holder of the lock.
 fn new_holder() -> Result<String, SecretError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| SecretError::Random(error.into()))?;
-    Ok(Digest::from_bytes(bytes).to_hex())
+    Ok(Digest::from_bytes(random()?).to_hex())
 }
 
 fn no_secrets() -> JournalError {

@@ -176,8 +176,9 @@ impl Gateway {
         }
     }
 
-    /// An admission with what is left of the client's budgets: the one of which the largest share is spent, or the one that
-    /// has nothing left with the error of a request whose first model call would not fit it. The calls themselves reserve what they may use.
+    /// An admission with what is left of the client's budgets: the one of which the largest share is spent, or the one
+    /// that has nothing left, with the error of a request whose first model call would not fit it. The calls themselves
+    /// reserve what they may use.
     async fn look_at_budgets(&self, client: &Principal) -> Result<Admission, AdmissionRefusal> {
         let quotas = client.budget_quotas();
         if quotas.is_empty() {

@@ -6,8 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 
 use super::{copy, digest};
-use crate::run;
-use crate::rustdoc::write_script;
+use crate::run::{self, write_script};
 
 /// The script of this version, whose archives are at this address.
 pub(super) fn of_release(root: &Path, version: &str, address: &str) -> anyhow::Result<String> {
@@ -88,8 +87,8 @@ mod tests {
     use std::path::Path;
     use std::process::Stdio;
 
-    use super::{NAME, of_release, write_script};
-    use crate::run;
+    use super::{NAME, of_release};
+    use crate::run::{self, write_script};
 
     /// Checks which archive the script asks for on a machine where `uname -s`, `uname -m` and `getconf` say so; it
     /// ends when that cannot be downloaded.

@@ -457,10 +457,7 @@ impl From<DirectoryError> for CommandError {
                 Exit::Usage,
                 Some("make a new key with `jackfield keys create`"),
             ),
-            DirectoryError::Busy { .. }
-            | DirectoryError::Journal(_)
-            | DirectoryError::Random(_)
-            | _ => (Exit::Internal, None),
+            DirectoryError::Busy { .. } | DirectoryError::Journal(_) | _ => (Exit::Internal, None),
         };
         let mut fault = Self::new(exit, error.to_string());
         let mut source = std::error::Error::source(&error);

@@ -41,6 +41,12 @@ fn the_field_is_named() {
         ("{\"model\":\"m\"}", "messages", "missing field"),
         ("{\"messages\":[]}", "model", "missing field"),
         ("{\"model\":7,\"messages\":[]}", "model", "invalid type"),
+        ("7", "body", "invalid type: integer `7`, expected an object"),
+        (
+            "{\"model\":\"m\",\"messages\":[\"hi\"]}",
+            "messages.0",
+            "invalid type: string \"hi\", expected an object",
+        ),
         (
             "{\"model\":\"m\",\"messages\":null}",
             "messages",

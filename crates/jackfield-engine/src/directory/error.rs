@@ -3,7 +3,6 @@
 use jackfield_domain::directory::{
     EntryKind, EntryName, InvalidEntryName, InvalidOwnServer, KeyRefusal, ServerOwner,
 };
-use jackfield_ports::chat_model::BoxError;
 use jackfield_ports::journal::JournalError;
 use thiserror::Error;
 
@@ -53,9 +52,6 @@ pub enum DirectoryError {
     /// It is no name.
     #[error(transparent)]
     Name(#[from] InvalidEntryName),
-    /// The operating system has no random numbers.
-    #[error("the operating system has no random numbers")]
-    Random(#[source] BoxError),
     /// A server or its authorization server does not let a user sign in.
     #[error("{0}")]
     SignInFailed(String),

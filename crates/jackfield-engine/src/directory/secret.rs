@@ -6,6 +6,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::EntryName;
 
 use super::DirectoryError;
+use crate::master_keys::random;
 
 /// How every secret begins, so that people and scanners of secrets recognise it.
 pub const KEY_PREFIX: &str = "jk_";
@@ -46,10 +47,4 @@ pub(crate) fn key_id() -> Result<EntryName, DirectoryError> {
     let id = std::iter::once("k".to_owned()).chain(digits);
     let id: String = id.collect();
     Ok(EntryName::parse(&id)?)
-}
-
-fn random<const N: usize>() -> Result<[u8; N], DirectoryError> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| DirectoryError::Random(error.into()))?;
-    Ok(bytes)
 }

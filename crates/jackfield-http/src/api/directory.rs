@@ -332,9 +332,7 @@ impl From<DirectoryError> for ProblemDetails {
                 Self::new(ProblemKind::Forbidden, detail)
             }
             DirectoryError::Refused(_) => Self::new(ProblemKind::Conflict, detail),
-            DirectoryError::Journal(_) | DirectoryError::Random(_) | _ => {
-                failures::from_directory_error(&error).into()
-            }
+            DirectoryError::Journal(_) | _ => failures::from_directory_error(&error).into(),
         }
     }
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, Request};
+use jackfield_dialect_kit::body::without_type_names;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_gateway::Gateway;
@@ -298,7 +299,8 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<JsonBody<T>, ProblemDetail
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let place = pointer(error.path());
-        ProblemDetails::field(place, error.into_inner().to_string())
+        let message = without_type_names(&error.into_inner().to_string());
+        ProblemDetails::field(place, message)
     })?;
     reader
         .end()
