@@ -20,7 +20,6 @@ use serde_json::Value;
 
 use crate::approvals::ApprovalsConfig;
 use crate::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
-use crate::features;
 use crate::journal::JournalConfig;
 use crate::key_source::KeySource;
 use crate::kinds;
@@ -31,6 +30,7 @@ use crate::questions::McpQuestions;
 use crate::routes::ConfiguredRoute;
 use crate::serve::ServeConfig;
 use crate::servers::McpServerEntry;
+use crate::unknown_provider::UnknownProvider;
 use crate::values::parse_model;
 use crate::web::Web;
 use jackfield_engine::near::did_you_mean;
@@ -391,16 +391,9 @@ impl Config {
         if self.providers.contains_key(name) {
             return Ok(());
         }
-        if let Some(feature) = kinds::left_out(name) {
-            return Err(features::left_out(feature, place.clone()));
-        }
-        let providers: Vec<&Arc<str>> = self.providers.keys().collect();
-        let problem = format!(
-            "there is no provider `{name}`{}",
-            did_you_mean(name, &providers)
-        );
-        let help = format!("add it under [providers.{name}] in jackfield.toml");
-        Err(ConfigProblem::new(place.clone(), problem).with_help(help))
+        let known: Vec<&Arc<str>> = self.providers.keys().collect();
+        let UnknownProvider { help, message } = UnknownProvider::new(name, &known);
+        Err(ConfigProblem::new(place.clone(), message).with_help(help))
     }
 }
 

@@ -4,10 +4,14 @@ use crate::place::{ConfigProblem, ValueSource};
 
 /// The problem of such a setting.
 pub(crate) fn left_out(feature: &str, place: ValueSource) -> ConfigProblem {
-    let help = format!(
+    ConfigProblem::new(place, reason(feature)).with_help(help(feature))
+}
+
+/// What a person can do who needs it.
+pub(crate) fn help(feature: &str) -> String {
+    format!(
         "build it with `--features {feature}`, or take a program that was built with all features"
-    );
-    ConfigProblem::new(place, reason(feature)).with_help(help)
+    )
 }
 
 /// Why such a setting cannot be used.

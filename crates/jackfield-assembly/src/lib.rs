@@ -98,6 +98,7 @@ mod server_file;
 mod servers;
 mod surroundings;
 mod tool_modes;
+mod unknown_provider;
 mod values;
 #[cfg_attr(not(feature = "web"), path = "web/without.rs")]
 mod web;
@@ -151,6 +152,7 @@ pub use self::servers::{
     server_id, server_keys,
 };
 pub use self::surroundings::{Environment, Surroundings};
+pub use self::unknown_provider::UnknownProvider;
 pub use self::values::{length_of_time, listen_address, size_in_bytes};
 pub use self::web::Web;
 #[cfg(feature = "web")]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jackfield_assembly::{
-    ConfigFile, Flags, Keyring, ProviderState, Registry, Surroundings, did_you_mean,
+    ConfigFile, Flags, Keyring, ProviderState, Registry, Surroundings, UnknownProvider,
 };
 
 use crate::args::{Keys, Source};
@@ -108,9 +108,7 @@ fn check_name(
 ) -> Result<(), CommandError> {
     if !known.contains_key(provider) {
         let known: Vec<&Arc<str>> = known.keys().collect();
-        let near = did_you_mean(provider, &known);
-        let message = format!("there is no provider `{provider}`{near}");
-        let help = "`jackfield providers` lists them";
+        let UnknownProvider { help, message } = UnknownProvider::new(provider, &known);
         return Err(CommandError::new(Exit::Usage, message).with_help(help));
     }
     Ok(())

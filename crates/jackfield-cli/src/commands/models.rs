@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_assembly::{Assembly, Config, KeyState, Registry, load};
+use jackfield_assembly::{Assembly, Config, KeyState, Registry, UnknownProvider, load};
 use tokio::task::JoinSet;
 
 use crate::args::{ModelsArgs, Providers, Source};
@@ -98,10 +98,8 @@ fn named(
     let named = names.iter().map(|name| {
         let found = known.keys().find(|known| ***known == **name);
         found.cloned().ok_or_else(|| {
-            let known: Vec<&str> = known.keys().map(|known| &**known).collect();
-            let known = known.join(", ");
-            let message = format!("there is no provider `{name}`; there are: {known}");
-            let help = format!("add it under [providers.{name}] in jackfield.toml");
+            let known: Vec<&Arc<str>> = known.keys().collect();
+            let UnknownProvider { help, message } = UnknownProvider::new(name, &known);
             CommandError::new(Exit::Usage, message).with_help(help)
         })
     });

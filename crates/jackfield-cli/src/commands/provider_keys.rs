@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use jackfield_assembly::Registry;
+use jackfield_assembly::{Registry, UnknownProvider};
 use jackfield_domain::directory::EntryName;
 use jackfield_engine::Credential;
 
@@ -29,8 +29,8 @@ pub(crate) async fn set(
     let flags = ask::flags_without_servers(source);
     let (config, _) = ask::load_config(&flags)?;
     if !config.providers.contains_key(provider) {
-        let message = format!("there is no provider `{provider}`");
-        let help = "`jackfield providers` lists them";
+        let known: Vec<_> = config.providers.keys().collect();
+        let UnknownProvider { help, message } = UnknownProvider::new(provider, &known);
         return Err(CommandError::new(Exit::Usage, message).with_help(help));
     }
     let key = Credential::new(key_store::read_key(provider)?);

@@ -72,6 +72,13 @@ fn a_setting_that_needs_a_feature_names_it() {
     }
     let ran = jackfield(["ask", "-m", "openai/gpt-6-sol", "hello"]).run();
     names_the_feature(&ran, 3, "--model", "openai");
+    let (listing, setting) = (
+        jackfield(["models", "openai"]),
+        jackfield(["keys", "set", "groq"]),
+    );
+    for ran in [listing.run(), setting.run()] {
+        names_the_feature(&ran, 2, "error", "openai");
+    }
     let ran = jackfield(["chat", "--web"]).run();
     names_the_feature(&ran, 2, "error", "serve");
     let postgres = "[journal]\nkind = \"postgres\"\nurl = \"postgres://localhost/x\"";
