@@ -11,6 +11,7 @@ mod budgets;
 mod commands;
 mod copying;
 mod copying_accounts;
+mod logins;
 mod outages;
 mod replicas;
 mod waking;

@@ -240,6 +240,10 @@ const CONTRACTS: &[&str] = &[
     "ToolboxSource",
     "ContextSource",
     "Journal",
+    "Directory",
+    "Logins",
+    "Meters",
+    "Secrets",
     "Upstream",
 ];
 

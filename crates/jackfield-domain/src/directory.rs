@@ -2,6 +2,7 @@
 //!
 //! The value of an entry is that of its newest change, so a list of changes is the audit of the administration.
 
+mod client_lookup;
 mod own_server;
 mod provider_key;
 mod sign_in;
@@ -16,6 +17,7 @@ use crate::policy;
 use crate::quota::Quota;
 use crate::time::WallTime;
 
+pub use self::client_lookup::ClientLookup;
 pub use self::own_server::{InvalidOwnServer, OwnEndpoint, OwnServer, ServerOwner};
 pub use self::provider_key::ProviderKey;
 pub use self::sign_in::SignIn;

@@ -10,6 +10,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
+use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
@@ -212,6 +213,10 @@ impl Journal for Journals {
 
     fn directory(&self) -> Option<&dyn Directory> {
         self.durable.directory()
+    }
+
+    fn logins(&self) -> Option<&dyn Logins> {
+        self.durable.logins()
     }
 
     fn meters(&self) -> Option<&dyn Meters> {

@@ -39,6 +39,7 @@ mod keeper;
 mod late;
 mod late_limit;
 mod listed_windows;
+mod logins;
 mod master_keys;
 mod model_call;
 pub mod near;

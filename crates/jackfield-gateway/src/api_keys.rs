@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
-use jackfield_domain::directory::EntryName;
+use jackfield_domain::directory::ClientLookup;
 use jackfield_domain::policy;
 use jackfield_domain::quota::Quota;
 use jackfield_engine::ServerTools;
@@ -19,7 +19,7 @@ pub struct Principal {
     /// Whether its user has servers of its own, alone or with a team. It is looked up only where the gateway has no tools
     /// otherwise.
     pub has_own_servers: bool,
-    /// How the directory of the journal knows it; `None` for a client of the configuration.
+    /// By what it is found again; `None` where no key is needed.
     pub lookup: Option<ClientLookup>,
     /// The models, routes and assistants that it may name, as patterns; `None` for all.
     pub models: Option<Vec<Arc<str>>>,
@@ -33,15 +33,6 @@ pub struct Principal {
     pub quotas: Vec<(Arc<str>, Quota)>,
     /// The server tools that it may use.
     pub tools: ServerTools,
-}
-
-/// By what a client is looked up in the directory, for each request.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum ClientLookup {
-    /// The digest of the secret of a key.
-    Key(Digest),
-    /// The name of a user that signed in.
-    User(EntryName),
 }
 
 /// An endpoint of one provider that is open to a client.
@@ -133,7 +124,10 @@ impl ApiKeys {
             anonymous: None,
             tools: ServerTools::All,
             tokens: clients
-                .map(|(digest, client)| (digest, Arc::new(client)))
+                .map(|(digest, client)| {
+                    let lookup = Some(ClientLookup::Key(digest));
+                    (digest, Arc::new(Principal { lookup, ..client }))
+                })
                 .collect(),
         }
     }
@@ -156,10 +150,9 @@ impl ApiKeys {
         self.anonymous.iter().chain(tokens).map(|client| &**client)
     }
 
-    /// The principal of this token. Runs in constant time, regardless of which token matches and whether one
-    /// does.
-    pub(crate) fn find(&self, token: &str) -> Option<&Arc<Principal>> {
-        let digest = Digest::of(token.as_bytes());
+    /// The principal of the token with this digest. Runs in constant time, regardless of which token matches and
+    /// whether one does.
+    pub(crate) fn find(&self, digest: &Digest) -> Option<&Arc<Principal>> {
         let mut found = None;
         for (stored, client) in &self.tokens {
             let same: Choice = stored.as_bytes().ct_eq(digest.as_bytes());

@@ -1,57 +1,63 @@
 //! Logins of browsers: each stands for the client whose API key was shown for it, or for the user that signed in.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use tokio::time::Instant;
+use jackfield_domain::directory::ClientLookup;
 
 use crate::api_keys::Principal;
+use crate::failures;
 use crate::gateway::Gateway;
 
 /// A login that is open.
 #[derive(Clone, Debug)]
 pub struct BrowserLogin {
-    /// The client.
-    pub client: Arc<Principal>,
-    /// When it ends.
-    expires: Instant,
-}
-
-impl BrowserLogin {
+    /// By what its client is looked up.
+    pub(crate) client: ClientLookup,
     /// How long it lasts from now on.
-    #[must_use]
-    pub fn remaining(&self) -> Duration {
-        self.expires.saturating_duration_since(Instant::now())
-    }
+    pub remaining: Duration,
 }
 
 impl Gateway {
     /// Logs a browser in as this client, whose API key it showed, or whose user signed in. The value is a secret for the
-    /// cookie of the browser; it lasts for [`LOGIN_LIFETIME`](crate::LOGIN_LIFETIME).
+    /// cookie of the browser; it lasts for [`LOGIN_LIFETIME`], at every gateway over the same journal.
     ///
     /// # Errors
     ///
-    /// [`ServeErrorKind::Internal`] if the operating system has no random numbers.
-    pub fn log_in(&self, client: Arc<Principal>) -> Result<String, ServeError> {
-        let value = self.shared.browser_logins.issue(client);
-        value.map_err(|error| no_random_numbers(&error))
+    /// [`ServeErrorKind::Unavailable`] if the journal cannot be written or keeps no logins, and
+    /// [`ServeErrorKind::Unauthenticated`] for a client that needs no key.
+    pub async fn log_in(&self, client: &Principal) -> Result<String, ServeError> {
+        let Some(lookup) = client.lookup.clone() else {
+            let message = "this gateway needs no key, so there is nothing to log in with";
+            return Err(ServeError::new(ServeErrorKind::Unauthenticated, message));
+        };
+        let login = self.engine().log_in(lookup, LOGIN_LIFETIME);
+        login
+            .await
+            .map_err(|error| failures::from_directory_error(&error))
     }
 
     /// The login that a cookie has, unless it is over.
-    #[must_use]
-    pub fn find_login(&self, value: &str) -> Option<BrowserLogin> {
-        let (client, expires) = self.shared.browser_logins.find(value)?;
-        Some(BrowserLogin { client, expires })
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Unavailable`] if the journal cannot be read or keeps no logins.
+    pub async fn find_login(&self, value: &str) -> Result<Option<BrowserLogin>, ServeError> {
+        let found = self.engine().find_login(value).await;
+        let found = found.map_err(|error| failures::from_directory_error(&error))?;
+        Ok(found.map(|(client, remaining)| BrowserLogin { client, remaining }))
     }
 
     /// Ends the login that a cookie has.
-    pub fn log_out(&self, value: &str) {
-        drop(self.shared.browser_logins.take(value));
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Unavailable`] if the journal cannot be written or keeps no logins.
+    pub async fn log_out(&self, value: &str) -> Result<(), ServeError> {
+        let ended = self.engine().log_out(value).await;
+        ended.map_err(|error| failures::from_directory_error(&error))
     }
 }
 
-pub(crate) fn no_random_numbers(error: &getrandom::Error) -> ServeError {
-    let message = format!("the operating system has no random numbers: {error}");
-    ServeError::new(ServeErrorKind::Internal, message)
-}
+/// How long a login of a browser lasts.
+pub const LOGIN_LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::digest::Digest;
-use jackfield_domain::directory::User;
+use jackfield_domain::directory::{ClientLookup, User};
 use jackfield_domain::listing::ListedModel;
 use jackfield_engine::{AcceptedKey, ClientDirectory, DirectoryError, KEY_PREFIX, ServerTools};
 
-use crate::api_keys::{ClientLookup, Principal};
+use crate::api_keys::Principal;
 use crate::browser_logins::BrowserLogin;
 use crate::gateway::Gateway;
 use crate::models::RequestedModel;
@@ -25,12 +25,14 @@ impl Gateway {
     /// [`ServeErrorKind::Unavailable`] if the journal cannot be read.
     pub async fn authenticate(&self, key: Option<&str>) -> Result<Arc<Principal>, ServeError> {
         let keys = &self.shared.config.api_keys;
-        let key = key.map(str::trim);
-        if let Some(client) = key.and_then(|key| keys.find(key)) {
-            return Ok(Arc::clone(client));
-        }
-        if let Some(key) = key.filter(|key| key.starts_with(KEY_PREFIX)) {
-            return self.find_client(Digest::of(key.as_bytes())).await;
+        if let Some(key) = key.map(str::trim) {
+            let secret = Digest::of(key.as_bytes());
+            if let Some(client) = keys.find(&secret) {
+                return Ok(Arc::clone(client));
+            }
+            if key.starts_with(KEY_PREFIX) {
+                return self.find_client(secret).await;
+            }
         }
         if let Some(anonymous) = &keys.anonymous
             && !self.has_directory_keys().await?
@@ -44,16 +46,13 @@ impl Gateway {
         Err(unauthenticated(message))
     }
 
-    /// The client of a login of a browser, whose key or user is looked up again if it is one of the directory.
+    /// The client of a login of a browser, whose key or user is looked up again.
     ///
     /// # Errors
     ///
     /// As for [`authenticate`](Self::authenticate).
     pub async fn client_of(&self, login: BrowserLogin) -> Result<Arc<Principal>, ServeError> {
-        match self.found_again(&login.client).await {
-            Some(client) => client,
-            None => Ok(login.client),
-        }
+        self.find_again(&login.client).await
     }
 
     /// Whether every client that reaches the address is accepted: the configuration has no keys, and neither has the
@@ -73,11 +72,9 @@ impl Gateway {
     ///
     /// [`ServeErrorKind::Unavailable`] if the journal cannot be read.
     pub async fn still_accepts(&self, client: &Principal) -> Result<bool, ServeError> {
-        let keys = &self.shared.config.api_keys;
-        let found = match self.found_again(client).await {
-            Some(client) => client.map(|_| true),
-            None if keys.is_open() => self.is_open().await,
-            None => Ok(true),
+        let found = match &client.lookup {
+            Some(lookup) => self.find_again(lookup).await.map(|_| true),
+            None => self.is_open().await,
         };
         match found {
             Err(error) if error.kind == ServeErrorKind::Unauthenticated => Ok(false),
@@ -118,12 +115,15 @@ impl Gateway {
         allowed.cloned().collect()
     }
 
-    /// A client as it is now; `None` if the directory does not know it.
-    async fn found_again(&self, client: &Principal) -> Option<Result<Arc<Principal>, ServeError>> {
-        Some(match client.lookup.as_ref()? {
-            ClientLookup::Key(secret) => self.find_client(*secret).await,
+    /// A client as it is now.
+    async fn find_again(&self, lookup: &ClientLookup) -> Result<Arc<Principal>, ServeError> {
+        match lookup {
+            ClientLookup::Key(secret) => match self.shared.config.api_keys.find(secret) {
+                Some(client) => Ok(Arc::clone(client)),
+                None => self.find_client(*secret).await,
+            },
             ClientLookup::User(name) => self.find_user(name).await,
-        })
+        }
     }
 
     /// Whether turns of a user have tools because of the servers of the user or its team. Where the configuration has

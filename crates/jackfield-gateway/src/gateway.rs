@@ -10,7 +10,6 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::policy::Policy;
 use jackfield_engine::{Engine, Ephemeral, Outage, ServerTools, TurnOptions};
-use jackfield_ports::identity_provider::BegunSignIn;
 use jackfield_ports::journal::Journal;
 use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
 
@@ -24,7 +23,6 @@ use crate::key_locks::KeyLocks;
 use crate::matcher::RequestMatcher;
 use crate::question_feed::QuestionFeed;
 use crate::request_slot::RequestSlot;
-use crate::tickets::{LOGIN_LIFETIME, SIGN_IN_LIFETIME, Tickets};
 use crate::write_probe::WriteProbe;
 use crate::{failures, tools};
 
@@ -35,9 +33,6 @@ pub struct Gateway {
 }
 
 pub(crate) struct GatewayState {
-    /// The sign-ins that wait for their people.
-    pub(crate) begun_sign_ins: Tickets<BegunSignIn>,
-    pub(crate) browser_logins: Tickets<Arc<Principal>>,
     pub(crate) budget_warnings: BudgetWarnings,
     pub(crate) config: GatewayConfig,
     doctor: DoctorSlot,
@@ -74,8 +69,6 @@ impl Gateway {
         let slots = Arc::new(Semaphore::new(config.limits.streams));
         Self {
             shared: Arc::new(GatewayState {
-                begun_sign_ins: Tickets::new(SIGN_IN_LIFETIME),
-                browser_logins: Tickets::new(LOGIN_LIFETIME),
                 budget_warnings: BudgetWarnings::default(),
                 config,
                 doctor: DoctorSlot::default(),

@@ -11,7 +11,6 @@
 //! | `clients`, `api_keys` | the clients, by their API keys: of the configuration, and of the journal's directory |
 //! | `admission`, `request_slot` | slots of requests, and the quotas of clients |
 //! | `browser_logins`, `sign_in`, `browser_origin` | the logins of browsers, by a key or at an identity provider, and the gateway's address for them |
-//! | `tickets` | random values for cookies |
 //! | `models`, `catalog` | the names that clients may use for models |
 //! | `parsed_request` | a request with its effective options |
 //! | `opening` | the turn that answers a request |
@@ -53,15 +52,14 @@ mod request_slot;
 mod routes;
 mod sign_in;
 mod stored_response;
-mod tickets;
 pub mod tools;
 mod trace;
 mod write_probe;
 
 pub use self::admission::AdmissionRefusal;
 pub use self::agents::{AGENTS, AgentQuestion};
-pub use self::api_keys::{ApiKeys, ClientLookup, OpenEndpoint, Principal};
-pub use self::browser_logins::BrowserLogin;
+pub use self::api_keys::{ApiKeys, OpenEndpoint, Principal};
+pub use self::browser_logins::{BrowserLogin, LOGIN_LIFETIME};
 pub use self::browser_origin::is_this_machine;
 pub use self::catalog::ModelCatalog;
 pub use self::config::{
@@ -84,7 +82,6 @@ pub use self::passthrough::{
 };
 pub use self::previous::not_found;
 pub use self::request_slot::{Admission, QuotaHold, RequestSlot};
-pub use self::sign_in::{EndedSignIn, SignInFailure, StartedSignIn};
+pub use self::sign_in::{EndedSignIn, SIGN_IN_LIFETIME, SignInFailure, StartedSignIn};
 pub use self::stored_response::StoredResponse;
-pub use self::tickets::{LOGIN_LIFETIME, SIGN_IN_LIFETIME};
 pub use self::trace::trace_context;

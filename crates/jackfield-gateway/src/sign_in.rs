@@ -2,21 +2,21 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use jackfield_domain::directory::{EntryName, KeyRefusal};
+use jackfield_domain::directory::{ClientLookup, EntryName, KeyRefusal};
 use jackfield_engine::{AcceptedUser, DirectoryError};
-use jackfield_ports::identity_provider::{BegunSignIn, Identity, IdentityError};
+use jackfield_ports::identity_provider::{Identity, IdentityError, SignInSecrets};
 
-use crate::api_keys::{ClientLookup, Principal};
-use crate::browser_logins::no_random_numbers;
+use crate::api_keys::Principal;
 use crate::config::SignInConfig;
 use crate::failures;
 use crate::gateway::Gateway;
 
 /// A sign-in that has begun: where the browser goes, and the secret for its cookie.
 pub struct StartedSignIn {
-    /// The value of the cookie, which lasts for [`SIGN_IN_LIFETIME`](crate::SIGN_IN_LIFETIME).
+    /// The value of the cookie, which lasts for [`SIGN_IN_LIFETIME`].
     pub cookie: String,
     /// Whether the browser reaches the gateway over TLS.
     pub is_encrypted: bool,
@@ -44,7 +44,7 @@ pub struct EndedSignIn {
 pub enum SignInFailure {
     /// The user is disabled.
     Disabled,
-    /// The sign-in is over, was used, or began in another browser.
+    /// The sign-in is over, or began in another browser.
     Expired,
     /// What the provider says is not to be trusted.
     Invalid,
@@ -95,27 +95,18 @@ impl Gateway {
         path: &str,
     ) -> Result<StartedSignIn, SignInFailure> {
         let config = self.sign_in().ok_or(SignInFailure::Unavailable)?;
-        let Some(origin) = self.browser_origin(host) else {
-            let help =
-                "set `public_url` under [serve] to the address by which browsers reach the gateway";
-            tracing::warn!(host, help, "a sign-in did not begin");
-            return Err(SignInFailure::WrongAddress);
-        };
-        let begun = config.provider.begin(&format!("{origin}{path}")).await;
+        let redirect = self.redirect(host, path)?;
+        let begun = config.provider.begin(&redirect).await;
         let begun = begun.map_err(|error| logged(&error))?;
-        let (url, is_encrypted) = (begun.url.clone(), is_encrypted(&begun));
-        let cookie = self.shared.begun_sign_ins.issue(begun).map_err(|error| {
-            tracing::warn!(why = %no_random_numbers(&error), "a sign-in did not begin");
-            SignInFailure::Unavailable
-        })?;
         Ok(StartedSignIn {
-            cookie,
-            is_encrypted,
-            url,
+            cookie: begun.secrets.to_string(),
+            is_encrypted: is_encrypted(&redirect),
+            url: begun.url,
         })
     }
 
-    /// Ends the sign-in that a cookie has, by the query of the address to which the provider sent the browser back.
+    /// Ends the sign-in that a cookie has, by the query of the address to which the provider sent the browser back, on
+    /// this host and path.
     ///
     /// # Errors
     ///
@@ -123,22 +114,32 @@ impl Gateway {
     pub async fn end_sign_in(
         &self,
         cookie: Option<&str>,
+        (host, path): (Option<&str>, &str),
         answer: &str,
     ) -> Result<EndedSignIn, SignInFailure> {
         let config = self.sign_in().ok_or(SignInFailure::Unavailable)?;
-        // An answer that fails uses it, too.
-        let begun: Option<BegunSignIn> =
-            cookie.and_then(|cookie| self.shared.begun_sign_ins.take(cookie));
-        let begun = begun.ok_or(SignInFailure::Expired)?;
-        let is_encrypted = is_encrypted(&begun);
-        let identity = config.provider.finish(begun, answer).await;
+        let secrets = cookie.and_then(SignInSecrets::parse);
+        let secrets = secrets.ok_or(SignInFailure::Expired)?;
+        let redirect = self.redirect(host, path)?;
+        let identity = config.provider.finish(&secrets, &redirect, answer).await;
         let identity = identity.map_err(|error| logged(&error))?;
         let client = self.user_of(&identity).await?;
         tracing::info!(name = %client.name, subject = %identity.subject, "a user signed in");
         Ok(EndedSignIn {
             client,
-            is_encrypted,
+            is_encrypted: is_encrypted(&redirect),
         })
+    }
+
+    /// The address of this path for a browser that came to this host.
+    fn redirect(&self, host: Option<&str>, path: &str) -> Result<String, SignInFailure> {
+        let Some(origin) = self.browser_origin(host) else {
+            let help =
+                "set `public_url` under [serve] to the address by which browsers reach the gateway";
+            tracing::warn!(host, help, "nobody can sign in at this address");
+            return Err(SignInFailure::WrongAddress);
+        };
+        Ok(format!("{origin}{path}"))
     }
 
     /// The client that this person is.
@@ -208,8 +209,8 @@ impl Gateway {
 }
 
 /// Whether the browser comes back over TLS.
-fn is_encrypted(begun: &BegunSignIn) -> bool {
-    begun.redirect.starts_with("https:")
+fn is_encrypted(redirect: &str) -> bool {
+    redirect.starts_with("https:")
 }
 
 fn logged(error: &IdentityError) -> SignInFailure {
@@ -222,5 +223,7 @@ fn logged(error: &IdentityError) -> SignInFailure {
     }
 }
 
+/// How long a person may take to sign in at an identity provider.
+pub const SIGN_IN_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The longest name that a log shows, in characters.
 const MAX_SHOWN: usize = 100;

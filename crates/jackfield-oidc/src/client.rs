@@ -8,7 +8,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::HeaderValue;
 use jackfield_ports::credential::Credential;
-use jackfield_ports::identity_provider::{BegunSignIn, Identity, IdentityError, IdentityProvider};
+use jackfield_ports::identity_provider::{
+    BegunSignIn, Identity, IdentityError, IdentityProvider, SignInSecrets,
+};
 use jackfield_provider_kit::guarded::GuardedSettings;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -72,7 +74,7 @@ impl OidcClient {
     fn code(
         &self,
         metadata: &Metadata,
-        begun: &BegunSignIn,
+        state: &str,
         answer: &str,
     ) -> Result<String, IdentityError> {
         let field = |name: &str| {
@@ -81,7 +83,7 @@ impl OidcClient {
             found.map(|(_, value)| value.into_owned())
         };
         let invalid = |why: &str| IdentityError::Invalid(format!("the answer {why}"));
-        if field("state").as_deref() != Some(&*begun.state) {
+        if field("state").as_deref() != Some(state) {
             return Err(invalid("belongs to another sign-in"));
         }
         // Before all else that the answer says, also of errors (RFC 9207, section 2.4).
@@ -110,15 +112,15 @@ impl OidcClient {
     async fn tokens(
         &self,
         metadata: &Metadata,
-        begun: &BegunSignIn,
+        (redirect, verifier): (&str, &str),
         code: &str,
     ) -> Result<(String, Option<String>), IdentityError> {
         let client = &*self.settings.client_id;
         let mut form = vec![
             ("grant_type", "authorization_code"),
             ("code", code),
-            ("code_verifier", &begun.verifier),
-            ("redirect_uri", &begun.redirect),
+            ("code_verifier", verifier),
+            ("redirect_uri", redirect),
         ];
         let mut authorization = None;
         match &self.settings.client_secret {
@@ -205,19 +207,27 @@ impl IdentityProvider for OidcClient {
             .append_pair("nonce", &nonce)
             .append_pair("code_challenge", &challenge)
             .append_pair("code_challenge_method", "S256");
-        Ok(BegunSignIn {
+        let secrets = SignInSecrets {
             nonce,
-            redirect: redirect.to_owned(),
             state,
-            url: url.into(),
             verifier,
+        };
+        Ok(BegunSignIn {
+            secrets,
+            url: url.into(),
         })
     }
 
-    async fn finish(&self, begun: BegunSignIn, answer: &str) -> Result<Identity, IdentityError> {
+    async fn finish(
+        &self,
+        secrets: &SignInSecrets,
+        redirect: &str,
+        answer: &str,
+    ) -> Result<Identity, IdentityError> {
         let metadata = self.metadata().await?;
-        let code = self.code(&metadata, &begun, answer)?;
-        let (proof, access) = self.tokens(&metadata, &begun, &code).await?;
+        let code = self.code(&metadata, &secrets.state, answer)?;
+        let begun = (redirect, &*secrets.verifier);
+        let (proof, access) = self.tokens(&metadata, begun, &code).await?;
         let keys = self.http.get(&metadata.jwks_uri, None).await?;
         if !keys.status.is_success() {
             let why = format!("{} answers {}", metadata.jwks_uri, keys.status);
@@ -226,7 +236,7 @@ impl IdentityProvider for OidcClient {
         let expected = Expected {
             client: &self.settings.client_id,
             issuer: &self.settings.issuer,
-            nonce: &begun.nonce,
+            nonce: &secrets.nonce,
         };
         let claims = id_token::check(&proof, &keys.object, &expected)?;
         let subject = text(&claims, "sub").unwrap_or_default().to_owned();

@@ -9,7 +9,8 @@ use thiserror::Error;
 ///
 /// # Contract
 ///
-/// - A sign-in MUST have random values of its own, which no one can guess: `state`, `nonce` and `verifier`.
+/// - A sign-in MUST have random values of its own, which no one can guess: `state`, `nonce` and `verifier`. The browser
+///   keeps them, so another process may finish it.
 /// - [`finish`](Self::finish) MUST refuse an answer that is not to this sign-in, and a proof of the identity that is not
 ///   from the provider, not for this client, not for this sign-in, or over.
 /// - What it asks of the provider MUST be bounded in size and time, and MUST NOT be repeated.
@@ -24,34 +25,75 @@ pub trait IdentityProvider: fmt::Debug + Send + Sync {
     /// [`IdentityError`] if the provider cannot be used now.
     async fn begin(&self, redirect: &str) -> Result<BegunSignIn, IdentityError>;
 
-    /// Who signed in. `answer` is the query of the address to which the provider sent the browser back.
+    /// Who signed in. `redirect` is the address with which the sign-in began, and `answer` the query with which the
+    /// provider sent the browser back there.
     ///
     /// # Errors
     ///
     /// [`IdentityError`] if no person signed in, or it is not proved who did.
-    async fn finish(&self, begun: BegunSignIn, answer: &str) -> Result<Identity, IdentityError>;
+    async fn finish(
+        &self,
+        secrets: &SignInSecrets,
+        redirect: &str,
+        answer: &str,
+    ) -> Result<Identity, IdentityError>;
 }
 
 /// A sign-in that waits for the person.
 #[derive(Clone, Eq, PartialEq)]
 pub struct BegunSignIn {
-    /// What the proof of the identity has to repeat.
-    pub nonce: String,
-    /// The address to which the provider sends the browser back.
-    pub redirect: String,
-    /// What the answer has to repeat.
-    pub state: String,
+    /// What the browser has to keep, and to bring back with the answer.
+    pub secrets: SignInSecrets,
     /// The address of the provider for the browser.
     pub url: String,
-    /// The secret by which the provider knows who began (RFC 7636).
-    pub verifier: String,
 }
 
 impl fmt::Debug for BegunSignIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BegunSignIn")
-            .field("redirect", &self.redirect)
-            .finish_non_exhaustive()
+        f.debug_struct("BegunSignIn").finish_non_exhaustive()
+    }
+}
+
+/// The random values of a sign-in, of letters, digits, `-` and `_`.
+#[derive(Clone, Eq, PartialEq)]
+pub struct SignInSecrets {
+    /// What the proof of the identity has to repeat.
+    pub nonce: String,
+    /// What the answer has to repeat.
+    pub state: String,
+    /// The secret by which the provider knows who began (RFC 7636).
+    pub verifier: String,
+}
+
+impl SignInSecrets {
+    /// The values that [`Display`](fmt::Display) wrote.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let mut values = text.split('.');
+        let mut next = || {
+            let value = values.next().filter(|value| !value.is_empty())?;
+            value.bytes().all(is_letter).then(|| value.to_owned())
+        };
+        let secrets = Self {
+            nonce: next()?,
+            state: next()?,
+            verifier: next()?,
+        };
+        values.next().is_none().then_some(secrets)
+    }
+}
+
+/// The value of a cookie.
+impl fmt::Display for SignInSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.nonce, self.state, self.verifier)
+    }
+}
+
+impl fmt::Debug for SignInSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignInSecrets").finish_non_exhaustive()
     }
 }
 
@@ -80,4 +122,31 @@ pub enum IdentityError {
     /// The provider cannot be reached, or does not answer as it should.
     #[error("{0}")]
     Unavailable(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SignInSecrets;
+
+    #[test]
+    fn a_cookie_has_three_values() {
+        let secrets = SignInSecrets {
+            nonce: "n-1".to_owned(),
+            state: "s_2".to_owned(),
+            verifier: "v3".to_owned(),
+        };
+        assert_eq!(SignInSecrets::parse(&secrets.to_string()), Some(secrets));
+        for text in [
+            "",
+            ".",
+            "a.b",
+            "a.b.",
+            "a..c",
+            "a.b.c.d",
+            "a.b.c d",
+            "a.b.\u{e9}",
+        ] {
+            assert_eq!(SignInSecrets::parse(text), None, "{text}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ pub mod copy;
 pub mod directory;
 pub mod fold;
 mod lease;
+pub mod logins;
 pub mod marks;
 pub mod meters;
 mod outage;
@@ -27,6 +28,7 @@ use thiserror::Error;
 use self::admin::JournalAdmin;
 use self::directory::Directory;
 pub use self::lease::{Lease, LeaseDeadline};
+use self::logins::Logins;
 use self::marks::{FoundTurn, Mark};
 use self::meters::Meters;
 pub use self::outage::{Outage, OutageError};
@@ -277,6 +279,11 @@ pub trait Journal: Send + Sync {
 
     /// The meters of keys, users and teams. The default is `None`: the journal keeps none.
     fn meters(&self) -> Option<&dyn Meters> {
+        None
+    }
+
+    /// The logins of browsers. The default is `None`: the journal keeps none, and no browser can log in.
+    fn logins(&self) -> Option<&dyn Logins> {
         None
     }
 

@@ -1,6 +1,7 @@
 //! The journal: sessions behind one lock, which is never held across an await.
 
 mod directory;
+mod logins;
 mod meters;
 mod secrets;
 mod spending;
@@ -16,6 +17,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::directory::Directory;
+use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
@@ -29,6 +31,7 @@ use jackfield_ports::journal::{
 };
 use jackfield_record::{DecodeError, EncodeError};
 
+use self::logins::LoginTable;
 use self::meters::MeterTable;
 use crate::directory::DirectoryRows;
 use crate::holds::MemoryHolds;
@@ -51,6 +54,7 @@ pub struct MemoryJournal {
     lease: Option<Duration>,
     /// The number of the process that this stands for.
     process: u64,
+    logins: LoginTable,
     meters: MeterTable,
     sessions: Arc<Mutex<SessionTable>>,
     spending: Arc<Mutex<SpendingRows>>,
@@ -83,6 +87,7 @@ impl MemoryJournal {
             holds: MemoryHolds::default(),
             is_ephemeral: false,
             lease: None,
+            logins: Arc::default(),
             meters: Arc::default(),
             process: 0,
             sessions: Arc::default(),
@@ -122,6 +127,7 @@ impl MemoryJournal {
             holds: self.holds.clone(),
             is_ephemeral: self.is_ephemeral,
             lease: self.lease,
+            logins: Arc::clone(&self.logins),
             meters: Arc::clone(&self.meters),
             process: sessions.processes,
             sessions: Arc::clone(&self.sessions),
@@ -417,6 +423,10 @@ impl Journal for MemoryJournal {
     }
 
     fn directory(&self) -> Option<&dyn Directory> {
+        (!self.is_ephemeral).then_some(self)
+    }
+
+    fn logins(&self) -> Option<&dyn Logins> {
         (!self.is_ephemeral).then_some(self)
     }
 

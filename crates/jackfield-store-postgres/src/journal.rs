@@ -4,6 +4,7 @@ mod appending;
 mod directory;
 mod errors;
 mod inspection;
+mod logins;
 mod meters;
 mod owning;
 mod reading;
@@ -21,6 +22,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
+use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
@@ -392,6 +394,10 @@ impl Journal for PostgresJournal {
     }
 
     fn directory(&self) -> Option<&dyn Directory> {
+        Some(self)
+    }
+
+    fn logins(&self) -> Option<&dyn Logins> {
         Some(self)
     }
 

@@ -27,6 +27,7 @@ mod holds;
 mod import;
 mod journal;
 mod listing;
+mod logins;
 mod meters;
 mod notifier;
 mod options;

@@ -171,7 +171,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The current form; [`MIGRATIONS`] has an entry for each.
-pub(crate) const FORM: i32 = 3;
+pub(crate) const FORM: i32 = 4;
 
 const OLDEST_SERVER: i32 = 150_000;
 
@@ -344,5 +344,12 @@ CREATE TABLE jackfield.sealed_secrets (
     master_key text COLLATE \"C\" NOT NULL,
     sealed bytea NOT NULL,
     PRIMARY KEY (kind, entry, name)
+);
+","
+-- The logins of browsers, by the digests of their secrets.
+CREATE TABLE jackfield.logins (
+    secret bytea PRIMARY KEY,
+    client text COLLATE \"C\" NOT NULL,
+    expires bigint NOT NULL
 );
 "];

@@ -1,9 +1,9 @@
 //! The forms (schema versions) of the file, and the migrations between them.
 
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
-pub(crate) const FORM: i64 = 9;
+pub(crate) const FORM: i64 = 10;
 
-/// The oldest form that can be read without a migration: forms 6 to 9 only add tables.
+/// The oldest form that can be read without a migration: forms 6 to 10 only add tables.
 pub(crate) const READABLE_FORM: i64 = 5;
 
 /// The form that adds the table of spending records.
@@ -168,6 +168,13 @@ CREATE TABLE sealed_secrets (
     master_key TEXT NOT NULL,
     sealed BLOB NOT NULL,
     PRIMARY KEY (kind, entry, name)
+) STRICT, WITHOUT ROWID;
+
+-- The logins of browsers, by the digests of their secrets.
+CREATE TABLE logins (
+    secret BLOB PRIMARY KEY,
+    client TEXT NOT NULL,
+    expires INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 ";
 
@@ -368,5 +375,12 @@ CREATE TABLE sealed_secrets (
     master_key TEXT NOT NULL,
     sealed BLOB NOT NULL,
     PRIMARY KEY (kind, entry, name)
+) STRICT, WITHOUT ROWID;
+","
+-- The logins of browsers, by the digests of their secrets.
+CREATE TABLE logins (
+    secret BLOB PRIMARY KEY,
+    client TEXT NOT NULL,
+    expires INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 "];

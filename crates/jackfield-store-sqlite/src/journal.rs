@@ -3,6 +3,7 @@
 mod directory;
 pub(crate) mod errors;
 mod inspection;
+mod logins;
 mod meters;
 mod secrets;
 mod spending;
@@ -21,6 +22,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
+use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
@@ -33,7 +35,7 @@ use jackfield_ports::journal::{
 };
 use rusqlite::Connection;
 
-use self::errors::{damaged, not_owned, unknown, unreadable};
+use self::errors::{not_owned, unknown, unreadable};
 use crate::arrivals::{Arrivals, Awaited, WatchError};
 use crate::commit::{self, TakenSession};
 use crate::error::{JobError, OpenError};
@@ -171,21 +173,6 @@ impl SqliteJournal {
         locked.map_err(|error| JournalError::Unreachable {
             source: error.into(),
         })
-    }
-
-    /// Adds the path of the file to an error.
-    fn unreachable(&self, fault: JobError) -> JournalError {
-        JournalError::Unreachable {
-            source: fault.with_path(&self.path).into_source(),
-        }
-    }
-
-    /// The error of a request for one session, which may be damaged while the others are sound.
-    fn session_error(&self, session: &SessionId, fault: JobError) -> JournalError {
-        if fault.is_damage() {
-            return damaged(session, fault.with_path(&self.path));
-        }
-        self.unreachable(fault)
     }
 
     fn incarnation(&self) -> Result<Arc<Incarnation>, JournalError> {
@@ -487,6 +474,10 @@ impl Journal for SqliteJournal {
     }
 
     fn directory(&self) -> Option<&dyn Directory> {
+        Some(self)
+    }
+
+    fn logins(&self) -> Option<&dyn Logins> {
         Some(self)
     }
 

@@ -33,6 +33,7 @@ mod import;
 mod jobs;
 mod journal;
 mod listing;
+mod logins;
 mod marks;
 mod meters;
 mod opened;

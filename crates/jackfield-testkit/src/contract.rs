@@ -5,6 +5,7 @@ pub mod clause;
 pub mod context_source;
 pub mod directory;
 pub mod journal;
+pub mod logins;
 pub mod meters;
 mod own_key;
 pub mod secrets;

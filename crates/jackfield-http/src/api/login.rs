@@ -53,9 +53,11 @@ pub(crate) async fn get(
     let is_open = gateway.is_open().await?;
     let client = authenticate(&gateway, &parts).await.ok();
     let by_cookie = auth::key(&parts.headers).is_none() && !is_open;
-    let login = find(&gateway, &parts.headers).filter(|_| by_cookie);
-    let remaining = login.filter(|_| client.is_some());
-    let remaining = remaining.map(|login| login.remaining());
+    let login = match client.is_some() && by_cookie {
+        true => find(&gateway, &parts.headers).await?,
+        false => None,
+    };
+    let remaining = login.map(|login| login.remaining);
     Ok(Json(LoginView {
         key_needed: !is_open,
         signed_in: client.is_some(),
@@ -67,8 +69,8 @@ pub(crate) async fn get(
     }))
 }
 
-/// Signs a browser in: who shows a token here gets a cookie that stands for it, for twelve hours or until the gateway
-/// ends. It is for the own page of the gateway, whose scripts cannot read it.
+/// Signs a browser in: who shows a token here gets a cookie that stands for it, for twelve hours.
+/// It is for the own page of the gateway, whose scripts cannot read it.
 #[utoipa::path(
     post, path = "/login", tag = "login", operation_id = "log_in", security(("token" = [])),
     responses((status = 200, description = "It is signed in.", body = LoginView), Problems)
@@ -91,7 +93,7 @@ pub(crate) async fn post(
     };
     let mut response = Json(view).into_response();
     if !is_open {
-        let value = gateway.log_in(client)?;
+        let value = gateway.log_in(&client).await?;
         let cookie = cookie(&value, LOGIN_LIFETIME.as_secs(), came_over_tls(&headers));
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
@@ -109,7 +111,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, ProblemDetails> {
     check_source(&parts)?;
     if let Some(value) = value(&parts.headers) {
-        gateway.log_out(value);
+        gateway.log_out(value).await?;
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     let cookie = cookie("", 0, came_over_tls(&parts.headers));
@@ -127,13 +129,11 @@ pub(crate) async fn authenticate(
     parts: &Parts,
 ) -> Result<Arc<Principal>, ProblemDetails> {
     let by_key = auth::key(&parts.headers).is_some() || gateway.is_open().await?;
-    match find(gateway, &parts.headers) {
-        Some(login) if !by_key => {
-            check_source(parts)?;
-            Ok(gateway.client_of(login).await?)
-        }
-        Some(_) | None => Ok(auth::authenticate(gateway, &parts.headers).await?),
+    if !by_key && let Some(login) = find(gateway, &parts.headers).await? {
+        check_source(parts)?;
+        return Ok(gateway.client_of(login).await?);
     }
+    Ok(auth::authenticate(gateway, &parts.headers).await?)
 }
 
 /// Refuses a request that a page of another origin sent. Browsers say so in a header that no page can set.
@@ -158,8 +158,14 @@ fn check_source(parts: &Parts) -> Result<(), ProblemDetails> {
 }
 
 /// The login of a request.
-fn find(gateway: &Gateway, headers: &HeaderMap) -> Option<BrowserLogin> {
-    gateway.find_login(value(headers)?)
+async fn find(
+    gateway: &Gateway,
+    headers: &HeaderMap,
+) -> Result<Option<BrowserLogin>, ProblemDetails> {
+    match value(headers) {
+        Some(value) => Ok(gateway.find_login(value).await?),
+        None => Ok(None),
+    }
 }
 
 /// The value of the cookie.

@@ -23,9 +23,7 @@ pub(crate) async fn begin(
     headers: HeaderMap,
 ) -> Result<Response, ProblemDetails> {
     check_configured(&gateway)?;
-    // The host of a request stands in its address, too, where a proxy asks so.
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| uri.authority().map(http::uri::Authority::as_str));
+    let host = host(&headers, &uri);
     let started = gateway.begin_sign_in(host, &callback()).await;
     Ok(match started {
         Ok(started) => {
@@ -56,18 +54,25 @@ pub(crate) async fn end(
     check_configured(&gateway)?;
     let cookie = login::value_of(COOKIE_NAME, &headers);
     let answer = uri.query().unwrap_or_default();
-    let ended = gateway.end_sign_in(cookie, answer).await;
+    let place = (host(&headers, &uri), &*callback());
+    let ended = gateway.end_sign_in(cookie, place, answer).await;
     let mut response = match &ended {
         Ok(_) => to("/"),
         Err(failure) => failed(*failure),
     };
     set_cookie(&mut response, "", 0, false);
     if let Ok(ended) = ended {
-        let value = gateway.log_in(ended.client)?;
+        let value = gateway.log_in(&ended.client).await?;
         let cookie = login::cookie(&value, LOGIN_LIFETIME.as_secs(), ended.is_encrypted);
         response.headers_mut().append(SET_COOKIE, cookie);
     }
     Ok(response)
+}
+
+/// The host to which a browser came. It stands in the address of a request, too, where a proxy asks so.
+fn host<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Option<&'r str> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    host.or_else(|| uri.authority().map(http::uri::Authority::as_str))
 }
 
 /// The address to which the provider sends a browser back, on this gateway.

@@ -21,11 +21,20 @@ pub(crate) fn gateway(
     replies: impl IntoIterator<Item = ScriptedReply>,
     change: impl FnOnce(&mut GatewayConfig),
 ) -> Gateway {
+    gateway_over(MemoryJournal::new(), replies, change)
+}
+
+/// The same, over this journal.
+pub(crate) fn gateway_over(
+    journal: MemoryJournal,
+    replies: impl IntoIterator<Item = ScriptedReply>,
+    change: impl FnOnce(&mut GatewayConfig),
+) -> Gateway {
     let model = ScriptedModel::new();
     for reply in replies {
         model.push_reply(reply);
     }
-    let engine = Engine::builder(Arc::new(MemoryJournal::default()))
+    let engine = Engine::builder(Arc::new(journal))
         .model(PROVIDER, model.port())
         .build();
     let mut config = GatewayConfig::new(TurnOptions::new(ModelRef {

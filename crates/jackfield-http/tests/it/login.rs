@@ -1,14 +1,18 @@
 //! The sign-in of the page: a key for a cookie, which serves the gateway's own page alone.
 
+use std::time::Duration;
+
 use axum::response::Response;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
+use jackfield_domain::directory::ClientLookup;
 use jackfield_engine::ServerTools;
 use jackfield_gateway::{ApiKeys, Gateway, LOGIN_LIFETIME};
+use jackfield_store_memory::MemoryJournal;
 use serde_json::{Value, json};
 
-use super::harness::{gateway, principal, send};
+use super::harness::{gateway, gateway_over, principal, send};
 
 fn with_key() -> Gateway {
     let client = principal("ann", ServerTools::All);
@@ -123,8 +127,8 @@ async fn only_the_own_page_can_act_by_the_cookie() {
     check(Method::POST, &by_key, created).await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_cookie_ends_with_its_time_with_a_sign_out_and_with_the_gateway() {
+#[tokio::test]
+async fn a_cookie_ends_with_its_time_and_with_a_sign_out() {
     let gateway = with_key();
     let (old, other) = (signed_in(&gateway).await, signed_in(&gateway).await);
     assert_ne!(old, other);
@@ -143,15 +147,32 @@ async fn a_cookie_ends_with_its_time_with_a_sign_out_and_with_the_gateway() {
         state(&gateway, &[("cookie", &old)]).await["signed_in"],
         true
     );
+    let left = state(&gateway, &[("cookie", &old)]).await["remaining_ms"].clone();
+    let left = left.as_u64().map(Duration::from_millis);
+    assert!(left.is_some_and(|left| left <= LOGIN_LIFETIME && left > LOGIN_LIFETIME / 2));
+    let client = ClientLookup::Key(Digest::of(b"right"));
+    let over = gateway.engine().log_in(client, Duration::ZERO).await;
+    let over = format!("jackfield_login={}", over.expect("a login"));
     assert_eq!(
-        state(&with_key(), &[("cookie", &old)]).await["signed_in"],
+        state(&gateway, &[("cookie", &over)]).await["signed_in"],
         false
     );
-    tokio::time::advance(LOGIN_LIFETIME).await;
-    assert_eq!(
-        state(&gateway, &[("cookie", &old)]).await["signed_in"],
-        false
-    );
+}
+
+#[tokio::test]
+async fn a_login_outlives_its_gateway_and_ends_with_its_key() {
+    let journal = MemoryJournal::new();
+    let next = |key: &'static [u8]| {
+        gateway_over(journal.another_process(), [], |config| {
+            let client = principal("ann", ServerTools::All);
+            config.api_keys = ApiKeys::new([(Digest::of(key), client)]);
+        })
+    };
+    let cookie = signed_in(&next(b"right")).await;
+    for (key, expected) in [(&b"right"[..], true), (b"another", false)] {
+        let now = state(&next(key), &[("cookie", &cookie)]).await;
+        assert_eq!(now["signed_in"], expected);
+    }
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ async fn signed_in(provider: &ScriptedOpenId, claim: &str) -> Result<Identity, I
     let back = provider.sign_in(&begun.url);
     let (place, answer) = back.split_once('?').expect("a query");
     assert_eq!(place, REDIRECT);
-    client.finish(begun, answer).await
+    client.finish(&begun.secrets, REDIRECT, answer).await
 }
 
 #[tokio::test]
@@ -111,11 +111,11 @@ async fn an_answer_to_another_sign_in_is_refused_and_nothing_is_exchanged() {
         "code=code-1".to_owned(),
         format!(
             "code=code-1&state={}&iss=https://other.example",
-            begun.state
+            begun.secrets.state
         ),
-        format!("state={}", begun.state),
+        format!("state={}", begun.secrets.state),
     ] {
-        let refused = client.finish(begun.clone(), &answer).await;
+        let refused = client.finish(&begun.secrets, REDIRECT, &answer).await;
         assert!(
             matches!(refused, Err(IdentityError::Invalid(_))),
             "{answer}: {refused:?}"
@@ -124,8 +124,13 @@ async fn an_answer_to_another_sign_in_is_refused_and_nothing_is_exchanged() {
     // Each looked at the metadata alone.
     assert_eq!(provider.requests(), before + 5);
     // The code is good for one exchange.
-    assert!(client.finish(other.clone(), answer).await.is_ok());
-    let again = client.finish(other, answer).await;
+    assert!(
+        client
+            .finish(&other.secrets, REDIRECT, answer)
+            .await
+            .is_ok()
+    );
+    let again = client.finish(&other.secrets, REDIRECT, answer).await;
     assert!(matches!(again, Err(IdentityError::Refused(_))), "{again:?}");
 }
 
@@ -136,14 +141,15 @@ async fn a_refusal_at_the_provider_is_passed_on_without_secrets() {
     let begun = client.begin(REDIRECT).await.expect("a sign-in");
     let answer = format!(
         "state={}&error=access_denied&error_description=No",
-        begun.state
+        begun.secrets.state
     );
-    let refused = client.finish(begun.clone(), &answer).await;
+    let refused = client.finish(&begun.secrets, REDIRECT, &answer).await;
     let expected = "the provider refuses: access_denied (No)".to_owned();
     assert_eq!(refused, Err(IdentityError::Refused(expected)));
     // The provider repeats the client's secret.
-    let answer = format!("state={}&code=wrong", begun.state);
-    let Err(IdentityError::Refused(text)) = client.finish(begun, &answer).await else {
+    let answer = format!("state={}&code=wrong", begun.secrets.state);
+    let Err(IdentityError::Refused(text)) = client.finish(&begun.secrets, REDIRECT, &answer).await
+    else {
         panic!("it is not refused");
     };
     assert!(
@@ -178,7 +184,12 @@ async fn nothing_secret_is_printed() {
     let client = client(&provider.issuer(), "email");
     let begun = client.begin(REDIRECT).await.expect("a sign-in");
     let printed = format!("{client:?} {begun:?}");
-    for secret in [CLIENT_SECRET, &begun.nonce, &begun.state, &begun.verifier] {
+    for secret in [
+        CLIENT_SECRET,
+        &begun.secrets.nonce,
+        &begun.secrets.state,
+        &begun.secrets.verifier,
+    ] {
         assert!(!printed.contains(secret), "{printed}");
     }
 }

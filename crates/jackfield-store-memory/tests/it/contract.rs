@@ -19,6 +19,10 @@ mod directory {
     jackfield_testkit::directory_contract!(super::Memory);
 }
 
+mod logins {
+    jackfield_testkit::logins_contract!(super::Memory);
+}
+
 mod meters {
     jackfield_testkit::meters_contract!(super::Memory);
 }

@@ -19,6 +19,10 @@ mod direct {
         jackfield_testkit::directory_contract!(super::super::Postgres<false>);
     }
 
+    mod logins {
+        jackfield_testkit::logins_contract!(super::super::Postgres<false>);
+    }
+
     mod meters {
         jackfield_testkit::meters_contract!(super::super::Postgres<false>);
     }
@@ -33,6 +37,10 @@ mod pooled {
 
     mod directory {
         jackfield_testkit::directory_contract!(super::super::Postgres<true>);
+    }
+
+    mod logins {
+        jackfield_testkit::logins_contract!(super::super::Postgres<true>);
     }
 
     mod meters {

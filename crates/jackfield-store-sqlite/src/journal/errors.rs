@@ -1,11 +1,29 @@
-//! Errors that concern one session.
+//! The errors of the journal.
 
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::JournalError;
 use jackfield_record::DecodeError;
 
+use super::SqliteJournal;
 use crate::commit::NotOwned;
-use crate::error::FileFault;
+use crate::error::{FileFault, JobError};
+
+impl SqliteJournal {
+    /// Adds the path of the file to an error.
+    pub(super) fn unreachable(&self, fault: JobError) -> JournalError {
+        JournalError::Unreachable {
+            source: fault.with_path(&self.path).into_source(),
+        }
+    }
+
+    /// The error of a request for one session, which may be damaged while the others are sound.
+    pub(super) fn session_error(&self, session: &SessionId, fault: JobError) -> JournalError {
+        if fault.is_damage() {
+            return damaged(session, fault.with_path(&self.path));
+        }
+        self.unreachable(fault)
+    }
+}
 
 /// The session's rows or records are damaged.
 pub(crate) fn damaged(session: &SessionId, fault: FileFault) -> JournalError {

@@ -19,6 +19,10 @@ mod by_its_thread {
         jackfield_testkit::directory_contract!(super::super::Sqlite<0>);
     }
 
+    mod logins {
+        jackfield_testkit::logins_contract!(super::super::Sqlite<0>);
+    }
+
     mod meters {
         jackfield_testkit::meters_contract!(super::super::Sqlite<0>);
     }
@@ -33,6 +37,10 @@ mod by_whoever_asks {
 
     mod directory {
         jackfield_testkit::directory_contract!(super::super::Sqlite<3600>);
+    }
+
+    mod logins {
+        jackfield_testkit::logins_contract!(super::super::Sqlite<3600>);
     }
 
     mod meters {

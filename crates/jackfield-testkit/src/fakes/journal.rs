@@ -15,6 +15,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::chat_model::BoxError;
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::directory::Directory;
+use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
@@ -74,6 +75,8 @@ pub enum JournalRequest {
     Inbox,
     /// `load`.
     Load,
+    /// Any request to the logins.
+    Logins,
     /// `mark_restored`.
     MarkRestored,
     /// `open_waits`.
@@ -398,6 +401,10 @@ impl Journal for FaultyJournal {
 
     fn directory(&self) -> Option<&dyn Directory> {
         self.inner.directory().map(|_| self as &dyn Directory)
+    }
+
+    fn logins(&self) -> Option<&dyn Logins> {
+        self.inner.logins().map(|_| self as &dyn Logins)
     }
 
     fn meters(&self) -> Option<&dyn Meters> {

@@ -1,5 +1,7 @@
-//! The contracts of `Directory` and `Meters`: the journal in memory keeps them, and each clause catches a mistake.
+//! The contracts of `Directory`, `Logins`, `Meters` and `Secrets`: the journal in memory keeps them, and each clause catches a mistake.
 
+mod logins;
+mod meters;
 mod secrets;
 
 use std::cell::Cell;
@@ -10,15 +12,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{
-    DirectoryChange, DirectoryEntry, EntryKind, EntryName, InvalidEntryName,
+    ClientLookup, DirectoryChange, DirectoryEntry, EntryKind, EntryName, InvalidEntryName,
 };
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
-use jackfield_domain::quota::{Meter, MeterOperation, MeterOutcome};
+use jackfield_domain::quota::{Meter, MeterOperation};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
+use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
@@ -31,7 +34,6 @@ use jackfield_ports::journal::{
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::contract::directory::{CLAUSES, check};
 use jackfield_testkit::contract::journal::{JournalHarness, START};
-use jackfield_testkit::contract::meters;
 
 use crate::mutants::{Mutant, check_clauses, check_mutants};
 
@@ -78,6 +80,12 @@ enum Mistake {
     SharesSecrets,
     /// The losers of a race are told that they won.
     TellsAllThatTheyWon,
+    /// A removed login is found.
+    KeepsRemovedLogins,
+    /// A login that is over stays until it is removed.
+    KeepsLoginsThatAreOver,
+    /// A client has as many logins as it wants.
+    LimitsNoLogins,
     /// Master keys are counted as one.
     CountsOneMasterKey,
     /// An entry without secrets has those of another one.
@@ -97,6 +105,8 @@ enum Mistake {
 struct MistakenHarness(Arc<Mistaken>);
 
 struct Mistaken {
+    /// The clients of logins that are stored as those of others.
+    clients: Mutex<HashMap<Digest, ClientLookup>>,
     inner: MemoryJournal,
     /// The meters of operations that read too early.
     early_meters: Mutex<HashMap<Arc<str>, Meter>>,
@@ -108,6 +118,7 @@ struct Mistaken {
 impl Mistaken {
     fn new() -> Arc<Self> {
         Arc::new(Self {
+            clients: Mutex::default(),
             inner: MemoryJournal::new(),
             early_meters: Mutex::default(),
             mistake: MISTAKE.get(),
@@ -339,6 +350,10 @@ impl Journal for Mistaken {
         Some(self)
     }
 
+    fn logins(&self) -> Option<&dyn Logins> {
+        Some(self)
+    }
+
     fn meters(&self) -> Option<&dyn Meters> {
         Some(self)
     }
@@ -377,59 +392,12 @@ impl SpendingLog for Mistaken {
     }
 }
 
-#[async_trait]
-impl Meters for Mistaken {
-    async fn perform(&self, operation: &MeterOperation) -> Result<MeterOutcome, JournalError> {
-        let mut operation = operation.clone();
-        if let MeterOperation::Admit { quotas, .. } = &mut operation
-            && self.has(Mistake::LimitsNoRate)
-        {
-            for (_, quota) in quotas {
-                quota.requests_per_minute = None;
-            }
-        }
-        if let MeterOperation::Correct { meter, seen, .. } = &mut operation
-            && self.has(Mistake::CorrectsInAnyCase)
-        {
-            let meters = vec![Arc::clone(meter)];
-            if let MeterOutcome::Seen(meters) =
-                self.inner.perform(&MeterOperation::Look { meters }).await?
-            {
-                *seen = meters
-                    .first()
-                    .map_or([None, None], |one| [one.day, one.month]);
-            }
-        }
-        if self.has(Mistake::ReadsMetersTooEarly) {
-            let mut meters: Vec<Meter> = {
-                let known = self.early_meters.lock();
-                let known = known.unwrap_or_else(PoisonError::into_inner);
-                let known = operation.meters().map(|name| known.get(name).cloned());
-                known.map(Option::unwrap_or_default).collect()
-            };
-            tokio::task::yield_now().await;
-            let outcome = operation.apply(&mut meters);
-            let mut known = self
-                .early_meters
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            known.extend(operation.meters().cloned().zip(meters));
-            return Ok(outcome);
-        }
-        let outcome = self.inner.perform(&operation).await?;
-        if let (MeterOutcome::Refused(_), MeterOperation::Admit { quotas, .. }) =
-            (&outcome, &mut operation)
-            && self.has(Mistake::ChargesTheRefused)
-        {
-            quotas.truncate(1);
-            self.inner.perform(&operation).await?;
-        }
-        Ok(outcome)
-    }
-}
-
 mod without_a_mistake {
     jackfield_testkit::directory_contract!(super::MistakenHarness);
+
+    mod logins {
+        jackfield_testkit::logins_contract!(super::super::MistakenHarness);
+    }
 
     mod meters {
         jackfield_testkit::meters_contract!(super::super::MistakenHarness);
@@ -437,25 +405,18 @@ mod without_a_mistake {
 }
 
 #[test]
-fn each_clause_about_meters_catches_a_mistake() {
-    check_clauses("meters", meters::CLAUSES);
-    let mutants = METER_MUTANTS.iter().map(|(mistake, clause)| Mutant {
-        caught: is_caught(*mistake, || meters::check::<MistakenHarness>(clause, &[])),
-        clause,
-        name: format!("{mistake:?}"),
-    });
-    check_mutants("meters", meters::CLAUSES, &mutants.collect::<Vec<_>>());
+fn every_clause_says_what_it_demands() {
+    check_clauses("Directory", CLAUSES);
 }
 
 #[test]
-fn each_clause_catches_a_mistake() {
-    check_clauses("directory", CLAUSES);
+fn every_clause_catches_its_mutant() {
     let mutants = MUTANTS.iter().map(|(mistake, clause)| Mutant {
         caught: is_caught(*mistake, || check::<MistakenHarness>(clause, &[])),
         clause,
         name: format!("{mistake:?}"),
     });
-    check_mutants("directory", CLAUSES, &mutants.collect::<Vec<_>>());
+    check_mutants("Directory", CLAUSES, &mutants.collect::<Vec<_>>());
 }
 
 fn is_caught(mistake: Mistake, check: impl FnOnce()) -> bool {
@@ -464,29 +425,6 @@ fn is_caught(mistake: Mistake, check: impl FnOnce()) -> bool {
     MISTAKE.set(Mistake::None);
     checked.is_err()
 }
-
-const METER_MUTANTS: &[(Mistake, &str)] = &[
-    (
-        Mistake::LimitsNoRate,
-        "operations_have_the_outcomes_of_the_domain",
-    ),
-    (
-        Mistake::ReadsMetersTooEarly,
-        "of_operations_at_once_each_sees_the_one_before_it",
-    ),
-    (
-        Mistake::ChargesTheRefused,
-        "a_refused_request_takes_nothing",
-    ),
-    (Mistake::ForgetsAtTheEnd, "a_restart_keeps_meters"),
-    (
-        Mistake::ReadsMetersTooEarly,
-        "replicas_reserve_no_more_than_a_budget",
-    ),
-    (Mistake::SettlesRepetitions, "a_record_is_settled_once"),
-    (Mistake::SettlesAtArrival, "totals_are_the_sums_of_records"),
-    (Mistake::CorrectsInAnyCase, "a_correction_loses_no_record"),
-];
 
 const MUTANTS: &[(Mistake, &str)] = &[
     (Mistake::ShortensNames, "a_change_comes_back_equal"),

@@ -1,4 +1,4 @@
-//! The directory, the secrets and the meters of a journal with injected faults.
+//! The directory, the logins, the secrets and the meters of a journal with injected faults.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,8 +7,10 @@ use async_trait::async_trait;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{DirectoryChange, EntryKind, EntryName};
 use jackfield_domain::quota::{MeterOperation, MeterOutcome};
+use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
+use jackfield_ports::journal::logins::{Login, Logins};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace, Secrets};
 
@@ -22,6 +24,15 @@ impl FaultyJournal {
         let directory = self.inner.directory();
         directory.ok_or_else(|| JournalError::Unreachable {
             source: "there is no directory".into(),
+        })
+    }
+
+    /// The logins of the wrapped journal, unless the request fails.
+    fn inner_logins(&self) -> Result<&dyn Logins, JournalError> {
+        self.check_reachable(JournalRequest::Logins)?;
+        let logins = self.inner.logins();
+        logins.ok_or_else(|| JournalError::Unreachable {
+            source: "there are no logins".into(),
         })
     }
 
@@ -111,6 +122,21 @@ impl Secrets for FaultyJournal {
 
     async fn master_keys(&self) -> Result<BTreeMap<Arc<str>, u64>, JournalError> {
         self.inner_secrets()?.master_keys().await
+    }
+}
+
+#[async_trait]
+impl Logins for FaultyJournal {
+    async fn store_login(&self, login: &Login, now: WallTime) -> Result<(), JournalError> {
+        self.inner_logins()?.store_login(login, now).await
+    }
+
+    async fn find_login(&self, secret: &Digest) -> Result<Option<Login>, JournalError> {
+        self.inner_logins()?.find_login(secret).await
+    }
+
+    async fn remove_login(&self, secret: &Digest) -> Result<(), JournalError> {
+        self.inner_logins()?.remove_login(secret).await
     }
 }
 

@@ -1,0 +1,59 @@
+//! How a client of a gateway is found again.
+
+use std::fmt;
+
+use super::EntryName;
+use crate::digest::Digest;
+
+/// By what a client is looked up again, for each request of a browser that is logged in as this client.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum ClientLookup {
+    /// The digest of the secret of its key.
+    Key(Digest),
+    /// The name of a user that signed in.
+    User(EntryName),
+}
+
+impl ClientLookup {
+    /// The lookup of this text, as [`Display`](fmt::Display) writes it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.split_once(':')? {
+            (KEY, digest) => Digest::from_hex(digest).map(Self::Key),
+            (USER, name) => EntryName::parse(name).ok().map(Self::User),
+            _ => None,
+        }
+    }
+}
+
+/// `key:` and the digest in hexadecimal, or `user:` and the name. The form outlives the process.
+impl fmt::Display for ClientLookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(digest) => write!(f, "{KEY}:{}", digest.to_hex()),
+            Self::User(name) => write!(f, "{USER}:{name}"),
+        }
+    }
+}
+
+const KEY: &str = "key";
+const USER: &str = "user";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lookup_is_read_as_it_was_written() {
+        let ann = EntryName::parse("ann@example.com").expect("a name");
+        for lookup in [
+            ClientLookup::Key(Digest::of(b"secret")),
+            ClientLookup::User(ann),
+        ] {
+            assert_eq!(ClientLookup::parse(&lookup.to_string()), Some(lookup));
+        }
+        for text in ["", "key", "key:", "key:abc", "user:", "user:Ann", "team:a"] {
+            assert_eq!(ClientLookup::parse(text), None, "{text}");
+        }
+    }
+}
