@@ -146,7 +146,7 @@ fn mark(schema: &Value, old: bool, root: bool) -> Value {
         Value::Object(fields) => {
             let mut marked = Map::new();
             let mut references = Vec::new();
-            let alone = old && fields.contains_key("$ref");
+            let alone = old && fields.get("$ref").is_some_and(Value::is_string);
             for (name, field) in fields {
                 let is = |names: &[&str]| names.contains(&&**name);
                 if is(REFERENCES) && field.is_string() {

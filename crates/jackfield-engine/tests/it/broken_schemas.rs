@@ -17,6 +17,7 @@ async fn a_schema_that_is_none_is_mended_and_what_it_says_besides_holds() {
         json!([]),
         json!({ "type": "no such type" }),
         json!({ "$ref": 7 }),
+        json!({ "$schema": "http://json-schema.org/draft-07/schema#", "$ref": ["a"] }),
         json!({ "$ref": "#/$defs/nowhere" }),
         json!({ "$schema": "https://nowhere.invalid/schema" }),
         json!({ "$schema": 7 }),
