@@ -220,7 +220,7 @@ async fn converse(address: String, mut client: Client, first: Arc<Semaphore>) ->
 }
 
 /// Whether this is a refusal that says when to come again, or an event that ends a stream for the same reason.
-fn is_unavailable(refused: &str) -> bool {
+pub(crate) fn is_unavailable(refused: &str) -> bool {
     let is_event = refused.starts_with('{');
     let head = refused.to_lowercase();
     refused.contains("conversations cannot be read or kept now")

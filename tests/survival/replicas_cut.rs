@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jackfield_testservers::postgres::PostgresServer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use crate::client::{Client, Heard, Speaks};
 use crate::deaths::{TIME_LIMIT, When};
 use crate::judge::Judge;
+use crate::outages::is_unavailable;
 use crate::replicas::{Fleet, conclude};
 use crate::served::{Gateway, send};
 use crate::shared_database::SharedDatabase;
@@ -181,23 +182,22 @@ async fn whole(
     mut heard: Heard,
     mut before: Option<Heard>,
 ) -> Heard {
-    for _ in 0..MAX_REQUESTS {
-        let is_unavailable = heard.refused.as_ref();
-        if !is_unavailable.is_some_and(|refused| refused.starts_with("HTTP/1.1 503")) {
-            judge.heard(&heard, before.as_ref());
-            if heard.whole {
-                return heard;
-            }
+    let begun = Instant::now();
+    loop {
+        if heard.refused.as_deref().is_some_and(is_unavailable) {
+            heard.refused = None;
+        }
+        judge.heard(&heard, before.as_ref());
+        if heard.whole || begun.elapsed() > TIME_LIMIT {
+            return heard;
+        }
+        if heard.id.is_some() {
             before = Some(heard);
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
         heard = client.heard(&send(&fleet.gateways[0].address(), &client.request()).await);
     }
-    judge.heard(&heard, before.as_ref());
-    heard
 }
-
-const MAX_REQUESTS: u32 = 10;
 
 /// Waits until the bank has done so much.
 async fn acted(world: &World, effects: usize) {
