@@ -55,8 +55,9 @@ async fn a_person_signs_in_at_a_provider_until_the_user_is_disabled() {
     files.done(&["users", "add", "ann@example.com"]).await;
     let (begun, path, answer) = signs_in(&gateway, &provider).await;
     assert_eq!(answer.header("location"), "/");
+    // The browser forgets the cookie; who kept it finds that the code was used.
     let again = gateway.get(&path).header("cookie", &begun).answered().await;
-    assert_eq!(again.header("location"), "/#/sign-in/expired", "a replay");
+    assert_eq!(again.header("location"), "/#/sign-in/refused", "a replay");
     // Of the cookies that are set, this is the last one.
     let cookie = answer.header("set-cookie").split(';').next();
     let cookie = cookie.expect("a cookie").to_owned();

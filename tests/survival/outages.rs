@@ -223,7 +223,13 @@ async fn converse(address: String, mut client: Client, first: Arc<Semaphore>) ->
 pub(crate) fn is_unavailable(refused: &str) -> bool {
     let is_event = refused.starts_with('{');
     let head = refused.to_lowercase();
-    refused.contains("conversations cannot be read or kept now")
+    let is_said = [
+        "conversations cannot be read or kept now",
+        "users and keys cannot be read now",
+    ]
+    .iter()
+    .any(|said| refused.contains(said));
+    is_said
         && (is_event || (head.starts_with("http/1.0 503") && head.contains("\r\nretry-after: ")))
 }
 

@@ -188,7 +188,7 @@ async fn whole(
             heard.refused = None;
         }
         judge.heard(&heard, before.as_ref());
-        if heard.whole || begun.elapsed() > TIME_LIMIT {
+        if heard.whole || begun.elapsed() > PATIENCE {
             return heard;
         }
         if heard.id.is_some() {
@@ -198,6 +198,9 @@ async fn whole(
         heard = client.heard(&send(&fleet.gateways[0].address(), &client.request()).await);
     }
 }
+
+/// How long a client comes again.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Waits until the bank has done so much.
 async fn acted(world: &World, effects: usize) {

@@ -1,10 +1,10 @@
-//! That there is no provider of a name, and what helps.
+//! The problem of a name that no provider has.
 
 use jackfield_engine::near::did_you_mean;
 
 use crate::{features, kinds};
 
-/// Why a provider cannot be used whose name no provider has.
+/// The problem of a name that no provider has.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UnknownProvider {
     /// What a person can do.
@@ -14,7 +14,8 @@ pub struct UnknownProvider {
 }
 
 impl UnknownProvider {
-    /// That of this name, where these are known. One that this build leaves out is named with its feature.
+    /// The problem of this name; `known` are the names that there are. A provider that this build leaves out is named
+    /// with its feature.
     #[must_use]
     pub fn new(name: &str, known: &[impl AsRef<str>]) -> Self {
         if let Some(feature) = kinds::left_out(name) {

@@ -5,11 +5,10 @@ use std::time::Duration;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::ClientLookup;
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::logins::{Login, Logins};
+use jackfield_ports::journal::logins::Login;
 use jackfield_ports::journal::{Journal as _, JournalError};
 
 use crate::directory::DirectoryError;
-
 use crate::master_keys::random;
 use crate::state::Engine;
 
@@ -25,6 +24,10 @@ impl Engine {
         client: ClientLookup,
         lifetime: Duration,
     ) -> Result<String, DirectoryError> {
+        let logins = self.shared.journal.logins();
+        let logins = logins.ok_or_else(|| JournalError::Unreachable {
+            source: "this journal keeps no logins, so no browser can log in".into(),
+        })?;
         let secret = Digest::from_bytes(random()?).to_hex();
         let now = self.wall_time();
         let login = Login {
@@ -32,7 +35,7 @@ impl Engine {
             expires: now.after(lifetime),
             secret: Digest::of(secret.as_bytes()),
         };
-        self.logins()?.store_login(&login, now).await?;
+        logins.store_login(&login, now).await?;
         Ok(secret)
     }
 
@@ -41,15 +44,15 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`DirectoryError::Journal`] if the journal keeps no logins, or cannot be read.
+    /// [`DirectoryError::Journal`] if the journal cannot be read.
     pub async fn find_login(
         &self,
         secret: &str,
     ) -> Result<Option<(ClientLookup, Duration)>, DirectoryError> {
-        let found = self
-            .logins()?
-            .find_login(&Digest::of(secret.as_bytes()))
-            .await?;
+        let (Some(logins), Some(secret)) = (self.shared.journal.logins(), digest(secret)) else {
+            return Ok(None);
+        };
+        let found = logins.find_login(&secret).await?;
         let now = self.wall_time();
         let open = found.filter(|login| login.expires > now);
         Ok(open.map(|login| {
@@ -62,20 +65,24 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`DirectoryError::Journal`] if the journal keeps no logins, or cannot be written.
+    /// [`DirectoryError::Journal`] if the journal cannot be read or written.
     pub async fn log_out(&self, secret: &str) -> Result<(), DirectoryError> {
-        let secret = Digest::of(secret.as_bytes());
-        Ok(self.logins()?.remove_login(&secret).await?)
-    }
-
-    fn logins(&self) -> Result<&dyn Logins, JournalError> {
-        let logins = self.shared.journal.logins();
-        logins.ok_or_else(|| JournalError::Unreachable {
-            source: "this journal keeps no logins".into(),
-        })
+        let (Some(logins), Some(secret)) = (self.shared.journal.logins(), digest(secret)) else {
+            return Ok(());
+        };
+        // Anyone may ask: only the secret of a login makes the journal write.
+        if logins.find_login(&secret).await?.is_some() {
+            logins.remove_login(&secret).await?;
+        }
+        Ok(())
     }
 
     fn wall_time(&self) -> WallTime {
         self.shared.clock.now().wall
     }
+}
+
+/// The digest of the secret of a login; `None` for a text that cannot be one.
+fn digest(secret: &str) -> Option<Digest> {
+    Digest::from_hex(secret).map(|_| Digest::of(secret.as_bytes()))
 }

@@ -19,7 +19,7 @@ pub struct Principal {
     /// Whether its user has servers of its own, alone or with a team. It is looked up only where the gateway has no tools
     /// otherwise.
     pub has_own_servers: bool,
-    /// By what it is found again; `None` where no key is needed.
+    /// The key or the user that it is, to look it up again; `None` where no key is needed.
     pub lookup: Option<ClientLookup>,
     /// The models, routes and assistants that it may name, as patterns; `None` for all.
     pub models: Option<Vec<Arc<str>>>,

@@ -12,7 +12,7 @@ use crate::gateway::Gateway;
 /// A login that is open.
 #[derive(Clone, Debug)]
 pub struct BrowserLogin {
-    /// By what its client is looked up.
+    /// The key or the user as which the browser is logged in.
     pub(crate) client: ClientLookup,
     /// How long it lasts from now on.
     pub remaining: Duration,
@@ -24,8 +24,8 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// [`ServeErrorKind::Unavailable`] if the journal cannot be written or keeps no logins, and
-    /// [`ServeErrorKind::Unauthenticated`] for a client that needs no key.
+    /// [`ServeErrorKind::Unavailable`] if the journal cannot be written or keeps no logins, or the operating system has
+    /// no random numbers, and [`ServeErrorKind::Unauthenticated`] for a client that needs no key.
     pub async fn log_in(&self, client: &Principal) -> Result<String, ServeError> {
         let Some(lookup) = client.lookup.clone() else {
             let message = "this gateway needs no key, so there is nothing to log in with";
@@ -41,7 +41,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// [`ServeErrorKind::Unavailable`] if the journal cannot be read or keeps no logins.
+    /// [`ServeErrorKind::Unavailable`] if the journal cannot be read.
     pub async fn find_login(&self, value: &str) -> Result<Option<BrowserLogin>, ServeError> {
         let found = self.engine().find_login(value).await;
         let found = found.map_err(|error| failures::from_directory_error(&error))?;
@@ -52,7 +52,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// [`ServeErrorKind::Unavailable`] if the journal cannot be written or keeps no logins.
+    /// [`ServeErrorKind::Unavailable`] if the journal cannot be read or written.
     pub async fn log_out(&self, value: &str) -> Result<(), ServeError> {
         let ended = self.engine().log_out(value).await;
         ended.map_err(|error| failures::from_directory_error(&error))

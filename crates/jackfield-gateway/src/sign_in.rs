@@ -30,13 +30,18 @@ impl fmt::Debug for StartedSignIn {
     }
 }
 
-/// A sign-in that has ended well.
-#[derive(Debug)]
+/// A sign-in that has ended well: the browser is logged in.
 pub struct EndedSignIn {
-    /// The user.
-    pub client: Arc<Principal>,
     /// Whether the browser reaches the gateway over TLS.
     pub is_encrypted: bool,
+    /// The value of the cookie of the [login](Gateway::log_in).
+    pub login: String,
+}
+
+impl fmt::Debug for EndedSignIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EndedSignIn").finish_non_exhaustive()
+    }
 }
 
 /// Why a sign-in failed. The log has the details.
@@ -106,7 +111,7 @@ impl Gateway {
     }
 
     /// Ends the sign-in that a cookie has, by the query of the address to which the provider sent the browser back, on
-    /// this host and path.
+    /// this host and path, and logs the user in.
     ///
     /// # Errors
     ///
@@ -124,10 +129,12 @@ impl Gateway {
         let identity = config.provider.finish(&secrets, &redirect, answer).await;
         let identity = identity.map_err(|error| logged(&error))?;
         let client = self.user_of(&identity).await?;
+        let login = self.log_in(&client).await;
+        let login = login.map_err(|_| SignInFailure::Unavailable)?;
         tracing::info!(name = %client.name, subject = %identity.subject, "a user signed in");
         Ok(EndedSignIn {
-            client,
             is_encrypted: is_encrypted(&redirect),
+            login,
         })
     }
 
@@ -136,7 +143,7 @@ impl Gateway {
         let Some(origin) = self.browser_origin(host) else {
             let help =
                 "set `public_url` under [serve] to the address by which browsers reach the gateway";
-            tracing::warn!(host, help, "nobody can sign in at this address");
+            tracing::warn!(host, help, "people cannot sign in at this address");
             return Err(SignInFailure::WrongAddress);
         };
         Ok(format!("{origin}{path}"))
@@ -182,7 +189,7 @@ impl Gateway {
             if !is_refusal {
                 return failures::from_directory_error(&error);
             }
-            let message = "the user of this sign-in is disabled";
+            let message = "the user of this login is not accepted any more: sign in again";
             ServeError::new(ServeErrorKind::Unauthenticated, message)
         })
     }

@@ -112,7 +112,8 @@ impl OidcClient {
     async fn tokens(
         &self,
         metadata: &Metadata,
-        (redirect, verifier): (&str, &str),
+        redirect: &str,
+        verifier: &str,
         code: &str,
     ) -> Result<(String, Option<String>), IdentityError> {
         let client = &*self.settings.client_id;
@@ -226,8 +227,8 @@ impl IdentityProvider for OidcClient {
     ) -> Result<Identity, IdentityError> {
         let metadata = self.metadata().await?;
         let code = self.code(&metadata, &secrets.state, answer)?;
-        let begun = (redirect, &*secrets.verifier);
-        let (proof, access) = self.tokens(&metadata, begun, &code).await?;
+        let tokens = self.tokens(&metadata, redirect, &secrets.verifier, &code);
+        let (proof, access) = tokens.await?;
         let keys = self.http.get(&metadata.jwks_uri, None).await?;
         if !keys.status.is_success() {
             let why = format!("{} answers {}", metadata.jwks_uri, keys.status);

@@ -1,11 +1,11 @@
-//! How a client of a gateway is found again.
+//! The key or the user that a client of a gateway is.
 
 use std::fmt;
 
 use super::EntryName;
 use crate::digest::Digest;
 
-/// By what a client is looked up again, for each request of a browser that is logged in as this client.
+/// The key or the user that a client is. It is looked up for each request of a browser that is logged in.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum ClientLookup {
     /// The digest of the secret of its key.

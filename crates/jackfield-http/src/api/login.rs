@@ -51,7 +51,11 @@ pub(crate) async fn get(
     parts: Parts,
 ) -> Result<Json<LoginView>, ProblemDetails> {
     let is_open = gateway.is_open().await?;
-    let client = authenticate(&gateway, &parts).await.ok();
+    let client = match authenticate(&gateway, &parts).await {
+        Ok(client) => Some(client),
+        Err(problem) if problem.is_refusal() => None,
+        Err(problem) => return Err(problem),
+    };
     let by_cookie = auth::key(&parts.headers).is_none() && !is_open;
     let login = match client.is_some() && by_cookie {
         true => find(&gateway, &parts.headers).await?,
@@ -100,7 +104,7 @@ pub(crate) async fn post(
     Ok(response)
 }
 
-/// Signs a browser out: its cookie is worth nothing any more.
+/// Signs a browser out: its cookie is worth nothing any more. The browser forgets it even if the gateway cannot.
 #[utoipa::path(
     delete, path = "/login", tag = "login", operation_id = "log_out",
     responses((status = 204, description = "It is signed out."), Problems)
@@ -110,10 +114,14 @@ pub(crate) async fn delete(
     parts: Parts,
 ) -> Result<Response, ProblemDetails> {
     check_source(&parts)?;
-    if let Some(value) = value(&parts.headers) {
-        gateway.log_out(value).await?;
-    }
-    let mut response = StatusCode::NO_CONTENT.into_response();
+    let ended = match value(&parts.headers) {
+        Some(value) => gateway.log_out(value).await,
+        None => Ok(()),
+    };
+    let mut response = match ended {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => ProblemDetails::from(error).into_response(),
+    };
     let cookie = cookie("", 0, came_over_tls(&parts.headers));
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)

@@ -174,6 +174,14 @@ impl IntoResponses for Problems {
 }
 
 impl ProblemDetails {
+    /// Whether the client is not accepted, or not for this.
+    pub(crate) const fn is_refusal(&self) -> bool {
+        matches!(
+            self.kind,
+            ProblemKind::Forbidden | ProblemKind::Unauthenticated
+        )
+    }
+
     /// A problem of this kind.
     pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self {

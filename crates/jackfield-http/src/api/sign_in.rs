@@ -62,8 +62,7 @@ pub(crate) async fn end(
     };
     set_cookie(&mut response, "", 0, false);
     if let Ok(ended) = ended {
-        let value = gateway.log_in(&ended.client).await?;
-        let cookie = login::cookie(&value, LOGIN_LIFETIME.as_secs(), ended.is_encrypted);
+        let cookie = login::cookie(&ended.login, LOGIN_LIFETIME.as_secs(), ended.is_encrypted);
         response.headers_mut().append(SET_COOKIE, cookie);
     }
     Ok(response)

@@ -9,6 +9,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, ServerTools, TurnOptions};
 use jackfield_gateway::{Gateway, GatewayConfig, Principal};
 use jackfield_http::router;
+use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
 use tower::ServiceExt as _;
@@ -21,12 +22,12 @@ pub(crate) fn gateway(
     replies: impl IntoIterator<Item = ScriptedReply>,
     change: impl FnOnce(&mut GatewayConfig),
 ) -> Gateway {
-    gateway_over(MemoryJournal::new(), replies, change)
+    gateway_over(Arc::new(MemoryJournal::new()), replies, change)
 }
 
 /// The same, over this journal.
 pub(crate) fn gateway_over(
-    journal: MemoryJournal,
+    journal: Arc<dyn Journal>,
     replies: impl IntoIterator<Item = ScriptedReply>,
     change: impl FnOnce(&mut GatewayConfig),
 ) -> Gateway {
@@ -34,7 +35,7 @@ pub(crate) fn gateway_over(
     for reply in replies {
         model.push_reply(reply);
     }
-    let engine = Engine::builder(Arc::new(journal))
+    let engine = Engine::builder(journal)
         .model(PROVIDER, model.port())
         .build();
     let mut config = GatewayConfig::new(TurnOptions::new(ModelRef {

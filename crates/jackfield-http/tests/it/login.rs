@@ -1,5 +1,6 @@
 //! The sign-in of the page: a key for a cookie, which serves the gateway's own page alone.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
@@ -10,6 +11,7 @@ use jackfield_domain::directory::ClientLookup;
 use jackfield_engine::ServerTools;
 use jackfield_gateway::{ApiKeys, Gateway, LOGIN_LIFETIME};
 use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{FaultyJournal, JournalRequest};
 use serde_json::{Value, json};
 
 use super::harness::{gateway, gateway_over, principal, send};
@@ -163,7 +165,7 @@ async fn a_cookie_ends_with_its_time_and_with_a_sign_out() {
 async fn a_login_outlives_its_gateway_and_ends_with_its_key() {
     let journal = MemoryJournal::new();
     let next = |key: &'static [u8]| {
-        gateway_over(journal.another_process(), [], |config| {
+        gateway_over(Arc::new(journal.another_process()), [], |config| {
             let client = principal("ann", ServerTools::All);
             config.api_keys = ApiKeys::new([(Digest::of(key), client)]);
         })
@@ -173,6 +175,39 @@ async fn a_login_outlives_its_gateway_and_ends_with_its_key() {
         let now = state(&next(key), &[("cookie", &cookie)]).await;
         assert_eq!(now["signed_in"], expected);
     }
+}
+
+#[tokio::test]
+async fn a_journal_that_fails_signs_nobody_out_and_a_browser_forgets_its_cookie() {
+    let journal = Arc::new(FaultyJournal::new(Arc::new(MemoryJournal::new())));
+    let gateway = gateway_over(Arc::clone(&journal) as _, [], |config| {
+        let client = principal("ann", ServerTools::All);
+        config.api_keys = ApiKeys::new([(Digest::of(b"right"), client)]);
+    });
+    let cookie = signed_in(&gateway).await;
+    let page = [("cookie", &*cookie), ("sec-fetch-site", "same-origin")];
+    let key = [("authorization", "Bearer right")];
+    for (method, path, headers) in [
+        (Method::GET, LOGIN, &page[..]),
+        (Method::GET, "/api/v1/sessions", &page),
+        (Method::POST, LOGIN, &key),
+        (Method::DELETE, LOGIN, &page),
+    ] {
+        journal.fail_next(JournalRequest::Logins, 1);
+        let response = send(&gateway, method.clone(), path, headers).await;
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        let set = response.headers().get("set-cookie");
+        let forgets =
+            set.is_some_and(|set| set.to_str().is_ok_and(|set| set.contains("Max-Age=0")));
+        assert_eq!(forgets, method == Method::DELETE, "{path}");
+    }
+    let headers = [("cookie", &*cookie)];
+    assert_eq!(state(&gateway, &headers).await["signed_in"], true);
+    // A value that no login has had costs nothing.
+    journal.fail_next(JournalRequest::Logins, 1);
+    let headers = [("cookie", "jackfield_login=made-up"), page[1]];
+    let out = send(&gateway, Method::DELETE, LOGIN, &headers).await;
+    assert_eq!(out.status(), StatusCode::NO_CONTENT);
 }
 
 #[tokio::test]

@@ -14,7 +14,9 @@ use jackfield_gateway::{ApiKeys, Gateway, SignInConfig};
 use jackfield_ports::identity_provider::{
     BegunSignIn, Identity, IdentityError, IdentityProvider, SignInSecrets,
 };
+use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{FaultyJournal, JournalRequest};
 use serde_json::Value;
 
 use super::harness::{gateway, gateway_over, principal, send};
@@ -86,14 +88,14 @@ async fn with_users_at(
     public_url: Option<Arc<str>>,
     change: impl FnOnce(&mut SignInConfig),
 ) -> Gateway {
-    let gateway = gateway_at(MemoryJournal::new(), public_url, change);
+    let gateway = gateway_at(Arc::new(MemoryJournal::new()), public_url, change);
     add_users(&gateway).await;
     gateway
 }
 
 /// A gateway over this journal, with this address for browsers.
 fn gateway_at(
-    journal: MemoryJournal,
+    journal: Arc<dyn Journal>,
     public_url: Option<Arc<str>>,
     change: impl FnOnce(&mut SignInConfig),
 ) -> Gateway {
@@ -280,6 +282,7 @@ async fn another_gateway_over_the_same_journal_finishes_a_sign_in_and_knows_the_
     let provider = Arc::new(FakeProvider::default());
     let journal = MemoryJournal::new();
     let [one, other] = [journal.another_process(), journal].map(|journal| {
+        let journal = Arc::new(journal);
         let provider = Arc::clone(&provider);
         let public = Some("https://gateway.example".into());
         gateway_at(journal, public, |config| config.provider = provider)
@@ -298,6 +301,20 @@ async fn another_gateway_over_the_same_journal_finishes_a_sign_in_and_knows_the_
     for gateway in [&one, &other] {
         assert_eq!(login(gateway, &ben).await["signed_in"], false);
     }
+}
+
+#[tokio::test]
+async fn a_login_that_cannot_be_stored_is_told_by_the_page() {
+    let journal = Arc::new(FaultyJournal::new(Arc::new(MemoryJournal::new())));
+    let public = Some("https://gateway.example".into());
+    let gateway = gateway_at(Arc::clone(&journal) as _, public, |_| {});
+    add_users(&gateway).await;
+    let (state, cookie) = begun(&gateway).await;
+    journal.fail_next(JournalRequest::Logins, 1);
+    let response = came_back(&gateway, &cookie, &state, "ann").await;
+    assert_eq!(location(&response), "/#/sign-in/unavailable");
+    let set = cookies(&response);
+    assert!(set.len() == 1 && set[0].contains("Max-Age=0"), "{set:?}");
 }
 
 #[tokio::test]

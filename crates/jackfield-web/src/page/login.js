@@ -77,6 +77,10 @@ export function signIn(provider) {
 }
 
 export async function signOut() {
-  await ask('/login', { method: 'DELETE' });
-  location.reload();
+  try {
+    await ask('/login', { method: 'DELETE' });
+  } finally {
+    // The gateway clears the cookie even if it cannot end the login.
+    location.reload();
+  }
 }

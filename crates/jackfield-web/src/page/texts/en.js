@@ -294,7 +294,7 @@ export default {
   sign_in_invalid: 'The answer of the provider was not accepted. Try again; if that does not help, tell the administrator, whose log has the reason.',
   sign_in_nameless: 'The provider does not give the name by which this gateway would know you, or has not verified your address. Ask the administrator.',
   sign_in_refused: 'The provider did not sign you in.',
-  sign_in_unavailable: 'The provider cannot be reached now. A key works without it.',
+  sign_in_unavailable: 'Signing in is not possible now. Try again in a while; a key may work meanwhile.',
   sign_in_unknown_user: 'The provider knows you, but this gateway has no user for you. Ask the administrator.',
   sign_in_wrong_address: 'This address of the gateway is not for sign-ins. Use the one that the administrator names.',
   sign_out: 'Sign out',

@@ -294,7 +294,7 @@ export default {
   sign_in_invalid: '提供方的回答未被接受。请重试；若仍不行，请告知管理员，日志中有原因。',
   sign_in_nameless: '提供方没有给出此网关用来识别你的名称，或未验证你的地址。请联系管理员。',
   sign_in_refused: '提供方没有让你登录。',
-  sign_in_unavailable: '目前无法连接提供方。密钥仍可使用。',
+  sign_in_unavailable: '目前无法登录。请稍后再试；密钥可能仍可使用。',
   sign_in_unknown_user: '提供方认识你，但此网关没有你的用户。请联系管理员。',
   sign_in_wrong_address: '网关的这个地址不用于登录。请使用管理员给出的地址。',
   sign_out: '退出',
