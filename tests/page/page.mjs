@@ -627,7 +627,7 @@ const scenarios = {
     await link.waitFor();
     await wish('end of the provider');
     await link.click();
-    await page.getByText('The provider cannot be reached now').waitFor();
+    await page.getByText('Signing in is not possible now').waitFor();
   },
 };
 
