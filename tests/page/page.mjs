@@ -67,9 +67,7 @@ async function isAccessible(page) {
 // the page has shown it.
 async function refused(page, status, act) {
   isAway = true;
-  const told = page.waitForEvent('console', (message) => message.text().includes(String(status)));
-  await act();
-  await told;
+  await Promise.all([page.waitForEvent('console', (message) => message.text().includes(String(status))), act()]);
   isAway = false;
 }
 
@@ -456,14 +454,11 @@ const scenarios = {
     await fits(page);
     await shot(page, 'login');
     await isAccessible(page);
-    isAway = true;
     await page.getByLabel('API key').fill('wrong-0123456789abcdef');
-    // The browser reports the refusal in a message of its own, which may come after the page has shown it.
-    const refused = page.waitForEvent('console', (message) => message.text().includes('401'));
-    await page.keyboard.press('Enter');
-    await page.getByText('does not know this key').waitFor();
-    await refused;
-    isAway = false;
+    await refused(page, 401, async () => {
+      await page.keyboard.press('Enter');
+      await page.getByText('does not know this key').waitFor();
+    });
     await page.getByLabel('API key').fill('page-0123456789abcdef');
     await page.keyboard.press('Enter');
     await say(page, 'Hello');
@@ -516,7 +511,7 @@ const scenarios = {
     await admin.getByRole('link', { name: 'Users and keys' }).click();
     assert.equal(await admin.getByRole('link', { name: 'My keys and servers' }).count(), 0);
     const section = (page, name) => page.locator('section').filter({ has: page.getByRole('heading', { name, exact: true }) });
-    // Opens a form, fills it in and sends it.
+    // Opens a form, fills it in and sends it. Waits for the answer: then the section is shown anew, or the button works again.
     const send = async (place, title, values, submit = title) => {
       await place.locator('summary', { hasText: title }).click();
       for (const [label, value] of Object.entries(values)) {
@@ -524,7 +519,9 @@ const scenarios = {
         const field = named.locator('input:visible, select:visible');
         await ((await field.evaluate((one) => one.tagName)) === 'SELECT' ? field.selectOption(value) : field.fill(value));
       }
-      await place.getByRole('button', { name: submit, exact: true }).click();
+      const button = await place.getByRole('button', { name: submit, exact: true }).elementHandle();
+      await button.click();
+      await place.page().waitForFunction((one) => !one.isConnected || !one.disabled, button);
     };
     await send(section(admin, 'Teams'), 'Add a team', { Name: 'research' });
     await section(admin, 'Users').locator('option', { hasText: 'research' }).waitFor({ state: 'attached' });
