@@ -37,23 +37,10 @@ pub(crate) fn run(root: &Path, mutants: bool) -> anyhow::Result<()> {
     passed.map(drop)
 }
 
-/// The clauses of every contract, for readers; it builds the test kit alone.
+/// The clauses of every contract, for readers.
 pub(crate) fn clauses(root: &Path) -> anyhow::Result<Vec<Contract>> {
     let out = root.join("target/contracts");
-    empty(&out)?;
-    let arguments = [
-        "test",
-        "--quiet",
-        "--package",
-        "jackfield-testkit",
-        "--test",
-        "it",
-    ];
-    let mut tests = run::cargo(root, arguments);
-    tests
-        .args(["--", CLAUSES])
-        .env("JACKFIELD_CONTRACTS_OUT", &out);
-    run::output(&mut tests)?;
+    emit(root, &out, false)??;
     let contracts = CONTRACTS.iter();
     contracts
         .map(|port| Contract::read(&out, port, false))

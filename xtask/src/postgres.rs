@@ -15,12 +15,18 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     if !POOLERS.iter().any(|program| Path::new(program).is_file()) {
         apt::install(root, "pgbouncer").context("install PgBouncer: the package `pgbouncer`")?;
     }
-    let mut test = run::cargo(root, ["test", "--package", "jackfield-store-postgres"]);
-    run::succeed(test.args(["--features", "server", "--test", "server"]))?;
-    let build = ["build", "--package", "jackfield-cli", "--bins"];
-    run::succeed(&mut run::cargo(root, build))?;
-    let mut slices = run::cargo(root, ["test", "--package", "jackfield-tests"]);
-    run::succeed(slices.args(["--features", "postgres", "--test", "postgres"]))?;
+    let mut test = run::cargo(root, ["test", "--workspace", "--test", "server"]);
+    run::succeed(test.args(["--features", "jackfield-store-postgres/server"]))?;
+    let slices = [
+        "--workspace",
+        "--features",
+        "jackfield-tests/postgres",
+        "--test",
+        "postgres",
+    ];
+    let mut build = run::cargo(root, ["build", "--bin", "jackfield"]);
+    run::succeed(build.args(slices))?;
+    run::succeed(run::cargo(root, ["test"]).args(slices))?;
     eprintln!("postgres: {}", run::spoken(started.elapsed()));
     Ok(())
 }

@@ -10,13 +10,16 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 
 /// Returns a cargo command in this folder, with no standard input.
+///
+/// With `--workspace` and a `--test` or an `--example`, the dependencies have the features that `cargo xtask test` built
+/// them with; without, or with `--package`, some are built anew.
 pub(crate) fn cargo<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Command {
     // Cargo says which cargo runs us.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     command(cargo, folder, args)
 }
 
-/// Returns a command in this folder, with no standard input.
+/// Returns a command in this folder, with no standard input, and in the environment that we were started from.
 pub(crate) fn command<S: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,
     folder: &Path,
@@ -24,6 +27,14 @@ pub(crate) fn command<S: AsRef<OsStr>>(
 ) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).args(args).stdin(Stdio::null());
+    // Cargo says which package we are. A build script that looks at that, such as the one of `ring`, would run again, and
+    // all that needs its crate would be built again, whenever cargo is started from a shell and from here in turn.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
@@ -83,7 +94,7 @@ mod tests {
     use std::process::Stdio;
     use std::time::Duration;
 
-    use super::{cargo, output, spoken, succeed};
+    use super::{cargo, command, output, spoken, succeed};
 
     #[test]
     fn a_command_that_fails_is_an_error_that_names_it() {
@@ -103,6 +114,17 @@ mod tests {
             output(&mut cargo(here, ["--version"]))
                 .unwrap()
                 .starts_with("cargo ")
+        );
+    }
+
+    #[test]
+    fn a_command_does_not_see_which_package_started_it() {
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let seen = output(&mut command("env", here, [""; 0])).unwrap();
+        assert!(
+            !seen.contains("CARGO_MANIFEST_") && !seen.contains("CARGO_PKG_"),
+            "{seen}"
         );
     }
 

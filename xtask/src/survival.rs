@@ -39,25 +39,21 @@ pub(crate) fn run(root: &Path, load: Option<u64>) -> anyhow::Result<()> {
 
 /// The journal's syncs, as the system calls tell them.
 fn traced(root: &Path) -> anyhow::Result<()> {
-    let package = ["--package", "jackfield-store-sqlite"];
-    let mut build = run::cargo(root, ["build", "--example", "appender"]);
-    run::succeed(build.args(package))?;
-    let mut test = run::cargo(root, ["test", "--features", "traced", "--test", "traced"]);
-    run::succeed(test.args(package))
+    let appender = ["build", "--workspace", "--example", "appender"];
+    run::succeed(&mut run::cargo(root, appender))?;
+    let mut test = run::cargo(root, ["test", "--workspace", "--test", "traced"]);
+    run::succeed(test.args(["--features", "jackfield-store-sqlite/traced"]))
 }
 
 /// Builds the program that can be killed, and what stands around it.
 fn build(root: &Path) -> anyhow::Result<()> {
-    let mut build = run::cargo(root, ["build", "--package", "jackfield-cli"]);
-    build.args(["--features", "crash-points", "--bin", "jackfield-crash"]);
-    run::succeed(&mut build)?;
-    let servers = ["build", "--package", "jackfield-testservers"];
-    run::succeed(&mut run::cargo(root, servers))
+    let programs = ["build", "--bin", "jackfield-crash", "--bin", "scripted-*"];
+    run::succeed(run::cargo(root, programs).args(KILLED))
 }
 
 fn tests(root: &Path) -> Command {
-    let mut test = run::cargo(root, ["test", "--package", "jackfield-tests"]);
-    test.args(["--features", "survival", "--test", "survival"]);
+    let mut test = run::cargo(root, ["test"]);
+    test.args(KILLED);
     test
 }
 
@@ -82,3 +78,12 @@ fn strace(root: &Path) -> anyhow::Result<()> {
     run::output(&mut trace).context("strace may not trace here: allow ptrace in this container")?;
     Ok(())
 }
+
+/// The tests that kill the program, and the features that both have.
+const KILLED: [&str; 5] = [
+    "--workspace",
+    "--features",
+    "jackfield-cli/crash-points,jackfield-tests/survival",
+    "--test",
+    "survival",
+];

@@ -16,8 +16,8 @@ use crate::run;
 /// Installs the suite, builds the client, and runs every scenario that the revisions require of a client.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let node = install::node(root, "tests/conformance")?;
-    let mut build = run::cargo(root, ["build", "--quiet", "--package", CLIENT.0]);
-    run::succeed(build.args(["--example", CLIENT.1]))?;
+    let build = ["build", "--quiet", "--workspace", "--example", CLIENT];
+    run::succeed(&mut run::cargo(root, build))?;
     let started = Instant::now();
     let suite = Suite {
         client: client(root)?,
@@ -111,7 +111,7 @@ fn client(root: &Path) -> anyhow::Result<PathBuf> {
         .no_deps()
         .exec()?
         .target_directory;
-    let client = target.as_std_path().join("debug/examples").join(CLIENT.1);
+    let client = target.as_std_path().join("debug/examples").join(CLIENT);
     // The suite gives the command to a shell, in words.
     if client.to_string_lossy().contains(' ') {
         bail!("{} has a space in its path", client.display());
@@ -147,8 +147,8 @@ fn expected_failures(text: &str) -> anyhow::Result<BTreeMap<(String, String), St
     Ok(expected)
 }
 
-/// The package of the client, and its name.
-const CLIENT: (&str, &str) = ("jackfield-tools-mcp", "conformance");
+/// The example of `jackfield-tools-mcp` that is the client.
+const CLIENT: &str = "conformance";
 /// The file of expected failures.
 const EXPECTED: &str = "tests/conformance/expected-failures.txt";
 /// The revisions whose requirements are checked.

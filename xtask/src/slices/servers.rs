@@ -15,12 +15,12 @@ pub(crate) fn run(root: &Path, name: Option<&str>) -> anyhow::Result<()> {
     let python = install::python(root, "tests/servers/requirements.txt")?;
     if name.is_some() {
         // Otherwise it was built with all tests.
-        let program = ["build", "--package", "jackfield-cli", "--bin", "jackfield"];
-        run::succeed(&mut run::cargo(root, program))?;
+        let mut build = run::cargo(root, ["build", "--bin", "jackfield"]);
+        run::succeed(build.args(SLICES))?;
     }
     let started = Instant::now();
-    let mut test = run::cargo(root, ["test", "--workspace", "--test", "real"]);
-    test.args(["--features", "jackfield-tests/real-servers"])
+    let mut test = run::cargo(root, ["test"]);
+    test.args(SLICES)
         .env("JACKFIELD_REAL_CONFORMANCE_SERVER", conformance)
         .env("JACKFIELD_REAL_NODE", node)
         .env("JACKFIELD_REAL_PYTHON", python)
@@ -32,3 +32,11 @@ pub(crate) fn run(root: &Path, name: Option<&str>) -> anyhow::Result<()> {
     eprintln!("real servers: {}", run::spoken(started.elapsed()));
     Ok(())
 }
+
+const SLICES: [&str; 5] = [
+    "--workspace",
+    "--features",
+    "jackfield-tests/real-servers",
+    "--test",
+    "real",
+];
