@@ -19,14 +19,14 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     clippy(root, "jackfield-server", "")?;
     clippy(root, "jackfield-cli", "claude,serve")?;
-    clippy(root, "jackfield-cli", SMALL)?;
     small(root)?;
     eprintln!("features: {}", run::spoken(started.elapsed()));
     Ok(())
 }
 
-/// Tries the program with Claude alone out.
+/// Lints the program with Claude alone, and tries it out.
 pub(crate) fn small(root: &Path) -> anyhow::Result<()> {
+    clippy(root, "jackfield-cli", SMALL)?;
     let test = || {
         let mut test = run::cargo(root, ["test", "--package", "jackfield-cli"]);
         test.args(["--no-default-features", "--features", SMALL]);

@@ -33,6 +33,7 @@ pub(crate) fn run(root: &Path, name: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The slices, and the feature that builds them.
 const SLICES: [&str; 5] = [
     "--workspace",
     "--features",
