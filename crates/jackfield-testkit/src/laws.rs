@@ -108,8 +108,6 @@ pub trait RequestMappers {
 macro_rules! request_laws {
     ($mappers:ty) => {
         ::proptest::proptest! {
-            #![proptest_config(::proptest::test_runner::Config::with_cases(512))]
-
             #[test]
             fn every_valid_request_gives_wire_or_a_refusal_of_a_block_that_is_there(
                 request in $crate::arb::model_request(),

@@ -82,8 +82,6 @@ impl ReplyMappers for Claude {
 jackfield_testkit::reply_laws!(Claude);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
         let (message, notes) = reply::to_wire(&reply, "model-a", "msg_1");

@@ -198,8 +198,6 @@ fn a_property_is_offered_under_a_name_that_the_vendor_takes_and_called_by_its_ow
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn no_tool_takes_the_list_with_it(schemas in vec(kit::broken_schema(), 1..4), strict in any::<Option<bool>>()) {
         let count = schemas.len();

@@ -68,8 +68,6 @@ impl ReplyMappers for Gemini {
 jackfield_testkit::reply_laws!(Gemini);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
         let (whole, notes) = reply::to_wire(&reply, "model-a", "msg_1");

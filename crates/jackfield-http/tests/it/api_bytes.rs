@@ -117,8 +117,7 @@ fn any_bytes_are_taken_or_refused() {
         format!("{session}/turns/{turn}/results"),
     ];
     let bodies = (select(paths.to_vec()), vec(any::<u8>(), 0..200));
-    let config = ProptestConfig::with_cases(256);
-    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::default());
     let run = runner.run(&bodies, |(path, body)| here.check(&path, body));
     run.expect("each is taken or refused");
 }
@@ -142,8 +141,7 @@ fn sound_messages_with_a_part_changed_are_taken_or_refused() {
         select(values.to_vec()),
         vec((any::<Index>(), any::<u8>()), 0..3),
     );
-    let config = ProptestConfig::with_cases(192);
-    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::default());
     let run = runner.run(&changes, |(place, value, bytes)| {
         let mut body = sound();
         // A value begins behind each of these.

@@ -79,8 +79,6 @@ fn a_payload_that_is_no_text_is_an_error() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn any_cut_gives_the_same_events(
         told in vec(("[a-zA-Z]{0,20}", ".{0,60}"), 0..6),

@@ -170,8 +170,6 @@ impl ReplyMappers for Bedrock {
 jackfield_testkit::reply_laws!(Bedrock);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn nothing_makes_the_decoder_panic(events in vec(any_event(), 0..8), noise in ".{0,40}") {
         let (turn, attempt) = attempt();

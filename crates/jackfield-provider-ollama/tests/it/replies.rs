@@ -165,8 +165,6 @@ impl ReplyMappers for Ollama {
 jackfield_testkit::reply_laws!(Ollama);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn nothing_makes_the_decoder_panic(lines in vec(any_line(), 0..8), noise in ".{0,40}") {
         let (turn, attempt) = attempt();

@@ -158,7 +158,8 @@ fn nothing_is_put_where_nothing_can_have_been() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    // Each case is dear.
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 3))]
 
     #[test]
     fn every_step_comes_back(

@@ -93,8 +93,6 @@ pub enum ReadFailure {
 macro_rules! reply_laws {
     ($mappers:ty) => {
         ::proptest::proptest! {
-            #![proptest_config(::proptest::test_runner::Config::with_cases(384))]
-
             #[test]
             fn a_streamed_reply_is_the_whole_one(
                 (reply, deltas) in <$mappers as $crate::laws::replies::ReplyMappers>::pieces(),

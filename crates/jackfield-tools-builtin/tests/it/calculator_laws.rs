@@ -178,8 +178,6 @@ fn expression() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
     #[test]
     fn any_text_is_answered_or_refused_in_time(expression in "\\PC{0,600}") {
         check_bounds(&expression)?;

@@ -143,7 +143,8 @@ async fn what_is_no_answer_ends_no_call() {
 }
 
 proptest! {
-    #![proptest_config(proptest::test_runner::Config::with_cases(12))]
+    // Each case is dear.
+    #![proptest_config(proptest::test_runner::Config::with_cases(proptest::test_runner::Config::default().cases / 5))]
 
     /// Any text, written in any of the ways in which JSON writes it, with any bytes put in, comes as text.
     #[test]

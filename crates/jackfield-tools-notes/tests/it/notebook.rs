@@ -144,8 +144,6 @@ fn a_file_of_another_program_is_refused_and_stays_as_it_is() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
     /// Each reader, in each way, sees own notes as own and the notes that were shared as shared, and no other.
     #[test]
     fn a_person_never_sees_another_persons_private_note(

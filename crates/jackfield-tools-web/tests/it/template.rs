@@ -216,8 +216,6 @@ async fn a_variable_has_its_place_and_is_sent_there_alone() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
-
     #[test]
     fn whatever_is_chosen_the_fixed_parts_stay(
         a in any::<String>(),

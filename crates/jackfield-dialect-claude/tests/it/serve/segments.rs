@@ -95,8 +95,6 @@ fn decoded(events: &[SseEvent]) -> (Vec<Delta>, ReplyEnd) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn a_streamed_segment_is_the_whole_one((reply, deltas) in segment()) {
         let (streamed, streamed_end) = decoded(&told(&reply, &deltas));

@@ -399,8 +399,6 @@ pub(super) fn replies() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
-
     #[test]
     fn any_cut_of_the_stream_gives_the_same_calls(
         reply in replies(),

@@ -262,8 +262,6 @@ fn has_tools(request: &ModelRequest) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn no_tool_is_left_in_any_request(request in kit::model_request()) {
         let (text, notes) = rewrite(&request, false);

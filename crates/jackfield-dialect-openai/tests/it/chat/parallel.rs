@@ -62,8 +62,6 @@ fn expected(wanted: &[(&str, Value)], id: impl Fn(usize) -> String) -> Vec<Strin
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn whole_calls_are_told_apart_without_ids(
         wanted in wanted(),

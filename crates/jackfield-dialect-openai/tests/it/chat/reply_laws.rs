@@ -126,8 +126,6 @@ impl ReplyMappers for Chat {
 jackfield_testkit::reply_laws!(Chat);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(384))]
-
     #[test]
     fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
         let (_, notes) = reply::to_wire(&reply, "model-a", "chatcmpl-1", 1);

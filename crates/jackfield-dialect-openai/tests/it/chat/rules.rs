@@ -8,8 +8,6 @@ use super::arb;
 use super::request_laws::made;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn every_word_is_sent_in_order(request in arb::request(), profile in arb::profile()) {
         let (body, _) = made(&request, &profile)?;

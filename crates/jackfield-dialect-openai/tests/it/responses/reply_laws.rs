@@ -84,8 +84,6 @@ impl ReplyMappers for Responses {
 jackfield_testkit::reply_laws!(Responses);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
         let (response, notes) = reply::to_wire(&reply, &about());

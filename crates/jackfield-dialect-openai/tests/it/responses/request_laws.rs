@@ -120,8 +120,6 @@ impl RequestMappers for Responses {
 jackfield_testkit::request_laws!(Responses);
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn reasoning_is_sent_whole_and_never_last(request in arb::request(), profile in arb::profile()) {
         let Some((body, _)) = made(&request, &profile) else { return Ok(()) };

@@ -27,8 +27,6 @@ use serde_json::Value;
 use super::about;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
-
     #[test]
     fn a_segment_is_told_alike_however_it_comes((reply, one, other) in told_twice()) {
         let live = told(Responses.encoder(&about()), &one, &reply.end);

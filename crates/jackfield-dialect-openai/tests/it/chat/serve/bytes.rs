@@ -51,8 +51,6 @@ const ANYTHING: [&str; 7] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn any_bytes(body in vec(any::<u8>(), 0..200)) {
         check(&body)?;

@@ -9,8 +9,6 @@ use super::about;
 use super::segments::{added_up, segment};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(384))]
-
     #[test]
     fn a_streamed_segment_is_the_whole_one((segment, deltas) in segment(), reasoning in any::<bool>()) {
         let dialect = ChatCompletions::new();
