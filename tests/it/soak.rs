@@ -1,7 +1,7 @@
 //! A soak: mixed traffic on all four ways in, with clients that go away, an upstream that fails and tools
 //! that fail. Afterwards nothing is left of it: no open turn, no descriptor, no memory.
 //!
-//! It takes 20 seconds; `cargo xtask soak --minutes 5` runs it for longer, and prints the figures.
+//! It takes some seconds; `cargo xtask soak --minutes 5` runs it for longer, and prints the figures.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::harness::{Gateway, Kept};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_mixed_traffic_nothing_is_left_behind() {
     let seconds = std::env::var("JACKFIELD_SOAK_SECONDS").ok();
-    let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(20);
+    let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(5);
     let claude = ScriptedClaude::start(Script::by(reply)).await;
     let files = Kept::new();
     let run = files.gateway().at_with(&claude.base_url(), CONFIG);

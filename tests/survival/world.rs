@@ -152,7 +152,7 @@ impl World {
 
     /// The program, which dies where this says.
     pub(crate) fn program(&self, arguments: &[&str], crash: Option<&str>) -> Command {
-        let mut command = Command::new(beside("jackfield-crash"));
+        let mut command = Command::new(beside("jackfield"));
         command
             .args(arguments)
             .current_dir(self.path("project"))

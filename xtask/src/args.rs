@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
+use crate::suite::Suite;
+
 /// The automation of this workspace.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
@@ -30,11 +32,11 @@ pub(crate) enum Verb {
         after_help = "For the inner loop: `ci` is what has to pass in the end.\n\nExamples:\n  cargo xtask check\n  cargo xtask check --since HEAD"
     )]
     Check(Check),
-    /// Do everything that has to pass before a change lands, in order; stop at the first failure.
+    /// Do what has to pass before a change lands, in order; stop at the first failure.
     #[command(
-        after_help = "Needs rustfmt, clippy, git, Node.js 20 with npm, and Python 3.11. Installs what else is missing: Chromium, PostgreSQL, PgBouncer and strace with apt-get, its cargo tools below target/tools.\n\nExample:\n  cargo xtask ci"
+        after_help = "Needs rustfmt, clippy, git, Node.js 20 with npm, and Python 3.11. Installs what else is missing: Chromium, PostgreSQL, PgBouncer and strace with apt-get, its cargo tools below target/tools.\nA failed test of a slice that counts neither payments nor turns runs once more, alone, and is reported as flaky if it passes; more than two fail the run.\n\nExamples:\n  cargo xtask ci\n  cargo xtask ci format tidy clippy"
     )]
-    Ci,
+    Ci(Stages),
     /// Let the conformance suite of MCP judge our client; it is among the slices.
     #[command(
         after_help = "Known failures are in tests/conformance/expected-failures.txt, each with its reason.\n\nExample:\n  cargo xtask conformance"
@@ -90,6 +92,11 @@ pub(crate) enum Verb {
         after_help = "Its contract lists what is left to do. The template is xtask/templates/toolbox.\n\nExamples:\n  cargo xtask new-toolbox brook\n  cargo xtask new-toolbox brook --path ~/src/brook"
     )]
     NewToolbox(NewWorkspace),
+    /// Do what `ci` leaves out, as it is rare or long: features one by one, packages, book, templates, lowest versions, mutants, real servers, random kills, a soak and worlds of new seeds.
+    #[command(
+        after_help = "A change that touches one of them is not done before its stage has passed by hand. Properties play 512 cases.\n\nExamples:\n  cargo xtask nightly\n  cargo xtask nightly book packages"
+    )]
+    Nightly(Stages),
     /// Pack every public crate as a registry would get it, and check what a registry wants to know.
     #[command(after_help = "Examples:\n  cargo xtask packages\n  cargo xtask packages --alone")]
     Packages(Packages),
@@ -103,6 +110,11 @@ pub(crate) enum Verb {
         after_help = "For a release. It fails where the version promises that all still compiles. Installs cargo-semver-checks below target/tools if it is missing.\n\nExamples:\n  cargo xtask semver\n  cargo xtask semver --baseline HEAD~30"
     )]
     Semver(Semver),
+    /// Run tests again and again beside artificial load, and print the share that failed.
+    #[command(
+        after_help = "Load is that many busy threads, and a disk that syncs all the time. Seeds go to properties and to the instants of kills; what failed tests said is in target/stress.\n\nExamples:\n  cargo xtask stress approvals::\n  cargo xtask stress --suite page --times 20\n  cargo xtask stress --suite survival --times 1 --load 0 named::"
+    )]
+    Stress(Stress),
     /// Sign in at a real authorization server in front of an MCP server; it is among the slices.
     #[command(
         after_help = "The servers are in tests/sign-in, and what is done with them in tests/real/sign_in.rs.\n\nExample:\n  cargo xtask sign-in"
@@ -128,8 +140,10 @@ pub(crate) enum Verb {
         after_help = "What is left to do is listed in xtask/src/templates.rs.\n\nExample:\n  cargo xtask templates"
     )]
     Templates,
-    /// Build and run every test and doctest of the workspace; needs nothing but Rust.
-    #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test -- --test it cancel")]
+    /// Build every test and doctest that needs nothing but Rust, and run them side by side.
+    #[command(
+        after_help = "What failed stands last, with the command that runs it alone. What is given behind -- goes to `cargo test`, which then runs them.\n\nExamples:\n  cargo xtask test\n  cargo xtask test -- --test it cancel"
+    )]
     Test(Passed),
     /// Check the rules of the house that no compiler knows.
     #[command(
@@ -246,6 +260,41 @@ pub(crate) struct Survival {
     /// Only let conversations run at two gateways that are killed, for so many minutes.
     #[arg(long, value_name = "MINUTES")]
     pub(crate) load: Option<u64>,
+}
+
+/// Which stages are run.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Stages {
+    /// These alone.
+    #[arg(value_name = "STAGE")]
+    pub(crate) stages: Vec<String>,
+}
+
+/// What is repeated, and beside what.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Stress {
+    /// Part of the names of the tests; all of the suite without it.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The suite that they are of.
+    #[arg(long, default_value = "it")]
+    pub(crate) suite: Suite,
+    /// How often they run.
+    #[arg(long, default_value_t = 5, value_name = "NUMBER")]
+    pub(crate) times: u32,
+    /// How many threads are busy beside them.
+    #[arg(long, default_value_t = 4, value_name = "NUMBER")]
+    pub(crate) load: u32,
+    /// The seed of every run, such as that of a failed one; otherwise each run has a new one.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+}
+
+impl Stress {
+    /// The filters for a test binary.
+    pub(crate) fn filters(&self) -> impl Iterator<Item = &str> {
+        self.name.as_deref().into_iter()
+    }
 }
 
 /// The options of a soak.

@@ -1,67 +1,39 @@
-//! `cargo xtask ci`: everything that has to pass, in order.
+//! `cargo xtask ci`: what has to pass before a change lands, in order.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use clap::ValueEnum as _;
 
-use crate::{
-    book, contracts, deny, features, packages, postgres, readme, run, slices, survival, templates,
-    test, tidy,
-};
+use crate::runner::Flaky;
+use crate::stages::{Stage, run_all, stage};
+use crate::suite::Suite;
+use crate::{contracts, deny, readme, run, slices, survival, test, tidy};
 
-/// Runs every stage; the first that fails ends it.
-pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let mut times: Vec<(&str, Duration)> = Vec::new();
-    for stage in STAGES {
-        println!("\n== {} ==", stage.name);
-        let started = Instant::now();
-        let outcome = (stage.run)(root);
-        let took = started.elapsed();
-        println!("== {}: {} ==", stage.name, run::spoken(took));
-        outcome.with_context(|| format!("stage `{}` failed", stage.name))?;
-        times.push((stage.name, took));
-    }
-    println!("\n== all stages passed ==");
-    for (name, took) in &times {
-        println!("{name:<12} {}", run::spoken(*took));
-    }
-    let total = times.iter().map(|(_, took)| *took).sum();
-    println!("{:<12} {}", "together", run::spoken(total));
-    Ok(())
+/// Runs every stage, or those of these names; the first that fails ends it.
+pub(crate) fn run(root: &Path, asked: &[String]) -> anyhow::Result<()> {
+    run_all(root, STAGES, asked, &Flaky::at_most(2))
 }
 
-struct Stage {
-    name: &'static str,
-    run: fn(&Path) -> anyhow::Result<()>,
-}
-
-const fn stage(name: &'static str, run: fn(&Path) -> anyhow::Result<()>) -> Stage {
-    Stage { name, run }
-}
-
-/// What is done, in this order: the cheap before the dear.
+/// What is done, in this order: the cheap before the dear. `contracts` and `wire` judge what `test` has written.
 const STAGES: &[Stage] = &[
-    stage("tools", tools),
-    stage("format", format),
-    stage("tidy", tidy::run),
-    stage("clippy", clippy),
-    stage("features", features::small),
-    stage("test", |root| test::run(root, &[])),
-    stage("readme", readme::run),
-    stage("contracts", |root| contracts::run(root, true)),
-    stage("docs", docs),
-    stage("book", book::run),
-    stage("packages", |root| packages::run(root, false)),
-    stage("templates", templates::check),
-    stage("deny", deny::run),
-    stage("postgres", postgres::run),
-    stage("slices", slices::run),
-    stage("survival", |root| survival::run(root, None)),
+    stage("tools", |root, _| tools(root)),
+    stage("format", |root, _| format(root)),
+    stage("tidy", |root, _| tidy::run(root)),
+    stage("clippy", |root, _| clippy(root)),
+    stage("test", test::for_ci),
+    stage("demo", |root, _| readme::demo(root)),
+    stage("contracts", |root, _| contracts::judge(root)),
+    stage("deny", |root, _| deny::run(root)),
+    stage("wire", |root, _| slices::judge(root)),
+    stage("conformance", |root, _| slices::conformance::run(root)),
+    stage("sdks", |root, flaky| Suite::Sdks.run(root, &[], flaky)),
+    stage("page", |root, flaky| Suite::Page.run(root, &[], flaky)),
+    stage("postgres", |root, flaky| {
+        Suite::Postgres.run(root, &[], flaky)
+    }),
+    stage("survival", |root, _| survival::named(root)),
 ];
-
-/// Tests that need more than Rust, or more time.
-const FEATURES: &str = "jackfield-store-postgres/server,jackfield-store-sqlite/traced,jackfield-tests/page,jackfield-tests/postgres,jackfield-tests/real-servers,jackfield-tests/sdks,jackfield-tests/survival";
 
 /// What the stages need beside Rust, and in which version.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -72,7 +44,7 @@ const PROGRAMS: &[(&str, &str)] = &[
 ];
 
 /// Says what is missing before half an hour has gone by, and that `Cargo.lock` is current.
-fn tools(root: &Path) -> anyhow::Result<()> {
+pub(crate) fn tools(root: &Path) -> anyhow::Result<()> {
     for component in ["fmt", "clippy"] {
         run::output(&mut run::cargo(root, [component, "--version"]))
             .context("install the components with `rustup component add rustfmt clippy`")?;
@@ -92,13 +64,22 @@ fn format(root: &Path) -> anyhow::Result<()> {
 }
 
 fn clippy(root: &Path) -> anyhow::Result<()> {
-    let mut clippy = run::cargo(root, ["clippy", "--workspace", "--all-targets"]);
-    // What `cargo xtask test` leaves out is behind features.
-    clippy.args(["--features", FEATURES]);
-    run::succeed(clippy.args(["--", "--deny", "warnings"]))
+    let lint = |targets: &mut dyn Iterator<Item = &str>| {
+        let mut clippy = run::cargo(root, ["clippy", "--workspace"]);
+        clippy.args(targets);
+        run::succeed(clippy.args(["--", "--deny", "warnings"]))
+    };
+    lint(&mut ["--all-targets"].into_iter())?;
+    // Those that need more than Rust have to be named.
+    let suites = Suite::value_variants().iter();
+    let named = suites
+        .filter(|suite| **suite != Suite::It)
+        .flat_map(|suite| suite.targets());
+    lint(&mut named.flat_map(|target| ["--test", target]))
 }
 
-fn docs(root: &Path) -> anyhow::Result<()> {
+/// The documentation of all crates, without a warning.
+pub(crate) fn docs(root: &Path) -> anyhow::Result<()> {
     let mut doc = run::cargo(root, ["doc", "--workspace", "--no-deps"]);
     doc.arg("--document-private-items")
         .env("RUSTDOCFLAGS", "--deny warnings");

@@ -4,7 +4,7 @@
 //! clauses from the lists that the suites are made of, and an adapter with a mistake for each of them.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
@@ -15,55 +15,62 @@ use crate::test_binary::TestBinary;
 /// Lists every contract; with its mutants, of which one that survives is an error, as is a clause without any.
 pub(crate) fn run(root: &Path, mutants: bool) -> anyhow::Result<()> {
     let started = Instant::now();
-    let out = root.join("target/contracts");
-    let passed = emit(root, &out, mutants)?;
-    let contracts = CONTRACTS
-        .iter()
-        .map(|port| Contract::read(&out, port, mutants))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    if !mutants {
-        print!("{}", listed(&contracts));
-        return passed.map(drop);
+    let passed = emit(root, mutants)?;
+    if mutants {
+        judge(root)?;
+    } else {
+        print!("{}", listed(&read(root, false)?));
     }
+    eprintln!("contracts: {}", run::spoken(started.elapsed()));
+    passed.map(drop)
+}
+
+/// Judges what the tests of the test kit have written of clauses and their mutants.
+pub(crate) fn judge(root: &Path) -> anyhow::Result<()> {
+    let contracts = read(root, true)?;
     print!("{}", table(&contracts));
     let faults = faults(&contracts);
     let mutants: Vec<&Mutant> = contracts.iter().flat_map(|c| &c.mutants).collect();
     let caught = mutants.iter().filter(|mutant| mutant.caught).count();
     println!("{caught} of {} mutants caught", mutants.len());
-    eprintln!("contracts: {}", run::spoken(started.elapsed()));
     if !faults.is_empty() {
         bail!("{}", faults.join("\n"));
     }
-    passed.map(drop)
+    Ok(())
 }
 
 /// The clauses of every contract, for readers.
 pub(crate) fn clauses(root: &Path) -> anyhow::Result<Vec<Contract>> {
-    let out = root.join("target/contracts");
-    emit(root, &out, false)??;
+    emit(root, false)??;
+    read(root, false)
+}
+
+/// What the tests have written.
+fn read(root: &Path, mutants: bool) -> anyhow::Result<Vec<Contract>> {
+    let out = root.join(OUT);
     let contracts = CONTRACTS.iter();
     contracts
-        .map(|port| Contract::read(&out, port, false))
+        .map(|port| Contract::read(&out, port, mutants))
         .collect()
 }
 
-fn empty(out: &Path) -> anyhow::Result<()> {
-    if out.exists() {
-        fs::remove_dir_all(out).with_context(|| format!("cannot empty {}", out.display()))?;
-    }
-    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))
+/// An empty folder for what the tests write.
+pub(crate) fn empty_out(root: &Path) -> anyhow::Result<PathBuf> {
+    let out = root.join(OUT);
+    run::empty_folder(&out)?;
+    Ok(out)
 }
 
 /// Lets the tests write into an empty folder, and returns how they ended: mostly what they wrote says why.
-fn emit(root: &Path, out: &Path, mutants: bool) -> anyhow::Result<anyhow::Result<String>> {
-    empty(out)?;
+fn emit(root: &Path, mutants: bool) -> anyhow::Result<anyhow::Result<String>> {
+    let out = empty_out(root)?;
     let built = TestBinary::build_all(root)?;
-    let mut tests = TestBinary::of_package(&built, "jackfield-testkit")?.command();
+    let mut tests = TestBinary::of_package(&built, PACKAGE)?.command();
     tests.args(["--quiet", CLAUSES]);
     if mutants {
         tests.args(MUTANTS);
     }
-    Ok(run::output(tests.env("JACKFIELD_CONTRACTS_OUT", out)))
+    Ok(run::output(tests.env(CONTRACTS_OUT, out)))
 }
 
 /// The contract of a port.
@@ -219,6 +226,12 @@ fn faults(contracts: &[Contract]) -> Vec<String> {
 fn width<'a>(title: &str, words: impl Iterator<Item = &'a str>) -> usize {
     words.map(str::len).max().unwrap_or(0).max(title.len())
 }
+
+/// The package whose tests write the contracts, and the variable that says where.
+pub(crate) const PACKAGE: &str = "jackfield-testkit";
+pub(crate) const CONTRACTS_OUT: &str = "JACKFIELD_CONTRACTS_OUT";
+
+const OUT: &str = "target/contracts";
 
 /// The ports that have a contract.
 const CONTRACTS: &[&str] = &[

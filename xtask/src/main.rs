@@ -21,14 +21,19 @@ mod features;
 mod fixture;
 mod minimal_versions;
 mod mutants;
+mod nightly;
 mod packages;
 mod postgres;
 mod readme;
 mod run;
+mod runner;
 mod rustdoc;
 mod semver;
 mod slices;
 mod soak;
+mod stages;
+mod stress;
+mod suite;
 mod survival;
 mod templates;
 mod test;
@@ -42,6 +47,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::args::{Args, Verb};
+use crate::runner::Flaky;
+use crate::suite::Suite;
 
 fn main() -> ExitCode {
     match perform(Args::parse().verb) {
@@ -59,7 +66,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Bench(bench) => bench::run(&root, &bench.args),
         Verb::Book => book::run(&root),
         Verb::Check(check) => check::run(&root, &check.since),
-        Verb::Ci => ci::run(&root),
+        Verb::Ci(asked) => ci::run(&root, &asked.stages),
         Verb::Conformance => slices::conformance::run(&root),
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
         Verb::Dist(dist) => dist::run(&root, &dist),
@@ -71,12 +78,14 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::NewProvider(new) => templates::run(&root, &templates::PROVIDER, &new),
         Verb::NewToolbox(new) => templates::run(&root, &templates::TOOLBOX, &new),
+        Verb::Nightly(asked) => nightly::run(&root, &asked.stages),
         Verb::Packages(packages) => packages::run(&root, packages.alone),
-        Verb::Postgres => postgres::run(&root),
+        Verb::Postgres => Suite::Postgres.run(&root, &[], &Flaky::none()),
         Verb::Semver(semver) => semver::run(&root, semver.baseline.as_deref()),
-        Verb::SignIn => slices::servers::run(&root, Some("sign_in::")),
+        Verb::SignIn => Suite::Real.run(&root, &["sign_in::"], &Flaky::none()),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
+        Verb::Stress(asked) => stress::run(&root, &asked),
         Verb::Survival(told) => survival::run(&root, told.load),
         Verb::Templates => templates::check(&root),
         Verb::Test(test) => test::run(&root, &test.args),

@@ -1,34 +1,20 @@
-//! `cargo xtask postgres`: the journal on a real PostgreSQL server, which the tests start, and the slices on it.
+//! PostgreSQL and PgBouncer for the suite on a real server, which its tests start.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::{apt, run};
+use crate::apt;
+use crate::suite::Variables;
 
-/// Runs what needs a server.
-pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let started = Instant::now();
+/// Installs what is missing.
+pub(crate) fn prepare(root: &Path) -> anyhow::Result<Variables> {
     install(root)?;
     if !POOLERS.iter().any(|program| Path::new(program).is_file()) {
         apt::install(root, "pgbouncer").context("install PgBouncer: the package `pgbouncer`")?;
     }
-    let mut test = run::cargo(root, ["test", "--workspace", "--test", "server"]);
-    run::succeed(test.args(["--features", "jackfield-store-postgres/server"]))?;
-    let slices = [
-        "--workspace",
-        "--features",
-        "jackfield-tests/postgres",
-        "--test",
-        "postgres",
-    ];
-    let mut build = run::cargo(root, ["build", "--bin", "jackfield"]);
-    run::succeed(build.args(slices))?;
-    run::succeed(run::cargo(root, ["test"]).args(slices))?;
-    eprintln!("postgres: {}", run::spoken(started.elapsed()));
-    Ok(())
+    Ok(Vec::new())
 }
 
 /// Sees that there is a server that tests can start.

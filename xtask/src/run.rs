@@ -62,6 +62,14 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
         .with_context(|| format!("`{}` printed no text", shown(command)))
 }
 
+/// Makes this folder, or empties it.
+pub(crate) fn empty_folder(folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
 /// Writes a program of one line.
 pub(crate) fn write_script(path: &Path, line: &str) -> anyhow::Result<()> {
     let written = || {

@@ -9,8 +9,8 @@
 
 pub(crate) mod conformance;
 mod install;
-mod page;
-mod sdks;
+pub(crate) mod page;
+pub(crate) mod sdks;
 pub(crate) mod servers;
 
 use std::fs;
@@ -22,16 +22,39 @@ use anyhow::{Context as _, bail};
 pub(crate) use self::install::chromium;
 
 use crate::run;
+use crate::runner::Flaky;
+use crate::suite::Suite;
 use crate::test_binary::TestBinary;
 
 /// Runs every slice.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let started = Instant::now();
+    let wire = empty_wire(root)?;
+    for binary in &TestBinary::build(root, &["it"])? {
+        if SPEAKERS.contains(&&*binary.package) {
+            run::succeed(binary.command().env(WIRE_OUT, &wire))?;
+        }
+    }
+    judge(root)?;
+    conformance::run(root)?;
+    for suite in [Suite::Real, Suite::Sdks, Suite::Page] {
+        suite.run(root, &[], &Flaky::none())?;
+    }
+    eprintln!("slices: {}", run::spoken(started.elapsed()));
+    Ok(())
+}
+
+/// Judges what the tests have put on the wire.
+pub(crate) fn judge(root: &Path) -> anyhow::Result<()> {
     let python = install::python(root, "tests/python/requirements.txt")?.join("bin/python");
-    let wire = root.join("target/slices/wire");
-    // The programs that the slices start are built with the tests.
-    let built = TestBinary::build_all(root)?;
-    emit(&built, &wire)?;
+    let wire = root.join(WIRE);
+    let written = fs::read_dir(&wire).with_context(|| format!("cannot list {}", wire.display()))?;
+    if written.count() == 0 {
+        bail!(
+            "the tests of {} wrote nothing below {WIRE_OUT}",
+            SPEAKERS.join(", ")
+        );
+    }
     for judgement in JUDGEMENTS {
         let folders: Vec<PathBuf> = judgement.folders.iter().map(|f| wire.join(f)).collect();
         if judgement.optional && !folders.iter().any(|folder| folder.exists()) {
@@ -43,32 +66,14 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         script.arg(Path::new("tests/python").join(judgement.script));
         run::succeed(script.args(folders).args(judgement.options))?;
     }
-    conformance::run(root)?;
-    servers::run(root, None)?;
-    sdks::run(root)?;
-    page::run(root)?;
-    eprintln!("slices: {}", run::spoken(started.elapsed()));
     Ok(())
 }
 
-/// Lets the tests write what they put on the wire into an empty folder.
-fn emit(built: &[TestBinary], wire: &Path) -> anyhow::Result<()> {
-    if wire.exists() {
-        fs::remove_dir_all(wire).with_context(|| format!("cannot empty {}", wire.display()))?;
-    }
-    fs::create_dir_all(wire).with_context(|| format!("cannot make {}", wire.display()))?;
-    for package in SPEAKERS {
-        let mut tests = TestBinary::of_package(built, package)?.command();
-        run::succeed(tests.env("JACKFIELD_WIRE_OUT", wire))?;
-    }
-    let written = fs::read_dir(wire).with_context(|| format!("cannot list {}", wire.display()))?;
-    if written.count() == 0 {
-        bail!(
-            "the tests of {} wrote nothing below JACKFIELD_WIRE_OUT",
-            SPEAKERS.join(", ")
-        );
-    }
-    Ok(())
+/// An empty folder for what the tests put on the wire.
+pub(crate) fn empty_wire(root: &Path) -> anyhow::Result<PathBuf> {
+    let wire = root.join(WIRE);
+    run::empty_folder(&wire)?;
+    Ok(wire)
 }
 
 /// A script, and what it judges.
@@ -81,8 +86,13 @@ struct Judgement {
     optional: bool,
 }
 
+/// Names the folder that the tests write to.
+pub(crate) const WIRE_OUT: &str = "JACKFIELD_WIRE_OUT";
+
+const WIRE: &str = "target/slices/wire";
+
 /// The packages whose `it` tests write what they put on the wire.
-const SPEAKERS: &[&str] = &[
+pub(crate) const SPEAKERS: &[&str] = &[
     "jackfield-dialect-claude",
     "jackfield-dialect-gemini",
     "jackfield-dialect-openai",

@@ -3,21 +3,12 @@
 use std::path::Path;
 
 use crate::run;
+use crate::test_binary::TestBinary;
 
 /// Runs it for so many minutes, and prints the figures.
 pub(crate) fn run(root: &Path, minutes: u64) -> anyhow::Result<()> {
-    let build = [
-        "build",
-        "--package",
-        "jackfield-cli",
-        "--package",
-        "jackfield-testservers",
-    ];
-    run::succeed(&mut run::cargo(root, build))?;
-    let mut test = run::cargo(
-        root,
-        ["test", "--package", "jackfield-tests", "--test", "it"],
-    );
-    test.args(["soak::", "--", "--nocapture"]);
+    let built = TestBinary::build(root, &["it"])?;
+    let mut test = TestBinary::of_package(&built, "jackfield-tests")?.command();
+    test.args(["soak::", "--nocapture"]);
     run::succeed(test.env("JACKFIELD_SOAK_SECONDS", (minutes * 60).to_string()))
 }

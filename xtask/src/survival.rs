@@ -7,65 +7,52 @@
 //! - `--load MINUTES` is only the load on two gateways that are killed, for so long.
 
 use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
 
 use anyhow::Context as _;
 
+use crate::runner::Flaky;
+use crate::suite::{Suite, Variables};
 use crate::{apt, postgres, run};
 
 /// Runs both, or only the load for so many minutes.
 pub(crate) fn run(root: &Path, load: Option<u64>) -> anyhow::Result<()> {
-    let started = Instant::now();
     if let Some(minutes) = load {
-        postgres::install(root)?;
-        build(root)?;
-        let mut test = tests(root);
-        test.env("JACKFIELD_SURVIVAL_LOAD", minutes.to_string());
-        return run::succeed(test.args(["--", "--nocapture", "load::"]));
+        let variables = vec![("JACKFIELD_SURVIVAL_LOAD", minutes.to_string().into())];
+        return Suite::Survival.run_with(root, &["load::"], variables, &Flaky::none());
     }
-    if cfg!(target_os = "linux") {
-        strace(root)?;
-        traced(root)?;
-    } else {
-        println!("survival: the system calls are traced on Linux alone, and are left out here");
-    }
-    postgres::install(root)?;
-    build(root)?;
-    killed(root)?;
-    eprintln!("survival: {}", run::spoken(started.elapsed()));
-    Ok(())
+    traced(root)?;
+    Suite::Survival.run(root, &[], &Flaky::none())
+}
+
+/// What happens at named places, without what is left to chance.
+pub(crate) fn named(root: &Path) -> anyhow::Result<()> {
+    traced(root)?;
+    let skipped = CHANCE.iter().flat_map(|name| ["--skip", name]);
+    Suite::Survival.run(root, &skipped.collect::<Vec<_>>(), &Flaky::none())
+}
+
+/// What is left to chance.
+pub(crate) fn random(root: &Path) -> anyhow::Result<()> {
+    Suite::Survival.run(root, CHANCE, &Flaky::none())
 }
 
 /// The journal's syncs, as the system calls tell them.
 fn traced(root: &Path) -> anyhow::Result<()> {
-    let appender = ["build", "--workspace", "--example", "appender"];
-    run::succeed(&mut run::cargo(root, appender))?;
-    let mut test = run::cargo(root, ["test", "--workspace", "--test", "traced"]);
-    run::succeed(test.args(["--features", "jackfield-store-sqlite/traced"]))
+    if cfg!(target_os = "linux") {
+        return Suite::Traced.run(root, &[], &Flaky::none());
+    }
+    println!("survival: the system calls are traced on Linux alone, and are left out here");
+    Ok(())
 }
 
-/// Builds the program that can be killed, and what stands around it.
-fn build(root: &Path) -> anyhow::Result<()> {
-    let programs = ["build", "--bin", "jackfield-crash", "--bin", "scripted-*"];
-    run::succeed(run::cargo(root, programs).args(KILLED))
-}
-
-fn tests(root: &Path) -> Command {
-    let mut test = run::cargo(root, ["test"]);
-    test.args(KILLED);
-    test
-}
-
-/// The real program, killed and started again. Its tables are printed.
-fn killed(root: &Path) -> anyhow::Result<()> {
-    let mut test = tests(root);
-    // One after another: the machine is to be the same for each of them, and the tables whole.
-    run::succeed(test.args(["--", "--nocapture", "--test-threads", "1"]))
+/// Installs the server of the suite that kills gateways.
+pub(crate) fn prepare(root: &Path) -> anyhow::Result<Variables> {
+    postgres::install(root)?;
+    Ok(Vec::new())
 }
 
 /// Sees that there is `strace`, which is asked whether it may trace, too: some containers forbid it.
-fn strace(root: &Path) -> anyhow::Result<()> {
+pub(crate) fn prepare_traced(root: &Path) -> anyhow::Result<Variables> {
     if run::output(&mut run::command("strace", root, ["--version"])).is_err() {
         apt::install(root, "strace")
             .context("install strace: with `apt-get install strace`, or your own way")?;
@@ -76,14 +63,8 @@ fn strace(root: &Path) -> anyhow::Result<()> {
         ["--quiet=all", "--output=/dev/null", "true"],
     );
     run::output(&mut trace).context("strace may not trace here: allow ptrace in this container")?;
-    Ok(())
+    Ok(Vec::new())
 }
 
-/// The tests that kill the program, and the features that both have.
-const KILLED: [&str; 5] = [
-    "--workspace",
-    "--features",
-    "jackfield-cli/crash-points,jackfield-tests/survival",
-    "--test",
-    "survival",
-];
+/// In the names of the tests of random instants, and of kills under load.
+const CHANCE: &[&str] = &["killed_at_any_instant", "under_load"];

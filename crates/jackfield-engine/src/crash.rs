@@ -1,5 +1,5 @@
-//! Crash points: named places at which a test kills this process, as a power failure would. They are no-ops
-//! without the feature `crash-points`, which no release build may enable.
+//! Crash points: named places at which a test kills this process, as a power failure would. They exist where debug
+//! assertions do; in a release build they are no-ops.
 //!
 //! `JACKFIELD_CRASH=place:nth` kills the process when the place is reached for the nth time, counted from 1;
 //! `place:nth:stop` stops it there (SIGSTOP), until a test lets it go on (SIGCONT):
@@ -23,11 +23,8 @@
 //! | `after-tool` | a tool has answered, the loop has not seen it |
 //! | `delivered` | deliveries were read and are not consumed |
 
-#[cfg(all(feature = "crash-points", not(debug_assertions)))]
-compile_error!("`crash-points` is for tests: it has no place in a release build");
-
 /// Kills the process here, if the environment asks for it.
-#[cfg(feature = "crash-points")]
+#[cfg(debug_assertions)]
 pub(crate) fn point(place: &'static str) {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,6 +61,6 @@ pub(crate) fn point(place: &'static str) {
     }
 }
 
-/// A no-op without the feature.
-#[cfg(not(feature = "crash-points"))]
+/// A no-op in a release build.
+#[cfg(not(debug_assertions))]
 pub(crate) const fn point(_place: &'static str) {}

@@ -38,7 +38,7 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Finding> {
                 .tests
                 .iter()
                 .map(|(name, _)| name.as_str())
-                .filter(|name| !asks_for_features(&manifest, name))
+                .filter(|name| !is_run_by_name(&manifest, name))
                 .collect();
             if names != ["it"] {
                 let names = names.join("`, `");
@@ -60,14 +60,13 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Finding> {
     findings
 }
 
-/// Whether this test binary is built only where a feature is asked for, so that nobody links it by chance.
-fn asks_for_features(manifest: &toml::Table, test: &str) -> bool {
+/// Whether this test binary is built only where it is named, so that nobody links it by chance.
+fn is_run_by_name(manifest: &toml::Table, test: &str) -> bool {
     let tests = manifest.get("test").and_then(toml::Value::as_array);
     let named =
         |entry: &&toml::Value| entry.get("name").and_then(toml::Value::as_str) == Some(test);
     let entry = tests.and_then(|tests| tests.iter().find(named));
-    let features = entry.and_then(|entry| entry.get("required-features")?.as_array());
-    features.is_some_and(|features| !features.is_empty())
+    entry.and_then(|entry| entry.get("test")) == Some(&toml::Value::Boolean(false))
 }
 
 fn setting<'a>(table: &'a toml::Table, keys: &[&str]) -> Option<&'a toml::Value> {
@@ -85,7 +84,7 @@ const LINTS: Rule = Rule {
 };
 const ONE_BINARY: Rule = Rule {
     name: "one-test-binary",
-    mend: "write `autotests = false` and one `[[test]]` with `name = \"it\"`; the tests are modules of tests/it/main.rs, and another one has `required-features`",
+    mend: "write `autotests = false` and one `[[test]]` with `name = \"it\"`; the tests are modules of tests/it/main.rs, and another one has `test = false`",
 };
 const NO_VERSION: Rule = Rule {
     name: "no-dev-version",
@@ -145,10 +144,10 @@ mod tests {
             .tests
             .push(("more".to_owned(), "tests/more.rs".into()));
         assert_eq!(rules(&package), [("one-test-binary", 1)]);
-        let entry = "[[test]]\nname = \"more\"\nrequired-features = ";
-        package.manifest = format!("{}{entry}[]\n", package.manifest);
+        let entry = "[[test]]\nname = \"more\"\ntest = ";
+        package.manifest = format!("{}{entry}true\n", package.manifest);
         assert_eq!(rules(&package), [("one-test-binary", 1)]);
-        package.manifest = format!("{}{entry}[\"real\"]\n", sound().manifest);
+        package.manifest = format!("{}{entry}false\n", sound().manifest);
         assert_eq!(rules(&package), []);
     }
 

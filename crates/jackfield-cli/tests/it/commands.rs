@@ -54,10 +54,11 @@ fn runs(text: &str) -> Vec<Vec<String>> {
     let lines = text.lines().filter_map(|line| {
         let line = line.trim();
         let line = line.strip_prefix("git diff | ").unwrap_or(line);
-        let run = line.strip_prefix("jackfield ").or_else(|| {
-            let built = line.strip_prefix("cargo run -p jackfield-cli ")?;
-            Some(built.strip_prefix("-- ").unwrap_or_default())
-        })?;
+        let of_cargo = || {
+            line.strip_prefix("cargo ")
+                .filter(|run| run.starts_with("demo "))
+        };
+        let run = line.strip_prefix("jackfield ").or_else(of_cargo)?;
         Some(words(run))
     });
     lines.collect()

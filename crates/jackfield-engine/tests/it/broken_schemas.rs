@@ -61,8 +61,6 @@ async fn a_tool_that_no_call_could_reach_is_not_offered_and_the_others_are() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
     #[test]
     fn a_tool_of_any_schema_can_be_checked_or_is_left_out(schema in arb::broken_schema()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

@@ -435,7 +435,8 @@ async fn an_approval_from_elsewhere_lets_a_turn_in_the_background_go_on_under_wh
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    // Each case is dear.
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 3))]
 
     /// Whatever subset comes in whatever order, however often: nothing is taken before all have come, and
     /// each call has the result that came with all the others.
