@@ -198,15 +198,46 @@ impl PostgresServer {
     ///
     /// What `psql` says.
     pub fn sql_in(&self, database: &str, statements: &str) -> io::Result<String> {
-        let mut psql = self.command("psql");
-        psql.arg("--host").arg(self.folder.path());
-        if let Some(port) = self.port {
-            psql.arg(format!("--port={port}"));
-        }
-        psql.args(["--username=postgres", "--dbname", database, "--no-psqlrc"])
-            .args(["--quiet", "--tuples-only", "--no-align"])
-            .args(["--set=ON_ERROR_STOP=1", "--command", statements]);
+        let mut psql = self.psql(database);
+        psql.args(["--command", statements]);
         Ok(succeed(&mut psql)?.trim().to_owned())
+    }
+
+    /// Everything in a database, as statements that any version of a server executes: without what only `psql` knows, and
+    /// without the settings of a session.
+    ///
+    /// # Errors
+    ///
+    /// What `pg_dump` says.
+    pub fn dump(&self, database: &str) -> io::Result<String> {
+        let mut dump = self.command("pg_dump");
+        dump.arg("--host").arg(self.folder.path());
+        dump.args(["--username=postgres", "--inserts", "--no-owner"])
+            .args(["--no-privileges", database]);
+        let dumped = succeed(&mut dump)?;
+        let is_kept = |line: &&str| {
+            let others = ["--", "\\", "SET ", "SELECT pg_catalog.set_config("];
+            !line.is_empty() && !others.iter().any(|begin| line.starts_with(begin))
+        };
+        let lines = dumped.lines().filter(is_kept);
+        Ok(lines.flat_map(|line| [line, "\n"]).collect())
+    }
+
+    /// Executes the statements of a dump in a database, all or none.
+    ///
+    /// # Errors
+    ///
+    /// What `psql` says.
+    pub fn restore(&self, database: &str, dump: &str) -> io::Result<()> {
+        let file = self.folder.path().join(format!("{database}.sql"));
+        fs::write(&file, dump)?;
+        if let Some((user, group)) = self.user {
+            chown(&file, Some(user), Some(group))?;
+        }
+        let mut psql = self.psql(database);
+        psql.arg("--single-transaction").arg("--file").arg(&file);
+        succeed(&mut psql)?;
+        fs::remove_file(file)
     }
 
     /// Ends it as if it had crashed: connections break, and what was committed stays.
@@ -274,6 +305,19 @@ impl PostgresServer {
 
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+
+    /// A `psql` that stops at the first error, and prints without decoration.
+    fn psql(&self, database: &str) -> Command {
+        let mut psql = self.command("psql");
+        psql.arg("--host").arg(self.folder.path());
+        if let Some(port) = self.port {
+            psql.arg(format!("--port={port}"));
+        }
+        psql.args(["--username=postgres", "--dbname", database, "--no-psqlrc"])
+            .args(["--quiet", "--tuples-only", "--no-align"])
+            .arg("--set=ON_ERROR_STOP=1");
+        psql
     }
 
     /// One of its programs, as its user.
