@@ -1,14 +1,17 @@
 //! Journals that released versions wrote: every later version reads them, and goes on with what is in them.
 //!
-//! Each release leaves one file, `tests/fixtures/journal-VERSION.db`, which `cargo xtask fixture` makes, and
-//! beside it what is in it, as text. Neither is ever changed.
+//! Each release leaves one file, `tests/fixtures/journal-VERSION.db`, and two journals of gateways with users, which are
+//! `accounts-VERSION.db.gz` and `accounts-VERSION.sql.gz`. `cargo xtask fixture` makes them, and beside each what is in
+//! it, as text. None is ever changed.
 
+mod accounts;
 mod generated;
 mod going_on;
 mod kinds;
 mod maker;
 mod seen;
 mod summary;
+mod users;
 
 use std::fs;
 use std::path::{Path, PathBuf};

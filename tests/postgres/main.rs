@@ -13,6 +13,7 @@ mod copying;
 mod copying_accounts;
 mod logins;
 mod outages;
+mod released;
 mod replicas;
 mod waking;
 mod world;
@@ -22,6 +23,10 @@ mod world;
 #[path = "../it"]
 mod shared {
     pub(crate) mod harness;
+
+    pub(crate) mod released {
+        pub(crate) mod accounts;
+    }
 }
 
 use self::shared::harness;

@@ -42,6 +42,16 @@ impl Database {
         SERVER.sql_in(&self.0, statements).expect("executed")
     }
 
+    /// Everything in it, as statements.
+    pub(crate) fn dumped(&self) -> String {
+        SERVER.dump(&self.0).expect("dumped")
+    }
+
+    /// Executes the statements of a dump in it.
+    pub(crate) fn restore(&self, dump: &str) {
+        SERVER.restore(&self.0, dump).expect("restored");
+    }
+
     /// Executes statements as the administrator, of whichever database.
     pub(crate) fn sql(statements: &str) -> String {
         SERVER.sql(statements).expect("executed")
