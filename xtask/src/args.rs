@@ -67,9 +67,9 @@ pub(crate) enum Verb {
         after_help = "The features are those of jackfield-assembly; what is tried is in crates/jackfield-cli/tests/it/left_out.rs.\n\nExample:\n  cargo xtask features"
     )]
     Features,
-    /// Make the journal of this version that the tests of every later version read: tests/fixtures/journal-VERSION.db.
+    /// Make the journals of this version that the tests of every later version read, in tests/fixtures.
     #[command(
-        after_help = "For a release, once; one that is there is never rewritten. Sets JACKFIELD_FIXTURE for the test that makes it.\n\nExample:\n  cargo xtask fixture"
+        after_help = "For a release, once; one that is there is never rewritten. Sets JACKFIELD_FIXTURE for the tests that make them. With PostgreSQL, which it installs with apt-get if it is missing.\n\nExample:\n  cargo xtask fixture"
     )]
     Fixture,
     /// Compile the public crates with the lowest versions that their manifests admit.
