@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
+use crate::test_binary::TestBinary;
 use crate::{postgres, run};
 
 /// Makes `tests/fixtures/journal-VERSION.db`, `accounts-VERSION.db.gz` and `accounts-VERSION.sql.gz`, and what is in
@@ -14,19 +15,20 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         !version.contains('-'),
         "{version} is no release: set the version in Cargo.toml first"
     );
-    let build = [
-        "build",
-        "--package",
-        "jackfield-cli",
-        "--package",
-        "jackfield-testservers",
-    ];
-    run::succeed(&mut run::cargo(root, build))?;
     postgres::install(root)?;
-    for (binary, name) in MAKERS {
-        let mut test = run::cargo(root, ["test", "--package", "jackfield-tests"]);
-        test.args(["--features", "postgres", "--test", binary, name]);
-        run::succeed(test.env("JACKFIELD_FIXTURE", root.join("tests/fixtures")))?;
+    let built = TestBinary::build(root, &["it", "postgres"])?;
+    for (target, name) in MAKERS {
+        let maker = built
+            .iter()
+            .find(|binary| binary.package == "jackfield-tests" && binary.target == target);
+        let mut maker = maker
+            .with_context(|| format!("there is no test binary `{target}`"))?
+            .command();
+        run::succeed(
+            maker
+                .arg(name)
+                .env("JACKFIELD_FIXTURE", root.join("tests/fixtures")),
+        )?;
     }
     Ok(())
 }
