@@ -271,6 +271,7 @@ async fn a_lazy_server_with_a_long_list_is_remembered() {
     };
     for _ in 0..2 {
         let list = pinned.with(["tools", "list"], json!({ "lazy": true }));
+        let list = list.configured("[mcp]\nstart_wait = \"60s\"\n");
         let ran = list.env("XDG_CACHE_HOME", cache.path()).run().await;
         assert!(ran.out.contains("weather/t1999"), "{}", ran.err);
         assert_eq!(pinned.server.count("start"), 1);
