@@ -35,3 +35,21 @@ const STAGES: &[Stage] = &[
     stage("explore", |root, _| explore::run(root, None, 10)),
     stage("mutants", |root, _| mutants::run(root, None)),
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::STAGES;
+
+    const WORKFLOW: &str = include_str!("../../.github/workflows/nightly.yml");
+
+    #[test]
+    fn the_workflow_runs_every_stage() {
+        let (_, matrix) = WORKFLOW.split_once("stages:\n").unwrap();
+        let lines = matrix.lines().map(str::trim);
+        let parts = lines.map_while(|line| line.strip_prefix("- "));
+        let run: BTreeSet<&str> = parts.flat_map(str::split_whitespace).collect();
+        assert_eq!(run, STAGES.iter().map(|stage| stage.name).collect());
+    }
+}
