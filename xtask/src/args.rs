@@ -120,6 +120,11 @@ pub(crate) enum Verb {
         after_help = "The servers are in tests/sign-in, and what is done with them in tests/real/sign_in.rs.\n\nExample:\n  cargo xtask sign-in"
     )]
     SignIn,
+    /// Count lines and public items by crate, and words of the documents; say what a change has made of them.
+    #[command(
+        after_help = "Lines are those that are not blank: of `src` with the tests there, and of `tests` beside it; the package `tests` is all tests. Public items are `pub` without a restriction: fn, struct, enum, trait, const, static, type, mod, macro, use (one each) and exported macros, also where their module is private or hidden. With --since, each number is that before, that now, and the difference.\n\nExamples:\n  cargo xtask size\n  cargo xtask size --since main\n  cargo xtask size --json"
+    )]
+    Size(Size),
     /// Run what needs Python and Node: what we put on the wire, judged by the official SDKs' types, and the slices with real MCP servers.
     #[command(
         after_help = "Installs what it needs below target/slices, with `python3 -m venv` and `npm ci`, once per list of versions.\n\nExample:\n  cargo xtask slices"
@@ -252,6 +257,17 @@ pub(crate) struct Semver {
     /// The revision of the earlier release; by default that of the last tag `v*`.
     #[arg(long, value_name = "REVISION")]
     pub(crate) baseline: Option<String>,
+}
+
+/// How sizes are printed.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Size {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Compare with this revision.
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) since: Option<String>,
 }
 
 /// The options of the survival suite.

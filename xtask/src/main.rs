@@ -29,6 +29,7 @@ mod run;
 mod runner;
 mod rustdoc;
 mod semver;
+mod size;
 mod slices;
 mod soak;
 mod stages;
@@ -83,6 +84,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Postgres => Suite::Postgres.run(&root, &[], &Flaky::none()),
         Verb::Semver(semver) => semver::run(&root, semver.baseline.as_deref()),
         Verb::SignIn => Suite::Real.run(&root, &["sign_in::"], &Flaky::none()),
+        Verb::Size(size) => size::run(&root, &size),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
         Verb::Stress(asked) => stress::run(&root, &asked),

@@ -79,8 +79,8 @@ fn last_tag(root: &Path) -> anyhow::Result<String> {
     Ok(said.trim().to_owned())
 }
 
-/// Puts the files of a revision below `place`.
-fn unpack(root: &Path, revision: &str, place: &Path) -> anyhow::Result<()> {
+/// Puts the files of a revision into the folder `tree` of `place`.
+pub(crate) fn unpack(root: &Path, revision: &str, place: &Path) -> anyhow::Result<()> {
     let tree = place.join("tree");
     if tree.exists() {
         fs::remove_dir_all(&tree).with_context(|| format!("cannot empty {}", tree.display()))?;

@@ -53,6 +53,10 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
     /// Its features, but `default`.
     pub(crate) features: Vec<String>,
+    /// Whether it has a library.
+    pub(crate) library: bool,
+    /// The names of its programs.
+    pub(crate) programs: Vec<String>,
     /// The integration test binaries: name and main file from the root.
     pub(crate) tests: Vec<(String, PathBuf)>,
 }
@@ -121,6 +125,16 @@ pub(crate) fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
                 .keys()
                 .filter(|name| *name != "default")
                 .cloned()
+                .collect(),
+            library: package
+                .targets
+                .iter()
+                .any(|target| target.kind.contains(&TargetKind::Lib)),
+            programs: package
+                .targets
+                .iter()
+                .filter(|target| target.kind.contains(&TargetKind::Bin))
+                .map(|target| target.name.clone())
                 .collect(),
             tests: package
                 .targets

@@ -1,6 +1,6 @@
 //! The domain is synchronous, deterministic and without serialization: read from its words.
 
-use super::tokens::{paths, tokens};
+use super::tokens::{paths, text, tokens};
 use super::{Finding, Rule};
 use crate::workspace::TextFile;
 
@@ -16,8 +16,8 @@ fn check_file(file: &TextFile) -> Vec<Finding> {
     let tokens = tokens(&file.text);
     let mut findings = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
-        let next = tokens.get(index + 1).map_or("", |next| next.text);
-        let (rule, problem) = match token.text {
+        let next = text(&tokens, index + 1);
+        let (rule, problem) = match token.text.as_str() {
             "async" | "await" => (PURE, format!("`{}`", token.text)),
             name if PRINTS.contains(&name) && next == "!" => (PURE, format!("`{name}!`")),
             name if FOREIGN.contains(&name) && next == ":" => (PURE, format!("`{name}::`")),
@@ -28,9 +28,9 @@ fn check_file(file: &TextFile) -> Vec<Finding> {
         findings.push(rule.broken(&file.path, token.line, problem));
     }
     for (line, path) in paths(&tokens, &["std"]) {
-        let path: Vec<&str> = path.iter().map(|token| token.text).collect();
-        if OUTWARD.iter().any(|outward| path.starts_with(outward)) {
-            findings.push(PURE.broken(&file.path, line, format!("`std::{}`", path.join("::"))));
+        let below = path.get(1..).unwrap_or_default();
+        if OUTWARD.iter().any(|outward| below.starts_with(outward)) {
+            findings.push(PURE.broken(&file.path, line, format!("`{}`", path.join("::"))));
         }
     }
     findings

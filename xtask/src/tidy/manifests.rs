@@ -1,10 +1,12 @@
 //! What every manifest has to say.
 
-use super::{Finding, Rule};
-use crate::workspace::Package;
+use std::path::Path;
 
-/// Checks the manifests.
-pub(crate) fn check(packages: &[Package]) -> Vec<Finding> {
+use super::{Finding, Rule};
+use crate::workspace::{Package, TextFile};
+
+/// Checks the manifests; what a library's says of its examples, against its sources.
+pub(crate) fn check(packages: &[Package], files: &[TextFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in packages {
         let mut broken = |rule: Rule, line, problem: String| {
@@ -45,6 +47,13 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Finding> {
                 broken(ONE_BINARY, line, format!("its test binaries are `{names}`"));
             }
         }
+        // The tests of `xtask` and `benches` are beside what they test.
+        if package.folder.starts_with("crates") {
+            let sources = package.folder.join("src");
+            for (key, problem) in idle_targets(package, &manifest, &sources, files) {
+                broken(IDLE, package.manifest_line(key), problem);
+            }
+        }
         for dependency in &package.dependencies {
             let is_for_tests = FOR_TESTS.contains(&&*dependency.name);
             if is_for_tests && dependency.dev && dependency.requirement != "*" {
@@ -60,13 +69,82 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Finding> {
     findings
 }
 
+/// What cargo would build and run for tests that are not there, with the key of its place; and examples that cargo does
+/// not run.
+fn idle_targets(
+    package: &Package,
+    manifest: &toml::Table,
+    sources: &Path,
+    files: &[TextFile],
+) -> Vec<(&'static str, String)> {
+    let mut idle = Vec::new();
+    let off = Some(&toml::Value::Boolean(false));
+    if package.library {
+        if setting(manifest, &["lib", "test"]) != off {
+            idle.push(("[lib", "the library has no `test = false`".to_owned()));
+        }
+        let mut sources = files
+            .iter()
+            .filter(|file| file.is("rs") && file.path.starts_with(sources));
+        let example = sources.find(|file| has_example(&file.text));
+        match (example, setting(manifest, &["lib", "doctest"]) == off) {
+            (None, false) => idle.push(("[lib", "the library has no `doctest = false`".to_owned())),
+            (Some(file), true) => {
+                let file = file.path.display();
+                idle.push((
+                    "doctest",
+                    format!("`doctest = false` hides the example of {file}"),
+                ));
+            }
+            _ => {}
+        }
+    }
+    for program in &package.programs {
+        if target(manifest, "bin", program).and_then(|entry| entry.get("test")) != off {
+            idle.push((
+                "[[bin",
+                format!("the program `{program}` has no `test = false`"),
+            ));
+        }
+    }
+    idle
+}
+
+/// Whether documentation has an example that cargo would compile.
+fn has_example(text: &str) -> bool {
+    let mut is_open = false;
+    text.lines().map(str::trim_start).any(|line| {
+        if line.starts_with('#') && line.contains("doc = include_str!(") {
+            return true;
+        }
+        let comment = line
+            .strip_prefix("///")
+            .or_else(|| line.strip_prefix("//!"));
+        let Some(language) = comment.and_then(|comment| comment.trim_start().strip_prefix("```"))
+        else {
+            is_open = is_open && comment.is_some();
+            return false;
+        };
+        is_open = !is_open;
+        is_open
+            && language
+                .split(',')
+                .all(|word| COMPILED.contains(&word.trim()))
+    })
+}
+
 /// Whether this test binary is built only where it is named, so that nobody links it by chance.
 fn is_run_by_name(manifest: &toml::Table, test: &str) -> bool {
-    let tests = manifest.get("test").and_then(toml::Value::as_array);
-    let named =
-        |entry: &&toml::Value| entry.get("name").and_then(toml::Value::as_str) == Some(test);
-    let entry = tests.and_then(|tests| tests.iter().find(named));
+    let entry = target(manifest, "test", test);
     entry.and_then(|entry| entry.get("test")) == Some(&toml::Value::Boolean(false))
+}
+
+/// The `[[kind]]` of this name.
+fn target<'a>(manifest: &'a toml::Table, kind: &str, name: &str) -> Option<&'a toml::Value> {
+    let entries = manifest.get(kind)?.as_array()?;
+    let named =
+        |entry: &&toml::Value| entry.get("name").and_then(toml::Value::as_str) == Some(name);
+    entries.iter().find(named)
 }
 
 fn setting<'a>(table: &'a toml::Table, keys: &[&str]) -> Option<&'a toml::Value> {
@@ -90,6 +168,14 @@ const NO_VERSION: Rule = Rule {
     name: "no-dev-version",
     mend: "this development dependency is a path without a version, which a package leaves out",
 };
+const IDLE: Rule = Rule {
+    name: "idle-target",
+    mend: "write `test = false` below `[lib]` and each `[[bin]]`, and `doctest = false` below `[lib]` unless an example \
+           of its documentation is compiled: cargo builds and starts a program for each",
+};
+
+/// What a fence says of an example that is compiled.
+const COMPILED: &[&str] = &["", "compile_fail", "no_run", "rust", "should_panic"];
 
 /// Crates that those which they need have as development dependencies: with a version, no package of the circle could
 /// be the first.
@@ -102,10 +188,10 @@ const FOR_TESTS: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::workspace::{Dependency, Package};
+    use crate::workspace::{Dependency, Package, TextFile};
 
     fn rules(package: &Package) -> Vec<(&'static str, usize)> {
-        let findings = check(std::slice::from_ref(package));
+        let findings = check(std::slice::from_ref(package), &[]);
         findings
             .iter()
             .map(|finding| (finding.rule, finding.line))
@@ -168,5 +254,57 @@ mod tests {
             ours: true,
         });
         assert_eq!(rules(&package), [("no-dev-version", 1)]);
+    }
+
+    fn idle(manifest: &str, source: &str) -> Vec<(usize, String)> {
+        let package = Package {
+            folder: "crates/a".into(),
+            library: true,
+            programs: vec!["a".to_owned()],
+            manifest: format!("{}{manifest}", sound().manifest),
+            ..sound()
+        };
+        let file = TextFile {
+            path: "crates/a/src/b.rs".into(),
+            text: source.to_owned(),
+        };
+        let findings = check(&[package], &[file]).into_iter();
+        findings.map(|found| (found.line, found.problem)).collect()
+    }
+
+    const SILENT: &str =
+        "[lib]\ntest = false\ndoctest = false\n[[bin]]\nname = \"a\"\ntest = false\n";
+
+    #[test]
+    fn a_target_without_tests_that_cargo_would_build_is_found() {
+        assert_eq!(idle(SILENT, ""), []);
+        let expected = [
+            (1, "the library has no `doctest = false`".to_owned()),
+            (1, "the library has no `test = false`".to_owned()),
+            (1, "the program `a` has no `test = false`".to_owned()),
+        ];
+        let mut found = idle("", "");
+        found.sort();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_example_decides_whether_cargo_looks_for_examples() {
+        let looking = SILENT.replace("doctest = false\n", "");
+        for example in [
+            "//! ```\n//! f();\n//! ```\n",
+            "    /// ```rust,no_run\n",
+            "/// ```text\n/// ```\n/// ```\n",
+            "/// ```text\nfn f() {}\n/// ```\n",
+            "#[doc = include_str!(\"../README.md\")]\n",
+        ] {
+            assert_eq!(idle(&looking, example), [], "{example}");
+            let hidden = "`doctest = false` hides the example of crates/a/src/b.rs";
+            assert_eq!(idle(SILENT, example), [(7, hidden.to_owned())], "{example}");
+        }
+        for none in ["/// ```text\n/// ```\n", "// ```\n", "/// ```json\n"] {
+            assert_eq!(idle(SILENT, none), [], "{none}");
+            assert_eq!(idle(&looking, none).len(), 1, "{none}");
+        }
     }
 }

@@ -60,8 +60,8 @@ fn definitions(text: &str) -> Vec<(usize, String)> {
     let pairs = tokens.windows(2);
     pairs
         .filter_map(|pair| match pair {
-            [keyword, name] if KEYWORDS.contains(&keyword.text) => {
-                Some((name.line, name.text.to_owned()))
+            [keyword, name] if KEYWORDS.contains(&keyword.text.as_str()) => {
+                Some((name.line, name.text.clone()))
             }
             _ => None,
         })

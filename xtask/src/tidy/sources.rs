@@ -41,10 +41,10 @@ pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
 }
 
 /// Tests that are compiled and not run, and examples that are not even compiled.
-fn skips(text: &str, tokens: &[Token<'_>]) -> Vec<(usize, String)> {
+fn skips(text: &str, tokens: &[Token]) -> Vec<(usize, String)> {
     let mut skips: Vec<_> = attributes(tokens)
         .filter(|words| {
-            let first = words.first().map_or("", |token| token.text);
+            let first = words.first().map_or("", |token| &token.text);
             let says = words.iter().any(|token| token.text == "ignore");
             first == "ignore" || (first == "cfg_attr" && says)
         })
@@ -64,7 +64,7 @@ fn skips(text: &str, tokens: &[Token<'_>]) -> Vec<(usize, String)> {
 }
 
 /// Lints that are relaxed without a word why.
-fn bare_attributes<'a>(tokens: &'a [Token<'a>]) -> Vec<(usize, &'a str)> {
+fn bare_attributes(tokens: &[Token]) -> Vec<(usize, &'static str)> {
     let mut bare = Vec::new();
     for words in attributes(tokens) {
         for name in ["allow", "expect"] {
@@ -79,7 +79,7 @@ fn bare_attributes<'a>(tokens: &'a [Token<'a>]) -> Vec<(usize, &'a str)> {
 }
 
 /// What stands between the brackets of each attribute.
-fn attributes<'a>(tokens: &'a [Token<'a>]) -> impl Iterator<Item = &'a [Token<'a>]> {
+fn attributes(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
     let inner = find(tokens, &["#", "!", "["]).map(|at| at + 2);
     let outer = find(tokens, &["#", "["]).map(|at| at + 1);
     inner.chain(outer).filter_map(|open| {
@@ -89,7 +89,7 @@ fn attributes<'a>(tokens: &'a [Token<'a>]) -> impl Iterator<Item = &'a [Token<'a
 }
 
 /// The lines of a file without the modules that are compiled for tests only.
-fn lines_without_tests(text: &str, tokens: &[Token<'_>]) -> usize {
+fn lines_without_tests(text: &str, tokens: &[Token]) -> usize {
     let mut lines = text.lines().count();
     for module in test_modules(tokens) {
         let end = module.end.saturating_sub(1);

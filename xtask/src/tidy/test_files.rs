@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::tokens::{find, tokens};
+use super::tokens::{find, text, tokens};
 use super::{Finding, Rule};
 use crate::workspace::{Package, TextFile};
 
@@ -46,8 +46,9 @@ fn reach(path: &Path, files: &[TextFile], reached: &mut BTreeSet<PathBuf>) {
     };
     let tokens = tokens(&file.text);
     for at in find(&tokens, &["mod"]) {
-        if let (Some(name), Some(";")) = (tokens.get(at + 1), tokens.get(at + 2).map(|t| t.text)) {
-            reach(&folder.join(format!("{}.rs", name.text)), files, reached);
+        if text(&tokens, at + 2) == ";" {
+            let name = text(&tokens, at + 1);
+            reach(&folder.join(format!("{name}.rs")), files, reached);
         }
     }
 }
