@@ -143,30 +143,3 @@ const DESCRIPTION: &str = "Finds tools that are not loaded yet. Say in a few wor
 const LISTED: usize = 50;
 /// The most bytes of a description in an outcome; the definition of a found tool has all of it.
 const SHOWN: usize = 300;
-
-#[cfg(test)]
-mod tests {
-    use super::{entry, is, names, outcome};
-    use crate::outcome::ToolResult;
-    use crate::tool::{Catalog, CatalogEntry};
-
-    #[test]
-    fn an_outcome_names_what_was_found_and_nothing_else_does() {
-        let tool = entry(&Catalog::default()).expect("the tool");
-        assert!(is(&tool));
-        let found = names(&outcome(&[&tool, &tool]));
-        assert_eq!(found, vec![tool.definition.name.clone(); 2]);
-        assert_eq!(names(&outcome(&[])), []);
-        for other in ["", "[]", "{}", r#"{"tools":[{"name":"no tool"},{},7]}"#] {
-            assert_eq!(names(&ToolResult::text(other)), [], "{other}");
-        }
-        let other = CatalogEntry {
-            origin: crate::tool::ToolOrigin {
-                tool: "other".into(),
-                ..tool.origin.clone()
-            },
-            ..tool
-        };
-        assert!(!is(&other));
-    }
-}

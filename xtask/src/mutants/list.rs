@@ -310,7 +310,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "return Self::Allowed(arguments.clone());",
         to: "return Self::Allowed(asked.clone());",
         package: "jackfield-domain",
-        test: "own_tool::tests::an_allowed_call_has_the_arguments_that_were_allowed",
+        test: "own_tools::an_allowed_call_has_the_arguments_that_were_allowed",
     },
     Mutant {
         name: "servers-get-our-whole-environment",

@@ -38,22 +38,3 @@ impl fmt::Display for ClientLookup {
 
 const KEY: &str = "key";
 const USER: &str = "user";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lookup_is_read_as_it_was_written() {
-        let ann = EntryName::parse("ann@example.com").expect("a name");
-        for lookup in [
-            ClientLookup::Key(Digest::of(b"secret")),
-            ClientLookup::User(ann),
-        ] {
-            assert_eq!(ClientLookup::parse(&lookup.to_string()), Some(lookup));
-        }
-        for text in ["", "key", "key:", "key:abc", "user:", "user:Ann", "team:a"] {
-            assert_eq!(ClientLookup::parse(text), None, "{text}");
-        }
-    }
-}

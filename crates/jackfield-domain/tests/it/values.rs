@@ -8,7 +8,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, ToolName, Toolbox
 use jackfield_domain::media::{Image, MediaSource};
 use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
-use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
+use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict, matches};
 use jackfield_domain::tool::{Grammar, InputFormat, Permission, Safety, ToolOrigin, ToolSpec};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
@@ -331,6 +331,24 @@ fn permission(rules: &[(&str, RuleVerdict)], toolbox_id: &str, tool: &str) -> Pe
         toolbox: toolbox(toolbox_id),
     };
     policy.permission(&origin, Safety::ReadOnly, true)
+}
+
+#[test]
+fn a_star_of_a_pattern_stands_for_any_text() {
+    for (pattern, text, fits) in [
+        ("a", "a", true),
+        ("a", "ab", false),
+        ("*", "", true),
+        ("*", "files/read", true),
+        ("files/*", "files/read", true),
+        ("files/*", "file/read", false),
+        ("*read*", "files/read_all", true),
+        ("a*a", "a", false),
+        ("a*b*c", "a-b-b-c", true),
+        ("a*b*c", "a-c-b", false),
+    ] {
+        assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
+    }
 }
 
 #[test]
