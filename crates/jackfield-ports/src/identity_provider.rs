@@ -123,30 +123,3 @@ pub enum IdentityError {
     #[error("{0}")]
     Unavailable(String),
 }
-
-#[cfg(test)]
-mod tests {
-    use super::SignInSecrets;
-
-    #[test]
-    fn a_cookie_has_three_values() {
-        let secrets = SignInSecrets {
-            nonce: "n-1".to_owned(),
-            state: "s_2".to_owned(),
-            verifier: "v3".to_owned(),
-        };
-        assert_eq!(SignInSecrets::parse(&secrets.to_string()), Some(secrets));
-        for text in [
-            "",
-            ".",
-            "a.b",
-            "a.b.",
-            "a..c",
-            "a.b.c.d",
-            "a.b.c d",
-            "a.b.\u{e9}",
-        ] {
-            assert_eq!(SignInSecrets::parse(text), None, "{text}");
-        }
-    }
-}

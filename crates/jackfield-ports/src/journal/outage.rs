@@ -50,20 +50,3 @@ pub struct OutageError {
     /// The words for the log.
     pub why: String,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::journal::JournalError;
-
-    #[test]
-    fn an_outage_is_found_below_other_errors() {
-        let why = "the database at 10.0.0.1 is full".to_owned();
-        let outage = Outage::DiskFull;
-        let source = OutageError { outage, why }.into();
-        let error = JournalError::Unreachable { source };
-        assert_eq!(Outage::of(&error), Some(outage));
-        let source = "something else".into();
-        assert_eq!(Outage::of(&JournalError::Unreachable { source }), None);
-    }
-}

@@ -1,3 +1,4 @@
 //! Integration tests of `jackfield-ports`.
 
 mod lease;
+mod values;
