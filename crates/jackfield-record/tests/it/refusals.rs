@@ -280,3 +280,33 @@ fn a_record_that_nests_too_deep_is_refused_before_it_is_read() {
     let (deep, _) = fault(&bytes);
     assert!(matches!(deep, DecodeError::TooDeep), "{deep:?}");
 }
+
+/// Whether these bytes are refused for their depth, before anything else is looked at.
+fn is_too_deep(bytes: &[u8]) -> bool {
+    matches!(fault(bytes).0, DecodeError::TooDeep)
+}
+
+#[test]
+fn brackets_in_text_do_not_nest() {
+    let text = format!("[\"{}\\\"{}\"]", "[".repeat(500), "{".repeat(500));
+    assert!(!is_too_deep(text.as_bytes()));
+}
+
+#[test]
+fn one_too_deep_is_too_deep() {
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    assert!(!is_too_deep(nested(MAX_DEPTH).as_bytes()));
+    assert!(is_too_deep(nested(MAX_DEPTH + 1).as_bytes()));
+}
+
+#[test]
+fn brackets_are_counted_wherever_they_stand() {
+    for byte in 0..=u8::MAX {
+        let opens = matches!(byte, b'[' | b'{');
+        assert_eq!(is_too_deep(&[byte; 1000]), opens, "{byte}");
+    }
+    for blanks in 0..1000 {
+        let text = " ".repeat(blanks) + &"[".repeat(MAX_DEPTH + 1);
+        assert!(is_too_deep(text.as_bytes()), "after {blanks}");
+    }
+}
