@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on has to fail")]
 
-use jackfield_oidc::{OidcClient, OidcSettings};
+use jackfield_oidc::{InvalidIssuer, OidcClient, OidcSettings, check_issuer};
 use jackfield_ports::credential::Credential;
 use jackfield_ports::identity_provider::{Identity, IdentityError, IdentityProvider as _};
 use jackfield_provider_kit::guarded::GuardedSettings;
@@ -28,6 +28,30 @@ async fn signed_in(provider: &ScriptedOpenId, claim: &str) -> Result<Identity, I
     let (place, answer) = back.split_once('?').expect("a query");
     assert_eq!(place, REDIRECT);
     client.finish(&begun.secrets, REDIRECT, answer).await
+}
+
+#[test]
+fn an_issuer_is_encrypted_or_on_this_machine() {
+    for issuer in [
+        "https://accounts.example.com",
+        "https://id.example.com/realms/team",
+        "http://127.0.0.1:9000",
+        "http://[::1]:9000/",
+        "http://localhost",
+    ] {
+        assert!(check_issuer(issuer).is_ok(), "{issuer}");
+    }
+    for issuer in [
+        "",
+        "accounts.example.com",
+        "http://accounts.example.com",
+        "ftp://accounts.example.com",
+        "https://ann@accounts.example.com",
+        "https://accounts.example.com?realm=team",
+        "https://accounts.example.com#team",
+    ] {
+        assert_eq!(check_issuer(issuer), Err(InvalidIssuer), "{issuer}");
+    }
 }
 
 #[tokio::test]
