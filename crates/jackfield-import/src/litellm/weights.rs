@@ -81,26 +81,3 @@ const MAX_WEIGHT: f64 = 1_000_000.0;
 const POWERS: [f64; 7] = [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
 /// How far a product may be from a whole number, as binary fractions are not exact.
 const TOLERANCE: f64 = 1e-6;
-
-#[cfg(test)]
-mod tests {
-    use super::whole;
-
-    #[track_caller]
-    fn check(weights: &[f64], expected: &[f64], exact: bool) {
-        assert_eq!(whole(weights), (expected.to_vec(), exact));
-    }
-
-    #[test]
-    fn shares_keep_their_ratio_where_whole_numbers_can() {
-        check(&[900.0, 300.0], &[900.0, 300.0], true);
-        check(&[0.9, 0.1], &[9.0, 1.0], true);
-        check(&[0.29, 1.0], &[29.0, 100.0], true);
-        check(&[2e6, 1e6], &[1e6, 5e5], true);
-        check(&[3e6, 1e6], &[1e6, 333_333.0], false);
-        check(&[1e300, 1.0], &[1e6, 1.0], false);
-        check(&[1.0, 1e-9], &[1e6, 1.0], false);
-        check(&[5e-324, 5e-324], &[1e6, 1e6], false);
-        check(&[7e9], &[1.0], true);
-    }
-}

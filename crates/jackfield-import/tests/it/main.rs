@@ -4,3 +4,5 @@
 
 mod litellm;
 mod secrets;
+mod shares;
+mod yaml;
