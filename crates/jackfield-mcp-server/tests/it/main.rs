@@ -9,6 +9,7 @@ mod mapping;
 mod observing;
 mod offering;
 mod questions;
+mod request_headers;
 mod rmcp_client;
 mod selecting;
 mod streamable;

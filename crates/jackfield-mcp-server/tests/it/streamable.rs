@@ -85,7 +85,10 @@ fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in pairs {
         let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
-        headers.append(name, HeaderValue::from_str(value).expect("a value"));
+        headers.append(
+            name,
+            HeaderValue::from_bytes(value.as_bytes()).expect("a value"),
+        );
     }
     headers
 }
@@ -517,4 +520,4 @@ async fn a_header_that_repeats_an_argument_has_to_agree() {
     assert_eq!(tools.runs().len(), 1);
 }
 
-const BOTH: &str = "application/json, text/event-stream";
+pub(crate) const BOTH: &str = "application/json, text/event-stream";
