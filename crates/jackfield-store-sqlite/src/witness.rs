@@ -112,21 +112,4 @@ const HEAD: &str = "jackfield-1";
 const END: &str = ".";
 /// More than the longest session id and the largest number need.
 const WIDTH: usize = 255;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_written_is_read_and_what_was_cut_off_says_nothing() {
-        let last = LastAppend {
-            session: SessionId::parse("one").expect("a valid id"),
-            steps: 120,
-        };
-        assert_eq!(read("jackfield-1 one 120 .   \n"), Some(last));
-        for text in ["", " \n", "jackfield-1 one 12", "jackfield-2 one 120 .\n"] {
-            assert_eq!(read(text), None, "{text}");
-        }
-        const { assert!(SessionId::MAX + 40 < WIDTH) };
-    }
-}
+const _: () = assert!(SessionId::MAX + 40 < WIDTH);

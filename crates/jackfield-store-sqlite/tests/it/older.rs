@@ -297,3 +297,24 @@ async fn a_page_that_was_overwritten_is_found_without_reading_any_session() {
     assert!(!damaged.damage.is_empty(), "{damaged:?}");
     journal.close().await;
 }
+
+#[tokio::test]
+async fn a_witness_that_was_cut_off_says_nothing() {
+    let place = Place::new();
+    let (journal, _) = written(&place).await;
+    let witnesses = [
+        ("whole", "jackfield-1 one 120 .   \n", true),
+        ("empty", "", false),
+        ("blank", " \n", false),
+        ("cut-off", "jackfield-1 one 12", false),
+        ("newer", "jackfield-2 one 120 .\n", false),
+    ];
+    for (name, text, is_read) in witnesses {
+        let copy = killed(&place, name);
+        fs::write(beside(&copy, "-witness"), text).expect("written");
+        let (_, why) = found(&copy).await;
+        let said = "session one had 120 steps, and has 5";
+        assert_eq!(why.is_some_and(|why| why.contains(said)), is_read, "{name}");
+    }
+    journal.close().await;
+}
