@@ -46,3 +46,9 @@ pub use self::address::{Address, AddressError};
 pub use self::error::OpenError;
 pub use self::journal::PostgresJournal;
 pub use self::options::{NowFn, Options, POLL_INTERVAL};
+
+/// What the tests of this crate look at, beside what is public.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::notifier::Changes;
+}

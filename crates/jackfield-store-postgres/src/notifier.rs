@@ -139,12 +139,15 @@ impl Notifier {
 
 /// The sessions that were changed. Its size has a limit, as nothing may be able to send a notification for long.
 #[derive(Debug, Default, PartialEq)]
-enum Changes {
+pub enum Changes {
     /// More than a notification has room for.
     All,
+    /// Nothing.
     #[default]
     None,
+    /// These.
     Some {
+        /// The sessions.
         ids: BTreeSet<SessionId>,
         /// The size of the payload in bytes.
         size: usize,
@@ -153,7 +156,7 @@ enum Changes {
 
 impl Changes {
     /// Whether this is new.
-    fn add(&mut self, session: &SessionId) -> bool {
+    pub fn add(&mut self, session: &SessionId) -> bool {
         let added = session.as_str().len() + SEPARATOR.len();
         match self {
             Self::All => false,
@@ -176,8 +179,9 @@ impl Changes {
         }
     }
 
-    /// The ids, or [`ALL`].
-    fn payload(&self) -> String {
+    /// The ids, or `*`.
+    #[must_use]
+    pub fn payload(&self) -> String {
         match self {
             Self::All => ALL.to_owned(),
             Self::None => String::new(),
@@ -208,32 +212,3 @@ const MAX_PAYLOAD: usize = 7000;
 /// The time between two notifications of a process.
 const PAUSE: Duration = Duration::from_millis(10);
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn session(nth: usize) -> SessionId {
-        SessionId::parse(&format!("session_{nth:012}")).expect("a valid id")
-    }
-
-    #[test]
-    fn changes_that_cannot_be_sent_stay_within_a_notification() {
-        let mut changes = Changes::default();
-        assert_eq!(changes.payload(), "");
-        assert!(changes.add(&session(2)) && changes.add(&session(1)));
-        assert!(!changes.add(&session(2)), "it is known");
-        let both = format!("{} {}", session(1), session(2));
-        assert_eq!(changes.payload(), both);
-        for nth in 0..100_000 {
-            changes.add(&session(nth));
-            assert!(changes.payload().len() <= MAX_PAYLOAD);
-            if changes == Changes::All {
-                break;
-            }
-        }
-        assert_eq!(changes, Changes::All);
-        assert_eq!(changes.payload(), ALL);
-        assert!(!changes.add(&session(0)), "all are known");
-    }
-}

@@ -1,3 +1,4 @@
 //! What needs no server.
 
 mod addresses;
+mod notifications;
