@@ -28,3 +28,9 @@ pub use self::search::SearchEngine;
 pub use self::template::{InvalidTemplate, Template, TemplateValueError};
 pub use self::tool::{ToolConfigError, WebTool};
 pub use self::toolbox::WebTools;
+
+/// What the tests of this crate look at, beside what is public.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::page::text_of_html;
+}

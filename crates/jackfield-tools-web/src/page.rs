@@ -1,7 +1,8 @@
 //! The text of a page: HTML without its markup.
 
 /// The text of HTML: no scripts, styles or markup, a line for each block, entities as their characters.
-pub(crate) fn text_of_html(html: &str) -> String {
+#[must_use]
+pub fn text_of_html(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
     while let Some(at) = rest.find('<') {
@@ -182,51 +183,3 @@ const ENTITIES: &[(&str, char)] = &[
 ];
 /// The elements whose content is not text for people.
 const UNSEEN: &[&str] = &["noscript", "script", "style", "svg", "template"];
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::text_of_html;
-
-    #[test]
-    fn a_page_is_its_text() {
-        for (html, text) in [
-            ("<p>One</p><p>Two &amp; three</p>", "One\n\nTwo & three"),
-            (
-                "<title>T</title><script>if (a<b) alert('</p>')</script>x",
-                "T\nx",
-            ),
-            ("<style>p { }</style><SCRIPT>1</SCRIPT>y", "y"),
-            ("a < b and b > c", "a < b and b > c"),
-            ("I <3 you", "I <3 you"),
-            ("1<2, 3>2, </3", "1<2, 3>2, </3"),
-            ("<h1>1<2</h1>x", "1<2\nx"),
-            ("<svg width='1'/>shown<SVG />, too", "shown, too"),
-            ("<svg><path/></svg>x<script src='/'/>y", "x"),
-            (
-                "<a title='>'>link</a> &#8212; &#x4e2d;&nbsp;&unknown;",
-                "link — 中 &unknown;",
-            ),
-            ("<tr><td>1</td><td>2</td></tr>", "1 2"),
-            ("<!-- <p>no</p> -->yes<br>no", "yes\nno"),
-            ("cut <scr", "cut"),
-            ("<script>never closed", ""),
-        ] {
-            assert_eq!(text_of_html(html), text, "{html}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_has_a_text_that_is_not_longer(html in ".*") {
-            let text = text_of_html(&html);
-            prop_assert!(text.len() <= html.len() + html.matches('<').count());
-        }
-
-        #[test]
-        fn any_markup_is_read_to_its_end(html in "[<>/!&;#\\-'\" a-zé中]{0,80}") {
-            let _text = text_of_html(&html);
-        }
-    }
-}

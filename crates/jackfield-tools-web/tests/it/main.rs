@@ -12,5 +12,6 @@ mod calls;
 mod config;
 mod contract;
 mod internet;
+mod pages;
 mod template;
 mod world;
