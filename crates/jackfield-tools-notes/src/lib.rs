@@ -15,3 +15,9 @@ mod words;
 
 pub use self::notebook::{NewNote, Notebook, NotebookError, Scope, StoredNote};
 pub use self::toolbox::Notes;
+
+/// What the tests of this crate look at, beside what is public.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::notebook::query;
+}

@@ -267,7 +267,8 @@ impl Notebook {
 }
 
 /// The query of a scope. Its order is that of an index, so that SQLite does not sort.
-fn query(scope: &Scope, condition: &str) -> String {
+#[must_use]
+pub fn query(scope: &Scope, condition: &str) -> String {
     let (from, order) = match scope {
         Scope::Own => (OWN.to_owned(), "note.updated DESC, note.id DESC"),
         Scope::Shared => (SHARED.to_owned(), SHARED_ORDER),
@@ -379,22 +380,3 @@ const SHARED: &str = "SELECT note.id, owner.name, note.title, note.text, note.up
 const SHARED_ORDER: &str = "share.updated DESC, share.note DESC";
 /// The version of the file.
 const VERSION: i64 = 1;
-
-#[cfg(test)]
-mod tests {
-    use super::{Notebook, Scope, query};
-
-    #[test]
-    fn no_list_is_sorted_after_it_is_read() {
-        let notebook = Notebook::in_memory().expect("memory");
-        let connection = notebook.lock();
-        for scope in [Scope::Own, Scope::Shared, Scope::SharedBy("ann".to_owned())] {
-            let explained = format!("EXPLAIN QUERY PLAN {}", query(&scope, ""));
-            let mut statement = connection.prepare(&explained).expect("a query");
-            let steps = statement.raw_query().mapped(|row| row.get("detail"));
-            let steps: Vec<String> = steps.collect::<Result<_, _>>().expect("a plan");
-            let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE"));
-            assert!(!steps.is_empty() && !sorts, "{scope:?}: {steps:#?}");
-        }
-    }
-}

@@ -1,8 +1,10 @@
 //! The file of notes: what is found, by whom, and how fast.
 
 use jackfield_domain::time::WallTime;
+use jackfield_tools_notes::for_tests::query;
 use jackfield_tools_notes::{NewNote, Notebook, NotebookError, Scope, StoredNote};
 use proptest::prelude::*;
+use rusqlite::Connection;
 
 fn note(title: &str, text: &str, friends: &[&str]) -> NewNote {
     NewNote {
@@ -82,6 +84,64 @@ fn a_search_needs_every_word_and_gives_the_newest_first() {
     assert_eq!(titles(notes), ["four"]);
 }
 
+/// Whether a search finds a note of this text.
+fn finds(search: &str, text: &str) -> bool {
+    let notebook = Notebook::in_memory().expect("memory");
+    let added = notebook.add("ann", &note("", text, &[]), WallTime::from_millis(1));
+    added.expect("a note");
+    let found = notebook.search("ann", &Scope::Own, search, 10);
+    !found.expect("memory").is_empty()
+}
+
+#[test]
+fn a_search_finds_words_in_three_languages() {
+    for (search, text) in [
+        ("react", "Hooks of React, explained"),
+        ("REACT hook", "hooks of react"),
+        ("go", "Go and Rust"),
+        ("机器学习", "我在学习机器学习的基础"),
+        ("笔记", "这是我的笔记。"),
+        ("书", "买书"),
+        ("заметка", "Мои ЗАМЕТКИ о проекте"),
+        ("машинное обучение", "Основы машинного обучения"),
+        ("еж", "Ёж"),
+        ("東京タワー", "昨日は東京タワーへ行った"),
+        ("c3po", "C3PO"),
+    ] {
+        assert!(finds(search, text), "{search} in {text}");
+    }
+}
+
+#[test]
+fn a_search_does_not_find_other_words() {
+    for (search, text) in [
+        ("react", "Vue"),
+        ("go", "Google"),
+        ("笔记", "毛笔和日记"),
+        ("react vue", "react"),
+        ("", "text"),
+        ("?!", "text?!"),
+    ] {
+        assert!(!finds(search, text), "{search} in {text}");
+    }
+}
+
+#[test]
+fn a_list_is_not_sorted_after_it_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("notes.db");
+    let _notebook = Notebook::open(&path).expect("a file");
+    let connection = Connection::open(&path).expect("a file");
+    for scope in [Scope::Own, Scope::Shared, Scope::SharedBy("ann".to_owned())] {
+        let explained = format!("EXPLAIN QUERY PLAN {}", query(&scope, ""));
+        let mut statement = connection.prepare(&explained).expect("a query");
+        let steps = statement.raw_query().mapped(|row| row.get("detail"));
+        let steps: Vec<String> = steps.collect::<Result<_, _>>().expect("a plan");
+        let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE"));
+        assert!(!steps.is_empty() && !sorts, "{scope:?}: {steps:#?}");
+    }
+}
+
 #[test]
 fn a_friend_is_found_in_any_case_if_only_one_is_meant() {
     let notebook = Notebook::in_memory().expect("memory");
@@ -114,7 +174,7 @@ fn a_newer_file_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("notes.db");
     drop(Notebook::open(&path).expect("a file"));
-    let newer = rusqlite::Connection::open(&path).expect("a file");
+    let newer = Connection::open(&path).expect("a file");
     newer
         .execute_batch("PRAGMA user_version = 99")
         .expect("a file");
@@ -133,7 +193,7 @@ fn a_file_of_another_program_is_refused_and_stays_as_it_is() {
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("theirs.db");
-        let theirs = rusqlite::Connection::open(&path).expect("a file");
+        let theirs = Connection::open(&path).expect("a file");
         theirs.execute_batch(made).expect("a file");
         drop(theirs);
         let before = std::fs::read(&path).expect("a file");
