@@ -9,13 +9,13 @@
 //! the server's own host, and encrypted.
 
 pub(crate) mod challenge;
-mod client;
+pub(crate) mod client;
 mod fetch;
 mod login;
-mod metadata;
+pub(crate) mod metadata;
 mod redirect;
 mod renewal;
-mod stored;
+pub(crate) mod stored;
 mod tokens;
 
 use std::any::Any;

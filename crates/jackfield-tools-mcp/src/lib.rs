@@ -104,3 +104,12 @@ pub use patterns::Patterns;
 pub use roots::Root;
 pub use state::{ServerMemory, ServerState};
 pub use toolbox::McpToolbox;
+
+/// What the tests of this crate look at, beside what is public.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::auth::challenge::Challenge;
+    pub use crate::auth::client::covers_scope;
+    pub use crate::auth::metadata::{canonical, covers, well_known};
+    pub use crate::auth::stored::{is_stale, union};
+}

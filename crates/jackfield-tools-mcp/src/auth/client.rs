@@ -152,18 +152,23 @@ fn preferred(methods: &[ClientAuthMethod]) -> ClientAuthMethod {
     found.unwrap_or(ClientAuthMethod::Basic)
 }
 
-impl RegisteredClient {
-    /// Whether its registration covers this scope.
-    fn may_ask_for(&self, scope: Option<&str>) -> bool {
-        let Some(registered) = &self.scope else {
-            return true;
-        };
-        let mut wanted = scope.unwrap_or_default().split_ascii_whitespace();
+/// Whether a registration with this scope covers another one; without a scope, it covers everything.
+#[must_use]
+pub fn covers_scope(registered: Option<&str>, wanted: Option<&str>) -> bool {
+    registered.is_none_or(|registered| {
+        let mut wanted = wanted.unwrap_or_default().split_ascii_whitespace();
         wanted.all(|one| {
             registered
                 .split_ascii_whitespace()
                 .any(|known| known == one)
         })
+    })
+}
+
+impl RegisteredClient {
+    /// Whether its registration covers this scope.
+    fn may_ask_for(&self, scope: Option<&str>) -> bool {
+        covers_scope(self.scope.as_deref(), scope)
     }
 
     /// The header and the fields by which a request to the token endpoint proves the client's identity.
@@ -186,27 +191,5 @@ impl RegisteredClient {
             (ClientAuthMethod::Post, Some(secret)) => (None, vec![id, ("client_secret", secret)]),
             (ClientAuthMethod::None, _) | (_, None) => (None, vec![id]),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ClientAuthMethod, ClientOrigin, RegisteredClient};
-
-    #[test]
-    fn a_registration_covers_what_it_was_for_and_without_a_scope_everything() {
-        let registered = |scope: Option<&str>| RegisteredClient {
-            auth_method: ClientAuthMethod::None,
-            id: "a".to_owned(),
-            origin: ClientOrigin::Registered,
-            redirect_uri: "http://127.0.0.1:1/callback".to_owned(),
-            scope: scope.map(str::to_owned),
-            secret: None,
-        };
-        let covers = |scope, wanted| registered(scope).may_ask_for(wanted);
-        assert!(covers(Some("read write"), Some("write")));
-        assert!(covers(Some("read"), None));
-        assert!(covers(None, Some("write")));
-        assert!(!covers(Some("read"), Some("read write")));
     }
 }

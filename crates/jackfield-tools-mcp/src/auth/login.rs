@@ -195,18 +195,3 @@ fn challenge(verifier: &str) -> String {
 
 /// The scope that asks for a refresh token (OpenID Connect Core 1.0, section 11).
 pub(super) const OFFLINE: &str = "offline_access";
-
-#[cfg(test)]
-mod tests {
-    use super::challenge;
-
-    #[test]
-    fn the_challenge_is_that_of_the_specification() {
-        // RFC 7636, appendix B.
-        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        assert_eq!(
-            challenge(verifier),
-            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-        );
-    }
-}

@@ -71,7 +71,8 @@ pub(super) async fn resource(
 
 /// The address of a server as the identifier of a resource: without query and fragment, and without a slash that stands
 /// for nothing (MCP 2026-07-28, "Canonical Server URI", read 2026-11-26).
-fn canonical(server: &Url) -> String {
+#[must_use]
+pub fn canonical(server: &Url) -> String {
     let mut server = server.clone();
     server.set_query(None);
     server.set_fragment(None);
@@ -112,7 +113,8 @@ pub(super) async fn issuer(http: &AuthHttp, issuer: &str) -> Result<Issuer, Serv
 }
 
 /// The well-known places for an address: with its path, and then without it unless that would be another issuer.
-fn well_known(base: &Url, name: &str, only_with_path: bool) -> Vec<Url> {
+#[must_use]
+pub fn well_known(base: &Url, name: &str, only_with_path: bool) -> Vec<Url> {
     let path = base.path().trim_end_matches('/');
     let place = |path: &str| {
         let mut place = base.clone();
@@ -170,7 +172,8 @@ fn read_resource(document: &Value, server: &Url) -> Result<Resource, ServerFault
 }
 
 /// Whether this identifier is of the server, or of a part of its origin that the server is in.
-fn covers(resource: &str, server: &Url) -> bool {
+#[must_use]
+pub fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else {
         return false;
     };
@@ -239,58 +242,3 @@ fn texts(document: &Value, name: &str) -> Option<Vec<String>> {
 
 /// The most items of a list that are read.
 const MAX_ITEMS: usize = 200;
-
-#[cfg(test)]
-mod tests {
-    use url::Url;
-
-    use super::{canonical, covers, well_known};
-
-    #[test]
-    fn well_known_places_stand_before_the_path() {
-        let shown = |base: &str, name: &str, only| {
-            let places = well_known(&Url::parse(base).unwrap(), name, only);
-            places.iter().map(Url::to_string).collect::<Vec<_>>()
-        };
-        assert_eq!(
-            shown("https://a.example/mcp?x=1", "r", false),
-            [
-                "https://a.example/.well-known/r/mcp",
-                "https://a.example/.well-known/r"
-            ]
-        );
-        assert_eq!(
-            shown("https://a.example/t/", "r", true),
-            ["https://a.example/.well-known/r/t"]
-        );
-        assert_eq!(
-            shown("https://a.example", "r", false),
-            ["https://a.example/.well-known/r"]
-        );
-    }
-
-    #[test]
-    fn a_resource_covers_its_own_path_and_what_is_below() {
-        let server = Url::parse("https://a.example/mcp").unwrap();
-        for (resource, is_covered) in [
-            ("https://a.example/mcp", true),
-            ("https://a.example/mcp/", true),
-            ("https://a.example", true),
-            ("https://A.example:443/", true),
-            ("https://a.example/mc", false),
-            ("https://a.example/mcp/more", false),
-            ("https://b.example/mcp", false),
-            ("http://a.example/mcp", false),
-            ("mcp", false),
-        ] {
-            assert_eq!(covers(resource, &server), is_covered, "{resource}");
-        }
-    }
-
-    #[test]
-    fn the_identifier_of_a_server_has_no_idle_slash() {
-        let shown = |text: &str| canonical(&Url::parse(text).unwrap());
-        assert_eq!(shown("https://a.example/?k=v"), "https://a.example");
-        assert_eq!(shown("https://a.example/mcp/#x"), "https://a.example/mcp/");
-    }
-}

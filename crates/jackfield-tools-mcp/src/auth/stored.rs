@@ -123,13 +123,20 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Whether the access token has ended, or is about to. A token with a short life is used for nine tenths of it.
+    /// Whether the access token has ended, or is about to.
     pub(super) fn is_stale(&self, now: u64) -> bool {
-        self.expires_at.is_some_and(|ends| {
-            let margin = (ends.saturating_sub(self.issued_at) / 10).min(MARGIN.as_secs());
-            now >= ends.saturating_sub(margin)
-        })
+        is_stale(self.issued_at, self.expires_at, now)
     }
+}
+
+/// Whether a token that was issued and ends at these times has ended, or is about to. One with a short life is used for
+/// nine tenths of it.
+#[must_use]
+pub fn is_stale(issued_at: u64, expires_at: Option<u64>, now: u64) -> bool {
+    expires_at.is_some_and(|ends| {
+        let margin = (ends.saturating_sub(issued_at) / 10).min(MARGIN.as_secs());
+        now >= ends.saturating_sub(margin)
+    })
 }
 
 impl SignIn {
@@ -162,8 +169,9 @@ pub(super) fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The scopes of both, each once, in order, as many as [`MAX_SCOPES`] and [`MAX_SCOPE`] allow.
-pub(super) fn union(first: Option<&str>, second: Option<&str>) -> Option<String> {
+/// The scopes of both, each once, in order: 200 at most, and 8 KiB of text.
+#[must_use]
+pub fn union(first: Option<&str>, second: Option<&str>) -> Option<String> {
     let given = [first, second].into_iter().flatten();
     let (mut seen, mut scopes) = (HashSet::new(), String::new());
     for scope in given.flat_map(str::split_ascii_whitespace) {
@@ -185,44 +193,3 @@ const MAX_SCOPE: usize = 8 << 10;
 pub(super) const FORMAT: u64 = 1;
 /// How long before its end an access token is renewed, at most.
 const MARGIN: Duration = Duration::from_secs(60);
-
-#[cfg(test)]
-mod tests {
-    use super::{MAX_SCOPE, MAX_SCOPES, Tokens, union};
-
-    #[test]
-    fn scopes_are_joined_without_repetition() {
-        assert_eq!(union(Some("a b"), Some("b  c")).as_deref(), Some("a b c"));
-        assert_eq!(union(None, Some("a")).as_deref(), Some("a"));
-        assert_eq!(union(None, Some(" ")), None);
-        let many: Vec<String> = (0..100_000).map(|n| n.to_string()).collect();
-        let bounded = union(Some(&many.join(" ")), Some("more"));
-        assert_eq!(bounded.unwrap().split(' ').count(), MAX_SCOPES);
-        assert_eq!(
-            union(Some(&"x".repeat(MAX_SCOPE)), Some("y")).as_deref(),
-            Some("y")
-        );
-    }
-
-    #[test]
-    fn a_token_is_stale_shortly_before_its_end() {
-        let tokens = |lifetime: Option<u64>| Tokens {
-            access: "a".to_owned(),
-            expires_at: lifetime.map(|lifetime| 1000 + lifetime),
-            issued_at: 1000,
-            refresh: None,
-            scope: None,
-        };
-        let stale = |lifetime, now| tokens(lifetime).is_stale(now);
-        assert!(!stale(None, u64::MAX));
-        assert_eq!(
-            (stale(Some(3600), 4539), stale(Some(3600), 4540)),
-            (false, true)
-        );
-        // Otherwise a token of a short life would be renewed for each call.
-        assert_eq!(
-            (stale(Some(30), 1026), stale(Some(30), 1027)),
-            (false, true)
-        );
-    }
-}

@@ -324,3 +324,38 @@ async fn an_answer_does_not_reach_a_call_of_another_connection() {
     assert!(said.contains("decline"), "{said}");
     next.stop().await;
 }
+
+/// Over standard streams, a question of the older era does not say which call it belongs to.
+#[tokio::test]
+async fn a_question_belongs_to_the_only_request_that_takes_questions() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("go-on");
+    let server = Scripted::new(json!({
+        "era": "legacy",
+        "tools": [tool("greet"), tool("slow")],
+        "many": 500,
+        "page": 1,
+        "calls": {
+            "greet": [{ "elicit": question() }],
+            "slow": [{ "until": file }, { "text": "late" }],
+        },
+    }));
+    // A list takes none, so the question is the call's.
+    let (_, (handle, _)) = tokio::join!(server.list(), asked(&server, "greet"));
+    let answer = ElicitationAnswer::Accepted(Arc::new(json!({ "name": "Ada" })));
+    let said = text(answered(&*server.toolbox, &handle, Some(&answer)).await);
+    assert!(said.contains("Ada"), "{said}");
+    // Of two calls, it is not known which one asks.
+    let slow = async {
+        let late = server.result("slow", json!({})).await.to_text();
+        assert_eq!(late, "late");
+    };
+    let greet = async {
+        server.until("call slow", 1).await;
+        let said = format!("{:?}", server.result("greet", json!({})).await);
+        assert!(said.contains("decline"), "{said}");
+        std::fs::write(&file, "").unwrap();
+    };
+    tokio::join!(slow, greet);
+    server.kept();
+}

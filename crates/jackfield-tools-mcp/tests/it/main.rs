@@ -17,6 +17,7 @@ mod http_faults;
 mod jobs;
 mod lists;
 mod logged;
+mod mirrored;
 mod mutations;
 mod observing;
 mod outcomes;

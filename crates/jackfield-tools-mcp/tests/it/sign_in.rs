@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Scripted, run, script, soon};
 
+mod parts;
 mod people;
 
 /// A server with a sign-in, and what our processes keep of it.
