@@ -288,33 +288,3 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// The time limit of an attempt.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-
-#[cfg(test)]
-mod tests {
-    use jackfield_provider_kit::transport::TransportSettings;
-    use tokio::time::Instant;
-
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_full_batch_does_not_wait() {
-        let settings = CollectorSettings {
-            endpoint: "http://localhost".to_owned(),
-            headers: HeaderMap::new(),
-            service: String::new(),
-            version: String::new(),
-        };
-        let transport = Transport::new(TransportSettings::default()).expect("a transport");
-        let collector = Collector::new(settings, transport).expect("an address");
-        let (sender, mut batches) = Batches::new(collector, Signal::Traces, 600);
-        for nth in 0..600 {
-            sender.try_send(vec![nth]).expect("room");
-        }
-        let began = Instant::now();
-        let (mut full, mut rest) = (Vec::new(), Vec::new());
-        batches.fill(&mut full).await;
-        assert_eq!((full.len(), began.elapsed()), (MAX_BATCH, Duration::ZERO));
-        batches.fill(&mut rest).await;
-        assert!(rest.len() == 600 - MAX_BATCH && began.elapsed() >= GATHERING);
-    }
-}

@@ -26,3 +26,9 @@ pub use self::logs::{LogExporter, LogLayer};
 pub use self::metrics::Metrics;
 pub use self::push::push_metrics;
 pub use self::traces::{TraceExporter, Traces};
+
+/// What the tests of this crate look at, beside what is public.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::traces::SpanDrops;
+}

@@ -31,23 +31,3 @@ pub(crate) fn error_of(record: &SpendingRecord) -> String {
         None => "no_reply".to_owned(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use jackfield_domain::time::WallTime;
-    use jackfield_testkit::spending;
-
-    use super::*;
-
-    #[test]
-    fn an_error_is_a_status_or_no_reply() {
-        let of = |status| {
-            let record = spending::record("", WallTime::from_millis(0));
-            error_of(&SpendingRecord { status, ..record })
-        };
-        assert_eq!(
-            [Some(200), Some(503), None].map(of),
-            ["", "503", "no_reply"]
-        );
-    }
-}

@@ -49,17 +49,3 @@ pub(crate) fn attribute(key: &str, value: any_value::Value) -> KeyValue {
 
 /// The maximum length of the name of a span and of an attribute, in bytes.
 const MAX_TEXT: usize = 512;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_bounded_between_its_characters() {
-        assert_eq!(bounded("short".to_owned()), "short");
-        let long = format!("a{}", "ä".repeat(MAX_TEXT));
-        let cut = bounded(long.clone());
-        assert_eq!(cut.len(), MAX_TEXT - 1);
-        assert!(long.starts_with(&cut));
-    }
-}

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderMap;
 use jackfield_engine::{Clock as _, SystemClock};
+use jackfield_gateway::{EndedRequest, GatewayMetrics};
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_telemetry::{Collector, CollectorSettings, LogLayer, Metrics, push_metrics};
 use jackfield_testkit::server::{Response, TestServer};
@@ -117,4 +119,53 @@ async fn metrics_are_sent_under_their_own_names() {
     };
     assert!(sum.is_monotonic && !sum.data_points.is_empty(), "{sum:?}");
     assert!(point.start_time_unix_nano <= point.time_unix_nano);
+}
+
+#[tokio::test]
+async fn a_histogram_is_sent_with_the_counts_between_its_bounds() {
+    let (server, collector) = collector().await;
+    let metrics = Arc::new(Metrics::new("1.2.3"));
+    let engine = engine(&journal(), &metrics, 0);
+    let error = "a \"b\" \\ {c},\nd=\"e\"";
+    for millis in [4, 8, 9, 1_000_000] {
+        let ended = EndedRequest {
+            error: Some(error),
+            method: "GET",
+            route: "/",
+            status: Some(200),
+            took: Duration::from_millis(millis),
+        };
+        GatewayMetrics::request_ended(&*metrics, &ended);
+    }
+    push_metrics(metrics, engine, collector, async {}).await;
+    let request = server.request(0).await;
+    let decoded = ExportMetricsServiceRequest::decode(&*request.body).expect("protobuf");
+    let sent = &decoded.resource_metrics[0].scope_metrics[0].metrics;
+    let find = |name: &str| sent.iter().find(|metric| metric.name == name);
+    // What has no name of OpenTelemetry, and no unit, has its own.
+    let build = find("jackfield_build").expect("the metric");
+    assert_eq!(build.unit, "");
+    assert!(matches!(build.data, Some(Data::Gauge(_))), "{build:?}");
+    let sent = find("http.server.request.duration").expect("the metric");
+    assert_eq!(sent.unit, "s");
+    let Some(Data::Histogram(histogram)) = &sent.data else {
+        panic!("{sent:?}");
+    };
+    let [point] = &*histogram.data_points else {
+        panic!("{histogram:?}");
+    };
+    let bounds: Vec<f64> = (0..16).map(|nth| 0.005 * f64::from(1 << nth)).collect();
+    assert_eq!(point.explicit_bounds, bounds);
+    let mut counts = vec![0; 17];
+    (counts[0], counts[1], counts[16]) = (1, 2, 1);
+    assert_eq!(point.bucket_counts, counts);
+    assert_eq!((point.count, point.sum), (4, Some(1000.021)));
+    let expected = [
+        ("error.type", error),
+        ("http.request.method", "GET"),
+        ("http.response.status_code", "200"),
+        ("http.route", "/"),
+    ];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(texts(&point.attributes), BTreeMap::from(expected));
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Opening;
-use jackfield_domain::time::WallTime;
+use jackfield_domain::time::{MonoTime, WallTime};
 use jackfield_domain::trace::{TraceContext, TraceParent};
 use jackfield_engine::{
     Engine, McpObserver as _, McpRequest, McpSide, McpSpan, McpTransport, PassedRequest,
@@ -18,6 +18,7 @@ use jackfield_engine::{
 use jackfield_ports::journal::Journal;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_store_memory::MemoryJournal;
+use jackfield_telemetry::for_tests::SpanDrops;
 use jackfield_telemetry::{Collector, CollectorSettings, Traces};
 use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
 use jackfield_testkit::server::{Gate, RecordedRequest, RefusingPort, Response, TestServer};
@@ -247,6 +248,78 @@ async fn a_request_that_is_passed_through_is_two_spans() {
     ] {
         assert_eq!(attributes[key], value, "{attributes:?}");
     }
+}
+
+/// Each call has the status of its record, and names that clients choose are bounded.
+#[tokio::test]
+async fn a_call_of_a_provider_has_an_error_and_short_names() {
+    let collector = TestServer::start().await;
+    collector.answer(Response::text(200, ""));
+    let exporting = Exporting::to(&collector.base_url());
+    let long = format!("a{}", "ä".repeat(512));
+    let cut = &long[..511];
+    let cases = [
+        (Some(200), "short", "short", None),
+        (Some(503), &*long, cut, Some("503")),
+        (None, &long, cut, Some("no_reply")),
+    ];
+    for (status, model, _, _) in cases {
+        let mut record = record("r", WallTime::from_millis(1_000));
+        record.endpoint = "/v1/messages".into();
+        record.model.model = model.into();
+        record.status = status;
+        record.trace = TraceContext::parse(PARENT, None).map(Arc::new);
+        exporting.traces.record_stored(&record);
+    }
+    exporting.end().await;
+    let spans = spans(&collector.request(0).await);
+    assert_eq!(spans.len(), cases.len());
+    for (span, (status, _, model, error)) in spans.iter().zip(cases) {
+        let attributes = texts(&span.attributes);
+        assert_eq!(attributes["gen_ai.request.model"], model);
+        let found = attributes.get("error.type").map(String::as_str);
+        assert_eq!(found, error, "{status:?}");
+        assert_eq!(span.status.is_some(), error.is_some(), "{status:?}");
+    }
+}
+
+/// A second is the time for which spans are gathered.
+#[tokio::test]
+async fn a_full_batch_does_not_wait() {
+    let gathering = Duration::from_secs(1);
+    // A busy machine may be slow once, and a batch that waits is never fast.
+    for _ in 0..5 {
+        let collector = TestServer::start_with(|_| Response::text(200, "")).await;
+        let exporting = Exporting::to(&collector.base_url());
+        let mut record = record("r", WallTime::from_millis(1_000));
+        record.endpoint = "/v1/messages".into();
+        record.trace = TraceContext::parse(PARENT, None).map(Arc::new);
+        let began = Instant::now();
+        for _ in 0..600 {
+            exporting.traces.record_stored(&record);
+        }
+        let first = collector.request(0).await;
+        let took = began.elapsed();
+        let rest = collector.request(1).await;
+        let took_rest = began.elapsed();
+        exporting.end().await;
+        let sizes = [first, rest].map(|request| spans(&request).len());
+        assert_eq!(sizes, [512, 88]);
+        assert!(took_rest >= gathering, "{took_rest:?}");
+        if took < gathering {
+            return;
+        }
+    }
+    panic!("it has waited");
+}
+
+#[test]
+fn drops_are_counted_and_told_once_a_minute() {
+    let mut drops = SpanDrops::default();
+    let told: Vec<_> = [(0, 2), (1, 3), (59, 1), (60, 4), (61, 5)]
+        .map(|(at, spans)| drops.add(spans, MonoTime::from_start(Duration::from_secs(at))))
+        .into();
+    assert_eq!(told, [Some(2), None, None, Some(8), None]);
 }
 
 /// A request of an MCP client is a span of its own, below the client's.
