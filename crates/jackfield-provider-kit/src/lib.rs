@@ -32,3 +32,9 @@ pub mod text_tools;
 pub mod tokens;
 pub mod transport;
 pub mod upstream;
+
+/// What the tests of this crate look at, beside what is public.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::transport::reuse::ConnectionReuse;
+}

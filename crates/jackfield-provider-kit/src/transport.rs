@@ -4,7 +4,7 @@ mod fault;
 mod guard;
 mod incoming;
 mod pieces;
-mod reuse;
+pub(crate) mod reuse;
 pub(crate) mod tls;
 
 pub(crate) use self::guard::TransportGuard;

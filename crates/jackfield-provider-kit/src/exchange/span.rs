@@ -13,9 +13,7 @@ pub use tracing;
 /// Takes the provider's name in the telemetry conventions, the field for the provider's request id, the model, and
 /// the base URL.
 ///
-/// ```
-/// # use jackfield_provider_kit::base_url::BaseUrl;
-/// # let base_url = BaseUrl::parse("https://models.example.com").expect("a URL");
+/// ```text
 /// let span = jackfield_provider_kit::chat_span!("acme", "acme.request_id", "acme-1", base_url);
 /// ```
 #[macro_export]

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// A server may close a kept connection just when the next request is on its way. Then its requests get fresh
 /// connections for a while, the longer the more often it happened.
 #[derive(Debug, Default)]
-pub(super) struct ConnectionReuse(Mutex<HashMap<Arc<str>, ServerState>>);
+pub struct ConnectionReuse(Mutex<HashMap<Arc<str>, ServerState>>);
 
 #[derive(Clone, Copy, Debug)]
 struct ServerState {
@@ -25,7 +25,7 @@ struct ServerState {
 
 impl ConnectionReuse {
     /// Whether a request to this server may use a kept connection.
-    pub(super) fn is_allowed(&self, host: &str) -> bool {
+    pub fn is_allowed(&self, host: &str) -> bool {
         let servers = self.servers();
         servers.get(host).is_none_or(|state| {
             let pause = BASE_PAUSE.saturating_mul(1 << state.closes.min(MAX_DOUBLINGS));
@@ -35,7 +35,7 @@ impl ConnectionReuse {
     }
 
     /// The server has begun to reply.
-    pub(super) fn replied(&self, host: &Arc<str>) {
+    pub fn replied(&self, host: &Arc<str>) {
         let now = Instant::now();
         let mut servers = self.servers();
         let state = servers.entry(Arc::clone(host)).or_insert(ServerState {
@@ -51,7 +51,7 @@ impl ConnectionReuse {
 
     /// The server has closed the connection of a request that was allowed to use a kept one, without an answer.
     /// Returns whether the connection may have been a kept one: it had replied shortly before.
-    pub(super) fn closed(&self, host: &str) -> bool {
+    pub fn closed(&self, host: &str) -> bool {
         let mut servers = self.servers();
         let Some(state) = servers.get_mut(host) else {
             return false;
@@ -77,43 +77,3 @@ const MAX_PAUSE: Duration = Duration::from_secs(60 * 60);
 const MAX_DOUBLINGS: u32 = 10;
 /// A reply may end some time after it began, and its connection is kept from then on.
 const MAX_KEPT: Duration = Duration::from_secs(10 * 60);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_server_that_closes_kept_connections_gets_fresh_ones_for_longer_each_time() {
-        let (reuse, host) = (ConnectionReuse::default(), Arc::from("host"));
-        assert!(reuse.is_allowed(&host));
-        assert!(!reuse.closed(&host), "it has never replied");
-        reuse.replied(&host);
-        for pause in [8, 16, 32] {
-            assert!(reuse.closed(&host));
-            tokio::time::advance(Duration::from_secs(pause - 1)).await;
-            assert!(!reuse.is_allowed(&host), "{pause}");
-            tokio::time::advance(Duration::from_secs(1)).await;
-            assert!(reuse.is_allowed(&host), "{pause}");
-            assert!(reuse.is_allowed("other"));
-        }
-        for _ in 0..100 {
-            assert!(reuse.closed(&host));
-        }
-        assert!(!reuse.is_allowed(&host));
-        tokio::time::advance(MAX_PAUSE).await;
-        assert!(reuse.is_allowed(&host));
-        reuse.replied(&host);
-        assert!(reuse.closed(&host));
-        tokio::time::advance(BASE_PAUSE * 2).await;
-        assert!(reuse.is_allowed(&host), "the earlier closes are forgotten");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_server_that_replied_long_ago_closes_a_fresh_connection() {
-        let (reuse, host) = (ConnectionReuse::default(), Arc::from("host"));
-        reuse.replied(&host);
-        tokio::time::advance(MAX_KEPT + Duration::from_secs(1)).await;
-        assert!(!reuse.closed(&host));
-        assert!(reuse.is_allowed(&host));
-    }
-}

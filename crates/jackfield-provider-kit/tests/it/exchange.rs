@@ -14,6 +14,8 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::trace::TraceContext;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_provider_kit::base_url::BaseUrl;
+use jackfield_provider_kit::chat_span;
 use jackfield_provider_kit::exchange::{Adapter, ErrorAnswer, PreparedRequest, reply};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
@@ -22,6 +24,14 @@ use jackfield_testkit::server::{Framing, Response, TestServer};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use tracing::Span;
+
+#[test]
+fn a_span_is_made_in_any_crate() {
+    let base_url = BaseUrl::parse("https://models.example.com").expect("a URL");
+    let span = chat_span!("acme", "acme.request_id", "acme-1", base_url);
+    // Nothing records it here.
+    assert!(span.is_disabled());
+}
 
 #[tokio::test]
 async fn lines_come_one_by_one_where_the_adapter_says_so() {

@@ -12,6 +12,7 @@ mod exchange;
 mod guarded;
 mod lines;
 mod retry_after;
+mod reuse;
 mod secret;
 mod sse;
 mod status;
