@@ -11,6 +11,7 @@ mod calls;
 mod contract;
 mod failures;
 mod harness;
+mod lines;
 mod permissions;
 mod resuming;
 mod turns;
