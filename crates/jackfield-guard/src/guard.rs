@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 mod descendants;
-mod hangup;
+pub(crate) mod hangup;
 
 /// The guard's own arguments, which precede the server's command.
 pub(crate) fn arguments(grace: Duration) -> [OsString; 1] {

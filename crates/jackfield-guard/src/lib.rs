@@ -10,3 +10,9 @@ mod program;
 
 pub use child::{Child, Streams};
 pub use program::{ChildProgram, GuardProgram, StartFault};
+
+/// What the tests of this crate look at, beside what is public.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::guard::hangup::is_closed;
+}
