@@ -12,28 +12,29 @@ pub(crate) type CompleteContext = Box<dyn Fn(&str) -> Option<(usize, Vec<Complet
 
 /// A word that can be typed.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Completion {
+pub struct Completion {
     /// How it is listed.
-    pub(crate) shown: String,
+    pub shown: String,
     /// The word.
-    pub(crate) word: String,
+    pub word: String,
 }
 
 /// Everything that Tab completes.
-pub(crate) struct Completions {
+pub struct Completions {
     /// The commands, each with its argument and description.
-    pub(crate) commands: &'static [(&'static str, &'static str, &'static str)],
+    pub commands: &'static [(&'static str, &'static str, &'static str)],
     /// Completes prompts and resources of MCP servers.
-    pub(crate) context: CompleteContext,
+    pub context: CompleteContext,
     /// The names of models.
-    pub(crate) models: Vec<String>,
+    pub models: Vec<String>,
     /// Makes a full path of a typed one.
-    pub(crate) resolve: ResolvePath,
+    pub resolve: ResolvePath,
 }
 
 impl Completions {
     /// The words that fit the text before the cursor, and the place in it where they begin.
-    pub(crate) fn complete(&self, before: &str) -> (usize, Vec<Completion>) {
+    #[must_use]
+    pub fn complete(&self, before: &str) -> (usize, Vec<Completion>) {
         if let Some(typed) = before.strip_prefix(MODEL) {
             let fitting = self.models.iter().filter(|name| name.starts_with(typed));
             let words = fitting.map(|name| Completion {
@@ -106,47 +107,3 @@ pub(crate) fn last_word(text: &str) -> usize {
 const MODEL: &str = "/model ";
 /// The maximum number of files.
 const MAX_FILES: usize = 1000;
-
-#[cfg(test)]
-mod tests {
-    use super::Completions;
-
-    #[test]
-    fn what_fits_the_text_before_the_cursor_is_offered() {
-        let folder = std::env::current_dir().unwrap();
-        let completions = Completions {
-            commands: &[
-                ("/clear", "", "begin anew"),
-                ("/model", "[NAME]", "take another"),
-            ],
-            context: Box::new(|before| {
-                let found = vec![super::Completion {
-                    shown: "greet".to_owned(),
-                    word: "greet ".to_owned(),
-                }];
-                (before == "/prompt gr").then_some((8, found))
-            }),
-            models: vec!["claude/".to_owned(), "fast".to_owned()],
-            resolve: Box::new(move |path| folder.join(path)),
-        };
-        for (before, at, words) in [
-            ("", 0, vec!["/clear", "/model "]),
-            ("/", 0, vec!["/clear", "/model "]),
-            ("/c", 0, vec!["/clear"]),
-            ("/model ", 7, vec!["claude/", "fast"]),
-            ("/model f", 7, vec!["fast"]),
-            ("/clear now", 0, vec![]),
-            ("/prompt gr", 8, vec!["greet "]),
-            ("hello", 0, vec![]),
-            ("see @src/mai", 5, vec!["src/main.rs"]),
-            ("@Cargo.to", 1, vec!["Cargo.toml"]),
-            ("@sr", 1, vec!["src/"]),
-            ("a\u{2003}@gone/x", 5, vec![]),
-            ("me@sr", 0, vec![]),
-        ] {
-            let (place, found) = completions.complete(before);
-            let found: Vec<&str> = found.iter().map(|one| &*one.word).collect();
-            assert_eq!((place, found), (at, words), "{before:?}");
-        }
-    }
-}

@@ -27,6 +27,13 @@ mod tty;
 pub mod turn;
 pub mod withdrawal;
 
+/// What the tests of this crate look at, beside what is public.
+#[doc(hidden)]
+pub mod for_tests {
+    pub use crate::commands::chat::prompts::words_of;
+    pub use crate::completion::{Completion, Completions};
+}
+
 use std::process::ExitCode;
 
 use clap::Parser as _;

@@ -8,7 +8,7 @@ mod copy;
 mod elsewhere;
 pub mod mentions;
 mod pick;
-mod prompts;
+pub(crate) mod prompts;
 mod rewind;
 pub mod slash;
 #[cfg_attr(not(feature = "serve"), path = "chat/without_web.rs")]

@@ -7,7 +7,7 @@ use jackfield_cli::render::human::{HumanOptions, HumanRenderer};
 use jackfield_cli::render::json::Json;
 use jackfield_cli::render::screen::Screen;
 use jackfield_cli::render::{PromptPlace, RenderEvent, TurnRenderer as _, called, write_fault};
-use jackfield_domain::delta::BlockStart;
+use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{CallEnd, ToolUse, TurnEnd};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::limits::LimitKind;
@@ -22,7 +22,7 @@ use crate::scene::{Scene, report};
 
 /// One terminal for both streams.
 #[derive(Clone, Default)]
-struct Tty(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Tty(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Tty {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -35,12 +35,12 @@ impl Write for Tty {
 }
 
 impl Tty {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }
 
-const ON_TERMINAL: HumanOptions = HumanOptions {
+pub(crate) const ON_TERMINAL: HumanOptions = HumanOptions {
     markdown: Some(true),
     spins: false,
     terminal: true,
@@ -196,6 +196,31 @@ fn reasoning_is_for_the_verbose_view_and_apart_from_the_words() {
         "{seen_verbosely}"
     );
     assert!(seen(&scene, ON_TERMINAL, answered()).starts_with("Yes.\n\n"));
+}
+
+#[test]
+fn a_later_block_waits_until_the_earlier_one_has_ended() {
+    let start = |index| Delta::BlockStarted {
+        index,
+        start: BlockStart::Text,
+    };
+    let text = |index, text: &str| Delta::TextAppended {
+        index,
+        text: text.into(),
+    };
+    let mut scene = Scene::new().round(ToolUse::Allowed);
+    for delta in [
+        start(0),
+        start(7),
+        text(7, "second"),
+        Delta::BlockEnded { index: 7 },
+        text(0, "\n first"),
+        Delta::BlockEnded { index: 0 },
+    ] {
+        scene = scene.delta(None, delta);
+    }
+    let seen = seen(&scene, ON_TERMINAL, answered());
+    assert!(seen.starts_with("first\n\nsecond\n"), "{seen:?}");
 }
 
 #[test]

@@ -235,7 +235,7 @@ impl Scene {
         self
     }
 
-    fn delta(mut self, call: Option<ToolCallId>, delta: Delta) -> Self {
+    pub(crate) fn delta(mut self, call: Option<ToolCallId>, delta: Delta) -> Self {
         self.news.push(RenderEvent::Delta {
             attempt: self.attempt,
             call,
