@@ -109,39 +109,3 @@ const COMMON: &[&str] = &[
     "if", "in", "is", "it", "its", "me", "my", "need", "of", "on", "or", "that", "the", "this",
     "to", "tool", "tools", "use", "want", "with", "you",
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::each_word;
-
-    fn words(text: &str) -> Vec<String> {
-        let mut words = Vec::new();
-        each_word(text, |word| words.push(word.to_owned()));
-        words
-    }
-
-    #[test]
-    fn names_are_split_and_endings_do_not_matter() {
-        for (text, same) in [
-            ("create_issue", "Create Issue"),
-            ("lists a file", "list-files"),
-            ("Creating issues", "created the issue"),
-            ("queries", "query"),
-            ("searches", "search"),
-        ] {
-            let one = words(text);
-            assert!(!one.is_empty());
-            assert_eq!(one, words(same), "{text}, {same}");
-        }
-        assert_eq!(words("GitHub"), ["git", "hub", "github"]);
-        assert_eq!(words("the tool for a need"), [""; 0]);
-        assert_eq!(words("gas as ss"), ["gas", "ss"]);
-    }
-
-    #[test]
-    fn languages_without_spaces_give_pairs() {
-        assert_eq!(words("查询天气API"), ["查询", "询天", "天气", "api"]);
-        assert_eq!(words("字 天气"), ["字", "天气"]);
-        assert_eq!(words("天気 Über"), ["天気", "über"]);
-    }
-}

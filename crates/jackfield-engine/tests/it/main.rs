@@ -24,6 +24,7 @@ mod lates;
 mod leases;
 mod letting_go;
 mod looks;
+mod near;
 mod offering;
 mod ordering;
 mod outages;

@@ -314,3 +314,72 @@ async fn a_search_finds_only_what_its_principal_may_use() {
         assert!(description.contains(name) && !description.contains(other));
     }
 }
+
+/// Whether a query finds a tool with this description.
+async fn finds(query: &str, description: &str) -> bool {
+    // Below ten tools, none is deferred.
+    let mut all = vec![("t1", description)];
+    all.extend(["t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9", "t10"].map(|name| (name, "")));
+    let (journal, tools) = (Arc::default(), toolbox("box", &all));
+    let script = model(&[("find_tools", &json!({ "query": query }).to_string())]);
+    send(&journal, &script, &tools, searching()).await;
+    let found = offers(&script).swap_remove(1);
+    let found: Vec<&str> = found.iter().skip(1).map(|name| &**name).collect();
+    assert!(matches!(*found, [] | ["box__t1"]), "{query}: {found:?}");
+    !found.is_empty()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_splits_names_and_minds_no_endings() {
+    for (query, description) in [
+        ("create", "create_issue"),
+        ("Issue", "create_issue"),
+        ("create_issue", "Create"),
+        ("create_issue", "an issue"),
+        ("list", "lists a file"),
+        ("lists", "list-files"),
+        ("file", "list-files"),
+        ("Creating", "created the issue"),
+        ("issues", "created the issue"),
+        ("queries", "query"),
+        ("searches", "search"),
+        ("git", "GitHub"),
+        ("hub", "GitHub"),
+        ("GitHub", "git"),
+        ("GitHub", "hub"),
+        ("github", "GitHub"),
+        ("gas", "gas as ss"),
+        ("ss", "gas as ss"),
+    ] {
+        assert!(finds(query, description).await, "{query} in {description}");
+    }
+    for (query, description) in [
+        ("the tool for a need", "the tool for a need"),
+        ("as", "gas as ss"),
+        ("ga", "gas as ss"),
+        ("s", "gas as ss"),
+    ] {
+        assert!(!finds(query, description).await, "{query} in {description}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_takes_pairs_of_characters_where_no_spaces_are_written() {
+    for (query, description, found) in [
+        ("查询", "查询天气API", true),
+        ("询天", "查询天气API", true),
+        ("天气", "查询天气API", true),
+        ("api", "查询天气API", true),
+        ("气", "查询天气API", false),
+        ("查天", "查询天气API", false),
+        ("气API", "查询天气", false),
+        ("字", "字 天气", true),
+        ("天气", "字 天气", true),
+        ("字天", "字 天气", false),
+        ("天気", "天気 Über", true),
+        ("über", "天気 Über", true),
+    ] {
+        let is_found = finds(query, description).await;
+        assert_eq!(is_found, found, "{query} in {description}");
+    }
+}
