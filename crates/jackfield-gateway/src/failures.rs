@@ -233,25 +233,3 @@ fn provider_message(failure: &ModelFailure) -> String {
         | ModelFailureKind::UnusableReply => message.clone(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use jackfield_domain::failure::Phase;
-
-    use super::*;
-
-    #[test]
-    fn a_budget_that_is_reserved_for_a_moment_is_told_as_a_rate() {
-        let told = |seconds| {
-            let kind = ModelFailureKind::BudgetExhausted;
-            let failure = ModelFailure {
-                advice: RetryAdvice::After(Duration::from_secs(seconds)),
-                ..ModelFailure::new(kind, Phase::BeforeSend, "the budget")
-            };
-            let error = from_turn_end(&TurnEnd::Failed(failure));
-            (error.kind.code(), error.kind.may_pass_later())
-        };
-        assert_eq!(told(120), ("too_many_requests", true));
-        assert_eq!(told(3600), ("budget_exhausted", false));
-    }
-}

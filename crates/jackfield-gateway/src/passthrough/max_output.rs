@@ -42,28 +42,3 @@ pub(super) fn max_output(body: &[u8]) -> u64 {
     let most = most.unwrap_or(RESERVED_OUTPUT);
     most.saturating_mul(replies.unwrap_or(1).max(1))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_longest_reply_is_read_in_each_language() {
-        for (body, most) in [
-            (r#"{"model":"m","max_tokens":7}"#, 7),
-            (r#"{"max_tokens":7,"max_completion_tokens":9,"n":3}"#, 27),
-            (r#"{"max_output_tokens":5,"input":"hi"}"#, 5),
-            (
-                r#"{"generationConfig":{"maxOutputTokens":8,"candidateCount":2}}"#,
-                16,
-            ),
-            (r#"{"max_tokens":"many"}"#, RESERVED_OUTPUT),
-            (r#"{"n":2}"#, 2 * RESERVED_OUTPUT),
-            (r#"{"max_tokens":18446744073709551615,"n":9}"#, u64::MAX),
-            ("[]", RESERVED_OUTPUT),
-            ("", RESERVED_OUTPUT),
-        ] {
-            assert_eq!(max_output(body.as_bytes()), most, "{body}");
-        }
-    }
-}

@@ -217,14 +217,3 @@ const GENERATING: [&str; 4] = [
 const COUNTING: [&str; 3] = ["/count_tokens", ":countTokens", "/input_tokens"];
 /// The ends of those of Gemini, which have the model in their path.
 const GEMINIS: [&str; 2] = [":generateContent", ":streamGenerateContent"];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_recorded_endpoint_is_bounded() {
-        assert_eq!(&*endpoint("/v1/embeddings"), "/v1/embeddings");
-        assert_eq!(endpoint(&"ä".repeat(200)).len(), MAX_ENDPOINT);
-    }
-}

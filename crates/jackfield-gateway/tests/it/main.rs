@@ -8,8 +8,14 @@
 mod claims;
 mod collecting;
 mod ephemeral;
+mod failures;
 mod finding;
 mod harness;
+mod passed_forms;
+mod passed_paths;
+mod passed_replies;
+mod passed_requests;
 mod passing;
 mod tools;
 mod unheard;
+mod upstream;

@@ -1,0 +1,154 @@
+//! What a client gets of a reply that is passed through, and the usage that is read in it.
+
+use crate::upstream::{CHAT, MESSAGES, PassingWorld, RESPONSES, body_of, request};
+
+/// A request, and the form of the reply.
+struct Asked {
+    address: &'static str,
+    body: &'static str,
+    content_type: &'static str,
+}
+
+/// Asks for a chat, which streams.
+const fn chat(content_type: &'static str, body: &'static str) -> Asked {
+    Asked {
+        address: CHAT,
+        body,
+        content_type,
+    }
+}
+
+/// What the client gets of this reply, which arrives in two pieces, at every place of the cut.
+async fn filtered(world: &PassingWorld, asked: &Asked, reply: &[u8]) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for cut in 0..=reply.len() {
+        let pieces = [&reply[..cut], &reply[cut..]];
+        world.upstream.answer(asked.content_type, &pieces);
+        let replied = world.reply(&request(asked.address, asked.body)).await;
+        let replied = body_of(replied.expect("it is passed through")).await;
+        all.push(replied.expect("a body"));
+    }
+    all
+}
+
+/// Checks what the client gets of a reply, and its tokens; `None` where it reports none.
+async fn check(asked: Asked, reply: &str, expected: &str, tokens: Option<(u64, u64)>) {
+    let world = PassingWorld::new();
+    let all = filtered(&world, &asked, reply.as_bytes()).await;
+    for (cut, got) in all.iter().enumerate() {
+        assert_eq!(String::from_utf8_lossy(got), expected, "cut at {cut}");
+    }
+    let records = world.records().await;
+    assert_eq!(records.len(), all.len());
+    for record in records {
+        let usage = record.usage;
+        let reported = (usage.estimated() == 0).then_some((usage.input, usage.output));
+        assert_eq!(reported, tokens, "{expected}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_passed_on_as_it_is_and_its_usage_is_read() {
+    let broken = "data: {\"usage\":\n\nno event at all";
+    check(chat(EVENTS, PLAIN), STREAM, STREAM, Some((7, 2))).await;
+    // Whatever it looks like.
+    check(chat("text/plain", PLAIN), STREAM, STREAM, None).await;
+    check(chat(EVENTS, PLAIN), broken, broken, None).await;
+}
+
+#[tokio::test]
+async fn usage_that_the_client_did_not_ask_for_is_taken_out_of_a_chat_stream() {
+    let expected = "data: {\"id\":\"x\",\"model\":\"b\",\"choices\":[{\"delta\":{\"content\":\"\\\"model\\\":\\\"b\\\"\"}}]}\r\n\r\n: a comment\n\ndata: [DONE]\n\n";
+    check(chat(EVENTS, UNASKED), STREAM, expected, Some((7, 2))).await;
+    // Usage in a chunk with content is taken out alone.
+    let content =
+        "data: {\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1},\"choices\":[{}]}\n\n";
+    let expected = "data: {\"choices\":[{}]}\n\n";
+    check(chat(EVENTS, UNASKED), content, expected, Some((1, 1))).await;
+}
+
+#[tokio::test]
+async fn usage_is_taken_out_with_its_comma() {
+    for (data, expected) in [
+        (r#"{"usage":null}"#, "{}"),
+        (r#"{"usage":null,"a":1}"#, r#"{"a":1}"#),
+        (r#"{"a":1,"usage":null}"#, r#"{"a":1}"#),
+        (r#"{"a":1 , "usage" : null , "b":2}"#, r#"{"a":1 ,  "b":2}"#),
+    ] {
+        let [reply, expected] = [data, expected].map(|data| format!("data: {data}\n\n"));
+        check(chat(EVENTS, UNASKED), &reply, &expected, None).await;
+    }
+}
+
+#[tokio::test]
+async fn the_models_name_is_the_clients() {
+    let expected = STREAM.replacen("\"model\":\"b\"", "\"model\":\"a/b\"", 1);
+    let expected = expected.replacen("\"model\" : \"b\"", "\"model\" : \"a/b\"", 1);
+    check(chat(EVENTS, NAMED), STREAM, &expected, Some((7, 2))).await;
+    let dated = STREAM.replace("\"model\":\"b\"", "\"model\":\"b-2026\"");
+    let expected = dated.replacen("\"model\" : \"b\"", "\"model\" : \"a/b\"", 1);
+    check(chat(EVENTS, NAMED), &dated, &expected, Some((7, 2))).await;
+    let document = "{\"n\":1.50,\"model\":\"b\",\"x\":{\"model\":\"b\"},\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}\n";
+    let expected = document.replacen("\"b\"", "\"a/b\"", 1);
+    check(chat(JSON, NAMED), document, &expected, Some((3, 4))).await;
+    check(chat(JSON, PLAIN), document, document, Some((3, 4))).await;
+    let web_page = "<html>\"model\":\"b\"</html>";
+    check(chat(JSON, NAMED), web_page, web_page, None).await;
+}
+
+#[tokio::test]
+async fn claude_and_responses_report_usage_within_an_event() {
+    let claude = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"b\",\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":2,\"output_tokens\":1}}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":9}}\n\n";
+    let responses = "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"model\":\"b\",\"usage\":{\"input_tokens\":5,\"output_tokens\":1}}}\n\n";
+    for (address, reply, tokens) in [(MESSAGES, claude, (7, 9)), (RESPONSES, responses, (5, 1))] {
+        let expected = reply.replace("\"b\"", "\"a/b\"");
+        let asked = Asked {
+            address,
+            body: NAMED,
+            content_type: EVENTS,
+        };
+        check(asked, reply, &expected, Some(tokens)).await;
+    }
+}
+
+#[tokio::test]
+async fn gemini_has_names_of_its_own_for_model_and_usage() {
+    let gemini = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"modelVersion b\"}]}}],\"modelVersion\":\"b\"}\r\n\r\ndata: {\"modelVersion\":\"b\",\"usageMetadata\":{\"promptTokenCount\":5,\"candidatesTokenCount\":2,\"thoughtsTokenCount\":3}}\r\n\r\n";
+    let renamed = gemini.replace("\"b\"", "\"a/b\"");
+    for (address, expected) in [
+        (
+            "/v1beta/models/a/b:streamGenerateContent?alt=sse",
+            &*renamed,
+        ),
+        ("/v1beta/models/b:streamGenerateContent?alt=sse", gemini),
+    ] {
+        let asked = Asked {
+            address,
+            body: "{}",
+            content_type: EVENTS,
+        };
+        check(asked, gemini, expected, Some((5, 5))).await;
+    }
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_pass() {
+    for content_type in [EVENTS, JSON] {
+        let (world, asked) = (PassingWorld::new(), chat(content_type, NAMED_UNASKED));
+        let reply = b"data: \xff\"usage\"\n\n\xfe";
+        for got in filtered(&world, &asked, reply).await {
+            assert_eq!(got, reply);
+        }
+    }
+}
+
+const EVENTS: &str = "text/event-stream";
+const JSON: &str = "application/json";
+
+/// Requests: with the provider's name of the model or another one, and with usage asked for in a stream or not.
+const NAMED: &str = r#"{"model":"a/b","stream":true,"stream_options":{"include_usage":true}}"#;
+const NAMED_UNASKED: &str = r#"{"model":"a/b","stream":true}"#;
+const PLAIN: &str = r#"{"model":"b","stream":true,"stream_options":{"include_usage":true}}"#;
+const UNASKED: &str = r#"{"model":"b","stream":true}"#;
+
+const STREAM: &str = "data: {\"id\":\"x\",\"model\":\"b\",\"choices\":[{\"delta\":{\"content\":\"\\\"model\\\":\\\"b\\\"\"}}],\"usage\":null}\r\n\r\n: a comment\n\ndata:{ \"model\" : \"b\" , \"choices\": [ ], \"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2} }\n\ndata: [DONE]\n\n";
