@@ -78,6 +78,46 @@ fn the_days_until_a_date_are_counted() {
 }
 
 #[test]
+fn days_are_counted_as_the_calendar_does() {
+    for (date, days) in [
+        ("2000-02-29", 11_016),
+        ("2024-03-01", 19_783),
+        ("2026-12-31", 20_818),
+    ] {
+        let text = format!("How many days until {date}?");
+        check(&text, "1970-01-01", &format!("Until {date}: {days} days."));
+    }
+    // Within a month, only its ends can go wrong, and years differ only at the end of February.
+    let mut days = 0;
+    for year in 1970..2135 {
+        let is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+        let is_looked_at = matches!(year, 1970..1976 | 1996..2004 | 2096..2104);
+        for month in 1..=12 {
+            let last = match month {
+                2 if is_leap => 29,
+                2 => 28,
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            let is_end = |day: &i64| {
+                let is_leap_days = (month == 2 && *day == last) || (month == 3 && *day == 1);
+                is_leap_days || (is_looked_at && (*day == 1 || *day >= 28))
+            };
+            for day in (1..=last).filter(is_end) {
+                let date = format!("{year}-{month:02}-{day:02}");
+                let text = format!("How many days until {date}?");
+                let answer = match days + day - 1 {
+                    0 => format!("{date} is today."),
+                    days => format!("Until {date}: {days} days."),
+                };
+                check(&text, "1970-01-01", &answer);
+            }
+            days += last;
+        }
+    }
+}
+
+#[test]
 fn miles_and_kilometres_are_converted_by_the_calculator() {
     for (text, expression) in [
         ("How many kilometres are 5 miles?", "5 miles to km"),
