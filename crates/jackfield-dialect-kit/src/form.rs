@@ -23,7 +23,7 @@ pub trait Fields<'de>: Sized {
 /// Makes types deserialize only from objects. Each derives `Deserialize` and `Serialize` with
 /// `#[serde(remote = "Self")]`.
 ///
-/// ```
+/// ```text
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Debug, Deserialize, Serialize)]

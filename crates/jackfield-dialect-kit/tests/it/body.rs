@@ -47,6 +47,12 @@ fn the_field_is_named() {
             "messages.0",
             "invalid type: string \"hi\", expected an object",
         ),
+        // Otherwise a list would be read as the fields in their order.
+        (
+            "{\"model\":\"m\",\"messages\":[[\"user\"]]}",
+            "messages.0",
+            "invalid type: sequence, expected an object",
+        ),
         (
             "{\"model\":\"m\",\"messages\":null}",
             "messages",

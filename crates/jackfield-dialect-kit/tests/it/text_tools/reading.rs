@@ -441,3 +441,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_code_block_ends_at_a_fence_of_its_own_kind_and_length() {
+    for inside in [
+        "```\n",
+        "````\n```\n",
+        "```json\n~~~\n",
+        "```\n```json\n",
+        "~~~~\n~~~\n",
+        "  - ```\n",
+        "10. ~~~\n",
+        "> ```\n> ",
+        "\t```\n",
+        "text\n```\n``` x\n",
+    ] {
+        let shown = format!("{inside}{ROME}");
+        assert_eq!(parts_of(&shown), [said(&shown)]);
+    }
+    for outside in [
+        "",
+        "``\n",
+        "a ```\n",
+        "```\n```\n",
+        "```\n````  \r\n",
+        "```code``` \n",
+        "```a`b\n",
+        "~~~ x\n ~~~\n",
+        "> ```\n> ```\n",
+    ] {
+        let parts = parts_of(&format!("{outside}{ROME}"));
+        assert_eq!(parts.last(), Some(&rome()), "{outside:?}");
+    }
+}
