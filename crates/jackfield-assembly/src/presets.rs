@@ -1,5 +1,8 @@
 //! The presets of servers with an OpenAI dialect.
 
+#[cfg(feature = "openai")]
+use jackfield_provider_openai::config::OpenAiConfig;
+
 /// The presets of one kind of server.
 #[derive(Debug)]
 pub(crate) struct Preset {
@@ -22,7 +25,16 @@ pub(crate) struct Preset {
 pub(crate) const BEDROCK: &str = "bedrock";
 pub(crate) const OLLAMA: &str = "ollama";
 
-/// The usual path of an API in OpenAI's form.
+/// The address of OpenAI: that of its crate, if this build has it.
+#[cfg(feature = "openai")]
+const OPENAI: &str = OpenAiConfig::BASE_URL;
+#[cfg(not(feature = "openai"))]
+const OPENAI: &str = "https://api.openai.com/v1";
+
+/// The usual path of an API in OpenAI's form: that of its crate, if this build has it.
+#[cfg(feature = "openai")]
+const PATH: &str = OpenAiConfig::PATH;
+#[cfg(not(feature = "openai"))]
 const PATH: &str = "/v1";
 
 /// The kinds of servers. Addresses, variables and pages are from the vendors' documentation (2026-11).
@@ -141,7 +153,7 @@ pub(crate) const PRESETS: &[Preset] = &[
     },
     Preset {
         api: "responses",
-        base_url: Some("https://api.openai.com/v1"),
+        base_url: Some(OPENAI),
         key_page: Some("https://platform.openai.com/api-keys"),
         key_variable: Some("OPENAI_API_KEY"),
         kind: "openai",

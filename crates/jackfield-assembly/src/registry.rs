@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::factory::{JournalFactory, ProviderFactory};
 #[cfg(feature = "gemini")]
 use crate::gemini::{GeminiFactory, VERTEX, VertexFactory};
+use crate::kinds;
 #[cfg(feature = "ollama")]
 use crate::ollama::OllamaFactory;
 #[cfg(feature = "openai")]
@@ -190,6 +191,8 @@ impl Default for Registry {
     fn default() -> Self {
         let kinds = built_in().into_iter();
         kinds.fold(Self::empty(), |registry, (kind, factory)| {
+            // Without its feature, a kind would be as unknown as one that there is not.
+            debug_assert!(matches!(kinds::feature(kind), Some((_, true))), "{kind}");
             registry.provider(kind, factory)
         })
     }
@@ -228,7 +231,7 @@ fn of_preset(preset: &'static Preset) -> Option<Arc<dyn ProviderFactory>> {
         #[cfg(feature = "ollama")]
         crate::presets::OLLAMA => Some(Arc::new(OllamaFactory(OpenAiFactory(preset)))),
         #[cfg(feature = "openai")]
-        kind if crate::kinds::left_out(kind).is_none() => Some(Arc::new(OpenAiFactory(preset))),
+        kind if kinds::left_out(kind).is_none() => Some(Arc::new(OpenAiFactory(preset))),
         _ => None,
     }
 }
@@ -243,32 +246,5 @@ impl fmt::Debug for Registry {
             .field("sources", &self.sources.len())
             .field("toolboxes", &self.toolboxes.len())
             .finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Registry;
-    use crate::kinds;
-
-    /// Without its feature, a kind would be as unknown as one that there is not.
-    #[test]
-    fn every_kind_has_a_feature() {
-        for kind in Registry::default().providers.keys() {
-            assert!(matches!(kinds::feature(kind), Some((_, true))), "{kind}");
-        }
-    }
-
-    /// The presets are there in every build, and have the values of the crate without it.
-    #[cfg(feature = "openai")]
-    #[test]
-    fn the_preset_of_openai_is_that_of_its_crate() {
-        use jackfield_provider_openai::config::OpenAiConfig;
-
-        let mut presets = super::PRESETS.iter();
-        let preset = presets.find(|preset| preset.kind == "openai");
-        let preset = preset.expect("a preset");
-        assert_eq!(preset.base_url, Some(OpenAiConfig::BASE_URL));
-        assert_eq!(preset.path, OpenAiConfig::PATH);
     }
 }

@@ -22,6 +22,7 @@ mod tool_cache;
 mod tool_sets;
 mod trust;
 mod upstreams;
+mod values;
 mod vertex;
 mod waiting;
 mod web;
