@@ -155,7 +155,8 @@ fn restriction(recorded: &CatalogEntry, current: Option<&CatalogEntry>) -> Optio
     let Some(current) = current else {
         return Some(Restriction::Gone);
     };
-    if current.digest != recorded.digest {
+    // Those of the program itself change with its version, and no server can change them.
+    if current.digest != recorded.digest && recorded.origin.toolbox.as_str() != BUILTIN {
         return Some(Restriction::Changed);
     }
     restricted_by(&recorded.permission, &current.permission)
@@ -169,3 +170,6 @@ fn restricted_by(recorded: &Permission, current: &Permission) -> Option<Restrict
         (_, Permission::Deny(why)) => Some(Restriction::Denied(Arc::clone(why))),
     }
 }
+
+/// The toolbox of the program's own tools; no server may have its name.
+const BUILTIN: &str = "builtin";
