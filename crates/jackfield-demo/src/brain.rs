@@ -4,7 +4,6 @@ mod answer;
 mod arithmetic;
 mod calendar;
 mod clock;
-mod conversions;
 mod language;
 mod notes;
 mod places;
@@ -260,7 +259,6 @@ fn find_tasks(text: &str) -> Vec<DemoTask> {
     let is_sum = |(at, _): &(usize, String)| day.as_ref().is_none_or(|(asked, _)| at < asked);
     let expressions = arithmetic::find(text).into_iter().filter(is_sum);
     let mut found: Vec<(usize, DemoTask)> = expressions
-        .chain(conversions::find(text))
         .map(|(at, expression)| (at, DemoTask::Calculate { expression }))
         .chain(clock::find(text, language))
         .chain(notes::find(text, language))

@@ -1,94 +1,97 @@
-//! The calculator: exact where a person expects it, and with limits on all resources.
+//! The calculator: exact where a person expects it, and with bounds on all work.
 //!
-//! An expression is split into tokens, parsed by our own parser, and evaluated with the fractions of `num` and the
-//! units of fend-core, on a separate thread.
+//! An expression is worked out while it is read, with the fractions of `num`. Whatever the expression, its depth and the
+//! size of all numbers are bounded, and so is the time.
 //!
 //! Ambiguities of expressions are resolved as follows:
 //!
-//! - `a + b%` and `a - b%` take the percentage of `a`; elsewhere `b%` is the fraction; between two
-//!   values (`17 % 5`) the sign is the remainder, with a note.
-//! - A comma groups thousands where the groups fit (`2,500` is 2500, with a note), is a decimal
-//!   comma elsewhere (`2,5` is 2.5, with a note), and separates arguments in functions that take
-//!   several.
-//! - Full-width digits and signs, `×`, `÷`, `−`, `√`, `²`, `°`, `π`, and `of` also as `от` and
-//!   `的`, are read as what they stand for.
+//! - `a + b%` and `a - b%` take the percentage of `a`; elsewhere `b%` is the fraction; between two values (`17 % 5`) the
+//!   sign is refused.
+//! - A comma groups thousands where the groups fit (`2,500` is 2500, with a note), is a decimal comma elsewhere (`2,5` is
+//!   2.5, with a note), and separates arguments in functions that take several.
+//! - Full-width digits and signs, `×`, `÷`, `−`, `√`, `²`, `°`, `π`, and `of` also as `от` and `的`, are read as what they
+//!   stand for.
 //! - Angles are radians unless they say `deg`; `log` is to base 10, `ln` the natural one.
-//! - `-2^2` is -4, `2^3^2` is 2^9, `6/2(1+2)` is 9, and a unit belongs to the number before it.
+//! - `-2^2` is -4, `2^3^2` is 2^9, and `6/2(1+2)` is 9.
 
-mod digits;
-mod evaluate;
-mod fault;
 mod functions;
-mod lexer;
-mod names;
-mod numbers;
+mod number;
 mod parser;
-mod real;
-mod thread;
-mod units;
-
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use self::digits::WrittenResult;
-use self::fault::CalculationError;
-use self::parser::ParsedExpression;
-use self::thread::ThreadSlots;
 use crate::answer::{ToolAnswer, ToolFault};
 
 /// Evaluates expressions.
-#[derive(Clone, Debug)]
-pub struct Calculator {
-    places: ThreadSlots,
-}
+#[derive(Clone, Debug, Default)]
+pub struct Calculator;
 
 impl Calculator {
-    /// Creates a calculator; its clones share the limit on concurrent calculations.
+    /// Creates a calculator.
     #[must_use]
-    pub fn new() -> Self {
-        Self {
-            places: ThreadSlots::new(MAX_THREADS),
-        }
+    pub const fn new() -> Self {
+        Self
     }
 
-    /// Evaluates the expression in the arguments.
-    ///
-    /// Dropping the future stops the calculation.
+    /// Evaluates the expression in the arguments on a thread for such work.
     ///
     /// # Errors
     ///
-    /// Returns a fault if the expression is invalid, has no answer or takes too long.
+    /// Returns a fault as [`answer_blocking`](Self::answer_blocking) does.
     pub async fn answer(&self, arguments: &Value) -> Result<ToolAnswer, ToolFault> {
-        let (written, parsed) = read(arguments)?;
-        let ParsedExpression { expression, notes } = parsed;
-        let result = self.places.run(expression).await?;
-        Ok(answer(&written, &result, &notes))
+        let arguments = arguments.clone();
+        let answer = tokio::task::spawn_blocking(move || Self.answer_blocking(&arguments));
+        let gone = |_| {
+            Err(ToolFault::Exhausted(
+                "the calculation was given up: try again".to_owned(),
+            ))
+        };
+        answer.await.unwrap_or_else(gone)
     }
 
     /// Evaluates the expression in the arguments, and blocks the caller's thread.
     ///
     /// # Errors
     ///
-    /// Returns a fault as [`answer`](Self::answer) does, and also if too many calculations run.
+    /// Returns a fault if the expression is invalid, has no answer or takes too much work.
     pub fn answer_blocking(&self, arguments: &Value) -> Result<ToolAnswer, ToolFault> {
-        let (written, parsed) = read(arguments)?;
-        let ParsedExpression { expression, notes } = parsed;
-        let result = self.places.run_blocking(expression)?;
-        Ok(answer(&written, &result, &notes))
+        let Some(Value::String(expression)) = arguments.get("expression") else {
+            return Err(ToolFault::Arguments(
+                "`expression` is missing: give the expression as a string".to_owned(),
+            ));
+        };
+        let count = expression.chars().count();
+        if count > MAX_CHARACTERS {
+            return Err(ToolFault::Arguments(format!(
+                "the expression has {count} characters, at most {MAX_CHARACTERS} are allowed: split it"
+            )));
+        }
+        let (number, notes) = parser::evaluate(expression)?;
+        let (result, exact) = number.write()?;
+        let mut text = if exact {
+            result.clone()
+        } else {
+            format!("approx. {result}")
+        };
+        let mut structured = json!({ "expression": expression, "result": result, "exact": exact });
+        if !notes.is_empty() {
+            text.push_str(&format!("\n({})", notes.join("; ")));
+            structured["notes"] = json!(notes);
+        }
+        Ok(ToolAnswer { text, structured })
     }
 
     /// Returns the tool's description for a model.
     #[must_use]
     pub const fn description() -> &'static str {
-        "Works out an arithmetic or scientific expression exactly (fractions, large numbers, percentages, units). \
+        "Works out an arithmetic or scientific expression exactly (fractions, large numbers, percentages). \
          Use it for every calculation instead of mental arithmetic. \
          Operators: + - * / ^ ! mod, brackets, `15% of 2500`, `100 + 10%` (= 110). \
          Functions: sqrt cbrt root(x, n) pow(x, y) exp ln log (base 10) log2 log(x, base) \
          sin cos tan asin acos atan sinh cosh tanh (radians unless written `30 deg`) \
          abs round(x) round(x, places) floor ceil trunc factorial ncr npr gcd lcm min max sum mean. \
-         Constants: pi e phi tau. Units: `5 km to miles`, `20 °C to °F`. \
-         One expression at a time; no variables, no currencies, no dates."
+         Constants: pi e phi tau. \
+         One expression at a time; no variables, no units, no currencies, no dates."
     }
 
     /// Returns the JSON Schema of the arguments.
@@ -99,7 +102,7 @@ impl Calculator {
             "properties": {
                 "expression": {
                     "type": "string",
-                    "description": "The expression, with a point before decimals. Examples: `0.1 + 0.2`, `2500 * 15%`, `10000 * (1 + 0.05/12)^(12*10)`, `sin(30 deg)`, `max(3, 7/2)`, `100 km / 2 h to m/s`.",
+                    "description": "The expression, with a point before decimals. Examples: `0.1 + 0.2`, `2500 * 15%`, `10000 * (1 + 0.05/12)^(12*10)`, `sin(30 deg)`, `max(3, 7/2)`.",
                     "minLength": 1,
                     "maxLength": MAX_CHARACTERS,
                 },
@@ -116,7 +119,7 @@ impl Calculator {
             "type": "object",
             "properties": {
                 "expression": {"type": "string", "description": "The expression as given."},
-                "result": {"type": "string", "description": "The result in decimal digits, with its unit if it has one."},
+                "result": {"type": "string", "description": "The result in decimal digits."},
                 "exact": {"type": "boolean", "description": "Whether no digit was left out."},
                 "notes": {
                     "type": "array",
@@ -130,61 +133,5 @@ impl Calculator {
     }
 }
 
-impl Default for Calculator {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-fn read(arguments: &Value) -> Result<(String, ParsedExpression), ToolFault> {
-    let Some(Value::String(expression)) = arguments.get("expression") else {
-        return Err(ToolFault::Arguments(
-            "`expression` is missing: give the expression as a string".to_owned(),
-        ));
-    };
-    let actual = expression.chars().count();
-    if actual > MAX_CHARACTERS {
-        return Err(CalculationError::TooLong {
-            actual,
-            limit: MAX_CHARACTERS,
-        }
-        .into());
-    }
-    let tokens = lexer::tokens(expression)?;
-    let mut parsed = parser::parse(tokens.tokens, MAX_DEPTH)?;
-    parsed.notes.splice(0..0, tokens.notes);
-    Ok((expression.clone(), parsed))
-}
-
-fn answer(expression: &str, result: &WrittenResult, notes: &[String]) -> ToolAnswer {
-    let mut text = if result.exact {
-        result.text.clone()
-    } else {
-        format!("approx. {}", result.text)
-    };
-    let mut structured = json!({
-        "expression": expression,
-        "result": result.text,
-        "exact": result.exact,
-    });
-    if !notes.is_empty() {
-        text.push_str(&format!("\n({})", notes.join("; ")));
-        structured["notes"] = json!(notes);
-    }
-    ToolAnswer { text, structured }
-}
-
 /// The longest expression, in characters.
 const MAX_CHARACTERS: usize = 500;
-
-/// The deepest nesting of brackets, functions, signs and powers.
-const MAX_DEPTH: usize = 50;
-
-/// The most digits of an exact result.
-const MAX_DIGITS: usize = 100;
-
-/// The most concurrent calculations.
-const MAX_THREADS: usize = 4;
-
-/// The time limit of one calculation.
-const TIME_LIMIT: Duration = Duration::from_millis(250);

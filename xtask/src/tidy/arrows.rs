@@ -416,7 +416,6 @@ const ARROWS: &[(&str, &[&str])] = &[
 const HOMES: &[(&str, &[&str])] = &[
     ("axum", &["jackfield-http"]),
     ("clap", &["jackfield-cli", "xtask"]),
-    ("fend-core", &["jackfield-tools-builtin"]),
     ("hyper", SERVERS),
     ("hyper-util", SERVERS),
     ("jiff", &["jackfield-cli", "jackfield-tools-builtin"]),

@@ -77,7 +77,7 @@ fn listed(own: &[char], text: &[char], mut at: usize, with_new: bool) -> Vec<(us
     }
 }
 
-/// Up to three words with capitals, which the clock may know: `Buenos Aires`, `Europe/Sofia`.
+/// Up to three words with capitals, which the clock may know: `Los Angeles`, `Europe/Sofia`.
 fn new_name(own: &[char], start: usize) -> Option<(usize, String)> {
     let (mut at, mut end) = (start, start);
     for _ in 0..3 {

@@ -1,435 +1,266 @@
-//! The functions: exact if there is an exact result, otherwise approximate.
+//! The functions: exact where there is an exact result, and those of floats elsewhere.
 
-use num::{BigInt, BigRational, Integer as _, Signed as _, ToPrimitive as _, Zero as _};
+use std::f64::consts::E;
+use std::ops::RangeInclusive;
 
-use super::evaluate::{Evaluator, Value};
-use super::fault::CalculationError;
-use super::names::Function;
-use super::real::Real;
-use super::units::Unit;
+use num::{BigInt, BigRational, Integer as _, One as _, Signed as _, ToPrimitive as _, Zero as _};
 
-/// Applies a function to its arguments, of which there are as many as it takes.
-pub(crate) fn call(
-    evaluator: &Evaluator<'_>,
-    function: Function,
-    arguments: &[Value],
-) -> Result<Value, CalculationError> {
-    let (Some(first), second) = (arguments.first(), arguments.get(1)) else {
-        return Err(CalculationError::syntax("a function lacks its argument"));
-    };
-    let required =
-        || second.ok_or_else(|| CalculationError::syntax("a function lacks its second argument"));
-    let whole = |number: i64| Value::from(Real::from(number));
-    let ten = whole(10);
-    let fold = |operation: &dyn Fn(&Value, &Value) -> Result<Value, CalculationError>| {
-        let mut rest = arguments.iter().skip(1);
-        rest.try_fold(first.clone(), |result, next| operation(&result, next))
-    };
-    match function {
-        Function::Abs => Ok(first.with(first.real.abs())),
-        Function::Ceil => Ok(first.with(first.real.round(BigRational::ceil))),
-        Function::Floor => Ok(first.with(first.real.round(BigRational::floor))),
-        Function::Trunc => Ok(first.with(first.real.round(BigRational::trunc))),
-        Function::Round => match second {
-            None => Ok(first.with(first.real.round(BigRational::round))),
-            Some(places) => round_to(first, places),
-        },
-        Function::Acos => bounded(first, "acos", -1.0..=1.0, f64::acos),
-        Function::Asin => bounded(first, "asin", -1.0..=1.0, f64::asin),
-        Function::Acosh => bounded(first, "acosh", 1.0..=f64::MAX, f64::acosh),
-        Function::Atan => bounded(first, "atan", f64::MIN..=f64::MAX, f64::atan),
-        Function::Atanh => bounded(first, "atanh", -1.0..=1.0, f64::atanh),
-        Function::Asinh => bounded(first, "asinh", f64::MIN..=f64::MAX, f64::asinh),
-        Function::Tanh => bounded(first, "tanh", f64::MIN..=f64::MAX, f64::tanh),
-        Function::Sinh => hyperbolic(first, true),
-        Function::Cosh => hyperbolic(first, false),
-        Function::Cos => circular("cos", first, 3, f64::cos),
-        Function::Sin => circular("sin", first, 0, f64::sin),
-        Function::Tan => tangent(first),
-        Function::Cot => evaluator.divide(&whole(1), &tangent(first)?),
-        Function::Exp => exponential(first),
-        Function::Ln => logarithm(first, None),
-        Function::LogTwo => logarithm(first, Some(&whole(2))),
-        Function::Log => logarithm(first, Some(second.unwrap_or(&ten))),
-        Function::Sqrt => root(evaluator, first, &whole(2)),
-        Function::Cbrt => root(evaluator, first, &whole(3)),
-        Function::Factorial => factorial(first),
-        Function::Choose => selections(first, required()?, false),
-        Function::Permute => selections(first, required()?, true),
-        Function::Mod => remainder(evaluator, first, required()?),
-        Function::Pow => power(first, required()?),
-        Function::Root => root(evaluator, first, required()?),
-        Function::Gcd => fold(&|a, b| common(a, b, BigInt::gcd)),
-        Function::Lcm => fold(&|a, b| common(a, b, BigInt::lcm)),
-        Function::Max => fold(&|a, b| extreme(evaluator, a, b, false)),
-        Function::Min => fold(&|a, b| extreme(evaluator, a, b, true)),
-        Function::Sum => fold(&|a, b| evaluator.add(a, b)),
-        Function::Mean => {
-            let sum = fold(&|a, b| evaluator.add(a, b))?;
-            let count = i64::try_from(arguments.len()).unwrap_or(i64::MAX);
-            evaluator.divide(&sum, &whole(count))
+use super::number::{Number, bounded, gcd, too_large, undefined};
+use crate::answer::ToolFault;
+
+type Outcome = Result<Number, ToolFault>;
+
+/// A function of as many arguments as it takes.
+pub(super) type Function = fn(&[Number]) -> Outcome;
+
+/// Finds a function: how many arguments it takes, and the function.
+pub(super) fn named(name: &str) -> Option<(&'static RangeInclusive<usize>, Function)> {
+    let mut rows = FUNCTIONS.iter();
+    let row = rows.find(|(names, ..)| names.split(' ').any(|known| known == name))?;
+    Some((&row.1, row.2))
+}
+
+/// The usual names of all functions.
+pub(super) fn names() -> String {
+    let names = FUNCTIONS
+        .iter()
+        .filter_map(|(names, ..)| names.split(' ').next());
+    names.collect::<Vec<_>>().join(" ")
+}
+
+/// The remainder with the sign of the divisor.
+pub(super) fn remainder(value: &Number, divisor: &Number) -> Outcome {
+    let turns = match (value, divisor) {
+        // The fraction itself is not needed, and may take long to reduce.
+        (Number::Exact(a), Number::Exact(b)) if !b.is_zero() => {
+            let turns = (a.numer() * b.denom()).div_floor(&(a.denom() * b.numer()));
+            Number::Exact(BigRational::from(turns))
         }
+        _ => rounded(&value.divide(divisor)?, BigRational::floor, f64::floor)?,
+    };
+    value.add(&divisor.multiply(&turns)?.negate())
+}
+
+pub(super) fn factorial(value: &Number) -> Outcome {
+    let number = count(value)?;
+    Ok(Number::Exact(falling(number, number)?.into()))
+}
+
+/// A function of floats.
+fn smooth(value: &Number, function: fn(f64) -> f64) -> Outcome {
+    let result = function(value.to_f64()?);
+    match value.whole().and_then(BigInt::to_i32) {
+        // Zeros and ones of zeros and ones are exact.
+        Some(0 | 1) if result == 0.0 || result == 1.0 => Ok(Number::from(result as i32)),
+        _ => Number::float(result),
     }
 }
 
-/// Returns the remainder with the sign of the divisor, for any real numbers.
-pub(crate) fn remainder(
-    evaluator: &Evaluator<'_>,
-    value: &Value,
-    divisor: &Value,
-) -> Result<Value, CalculationError> {
-    let quotient = evaluator.divide(value, divisor)?;
-    let turns = quotient.with(quotient.real.round(BigRational::floor));
-    evaluator.subtract(value, &evaluator.multiply(divisor, &turns)?)
+/// The angle as this part of half a turn, if it is a whole number of them, within one turn.
+fn parts(angle: &Number, part: i64) -> Option<i64> {
+    let Number::Pi(ratio) = angle else {
+        return None;
+    };
+    let (parts, rest) = (ratio.numer() * part).div_rem(ratio.denom());
+    parts
+        .mod_floor(&BigInt::from(2 * part))
+        .to_i64()
+        .filter(|_| rest.is_zero())
 }
 
-/// Raises a value to a power.
-pub(crate) fn power(base: &Value, exponent: &Value) -> Result<Value, CalculationError> {
-    let power = exponent
-        .plain()
-        .ok_or_else(|| CalculationError::domain("an exponent must be a plain number"))?;
-    if base.unit.is_none() {
-        return number_power(&base.real, &power).map(Value::from);
-    }
-    if power.abs().to_f64() > 100.0 {
-        return Err(CalculationError::domain(
-            "a quantity cannot be raised to this power",
+fn circular(angle: &Number, function: fn(f64) -> f64) -> Outcome {
+    if angle.to_f64()?.abs() > 1e15 {
+        return Err(undefined(
+            "the angle is too large for its functions to mean anything",
         ));
     }
-    Ok(Value {
-        real: number_power(&base.real, &power)?,
-        unit: Unit::default().times(&base.unit, &power.ratio()),
-    })
+    smooth(angle, function)
 }
 
-fn number_power(base: &Real, exponent: &Real) -> Result<Real, CalculationError> {
-    if base.is_zero() {
-        return if exponent.is_zero() {
-            Err(CalculationError::domain(
-                "zero to the power of zero is undefined",
-            ))
-        } else if exponent.is_negative() {
-            Err(CalculationError::DivisionByZero)
-        } else {
-            Ok(base.clone())
-        };
-    }
-    if base.is(1) {
-        return Ok(base.clone());
-    }
-    check_magnitude(exponent.to_f64() * base.log10())?;
-    let Some(whole) = exponent.whole() else {
-        if base.is_negative() {
-            return Err(CalculationError::domain(
-                "a negative number to a fractional power is not a real number: for a cube root use cbrt(x)",
-            ));
-        }
-        let fraction = exponent.ratio();
-        let (above, below) = (fraction.numer().to_i32(), fraction.denom().to_u32());
-        if exponent.is_exact()
-            && let (Some(above @ -20..=20), Some(below @ 2..=10)) = (above, below)
-            && let Some(root) = base.root(below)
-        {
-            return root.power(above);
-        }
-        return Real::exp(&(base.ln() * fraction));
+/// The sine of an angle and so many sixths of half a turn, or this function.
+fn sine(angle: &Number, later: i64, function: fn(f64) -> f64) -> Outcome {
+    let halves = match parts(angle, 6).map(|sixths| (sixths + later) % 12) {
+        Some(0 | 6) => 0,
+        Some(1 | 5) => 1,
+        Some(3) => 2,
+        Some(7 | 11) => -1,
+        Some(9) => -2,
+        Some(_) | None => return circular(angle, function),
     };
-    // Whole numbers stay exact; exact fractions of that many digits would be slow and of no use.
-    let size = base.size() * whole.to_f64().unwrap_or(f64::INFINITY).abs();
-    if let Some(small) = whole.to_i32()
-        && (size <= MAX_FRACTION_SIZE
-            || base.is_exact() && exponent.is_exact() && base.whole().is_some())
-    {
-        return Ok(base.power(small)?.limited_by(exponent));
-    }
-    if base.is(-1) {
-        return Ok(if whole.is_odd() {
-            base.clone()
-        } else {
-            base.negate()
-        });
-    }
-    let size = Real::exp(&(base.abs().ln() * whole.clone()))?;
-    Ok(if base.is_negative() && whole.is_odd() {
-        size.negate()
-    } else {
-        size
-    })
+    Number::from(halves).divide(&Number::from(2))
 }
 
-fn root(
-    evaluator: &Evaluator<'_>,
-    value: &Value,
-    degree: &Value,
-) -> Result<Value, CalculationError> {
-    let exponent = evaluator.divide(&Real::from(1).into(), degree)?;
-    if !value.real.is_negative() || value.plain().is_none() {
-        return power(value, &exponent);
+fn tangent(angle: &Number) -> Outcome {
+    match parts(angle, 4).map(|quarters| quarters % 4) {
+        Some(0) => Ok(Number::from(0)),
+        Some(1) => Ok(Number::from(1)),
+        Some(2) => Err(undefined("tan is not defined for this angle")),
+        Some(_) => Ok(Number::from(-1)),
+        None => circular(angle, f64::tan),
     }
-    if degree.real.whole().is_some_and(|degree| degree.is_odd()) {
-        let opposite = power(&value.with(value.real.negate()), &exponent)?;
-        return Ok(opposite.with(opposite.real.negate()));
-    }
-    Err(CalculationError::domain(
-        "the root of a negative number is not a real number",
-    ))
 }
 
-fn exponential(value: &Value) -> Result<Value, CalculationError> {
-    let power = plain(value, "exp")?;
-    if power.is_zero() {
-        return Ok(Real::from(1).into());
-    }
-    check_magnitude(power.to_f64() * std::f64::consts::LOG10_E)?;
-    Real::exp(&power.ratio()).map(Value::from)
-}
-
-/// The logarithm to a base, or the natural one; an integer if that is exact.
-fn logarithm(value: &Value, base: Option<&Value>) -> Result<Value, CalculationError> {
-    let value = plain(value, "a logarithm")?;
-    if value.is_zero() || value.is_negative() {
-        return Err(CalculationError::domain(
+/// The logarithm to a base, which is whole if that is exact.
+fn logarithm(value: &Number, base: &Number) -> Outcome {
+    if value.sign().is_le() {
+        return Err(undefined(
             "a logarithm is defined only for numbers above zero",
         ));
     }
-    if value.is(1) && value.is_exact() {
-        return Ok(Real::from(0).into());
-    }
-    let Some(base) = base else {
-        return Ok(Real::approximate(value.ln()).into());
-    };
-    let base = plain(base, "the base of a logarithm")?;
-    if base.is_zero() || base.is_negative() || base.is(1) {
-        return Err(CalculationError::domain(
+    if base.sign().is_le() || base.compare(&Number::from(1))?.is_eq() {
+        return Err(undefined(
             "the base of a logarithm must be above zero, and not one",
         ));
     }
     let result = value.ln() / base.ln();
-    if let Some(turns) = result.round().to_integer().to_i32()
-        && value.is_exact()
-        && base.is_exact()
-        && f64::from(turns).abs() < MAX_LOG
-        && (base.size() * f64::from(turns).abs() < value.size() * 2.0 + 20.0)
-        && base.power(turns)? == value
+    let whole = Number::from(result.round() as i32);
+    if let (Number::Exact(value), Ok(Number::Exact(power))) = (value, base.power(&whole))
+        && (value.numer(), value.denom()) == (power.numer(), power.denom())
     {
-        return Ok(Real::from(i64::from(turns)).into());
+        return Ok(whole);
     }
-    Ok(Real::approximate(result).into())
+    Number::float(result)
 }
 
-fn tangent(value: &Value) -> Result<Value, CalculationError> {
-    let angle = plain(value, "tan")?;
-    let quarters = angle.turns().map(|turns| turns * BigInt::from(4));
-    let quarters = quarters.filter(BigRational::is_integer);
-    match quarters.and_then(|quarters| quarters.to_integer().mod_floor(&BigInt::from(4)).to_i64()) {
-        Some(2) => Err(CalculationError::domain(
-            "tan is not defined for this angle",
-        )),
-        Some(exact) => Ok(Real::from([0, 1, 0, -1][exact as usize % 4]).into()),
-        None => circular("tan", value, 1, f64::tan),
+fn root(value: &Number, degree: &Number) -> Outcome {
+    let exponent = Number::from(1).divide(degree)?;
+    if value.sign().is_ge() {
+        return value.power(&exponent);
+    }
+    if degree.whole().is_some_and(BigInt::is_odd) {
+        return Ok(value.clone().negate().power(&exponent)?.negate());
+    }
+    Err(undefined(
+        "the root of a negative number is not a real number",
+    ))
+}
+
+fn rounded(
+    value: &Number,
+    exact: fn(&BigRational) -> BigRational,
+    float: fn(f64) -> f64,
+) -> Outcome {
+    match value {
+        Number::Exact(ratio) => Ok(Number::Exact(exact(ratio))),
+        Number::Float(_) | Number::Pi(_) => Number::float(float(value.to_f64()?)),
     }
 }
 
-/// The sine of an angle, or the same a number of twelfths of a turn later; exact where it is known to be.
-fn circular(
-    name: &str,
-    value: &Value,
-    later: i64,
-    function: fn(f64) -> f64,
-) -> Result<Value, CalculationError> {
-    let angle = plain(value, name)?;
-    if name != "tan"
-        && let Some(twelfths) = angle.turns().map(|turns| turns * BigInt::from(6))
-        && twelfths.is_integer()
-    {
-        let twelfths: BigInt = twelfths.to_integer() + later;
-        let halves = match twelfths.mod_floor(&BigInt::from(12)).to_i64() {
-            Some(0 | 6) => Some(0),
-            Some(1 | 5) => Some(1),
-            Some(3) => Some(2),
-            Some(7 | 11) => Some(-1),
-            Some(9) => Some(-2),
-            Some(_) | None => None,
-        };
-        if let Some(halves) = halves {
-            return Ok(Real::from(halves).divide(&Real::from(2))?.into());
-        }
-    }
-    let float = angle.to_f64();
-    if float.abs() > 1e15 {
-        return Err(CalculationError::domain(format!(
-            "the angle is too large for {name} to mean anything"
-        )));
-    }
-    Ok(Real::float(function(float)).into())
-}
-
-/// A function that is defined between two bounds; its zero, at zero or one, is exact.
-fn bounded(
-    value: &Value,
-    name: &str,
-    bounds: std::ops::RangeInclusive<f64>,
-    function: fn(f64) -> f64,
-) -> Result<Value, CalculationError> {
-    let argument = plain(value, name)?;
-    let result = function(argument.to_f64());
-    if !bounds.contains(&argument.to_f64()) || !result.is_finite() {
-        return Err(CalculationError::domain(format!(
-            "{name} is not defined for this value"
-        )));
-    }
-    if result == 0.0 && (argument.is_zero() || argument.is(1)) {
-        return Ok(Real::from(0).into());
-    }
-    Ok(Real::float(result).into())
-}
-
-fn hyperbolic(value: &Value, is_sine: bool) -> Result<Value, CalculationError> {
-    let power = plain(value, "a hyperbolic function")?;
-    if power.is_zero() {
-        return Ok(Real::from(i64::from(!is_sine)).into());
-    }
-    let float = power.to_f64();
-    check_magnitude(float.abs() * std::f64::consts::LOG10_E)?;
-    if is_sine && float.abs() < 1e-9 {
-        // The difference of two numbers near one would have few significant digits.
-        return Ok(Real::float(float.sinh()).into());
-    }
-    let up = Real::exp(&power.ratio())?;
-    let down = Real::exp(&-power.ratio())?;
-    let down = if is_sine { down.negate() } else { down };
-    Ok(up.add(&down)?.divide(&Real::from(2))?.into())
-}
-
-fn round_to(value: &Value, places: &Value) -> Result<Value, CalculationError> {
-    let places = places.plain().and_then(|places| places.whole()?.to_i32());
-    let places = places
-        .filter(|places| (-100..=100).contains(places))
-        .ok_or_else(|| {
-            CalculationError::domain("round(x, n) takes a whole number n from -100 to 100")
-        })?;
-    let scale = Real::from(10).power(places)?;
-    let scaled = value.real.multiply(&scale)?.round(BigRational::round);
-    Ok(value.with(scaled.divide(&scale)?))
-}
-
-/// Returns the factorial.
-pub(crate) fn factorial(value: &Value) -> Result<Value, CalculationError> {
-    let number = counting(value, "a factorial")?;
-    check_magnitude(factorial_log(number))?;
-    let product = (2..=number).fold(BigInt::from(1), |product, factor| product * factor);
-    Ok(counted(product, &[value]))
-}
-
-/// The number of ways to choose some elements of a set.
-fn selections(of: &Value, chosen: &Value, is_ordered: bool) -> Result<Value, CalculationError> {
-    let number = counting(of, "a number of choices")?;
-    let taken = counting(chosen, "a number of choices")?;
-    if taken > number {
-        return Ok(Real::from(0).into());
-    }
-    check_magnitude(factorial_log(number))?;
-    let steps = if is_ordered {
-        taken
-    } else {
-        taken.min(number - taken)
-    };
-    let ways = (0..steps).fold(BigInt::from(1), |ways, index| {
-        let ways = ways * (number - index);
-        if is_ordered { ways } else { ways / (index + 1) }
-    });
-    Ok(counted(ways, &[of, chosen]))
-}
-
-/// A whole number made of others, as exact as they are.
-fn counted(number: BigInt, from: &[&Value]) -> Value {
-    let real = Real::exact(BigRational::from(number));
-    let real = from
-        .iter()
-        .fold(real, |real, value| real.limited_by(&value.real));
-    real.into()
-}
-
-/// The larger of two values or the smaller one, in the unit of the left one.
-fn extreme(
-    evaluator: &Evaluator<'_>,
-    left: &Value,
-    right: &Value,
-    is_smaller: bool,
-) -> Result<Value, CalculationError> {
-    let difference = evaluator.subtract(left, right)?;
-    if difference.real.is_zero() || difference.real.is_negative() == is_smaller {
-        return Ok(left.clone());
-    }
-    evaluator.subtract(left, &difference)
-}
-
-/// The greatest common divisor of whole numbers, or the least common multiple.
-fn common(
-    left: &Value,
-    right: &Value,
-    function: fn(&BigInt, &BigInt) -> BigInt,
-) -> Result<Value, CalculationError> {
-    let whole = |value: &Value| value.plain().and_then(|real| real.whole());
-    let (Some(a), Some(b)) = (whole(left), whole(right)) else {
-        return Err(CalculationError::domain("gcd and lcm take whole numbers"));
-    };
-    if a.is_zero() && b.is_zero() {
-        return Err(CalculationError::domain(
-            "gcd and lcm of zeros are undefined",
+fn round(arguments: &[Number]) -> Outcome {
+    let places = arguments
+        .get(1)
+        .map_or(Some(0), |places| places.whole()?.to_i32());
+    let Some(places @ -100..=100) = places else {
+        return Err(undefined(
+            "round(x, n) takes a whole number n from -100 to 100",
         ));
-    }
-    // Checks the size, too.
-    let result = counted(function(&a, &b).abs(), &[left, right]);
-    Ok(result.with(result.real.multiply(&Real::from(1))?))
+    };
+    let scale = Number::from(10).power(&Number::from(places))?;
+    let scaled = arguments[0].multiply(&scale)?;
+    rounded(&scaled, BigRational::round, f64::round)?.divide(&scale)
 }
 
-/// Returns the value as a non-negative integer.
-fn counting(value: &Value, what: &str) -> Result<u64, CalculationError> {
-    let number = plain(value, what)?;
-    if number.log10() > 15.0 && !number.is_negative() {
-        return Err(CalculationError::Overflow);
-    }
-    number
-        .whole()
-        .and_then(|whole| whole.to_u64())
-        .ok_or_else(|| {
-            CalculationError::domain(format!(
-                "{what} is defined only for whole numbers from zero upwards"
-            ))
-        })
+fn count(value: &Number) -> Result<u64, ToolFault> {
+    let number = value.whole().filter(|number| !number.is_negative());
+    let refused = || undefined("only whole numbers from zero upwards can be counted");
+    number.ok_or_else(refused)?.to_u64().ok_or_else(too_large)
 }
 
-fn plain(value: &Value, name: &str) -> Result<Real, CalculationError> {
-    value.plain().ok_or_else(|| {
-        CalculationError::domain(format!("{name} takes a plain number, without a unit"))
+/// So many factors: the number, and each one less than the one before.
+fn falling(number: u64, factors: u64) -> Result<BigInt, ToolFault> {
+    (0..factors).try_fold(BigInt::one(), |product, index| {
+        bounded(product * (number - index))
     })
 }
 
-/// Refuses numbers of more than 10000 digits or decimals, by their logarithm to base 10.
-fn check_magnitude(log: f64) -> Result<(), CalculationError> {
-    if log > MAX_LOG {
-        Err(CalculationError::Overflow)
-    } else if log < -MAX_LOG {
-        Err(CalculationError::Underflow)
-    } else {
-        Ok(())
-    }
+/// The number of ways to choose some elements of a set.
+fn choices(of: &Number, chosen: &Number, is_ordered: bool) -> Outcome {
+    let (number, chosen) = (count(of)?, count(chosen)?);
+    let ways = match number.checked_sub(chosen) {
+        None => BigInt::zero(),
+        Some(_) if is_ordered => falling(number, chosen)?,
+        Some(left) => {
+            let chosen = chosen.min(left);
+            falling(number, chosen)? / falling(chosen, chosen)?
+        }
+    };
+    Ok(Number::Exact(ways.into()))
 }
 
-/// The logarithm to base 10 of a factorial, by Stirling's formula.
-fn factorial_log(number: u64) -> f64 {
-    let number = number as f64;
-    if number < 2.0 {
-        return 0.0;
-    }
-    number * (number.log10() - std::f64::consts::LOG10_E)
-        + (number * std::f64::consts::TAU).log10() / 2.0
+fn whole_numbers(
+    numbers: &[Number],
+    join: fn(&BigInt, &BigInt) -> Result<BigInt, ToolFault>,
+) -> Outcome {
+    let refused = || undefined("gcd and lcm take whole numbers");
+    let mut whole = numbers
+        .iter()
+        .map(|number| number.whole().ok_or_else(refused));
+    let first = whole.next().ok_or_else(refused)??.abs();
+    let joined = whole.try_fold(first, |joined, next| join(&joined, next?))?;
+    Ok(Number::Exact(joined.into()))
 }
 
-/// The most digits of a number before or after the point.
-const MAX_LOG: f64 = 10_000.0;
+fn multiple(a: &BigInt, b: &BigInt) -> Result<BigInt, ToolFault> {
+    let common = gcd(a, b)?.max(BigInt::one());
+    bounded((a / common * b).abs())
+}
 
-/// The most digits of a fraction that is raised to a power exactly: with more digits its decimals could not be
-/// written in full anyway.
-const MAX_FRACTION_SIZE: f64 = 2_000.0;
+fn extreme(numbers: &[Number], is_largest: bool) -> Outcome {
+    let mut found = &numbers[0];
+    for number in numbers {
+        let order = number.compare(found)?;
+        if (is_largest && order.is_gt()) || (!is_largest && order.is_lt()) {
+            found = number;
+        }
+    }
+    Ok(found.clone())
+}
+
+fn sum(numbers: &[Number]) -> Outcome {
+    numbers
+        .iter()
+        .try_fold(Number::from(0), |sum, next| sum.add(next))
+}
+
+const MANY: RangeInclusive<usize> = 1..=usize::MAX;
+
+/// The names of each, the usual one first; how many arguments it takes; what it does with them.
+#[rustfmt::skip]
+const FUNCTIONS: &[(&str, RangeInclusive<usize>, Function)] = &[
+    ("abs", 1..=1, |x| Ok(if x[0].sign().is_lt() { x[0].clone().negate() } else { x[0].clone() })),
+    ("ceil ceiling", 1..=1, |x| rounded(&x[0], BigRational::ceil, f64::ceil)),
+    ("floor", 1..=1, |x| rounded(&x[0], BigRational::floor, f64::floor)),
+    ("trunc", 1..=1, |x| rounded(&x[0], BigRational::trunc, f64::trunc)),
+    ("round", 1..=2, round),
+    ("sqrt", 1..=1, |x| root(&x[0], &Number::from(2))),
+    ("cbrt", 1..=1, |x| root(&x[0], &Number::from(3))),
+    ("root", 2..=2, |x| root(&x[0], &x[1])),
+    ("pow power", 2..=2, |x| x[0].power(&x[1])),
+    ("exp", 1..=1, |x| Number::Float(E).power(&x[0])),
+    ("ln", 1..=1, |x| logarithm(&x[0], &Number::Float(E))),
+    ("log log10 lg", 1..=2, |x| logarithm(&x[0], &x.get(1).cloned().unwrap_or_else(|| Number::from(10)))),
+    ("log2", 1..=1, |x| logarithm(&x[0], &Number::from(2))),
+    ("sin", 1..=1, |x| sine(&x[0], 0, f64::sin)),
+    ("cos", 1..=1, |x| sine(&x[0], 3, f64::cos)),
+    ("tan tg", 1..=1, |x| tangent(&x[0])),
+    ("cot ctg", 1..=1, |x| Number::from(1).divide(&tangent(&x[0])?)),
+    ("asin arcsin", 1..=1, |x| smooth(&x[0], f64::asin)),
+    ("acos arccos", 1..=1, |x| smooth(&x[0], f64::acos)),
+    ("atan arctan arctg", 1..=1, |x| smooth(&x[0], f64::atan)),
+    ("sinh", 1..=1, |x| smooth(&x[0], f64::sinh)),
+    ("cosh", 1..=1, |x| smooth(&x[0], f64::cosh)),
+    ("tanh", 1..=1, |x| smooth(&x[0], f64::tanh)),
+    ("asinh arcsinh", 1..=1, |x| smooth(&x[0], f64::asinh)),
+    ("acosh arccosh", 1..=1, |x| smooth(&x[0], f64::acosh)),
+    ("atanh arctanh", 1..=1, |x| smooth(&x[0], f64::atanh)),
+    ("mod", 2..=2, |x| remainder(&x[0], &x[1])),
+    ("factorial fact", 1..=1, |x| factorial(&x[0])),
+    ("ncr comb choose binomial", 2..=2, |x| choices(&x[0], &x[1], false)),
+    ("npr perm", 2..=2, |x| choices(&x[0], &x[1], true)),
+    ("gcd", MANY, |x| whole_numbers(x, gcd)),
+    ("lcm", MANY, |x| whole_numbers(x, multiple)),
+    ("min", MANY, |x| extreme(x, false)),
+    ("max", MANY, |x| extreme(x, true)),
+    ("sum", MANY, sum),
+    ("mean avg average", MANY, |x| sum(x)?.divide(&Number::from(x.len() as i32))),
+];

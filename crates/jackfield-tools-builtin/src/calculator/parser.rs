@@ -1,462 +1,412 @@
-//! Parses tokens into an expression: precedence, implied multiplication, units, and limited depth.
+//! Reads an expression, and works it out on the way.
 
-use super::fault::CalculationError;
-use super::lexer::{Token, TokenKind};
-use super::names::{self, Constant, Function};
-use super::numbers::Number;
+use std::f64::consts::E;
 
-/// An expression.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Expression {
-    Binary(Operator, Box<Self>, Box<Self>),
-    Call(Function, Vec<Self>),
-    Constant(Constant),
-    /// The value in another unit, in the engine's form.
-    Convert(Box<Self>, String),
-    Factorial(Box<Self>),
-    Negate(Box<Self>),
-    Number(Number),
-    Percent(Box<Self>),
-    Unit(&'static str),
-}
+use num::{BigInt, BigRational};
 
-/// An operator between two operands.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Operator {
-    Add,
-    Divide,
-    Modulo,
-    Multiply,
-    Power,
-    Subtract,
-}
+use super::functions;
+use super::number::{Number, too_large, too_small};
+use crate::answer::ToolFault;
 
-/// An expression, and notes on the interpretations chosen.
-#[derive(Debug)]
-pub(crate) struct ParsedExpression {
-    pub(crate) expression: Expression,
-    pub(crate) notes: Vec<String>,
-}
-
-/// Parses tokens into one expression of at most `max_depth` levels.
-pub(crate) fn parse(
-    tokens: Vec<Token>,
-    max_depth: usize,
-) -> Result<ParsedExpression, CalculationError> {
+/// Works out an expression: its value, and notes on how it was read.
+pub(super) fn evaluate(expression: &str) -> Result<(Number, Vec<String>), ToolFault> {
     let mut parser = Parser {
-        tokens,
+        characters: plain(expression),
         position: 0,
-        max_depth,
+        depth: 0,
+        in_list: false,
         notes: Vec::new(),
     };
-    let expression = parser.expression(0)?;
-    match parser.peek(0) {
-        None => Ok(ParsedExpression {
-            expression,
-            notes: parser.notes,
-        }),
-        Some(TokenKind::Close) => Err(CalculationError::syntax(
-            "a bracket is closed that was not opened",
-        )),
-        Some(kind) => Err(unexpected(kind)),
+    if parser.characters.is_empty() {
+        return Err(fault(
+            "the expression is empty: write something like `2 + 2`",
+        ));
+    }
+    let value = parser.sum()?;
+    match parser.peek() {
+        None => Ok((value.number, parser.notes)),
+        Some(character) => Err(unexpected(character)),
     }
 }
 
-/// Each method parses one level of precedence, the loosest first, and takes the current depth.
+/// Each method reads one level of precedence, the loosest first.
 struct Parser {
-    tokens: Vec<Token>,
+    characters: Vec<char>,
     position: usize,
-    max_depth: usize,
+    depth: usize,
+    /// Whether a comma separates arguments here.
+    in_list: bool,
     notes: Vec<String>,
 }
 
+struct Value {
+    number: Number,
+    is_percentage: bool,
+}
+
+impl From<Number> for Value {
+    fn from(number: Number) -> Self {
+        Self {
+            number,
+            is_percentage: false,
+        }
+    }
+}
+
+type Parsed = Result<Value, ToolFault>;
+
 impl Parser {
-    fn expression(&mut self, depth: usize) -> Result<Expression, CalculationError> {
-        let mut value = self.sum(depth)?;
-        while self.at_conversion() {
-            self.position += 1;
-            let target = self.target()?;
-            value = Expression::Convert(Box::new(value), target);
-        }
-        Ok(value)
-    }
-
-    fn sum(&mut self, depth: usize) -> Result<Expression, CalculationError> {
-        let mut value = self.product(depth)?;
+    /// Percentages are of the value before them, as people expect: `100 + 10%` is 110; but `10% + 5%` is 15%.
+    fn sum(&mut self) -> Parsed {
+        let mut left = self.product()?;
         loop {
-            let operator = match self.peek(0) {
-                Some(TokenKind::Plus) => Operator::Add,
-                Some(TokenKind::Minus) => Operator::Subtract,
-                _ => return Ok(value),
+            let is_plus = self.takes('+');
+            if !is_plus && !self.takes('-') {
+                return Ok(left);
+            }
+            let right = self.product()?;
+            let mut number = if is_plus {
+                right.number
+            } else {
+                right.number.negate()
             };
-            self.position += 1;
-            let other = self.product(depth)?;
-            value = Expression::Binary(operator, Box::new(value), Box::new(other));
+            if right.is_percentage && !left.is_percentage {
+                number = number.multiply(&left.number)?;
+            }
+            left.number = left.number.add(&number)?;
+            left.is_percentage &= right.is_percentage;
         }
     }
 
-    fn product(&mut self, depth: usize) -> Result<Expression, CalculationError> {
-        let mut value = self.signed(depth, true)?;
+    fn product(&mut self) -> Parsed {
+        let mut left = self.signed()?;
         loop {
-            let (operator, written) = match self.peek(0) {
-                Some(TokenKind::Times) => (Operator::Multiply, true),
-                Some(TokenKind::Divide) => (Operator::Divide, true),
-                Some(TokenKind::Percent) => (self.remainder_sign()?, true),
-                Some(TokenKind::Name(name)) if is_of(name) => (Operator::Multiply, true),
-                Some(TokenKind::Name(name)) if name.eq_ignore_ascii_case("mod") => {
-                    (Operator::Modulo, true)
-                }
-                Some(TokenKind::Open) => (Operator::Multiply, false),
-                Some(TokenKind::Name(_)) if !self.at_conversion() => (Operator::Multiply, false),
-                _ => return Ok(value),
-            };
-            self.position += usize::from(written);
-            let other = self.signed(depth, true)?;
-            if operator == Operator::Divide
-                && matches!(value, Expression::Number(_))
-                && is_quantity(&other)
+            let operation = if self.takes('*') || self.takes_word(&["of", "от"]) {
+                Number::multiply
+            } else if self.takes('/') {
+                Number::divide
+            } else if self.takes_word(&["mod"]) {
+                functions::remainder
+            } else if self
+                .peek()
+                .is_some_and(|next| next == '(' || next.is_alphabetic())
             {
-                self.notes.push(
-                    "the unit after the fraction was read as the unit of the whole fraction"
-                        .to_owned(),
-                );
-                value = fraction_of_unit(value, other);
-                continue;
-            }
-            value = Expression::Binary(operator, Box::new(value), Box::new(other));
+                Number::multiply
+            } else {
+                return Ok(left);
+            };
+            let right = self.signed()?;
+            left = operation(&left.number, &right.number)?.into();
         }
     }
 
-    /// Decides about a `%` before an operand: `10 % 3` is a remainder, `15% 200` may be a mistake.
-    fn remainder_sign(&mut self) -> Result<Operator, CalculationError> {
-        let spaced = |ahead: usize| {
-            self.tokens
-                .get(self.position + ahead)
-                .is_some_and(|token| token.spaced)
-        };
-        if !spaced(0) && spaced(1) {
-            return Err(CalculationError::syntax(
-                "`%` before a value is unclear: write `15% of 200` or `15% * 200`, and `17 mod 5` for a remainder",
-            ));
+    fn signed(&mut self) -> Parsed {
+        if self.takes('-') {
+            let value = self.deeper(Self::signed)?;
+            return Ok(Value {
+                number: value.number.negate(),
+                ..value
+            });
         }
-        self.notes
-            .push("`%` between two values was read as the remainder".to_owned());
-        Ok(Operator::Modulo)
+        if self.takes('+') {
+            return self.deeper(Self::signed);
+        }
+        self.power()
     }
 
-    fn signed(&mut self, depth: usize, units: bool) -> Result<Expression, CalculationError> {
-        match self.peek(0) {
-            Some(TokenKind::Minus) => {
-                self.position += 1;
-                let value = self.signed(self.deeper(depth)?, units)?;
-                Ok(Expression::Negate(Box::new(value)))
-            }
-            Some(TokenKind::Plus) => {
-                self.position += 1;
-                self.signed(self.deeper(depth)?, units)
-            }
-            _ => self.power(depth, units),
+    fn power(&mut self) -> Parsed {
+        let base = self.postfix()?;
+        if self.takes('^') {
+            let exponent = self.deeper(Self::signed)?;
+            return Ok(base.number.power(&exponent.number)?.into());
         }
+        Ok(base)
     }
 
-    /// An exponent does not include a following unit: `10^3 kg` is a thousand kilograms.
-    fn power(&mut self, depth: usize, units: bool) -> Result<Expression, CalculationError> {
-        let mut value = self.postfix(depth)?;
-        if self.peek(0) == Some(&TokenKind::Power) {
-            self.position += 1;
-            let exponent = self.signed(self.deeper(depth)?, false)?;
-            value = Expression::Binary(Operator::Power, Box::new(value), Box::new(exponent));
-        }
-        while units && let Some(unit) = self.unit_at(0) {
-            self.position += 1;
-            let mut factor = Expression::Unit(unit);
-            if self.peek(0) == Some(&TokenKind::Power) {
-                self.position += 1;
-                let exponent = self.signed(self.deeper(depth)?, false)?;
-                factor = Expression::Binary(Operator::Power, Box::new(factor), Box::new(exponent));
-            }
-            value = Expression::Binary(Operator::Multiply, Box::new(value), Box::new(factor));
-        }
-        Ok(value)
-    }
-
-    fn postfix(&mut self, depth: usize) -> Result<Expression, CalculationError> {
-        let mut value = self.primary(depth)?;
+    fn postfix(&mut self) -> Parsed {
+        let mut value = self.primary()?;
         loop {
-            match self.peek(0) {
-                Some(TokenKind::Bang) => value = Expression::Factorial(Box::new(value)),
-                Some(TokenKind::Percent) if !self.at_operand(1) => {
-                    if matches!(value, Expression::Percent(_)) {
-                        return Err(CalculationError::syntax("`%%` has no meaning here"));
-                    }
-                    value = Expression::Percent(Box::new(value));
+            if self.takes('!') {
+                value = functions::factorial(&value.number)?.into();
+            } else if self.takes('%') {
+                if value.is_percentage || self.is_at_value() {
+                    return Err(fault(
+                        "`%` means a percentage, and is unclear here: write `15% of 200` or `15% * 200`, and `17 mod 5` for a remainder",
+                    ));
                 }
-                _ => return Ok(value),
+                value.number = value.number.divide(&Number::from(100))?;
+                value.is_percentage = true;
+            } else {
+                return Ok(value);
             }
-            self.position += 1;
         }
     }
 
-    fn primary(&mut self, depth: usize) -> Result<Expression, CalculationError> {
-        let Some(kind) = self.peek(0).cloned() else {
-            return Err(CalculationError::syntax(
-                "the expression ends where a value is expected",
-            ));
-        };
-        match kind {
-            TokenKind::Number(number) => {
+    fn primary(&mut self) -> Parsed {
+        match self.peek() {
+            Some('(') => {
                 self.position += 1;
-                if matches!(self.peek(0), Some(TokenKind::Number(_))) {
-                    return Err(CalculationError::syntax(
-                        "two numbers stand side by side: write an operator between them",
-                    ));
-                }
-                Ok(Expression::Number(number))
-            }
-            TokenKind::Open => {
-                let deeper = self.deeper(depth)?;
-                self.position += 1;
-                if self.peek(0) == Some(&TokenKind::Close) {
-                    return Err(CalculationError::syntax(
-                        "there is nothing between the brackets",
-                    ));
-                }
-                let value = self.expression(deeper)?;
+                let in_list = std::mem::replace(&mut self.in_list, false);
+                let value = self.deeper(Self::sum)?;
+                self.in_list = in_list;
                 self.close()?;
                 Ok(value)
             }
-            TokenKind::Name(name) => self.name(&name, depth),
-            other @ (TokenKind::Bang
-            | TokenKind::Close
-            | TokenKind::Divide
-            | TokenKind::Minus
-            | TokenKind::Percent
-            | TokenKind::Plus
-            | TokenKind::Power
-            | TokenKind::Separator
-            | TokenKind::Times) => Err(unexpected(&other)),
+            Some(digit) if digit.is_ascii_digit() || digit == '.' => Ok(self.number()?.into()),
+            Some(letter) if letter.is_alphabetic() => Ok(self.name()?.into()),
+            Some(other) => Err(fault(format!(
+                "`{}` stands where a value is expected",
+                other.escape_debug()
+            ))),
+            None => Err(fault("the expression ends where a value is expected")),
         }
     }
 
-    fn name(&mut self, name: &str, depth: usize) -> Result<Expression, CalculationError> {
+    fn name(&mut self) -> Result<Number, ToolFault> {
+        if self.takes_word(DEGREES) {
+            return degree();
+        }
+        let name = self.word();
+        self.position += name.chars().count();
         let lower = name.to_lowercase();
-        let function = Function::named(&lower);
-        let called = self.peek(1) == Some(&TokenKind::Open);
-        if let Some(unit) = self.unit_at(0)
-            && !(called && function.is_some())
-        {
-            self.position += 1;
-            return Ok(Expression::Unit(unit));
+        match lower.as_str() {
+            "e" => return Ok(Number::Float(E)),
+            "phi" | "φ" => return Ok(Number::Float(f64::midpoint(1.0, 5_f64.sqrt()))),
+            "pi" | "π" => return Ok(Number::Pi(BigRational::from(BigInt::from(1)))),
+            "tau" | "τ" => return Ok(Number::Pi(BigRational::from(BigInt::from(2)))),
+            _ => {}
         }
-        if let Some(function) = function {
-            self.position += 1;
-            let deeper = self.deeper(depth)?;
-            let arguments = if called {
-                self.arguments(function, name, deeper)?
-            } else if function.arity().0 == 1 {
-                vec![self.signed(deeper, true)?]
-            } else {
-                return Err(arity_fault(function, name));
-            };
-            return Ok(Expression::Call(function, arguments));
-        }
-        if let Some(constant) = Constant::named(&lower) {
-            self.position += 1;
-            return Ok(Expression::Constant(constant));
-        }
-        Err(unknown(name))
-    }
-
-    fn arguments(
-        &mut self,
-        function: Function,
-        name: &str,
-        depth: usize,
-    ) -> Result<Vec<Expression>, CalculationError> {
-        self.position += 1;
-        let mut arguments = Vec::new();
-        if self.peek(0) != Some(&TokenKind::Close) {
-            arguments.push(self.expression(depth)?);
-            while self.peek(0) == Some(&TokenKind::Separator) {
-                self.position += 1;
-                arguments.push(self.expression(depth)?);
-            }
-        }
-        self.close()?;
-        let (least, most) = function.arity();
-        if (least..=most).contains(&arguments.len()) {
-            Ok(arguments)
-        } else {
-            Err(arity_fault(function, name))
-        }
-    }
-
-    /// Parses the target unit of a conversion: units with powers, multiplied and divided.
-    fn target(&mut self) -> Result<String, CalculationError> {
-        let mut target = String::new();
-        loop {
-            let Some(unit) = self.unit_at(0) else {
-                return Err(match self.peek(0) {
-                    Some(TokenKind::Name(name)) => unknown(name),
-                    Some(_) | None => {
-                        CalculationError::syntax("after `to` comes a unit, such as `km/h`")
-                    }
-                });
-            };
-            self.position += 1;
-            target.push_str(unit);
-            if let (Some(TokenKind::Power), Some(TokenKind::Number(power))) =
-                (self.peek(0), self.peek(1))
-                && power.is_whole()
-                && power.text().len() < 3
-            {
-                target.push('^');
-                target.push_str(power.text());
-                self.position += 2;
-            }
-            match self.peek(0) {
-                Some(TokenKind::Times) => target.push('*'),
-                Some(TokenKind::Divide) => target.push('/'),
-                _ => return Ok(target),
-            }
-            self.position += 1;
-        }
-    }
-
-    fn close(&mut self) -> Result<(), CalculationError> {
-        match self.peek(0) {
-            Some(TokenKind::Close) => {
-                self.position += 1;
-                Ok(())
-            }
-            None => Err(CalculationError::syntax("a bracket is not closed")),
-            Some(kind) => Err(unexpected(kind)),
-        }
-    }
-
-    /// Returns the engine's name of the unit at this place.
-    fn unit_at(&self, ahead: usize) -> Option<&'static str> {
-        let Some(TokenKind::Name(name)) = self.peek(ahead) else {
-            return None;
+        let Some((counts, function)) = functions::named(&lower) else {
+            let shown: String = name.chars().take(40).collect();
+            return Err(fault(format!(
+                "`{shown}` is not known: no variables, units, currencies and dates, but pi e phi tau deg {}",
+                functions::names()
+            )));
         };
-        if name == "in" {
-            // An inch, unless the target unit of a conversion follows: `5 in to cm`, `5 km in miles`.
-            return (!self.unit_named_at(ahead + 1)).then_some("inch");
-        }
-        let called = self.peek(ahead + 1) == Some(&TokenKind::Open);
-        if called && Function::named(name).is_some() {
-            return None;
-        }
-        names::unit(name)
-    }
-
-    fn unit_named_at(&self, ahead: usize) -> bool {
-        matches!(self.peek(ahead), Some(TokenKind::Name(name)) if names::unit(name).is_some())
-    }
-
-    fn at_conversion(&self) -> bool {
-        match self.peek(0) {
-            Some(TokenKind::Name(name)) if name == "in" => self.unit_named_at(1),
-            Some(TokenKind::Name(name)) => matches!(name.as_str(), "to" | "into" | "as"),
-            _ => false,
-        }
-    }
-
-    fn at_operand(&self, ahead: usize) -> bool {
-        match self.peek(ahead) {
-            Some(TokenKind::Number(_) | TokenKind::Open) => true,
-            Some(TokenKind::Name(name)) => {
-                !is_of(name) && !matches!(name.as_str(), "mod" | "to" | "into" | "as" | "in")
+        let mut arguments = Vec::new();
+        if self.takes('(') {
+            let in_list = std::mem::replace(&mut self.in_list, *counts.end() > 1);
+            loop {
+                arguments.push(self.deeper(Self::sum)?.number);
+                if !self.takes(',') && !self.takes(';') {
+                    break;
+                }
             }
-            _ => false,
-        }
-    }
-
-    fn deeper(&self, depth: usize) -> Result<usize, CalculationError> {
-        if depth < self.max_depth {
-            Ok(depth + 1)
+            self.in_list = in_list;
+            self.close()?;
         } else {
-            Err(CalculationError::TooDeep(self.max_depth))
+            let mut argument = self.deeper(Self::signed)?.number;
+            if self.takes_word(DEGREES) {
+                argument = argument.multiply(&degree()?)?;
+            }
+            arguments.push(argument);
+        }
+        if !counts.contains(&arguments.len()) {
+            let count = match (counts.start(), counts.end()) {
+                (1, 1) => "1 argument".to_owned(),
+                (least, most) if least == most => {
+                    format!("{least} arguments, separated by a comma")
+                }
+                (least, most) => format!("{least} or {most} arguments, separated by a comma"),
+            };
+            return Err(fault(format!("`{name}` takes {count}")));
+        }
+        function(&arguments)
+    }
+
+    fn number(&mut self) -> Result<Number, ToolFault> {
+        let rest = &self.characters[self.position..];
+        if let ['0', base @ ('x' | 'X' | 'b' | 'B' | 'o' | 'O'), ..] = rest {
+            let base = match base {
+                'x' | 'X' => 16,
+                'b' | 'B' => 2,
+                _ => 8,
+            };
+            let digits = rest[2..]
+                .iter()
+                .take_while(|digit| digit.is_ascii_alphanumeric());
+            let digits: String = digits.collect();
+            self.position += 2 + digits.len();
+            let number = BigInt::parse_bytes(digits.as_bytes(), base);
+            let number = number
+                .ok_or_else(|| fault(format!("`{digits}` is not a number of base {base}")))?;
+            return Ok(Number::Exact(number.into()));
+        }
+        let is_digit = |at: usize| rest.get(at).is_some_and(char::is_ascii_digit);
+        let belongs = |at: &usize| match rest.get(*at) {
+            Some(',') => !self.in_list && is_digit(at + 1),
+            Some('_') => is_digit(at + 1),
+            Some(other) => other.is_ascii_digit() || *other == '.',
+            None => false,
+        };
+        let length = (0..).take_while(belongs).count();
+        let written: String = rest[..length].iter().collect();
+        let (exponent, exponent_length) = exponent(&rest[length..])?;
+        let plain = decimal(&written).ok_or_else(|| {
+            fault(format!(
+                "`{written}` is not a number: write digits without groups, such as `1234.5`"
+            ))
+        })?;
+        if written.matches(',').count() == 1 && !written.contains('.') {
+            self.notes.push(format!("`{written}` was read as {plain}"));
+        }
+        self.position += length + exponent_length;
+        let (whole, decimals) = plain.split_once('.').unwrap_or((&plain, ""));
+        let digits = format!("{whole}{decimals}")
+            .parse::<BigInt>()
+            .unwrap_or_default();
+        let shift = exponent - decimals.len() as i64;
+        let scale = BigInt::from(10).pow(shift.unsigned_abs() as u32);
+        match shift {
+            0.. => Number::fraction(digits * scale, BigInt::from(1)),
+            _ => Number::fraction(digits, scale),
         }
     }
 
-    fn peek(&self, ahead: usize) -> Option<&TokenKind> {
-        self.tokens
-            .get(self.position + ahead)
-            .map(|token| &token.kind)
+    fn close(&mut self) -> Result<(), ToolFault> {
+        if self.takes(')') {
+            return Ok(());
+        }
+        let fault = self.peek().map(unexpected);
+        Err(fault.unwrap_or_else(|| self::fault("a bracket is not closed")))
+    }
+
+    fn deeper(&mut self, parse: fn(&mut Self) -> Parsed) -> Parsed {
+        if self.depth == MAX_DEPTH {
+            return Err(fault(format!(
+                "nested deeper than {MAX_DEPTH} levels: split the expression"
+            )));
+        }
+        self.depth += 1;
+        let value = parse(self);
+        self.depth -= 1;
+        value
+    }
+
+    /// Whether a value follows, and no operator.
+    fn is_at_value(&mut self) -> bool {
+        let word = self.word().to_lowercase();
+        let is_operator = matches!(word.as_str(), "of" | "от" | "mod");
+        let is_value = |next: char| next.is_alphanumeric() || next == '(' || next == '.';
+        !is_operator && self.peek().is_some_and(is_value)
+    }
+
+    /// The next character that is no space.
+    fn peek(&mut self) -> Option<char> {
+        while let Some(character) = self.characters.get(self.position) {
+            if !character.is_whitespace() {
+                return Some(*character);
+            }
+            self.position += 1;
+        }
+        None
+    }
+
+    fn takes(&mut self, expected: char) -> bool {
+        let is_there = self.peek() == Some(expected);
+        self.position += usize::from(is_there);
+        is_there
+    }
+
+    fn takes_word(&mut self, words: &[&str]) -> bool {
+        let word = self.word();
+        let is_there = words.contains(&word.to_lowercase().as_str());
+        self.position += if is_there { word.chars().count() } else { 0 };
+        is_there
+    }
+
+    /// The letters and digits that follow.
+    fn word(&mut self) -> String {
+        self.peek();
+        let rest = self.characters[self.position..].iter();
+        rest.take_while(|next| next.is_alphanumeric() || **next == '_')
+            .collect()
     }
 }
 
-/// Returns whether this is a number with a unit.
-fn is_quantity(expression: &Expression) -> bool {
-    let Expression::Binary(Operator::Multiply, left, right) = expression else {
-        return false;
+/// The characters of an expression, with the usual form of each sign.
+fn plain(expression: &str) -> Vec<char> {
+    let mut plain = String::new();
+    for character in expression.replace("**", "^").chars() {
+        match character {
+            '\u{FF01}'..='\u{FF5E}' => plain.extend(char::from_u32(u32::from(character) - 0xFEE0)),
+            '×' | '·' | '⋅' => plain.push('*'),
+            '÷' | '∕' => plain.push('/'),
+            '−' | '–' => plain.push('-'),
+            '[' => plain.push('('),
+            ']' => plain.push(')'),
+            '²' => plain.push_str("^2"),
+            '³' => plain.push_str("^3"),
+            '√' => plain.push_str(" sqrt "),
+            '°' => plain.push_str(" deg "),
+            '的' => plain.push_str(" of "),
+            other => plain.push(other),
+        }
+    }
+    let end = |last: char| last == '=' || last == '?' || last.is_whitespace();
+    plain.trim_end_matches(end).trim_start().chars().collect()
+}
+
+/// Digits with at most one point. A comma groups thousands if all groups fit (`2,500`), and is the point elsewhere
+/// (`2,5`).
+fn decimal(written: &str) -> Option<String> {
+    let written = written.replace('_', "");
+    let (whole, decimals) = written.split_once('.').unwrap_or((&written, ""));
+    let groups: Vec<&str> = whole.split(',').collect();
+    let (first, rest) = groups.split_first()?;
+    let is_grouped = (1..=3).contains(&first.len()) && *first != "0";
+    match rest {
+        _ if decimals.contains(['.', ',']) || written == "." => None,
+        [] => Some(written),
+        _ if is_grouped && rest.iter().all(|group| group.len() == 3) => {
+            Some(written.replace(',', ""))
+        }
+        [_] if !written.contains('.') => Some(written.replace(',', ".")),
+        _ => None,
+    }
+}
+
+/// The exponent that begins here, such as `e-3`, and its length.
+fn exponent(characters: &[char]) -> Result<(i64, usize), ToolFault> {
+    let (is_negative, start) = match characters {
+        ['e' | 'E', sign @ ('+' | '-'), digit, ..] if digit.is_ascii_digit() => (*sign == '-', 2),
+        ['e' | 'E', digit, ..] if digit.is_ascii_digit() => (false, 1),
+        _ => return Ok((0, 0)),
     };
-    is_unit(right) && (matches!(**left, Expression::Number(_)) || is_quantity(left))
-}
-
-fn is_unit(expression: &Expression) -> bool {
-    if let Expression::Binary(Operator::Power, base, _) = expression {
-        return is_unit(base);
-    }
-    matches!(expression, Expression::Unit(_))
-}
-
-/// Makes `1 / (2 kg)` half a kilogram, as people mean by `1/2 kg`.
-fn fraction_of_unit(numerator: Expression, quantity: Expression) -> Expression {
-    if let Expression::Binary(Operator::Multiply, left, unit) = quantity {
-        let number = Box::new(fraction_of_unit(numerator, *left));
-        return Expression::Binary(Operator::Multiply, number, unit);
-    }
-    Expression::Binary(Operator::Divide, Box::new(numerator), Box::new(quantity))
-}
-
-/// Returns whether the word multiplies a share with a whole: in `15% of 200`, `15% от 200`, and in `200的15%`, where
-/// the order is reversed but the product is the same.
-fn is_of(name: &str) -> bool {
-    matches!(name, "of" | "от" | "的")
-}
-
-fn unexpected(kind: &TokenKind) -> CalculationError {
-    CalculationError::syntax(match kind {
-        TokenKind::Bang => "`!` has no value before it",
-        TokenKind::Close => "a bracket is closed where a value is expected",
-        TokenKind::Divide => "`/` has no value before it",
-        TokenKind::Minus | TokenKind::Plus => "a sign stands where none is expected",
-        TokenKind::Name(_) | TokenKind::Number(_) | TokenKind::Open => {
-            "two values stand side by side: write an operator between them"
+    let digits = characters[start..]
+        .iter()
+        .take_while(|digit| digit.is_ascii_digit());
+    let digits: String = digits.collect();
+    match digits.parse::<i64>() {
+        Ok(exponent) if exponent < 10_000 => {
+            let exponent = if is_negative { -exponent } else { exponent };
+            Ok((exponent, start + digits.len()))
         }
-        TokenKind::Percent => "`%` has no value before it",
-        TokenKind::Power => "`^` has no value before it",
-        TokenKind::Separator => {
+        _ if is_negative => Err(too_small()),
+        _ => Err(too_large()),
+    }
+}
+
+fn degree() -> Result<Number, ToolFault> {
+    Number::Pi(BigRational::from(BigInt::from(1))).divide(&Number::from(180))
+}
+
+fn unexpected(character: char) -> ToolFault {
+    fault(match character {
+        ',' | ';' => {
             "`,` separates nothing here: write decimals with a point, and a list only in a function such as max(1, 2)"
+                .to_owned()
         }
-        TokenKind::Times => "`*` has no value before it",
+        ')' => "a bracket is closed that was not opened".to_owned(),
+        '.' | '0'..='9' => "two values stand side by side: write an operator between them".to_owned(),
+        other => format!("`{}` has no meaning here", other.escape_debug()),
     })
 }
 
-fn unknown(name: &str) -> CalculationError {
-    let shown: String = name.chars().take(40).collect();
-    let near = names::similar(&name.to_lowercase());
-    if near.is_empty() {
-        CalculationError::syntax(format!(
-            "`{shown}` is not known: variables, currencies and dates are not understood"
-        ))
-    } else {
-        CalculationError::syntax(format!(
-            "`{shown}` is not known; similar: {}",
-            near.join(", ")
-        ))
-    }
+fn fault(text: impl Into<String>) -> ToolFault {
+    ToolFault::Arguments(text.into())
 }
 
-fn arity_fault(function: Function, name: &str) -> CalculationError {
-    let (least, most) = function.arity();
-    let count = match (least, most) {
-        (1, 1) => "one argument".to_owned(),
-        (least, usize::MAX) => format!("at least {least} argument, separated by commas"),
-        (least, most) if least == most => format!("{least} arguments, separated by a comma"),
-        (least, most) => format!("{least} or {most} arguments, separated by a comma"),
-    };
-    CalculationError::syntax(format!("`{name}` takes {count}"))
-}
+const DEGREES: &[&str] = &["deg", "degree", "degrees"];
+/// The deepest nesting of brackets, functions, signs and powers.
+const MAX_DEPTH: usize = 50;

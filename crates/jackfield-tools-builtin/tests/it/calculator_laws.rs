@@ -43,9 +43,9 @@ fn check_bounds(expression: &str) -> Result<(), TestCaseError> {
         }
         Err(fault) => {
             let fault = fault.to_string();
-            prop_assert!(!fault.is_empty() && fault.chars().count() < 300);
+            prop_assert!(!fault.is_empty() && fault.chars().count() < 400);
             prop_assert!(
-                !fault.contains("calculation failed"),
+                !fault.contains("was given up"),
                 "a panic for {expression:?}"
             );
         }
@@ -115,14 +115,8 @@ const WORDS: &[&str] = &[
     "pi",
     "e",
     "tau",
-    "km",
     "deg",
-    "m",
-    "s",
-    "°C",
-    "to",
-    "to m",
-    "in",
+    "°",
     " ",
     "√",
     "²",
@@ -212,12 +206,7 @@ proptest! {
 
     #[test]
     fn the_same_expression_has_the_same_answer(expression in expression()) {
-        let (first, second) = (ask(&expression), ask(&expression));
-        // Only the clock may make a difference.
-        let timely = |result: &Result<ToolAnswer, ToolFault>| !matches!(result, Err(ToolFault::Exhausted(_)));
-        if timely(&first) && timely(&second) {
-            prop_assert_eq!(first, second);
-        }
+        prop_assert_eq!(ask(&expression), ask(&expression));
     }
 
     #[test]

@@ -57,33 +57,17 @@ fn without_arguments_it_is_the_instant_in_utc() {
 }
 
 #[test]
-fn zones_are_found_by_name_city_abbreviation_and_offset() {
+fn zones_are_found_by_name_city_and_offset() {
     check_zones(&[
         ("Asia/Tokyo", "Asia/Tokyo", "+09:00"),
         ("asia/tokyo", "Asia/Tokyo", "+09:00"),
         ("America/New York", "America/New_York", "-04:00"),
         ("Tokyo", "Asia/Tokyo", "+09:00"),
-        ("Токио", "Asia/Tokyo", "+09:00"),
-        ("东京", "Asia/Tokyo", "+09:00"),
-        ("Москва", "Europe/Moscow", "+03:00"),
-        ("г. Москва", "Europe/Moscow", "+03:00"),
-        ("Санкт-Петербург", "Europe/Moscow", "+03:00"),
-        ("北京市", "Asia/Shanghai", "+08:00"),
-        ("Ho Chi Minh City", "Asia/Ho_Chi_Minh", "+07:00"),
         ("new york", "America/New_York", "-04:00"),
-        ("San Francisco", "America/Los_Angeles", "-07:00"),
-        ("Indianapolis", "America/Indiana/Indianapolis", "-04:00"),
-        ("Louisville", "America/Kentucky/Louisville", "-04:00"),
+        ("NEW_YORK", "America/New_York", "-04:00"),
+        ("Vevay", "America/Indiana/Vevay", "-04:00"),
         ("London", "Europe/London", "+01:00"),
-        ("London, Ontario", "America/Toronto", "-04:00"),
-        ("London, UK", "Europe/London", "+01:00"),
-        ("Paris, France", "Europe/Paris", "+02:00"),
-        ("Paris, Texas", "America/Chicago", "-05:00"),
-        ("Portland, Maine", "America/New_York", "-04:00"),
-        ("Portland Oregon", "America/Los_Angeles", "-07:00"),
-        ("São Paulo", "America/Sao_Paulo", "-03:00"),
         ("Kathmandu", "Asia/Kathmandu", "+05:45"),
-        ("MSK", "Europe/Moscow", "+03:00"),
         ("UTC", "UTC", "+00:00"),
         ("GMT", "UTC", "+00:00"),
         ("Z", "UTC", "+00:00"),
@@ -108,38 +92,6 @@ fn summer_time_follows_the_date() {
         winter,
         "2026-01-15T13:00:00+01:00 (Thursday, Europe/Berlin)"
     );
-}
-
-#[test]
-fn a_name_of_several_places_is_answered_with_the_choices() {
-    let answer = at(SUMMER)
-        .answer(&json!({"timezone": "Birmingham"}))
-        .unwrap();
-    assert_eq!(
-        answer.text,
-        "`Birmingham` may be any of these; ask again with the zone that is meant:\n\
-         - Birmingham, United Kingdom (Europe/London): 2026-07-01T13:00:00+01:00\n\
-         - Birmingham, Alabama, USA (America/Chicago): 2026-07-01T07:00:00-05:00"
-    );
-    let choices = answer.structured["choices"].as_array().unwrap();
-    assert_eq!(choices.len(), 2);
-    assert_eq!(choices[1]["timezone"], "America/Chicago");
-    for name in [
-        "Portland",
-        "Springfield",
-        "Cambridge",
-        "San Jose",
-        "Hyderabad",
-        "Victoria",
-        "Бирмингем",
-        "CST",
-        "IST",
-        "San Juan",
-    ] {
-        let answer = at(SUMMER).answer(&json!({ "timezone": name })).unwrap();
-        let choices = answer.structured["choices"].as_array().map_or(0, Vec::len);
-        assert!(choices > 1, "{name} has {choices} choices");
-    }
 }
 
 #[test]
@@ -176,16 +128,18 @@ fn every_format_writes_the_same_instant() {
 }
 
 #[test]
-fn what_is_not_known_is_refused_with_suggestions() {
+fn an_unknown_zone_or_format_is_refused_with_the_way_out() {
     let cases = [
-        (json!({"timezone": "Tokio"}), "Tokyo, Japan (Asia/Tokyo)"),
-        (json!({"timezone": "Asia/Tokio"}), "Asia/Tokyo"),
+        (json!({"timezone": "Tokio"}), "such as `Europe/Paris`"),
+        (json!({"timezone": "Токио"}), "such as `Europe/Paris`"),
+        (json!({"timezone": "San Francisco"}), "use an IANA name"),
+        (json!({"timezone": "MSK"}), "use an IANA name"),
         (
-            json!({"timezone": "Масква"}),
-            "Moscow, Russia (Europe/Moscow)",
+            json!({"timezone": "Istanbul"}),
+            "use one of Asia/Istanbul, Europe/Istanbul",
         ),
-        (json!({"timezone": "Qqqqqq"}), "use an IANA zone"),
-        (json!({"timezone": "+25:00"}), "not in use anywhere"),
+        (json!({"timezone": "+25:00"}), "is not known"),
+        (json!({"timezone": "+14:30"}), "is not known"),
         (json!({"timezone": "+05:99"}), "is not known"),
         (
             json!({"timezone": "x".repeat(101)}),
@@ -222,7 +176,7 @@ fn a_local_zone_is_the_default() {
     assert_eq!(text(&tool, &json!({"timezone": "local"})), expected);
     assert!(text(&tool, &json!({"timezone": "UTC"})).contains("12:00:00"));
     assert!(at(SUMMER).with_local_zone("Nowhere").is_err());
-    assert!(at(SUMMER).with_local_zone("Portland").is_err());
+    assert!(at(SUMMER).with_local_zone("Istanbul").is_err());
 }
 
 #[test]
