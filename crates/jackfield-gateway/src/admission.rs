@@ -140,7 +140,8 @@ impl Gateway {
         }
         let is_held = quotas.iter().any(|(_, quota)| quota.parallel.is_some());
         let now = SystemClock::default().now().wall;
-        let id: Arc<str> = ids::random().into();
+        let id = ids::random().map_err(|error| failures::internal(&error))?;
+        let id: Arc<str> = id.into();
         // It ends by itself if this future is dropped after the journal was written.
         let hold = QuotaHold::new(self.engine().clone(), Arc::clone(&id), client);
         let operation = MeterOperation::Admit {

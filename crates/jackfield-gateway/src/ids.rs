@@ -1,9 +1,7 @@
 //! Unguessable ids, and idempotency keys.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher as _;
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ForkPlace, InvalidId, SessionId};
@@ -31,9 +29,9 @@ pub fn idempotency_key(key: &str) -> Result<Arc<str>, String> {
 ///
 /// # Errors
 ///
-/// None: letters and digits are a valid id.
-pub fn session() -> Result<SessionId, InvalidId> {
-    SessionId::parse(&random())
+/// The operating system has no random numbers.
+pub fn session() -> io::Result<SessionId> {
+    SessionId::parse(&random()?).map_err(io::Error::other)
 }
 
 /// A new session id for this principal. It is 24 random digits and a digest of those with the principal, so it
@@ -41,10 +39,10 @@ pub fn session() -> Result<SessionId, InvalidId> {
 ///
 /// # Errors
 ///
-/// None: letters, digits and `-` are a valid id.
-pub fn session_for(principal: &str) -> Result<SessionId, InvalidId> {
-    let random = random();
-    SessionId::parse(&format!("{random}-{}", tag(&random, principal)))
+/// The operating system has no random numbers.
+pub fn session_for(principal: &str) -> io::Result<SessionId> {
+    let random = random()?;
+    SessionId::parse(&format!("{random}-{}", tag(&random, principal))).map_err(io::Error::other)
 }
 
 /// The id of a session that a client calls by a name of its own, and the number of its rewritings; always the same. It
@@ -106,15 +104,18 @@ fn tag(random: &str, principal: &str) -> String {
 
 /// 24 random hexadecimal digits.
 ///
-/// The hasher states are keyed by the operating system's random numbers, once per thread; a counter separates the
-/// numbers of one process.
-pub fn random() -> String {
-    let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-    let [one, other] = [0_u8, 1].map(|word| RandomState::new().hash_one((word, nth)));
-    format!("{one:016x}{:08x}", other >> 32)
+/// # Errors
+///
+/// The operating system has no random numbers.
+pub fn random() -> io::Result<String> {
+    let mut bytes = [0; 12];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        io::Error::other(format!(
+            "the operating system has no random numbers: {error}"
+        ))
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The maximum length of an idempotency key.
 const MAX_KEY: usize = 255;
-
-static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -437,13 +437,13 @@ impl TurnOpener<'_> {
         is_durable: bool,
         fork: Option<(&SessionId, &ForkPlace)>,
     ) -> Result<SessionId, ServeError> {
-        let session = match &self.request.key {
+        match &self.request.key {
             Some(key) if is_durable => {
                 ids::keyed_session(&self.request.principal, key, self.after.as_ref(), fork)
+                    .map_err(|error| failures::internal(&error))
             }
-            Some(_) | None => ids::session(),
-        };
-        session.map_err(|error| failures::internal(&error))
+            Some(_) | None => ids::session().map_err(|error| failures::internal(&error)),
+        }
     }
 
     fn repeats(&self) -> Repeats {

@@ -20,9 +20,9 @@ mod request;
 mod request_span;
 mod routed;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HeaderName};
@@ -52,7 +52,7 @@ use self::request_span::RequestSpan;
 use self::routed::RoutedRequest;
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
-use crate::failures::from_turn_end;
+use crate::failures::{self, from_turn_end};
 use crate::gateway::Gateway;
 use crate::tools;
 use crate::trace::trace_context;
@@ -189,7 +189,7 @@ impl Gateway {
                     span.failed(error);
                 }
             })?;
-            let mut passthrough = self.prepare(
+            let prepared = self.prepare(
                 client,
                 request,
                 body.for_upstream(&request.body, &model.model, false),
@@ -197,6 +197,7 @@ impl Gateway {
                 language,
                 (&model.provider, upstream),
             );
+            let mut passthrough = prepared.map_err(|error| failures::internal(&error))?;
             passthrough.routed = Some(Box::new(routed));
             passthrough.span = span;
             return Ok(Some(passthrough));
@@ -207,7 +208,8 @@ impl Gateway {
         body.end_user = end_user;
         let provider = Arc::clone(&model.provider);
         let upstream = (&*provider, upstream);
-        let mut passthrough = self.prepare(client, request, body, Some(model), language, upstream);
+        let prepared = self.prepare(client, request, body, Some(model), language, upstream);
+        let mut passthrough = prepared.map_err(|error| failures::internal(&error))?;
         passthrough.span = span;
         Ok(Some(passthrough))
     }
@@ -220,7 +222,7 @@ impl Gateway {
         model: Option<ModelRef>,
         language: Language,
         (provider, upstream): (&str, &PassthroughUpstream),
-    ) -> Passthrough {
+    ) -> io::Result<Passthrough> {
         let mut raw = RawRequest {
             credential: None,
             body: body.body,
@@ -235,16 +237,20 @@ impl Gateway {
         } else {
             self.config().limits.whole_reply
         };
-        let draft = model.map(|model| {
-            let principal = client.principal_for(body.end_user.as_deref());
-            let mut draft = SpendingDraft::new(self, principal, request, model, raw.body.len());
-            draft.budgets = client.budgets();
-            draft
-        });
+        let draft = match model {
+            Some(model) => {
+                let principal = client.principal_for(body.end_user.as_deref());
+                let mut draft =
+                    SpendingDraft::new(self, principal, request, model, raw.body.len())?;
+                draft.budgets = client.budgets();
+                Some(draft)
+            }
+            None => None,
+        };
         if let Some(context) = draft.as_ref().and_then(SpendingDraft::call_context) {
             request_span::set_context(&mut raw.headers, &context);
         }
-        Passthrough {
+        Ok(Passthrough {
             routed: None,
             idle,
             draft,
@@ -261,7 +267,7 @@ impl Gateway {
             },
             span: None,
             upstream: Arc::clone(&upstream.upstream),
-        }
+        })
     }
 }
 

@@ -29,7 +29,13 @@ pub(crate) async fn answer(
     router: Router,
 ) -> Response {
     let begun = Instant::now();
-    let id = RequestId::new();
+    let id = match RequestId::new() {
+        Ok(id) => id,
+        Err(error) => {
+            let refusal = HttpRefusal::from(failures::internal(&error));
+            return RefusalForm::of(&request).write(refusal.into_response());
+        }
+    };
     let span = tracing::debug_span!(
         "request",
         id = %id.0,

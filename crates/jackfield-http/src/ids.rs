@@ -1,5 +1,6 @@
 //! The id of a request, and its idempotency key.
 
+use std::io;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -23,7 +24,10 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Arc<str>>, S
 pub(crate) struct RequestId(pub(crate) String);
 
 impl RequestId {
-    pub(crate) fn new() -> Self {
-        Self(format!("req_{}", ids::random()))
+    /// # Errors
+    ///
+    /// The operating system has no random numbers.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(format!("req_{}", ids::random()?)))
     }
 }

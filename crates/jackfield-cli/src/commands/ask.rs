@@ -1,10 +1,9 @@
 //! `jackfield ask`: one question and its answer.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use jackfield_assembly::{
     Assembly, Config, ConfigFile, Environment, Flags, MissingKey, OpenJournal, Registry,
@@ -449,17 +448,13 @@ pub(crate) fn key_help(missing: &MissingKey) -> String {
 
 /// A new random session id. Its first few characters suffice to distinguish it from others.
 pub(crate) fn new_session() -> Result<SessionId, CommandError> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    // The hasher state is keyed by the operating system's random numbers.
-    let mut bits = RandomState::new().hash_one((now.as_nanos(), std::process::id()));
-    let mut id = String::new();
-    while id.len() < ID_LENGTH {
-        let place = usize::try_from(bits % 32).unwrap_or_default();
-        id.extend(ID_LETTERS.chars().nth(place));
-        bits /= 32;
-    }
+    let mut bytes = [0; ID_LENGTH];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let why = format!("the operating system has no random numbers: {error}");
+        CommandError::new(Exit::Internal, why)
+    })?;
+    let letter = |byte: &u8| ID_LETTERS.chars().nth(usize::from(byte % 32));
+    let id: String = bytes.iter().filter_map(letter).collect();
     SessionId::parse(&id).map_err(|error| CommandError::new(Exit::Internal, error.to_string()))
 }
 

@@ -18,6 +18,7 @@ use super::request_span::RequestSpan;
 use super::{Passthrough, ReceivedRequest, multipart};
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
+use crate::failures;
 use crate::gateway::Gateway;
 
 impl Gateway {
@@ -76,7 +77,7 @@ impl Gateway {
                 },
             });
             let upstream = (&*endpoint.provider, upstream);
-            return Ok(self.prepare_endpoint(client, request, named, model, upstream));
+            return self.prepare_endpoint(client, request, named, model, upstream);
         }
         let mut open = self.config().passthrough.endpoints.iter();
         if !open.any(|endpoint| endpoint_covers(endpoint, &request.path)) {
@@ -97,7 +98,7 @@ impl Gateway {
         let provider = Arc::clone(&model.provider);
         let upstream = self.endpoint_upstream(client, request, &provider)?;
         let upstream = (&*provider, upstream);
-        Ok(self.prepare_endpoint(client, request, Some(named), Some(model), upstream))
+        self.prepare_endpoint(client, request, Some(named), Some(model), upstream)
     }
 
     /// The upstream of a provider that serves the path of this request.
@@ -127,7 +128,7 @@ impl Gateway {
         named: Option<NamedModel<'_>>,
         model: Option<ModelRef>,
         upstream: (&str, &PassthroughUpstream),
-    ) -> Passthrough {
+    ) -> Result<Passthrough, ServeError> {
         let body = match (&named, &model) {
             (Some(named), Some(model)) => named.for_upstream(&request.body, &model.model),
             (_, _) => UpstreamBody {
@@ -140,7 +141,8 @@ impl Gateway {
             },
         };
         let language = Language::of_path(&request.path);
-        self.prepare(client, request, body, model, language, upstream)
+        let prepared = self.prepare(client, request, body, model, language, upstream);
+        prepared.map_err(|error| failures::internal(&error))
     }
 }
 

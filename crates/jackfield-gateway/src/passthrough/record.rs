@@ -1,5 +1,6 @@
 //! What a request used that was passed through, as a spending record.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -47,14 +48,14 @@ impl SpendingDraft {
         request: &ReceivedRequest,
         model: ModelRef,
         request_bytes: usize,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         // The bytes of files in a form say nothing of tokens.
         let content_type = request.headers.get(CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok());
         let is_form = content_type.is_some_and(is_multipart);
         let price = gateway.config().default_options.prices.get(&model).cloned();
-        Self {
+        Ok(Self {
             began: Instant::now(),
             budgets: Vec::new(),
             engine: gateway.engine().clone(),
@@ -64,7 +65,7 @@ impl SpendingDraft {
                 at: WallTime::from_millis(0).after(now.unwrap_or_default()),
                 endpoint: endpoint(&request.path),
                 first_token: None,
-                id: ids::random().into(),
+                id: ids::random()?.into(),
                 model,
                 price,
                 principal,
@@ -81,7 +82,7 @@ impl SpendingDraft {
             reply_bytes: 0,
             request_bytes: if is_form { 0 } else { request_bytes },
             usage: None,
-        }
+        })
     }
 
     /// The trace context of the call, if its request has a span of its own.

@@ -151,7 +151,7 @@ impl RoutedRequest {
         credential: Option<Credential>,
     ) -> Result<PassthroughReply, Failed> {
         let limit = call.target.first_byte;
-        let Some(prepared) = self.prepare(call) else {
+        let Some(prepared) = self.prepare(call)? else {
             let message = "the provider does not serve this endpoint";
             let kind = ModelFailureKind::Unsupported;
             return Err(ModelFailure::new(kind, Phase::BeforeSend, message).into());
@@ -198,15 +198,20 @@ impl RoutedRequest {
         first.unwrap_or_else(|_| Err(silence(idle, Phase::BeforeFirstDelta).into()))
     }
 
-    fn prepare(&self, call: &RouteCall) -> Option<Passthrough> {
+    /// The request to this target; `None` if its provider does not serve the endpoint.
+    fn prepare(&self, call: &RouteCall) -> Result<Option<Passthrough>, ModelFailure> {
         let model = call.target.model.clone();
         let upstreams = &self.gateway.config().passthrough.upstreams;
-        let upstream = upstreams.get(&model.provider)?;
-        let body = RequestBody::of(&self.request)?;
+        let (Some(upstream), Some(body)) = (
+            upstreams.get(&model.provider),
+            RequestBody::of(&self.request),
+        ) else {
+            return Ok(None);
+        };
         let adds_usage = body.needs_usage(&self.request.path, self.language);
         let mut raw = body.for_upstream(&self.request.body, &model.model, adds_usage);
         raw.end_user = end_user(&body, self.language);
-        let mut prepared = self.gateway.prepare(
+        let prepared = self.gateway.prepare(
             &self.client,
             &self.request,
             raw,
@@ -214,10 +219,14 @@ impl RoutedRequest {
             self.language,
             (&call.target.model.provider, upstream),
         );
+        let mut prepared = prepared.map_err(|error| {
+            let kind = ModelFailureKind::ServerError;
+            ModelFailure::new(kind, Phase::BeforeSend, error.to_string())
+        })?;
         if let Some(draft) = &mut prepared.draft {
             draft.route(&self.route.route().name);
         }
-        Some(prepared)
+        Ok(Some(prepared))
     }
 
     /// What the client gets when no target is left.

@@ -410,8 +410,9 @@ fn user(user: Option<String>) -> Result<Option<String>, ProblemDetails> {
 
 /// A new id for a delivery from this API.
 pub(crate) fn delivery_id(what: &str) -> Result<DeliveryId, ProblemDetails> {
-    DeliveryId::parse(&format!("api-{}-{what}", jackfield_gateway::ids::random()))
-        .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))
+    let internal = |error: String| ProblemDetails::new(ProblemKind::Internal, error);
+    let random = jackfield_gateway::ids::random().map_err(|error| internal(error.to_string()))?;
+    DeliveryId::parse(&format!("api-{random}-{what}")).map_err(|error| internal(error.to_string()))
 }
 
 /// The dialect recorded for turns of this API.
