@@ -1,5 +1,6 @@
 //! A child process: its start, and its guaranteed end.
 
+use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +9,12 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::environment::variables;
 use crate::guard;
+use crate::output::Output;
 use crate::program::{ChildProgram, GuardProgram, StartFault};
 
 /// A child process, behind its guard if there is one. Dropping it also ends the process, without waiting.
@@ -19,17 +22,19 @@ use crate::program::{ChildProgram, GuardProgram, StartFault};
 pub struct Child {
     grace: Duration,
     guarded: bool,
+    /// Dropped when the process has ended, which ends its outputs.
+    outputs: Option<[oneshot::Sender<Infallible>; 2]>,
     process: tokio::process::Child,
 }
 
 /// The standard streams of a child.
 pub struct Streams {
     /// Its standard error.
-    pub stderr: ChildStderr,
+    pub stderr: Output<ChildStderr>,
     /// Its standard input.
     pub stdin: ChildStdin,
     /// Its standard output.
-    pub stdout: ChildStdout,
+    pub stdout: Output<ChildStdout>,
 }
 
 impl Child {
@@ -71,24 +76,41 @@ impl Child {
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
             return Err(cannot(&io::Error::other("it has no pipes")));
         };
+        let (stdout_ends, stdout_ended) = oneshot::channel();
+        let (stderr_ends, stderr_ended) = oneshot::channel();
         let child = Self {
             grace: program.grace,
             guarded: program.guard.is_some(),
+            outputs: Some([stdout_ends, stderr_ends]),
             process,
         };
         let streams = Streams {
-            stderr,
+            stderr: Output::new(stderr, stderr_ended),
             stdin,
-            stdout,
+            stdout: Output::new(stdout, stdout_ended),
         };
         Ok((child, streams))
     }
 
     /// Waits for the process to end and describes how it did. Cancel safe.
     pub async fn wait_for_exit(&mut self) -> String {
-        match self.process.wait().await {
+        let ended = self.process.wait().await;
+        self.outputs = None;
+        match ended {
             Ok(status) => self.describe(status),
             Err(error) => format!("its process is lost: {error}"),
+        }
+    }
+
+    /// Does this, and notices meanwhile if the process ends, so that its outputs end with it. As cancel safe as `work`.
+    pub async fn watch<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let exit = async {
+            self.wait_for_exit().await;
+            std::future::pending().await
+        };
+        tokio::select! {
+            done = work => done,
+            never = exit => never,
         }
     }
 

@@ -6,9 +6,11 @@
 mod child;
 mod environment;
 pub mod guard;
+mod output;
 mod program;
 
 pub use child::{Child, Streams};
+pub use output::Output;
 pub use program::{ChildProgram, GuardProgram, StartFault};
 
 /// What the tests of this crate look at, beside what is public.

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use jackfield_guard::{Child, ChildProgram, StartFault, Streams};
+use jackfield_guard::{Child, ChildProgram, Output, StartFault, Streams};
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -23,7 +23,7 @@ pub(crate) struct Program {
     child: Child,
     /// Dropped to end the standard input.
     input: mpsc::UnboundedSender<Vec<u8>>,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: Lines<BufReader<Output<ChildStdout>>>,
     /// Lines that are not of the protocol.
     noise: usize,
     stderr: Tail,
@@ -33,7 +33,7 @@ pub(crate) struct Program {
 /// Why no further line comes.
 #[derive(Debug)]
 pub(crate) enum Broken {
-    /// The output has ended.
+    /// The output, or the process, has ended.
     Ended,
     /// The output is not the protocol.
     NotTheProtocol,
@@ -97,7 +97,7 @@ impl Program {
     /// The next line of the protocol. Cancel safe.
     pub(crate) async fn next(&mut self) -> Result<Line, Broken> {
         loop {
-            let line = match self.lines.next().await {
+            let line = match self.child.watch(self.lines.next()).await {
                 Ok(Some(line)) => line,
                 Ok(None) => return Err(Broken::Ended),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {

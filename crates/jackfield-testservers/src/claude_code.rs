@@ -16,6 +16,7 @@
 //! | `silent` | it reads and says nothing |
 //! | `dies-at-start` | it ends with code 3 before it says anything |
 //! | `dies-mid-reply` | it ends after the first text of a reply |
+//! | `dies-before-its-child` | the same, and a child of it holds its outputs open until the input ends |
 //! | `dies-waiting` | it ends once it waits for the result of a call |
 //! | `forgets` | it keeps no sessions |
 //! | `logged-out` | it has no login |

@@ -1,6 +1,7 @@
 //! The connection to a running server after the handshake; many tasks send requests through it at once.
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -160,7 +161,7 @@ impl RunningServer {
         let listening = watch::Sender::new(false);
         let listener_changes = changes.clone();
         let is_listening = listening.subscribe();
-        let (mut link, process): (Box<dyn Link>, Option<ServerProcess>) = match &config.http {
+        let (mut link, mut process): (Box<dyn Link>, Option<ServerProcess>) = match &config.http {
             None => {
                 let started = ServerProcess::start(config, settings, log);
                 let (process, link) = started.map_err(HandshakeError::Fault)?;
@@ -191,15 +192,13 @@ impl RunningServer {
         };
         let mut observed = ObservedServer::new(observers, config);
         let mut beginning = observed.begin(INITIALIZE);
-        let met = match negotiate(
-            &mut *link,
-            &notices,
-            known_era,
-            settings,
-            !config.roots.is_empty(),
-        )
-        .await
-        {
+        let has_roots = !config.roots.is_empty();
+        let meeting = negotiate(&mut *link, &notices, known_era, settings, has_roots);
+        let met = match &mut process {
+            Some(process) => process.watch(meeting).await,
+            None => meeting.await,
+        };
+        let met = match met {
             Ok(met) => met,
             Err(missed) => {
                 if let Some(beginning) = &mut beginning {
@@ -267,12 +266,16 @@ impl RunningServer {
     /// Waits until the server has ended by itself, and returns how.
     pub(crate) async fn wait_for_exit(&mut self) -> String {
         let mut output = self.connection.ended.clone();
-        let silence = async { output.wait_for(|ended| *ended).await.is_ok() };
+        let mut silence = pin!(async { output.wait_for(|ended| *ended).await.is_ok() });
         let ended = match &mut self.process {
             Some(process) => {
                 tokio::select! {
-                    ended = process.wait_for_exit() => ended,
-                    _ = silence => {
+                    ended = process.wait_for_exit() => {
+                        // What it wrote before counts.
+                        let _late = timeout(EXIT_WAIT, silence).await;
+                        ended
+                    }
+                    _ = &mut silence => {
                         // The exit status may be available in a moment.
                         let ended = timeout(EXIT_WAIT, process.wait_for_exit()).await;
                         ended.unwrap_or_else(|_| "it closed its output".to_owned())

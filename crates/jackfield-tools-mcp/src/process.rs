@@ -90,6 +90,11 @@ impl ServerProcess {
         }
     }
 
+    /// Does this, and notices meanwhile if the process ends, so that the link ends with it.
+    pub(crate) async fn watch<T>(&mut self, work: impl Future<Output = T>) -> T {
+        self.child.watch(work).await
+    }
+
     /// Waits until the process has ended by itself, and returns how. Cancel safe.
     pub(crate) async fn wait_for_exit(&mut self) -> String {
         self.child.wait_for_exit().await

@@ -55,6 +55,12 @@ async fn a_program_in_a_bad_state_says_what_to_do() {
             "Claude Code ended in the middle: it ended with code 3",
         ),
         (
+            "dies-before-its-child",
+            Kind::Interrupted,
+            Phase::MidReply,
+            "Claude Code ended in the middle: it ended with code 3",
+        ),
+        (
             "silent",
             Kind::Timeout,
             before,

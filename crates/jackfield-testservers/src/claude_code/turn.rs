@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use serde_json::{Map, Value, json};
 
@@ -225,6 +225,11 @@ impl Turn {
                 "type": "stream_event", "event": event, "parent_tool_use_id": null,
                 "session_id": self.arguments.session,
             }));
+            if self.mode == "dies-before-its-child" && is_text {
+                let child = Command::new("cat").spawn();
+                drop(child.map_err(|error| error.to_string())?);
+                std::process::exit(3);
+            }
             if self.mode == "dies-mid-reply" && is_text {
                 std::process::exit(3);
             }
