@@ -103,5 +103,5 @@ fn installed(variable: &str) -> PathBuf {
     place.into()
 }
 
-/// How long the browser may take from one line to the next.
-const TIME_LIMIT: Duration = Duration::from_secs(120);
+/// How long the browser may take from one line to the next, which may be the whole scenario.
+const TIME_LIMIT: Duration = Duration::from_mins(10);
