@@ -1,7 +1,6 @@
 //! Two processes and one session: whose it is, and what becomes of one that was stopped.
 
 use std::fs;
-use std::time::Duration;
 
 use crate::deaths::When;
 use crate::judge::Judge;
@@ -11,7 +10,7 @@ use crate::world::World;
 #[tokio::test]
 async fn what_a_live_process_drives_no_other_one_takes() {
     let world = World::new().await;
-    world.bank_takes(LONG);
+    world.bank_waits();
     let mut first = Started::new(world.ask(None));
     first.until("tool_started", 4).await;
     // Neither a message nor somebody who would recover it gets between.
@@ -23,6 +22,7 @@ async fn what_a_live_process_drives_no_other_one_takes() {
         assert!(!began, "{second:?}");
         assert!(second.wrong.contains("is at work on turn"), "{second:?}");
     }
+    world.bank_goes_on();
     let first = first.end().await;
     assert_eq!(first.code, Some(0), "{first:?}");
     judge.lives(first, When::Never).await;
@@ -32,7 +32,7 @@ async fn what_a_live_process_drives_no_other_one_takes() {
 #[tokio::test]
 async fn a_stopped_process_stays_the_owner_and_goes_on() {
     let world = World::new().await;
-    world.bank_takes(LONG);
+    world.bank_waits();
     let mut first = Started::new(world.ask(None));
     first.until("tool_started", 4).await;
     first.signal("-STOP");
@@ -40,6 +40,7 @@ async fn a_stopped_process_stays_the_owner_and_goes_on() {
     assert_ne!(second.code, Some(0), "{second:?}");
     assert!(second.wrong.contains("is at work on turn"), "{second:?}");
     first.signal("-CONT");
+    world.bank_goes_on();
     let first = first.end().await;
     assert_eq!(first.code, Some(0), "{first:?}");
     let mut judge = Judge::new(&world, "stopped");
@@ -50,7 +51,7 @@ async fn a_stopped_process_stays_the_owner_and_goes_on() {
 #[tokio::test]
 async fn one_that_lost_its_lock_finds_itself_replaced_and_does_nothing_more() {
     let world = World::new().await;
-    world.bank_takes(LONG);
+    world.bank_waits();
     let mut first = Started::new(world.ask(None));
     // What was on its way when it was stopped may land whenever it likes: that is what `unknown` says.
     first.until("tool_progress", 4).await;
@@ -58,6 +59,7 @@ async fn one_that_lost_its_lock_finds_itself_replaced_and_does_nothing_more() {
     // Such as a file system that forgets its locks: for all others it is dead.
     let owners = world.path("jackfield.db-owners");
     fs::remove_dir_all(owners).expect("there are owners");
+    world.bank_goes_on();
     let mut judge = Judge::new(&world, "replaced");
     let (second, kept) = judge.resumes(When::Never).await;
     assert_eq!(second.code, Some(0), "{second:?}");
@@ -75,6 +77,3 @@ async fn one_that_lost_its_lock_finds_itself_replaced_and_does_nothing_more() {
     judge.lives(first, When::Never).await;
     judge.verdict().await.held();
 }
-
-/// Long enough for a second process to come and go.
-const LONG: Duration = Duration::from_secs(3);

@@ -128,6 +128,23 @@ impl World {
         fs::write(self.path("bank.json"), script.to_string()).expect("the home can be written");
     }
 
+    /// From its next start on, every call of the bank waits, after it has done its work, until the bank
+    /// [goes on](Self::bank_goes_on).
+    pub(crate) fn bank_waits(&self) {
+        let steps = json!([
+            { "progress": [1, 2, "it is done"] },
+            { "until": self.path("bank-goes-on") },
+            { "text": "done" },
+        ]);
+        let script = self.bank(&steps);
+        fs::write(self.path("bank.json"), script.to_string()).expect("the home can be written");
+    }
+
+    /// Lets all calls of the bank end.
+    pub(crate) fn bank_goes_on(&self) {
+        fs::write(self.path("bank-goes-on"), "").expect("the home can be written");
+    }
+
     /// The bank's script, with these steps of each call.
     fn bank(&self, steps: &Value) -> Value {
         let tool = |name: &str, annotations: Value| {
