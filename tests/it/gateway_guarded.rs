@@ -458,7 +458,7 @@ async fn turns_that_nobody_waits_for_have_their_places_too() {
     let shown = gateway.get(&format!("/v1/responses/{id}"));
     shown.answered().await.is(200);
     gate.open();
-    let patience = std::time::Duration::from_secs(30);
+    let patience = std::time::Duration::from_secs(60);
     let told = async { while gateway.post(CHAT, &hi()).answered().await.status == 429 {} };
     assert!(
         tokio::time::timeout(patience, told).await.is_ok(),

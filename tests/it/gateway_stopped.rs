@@ -196,7 +196,7 @@ async fn a_turn_is_cancelled_with_its_client_if_that_is_set_and_begun_anew_when_
                 }
             }
         };
-        let patience = Duration::from_secs(30);
+        let patience = Duration::from_secs(60);
         let ended = tokio::time::timeout(patience, cancelled).await;
         assert!(ended.is_ok(), "it goes on (stream: {stream})");
         let again = gateway.post(CHAT, &body).answered().await;

@@ -166,7 +166,7 @@ async fn s3_07_results_that_come_too_late_go_on_in_a_turn_of_their_own() {
             }
         }
     };
-    let patience = std::time::Duration::from_secs(30);
+    let patience = std::time::Duration::from_secs(60);
     assert!(
         tokio::time::timeout(patience, expired).await.is_ok(),
         "it waits on"
@@ -203,7 +203,7 @@ async fn a_call_waits_for_a_word_that_somebody_gives_elsewhere() {
             }
         }
     };
-    let patience = std::time::Duration::from_secs(30);
+    let patience = std::time::Duration::from_secs(60);
     let question = tokio::time::timeout(patience, question)
         .await
         .expect("a question");

@@ -8,7 +8,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{McpServer, Ran, Running, jackfield, kept, tool};
+use crate::harness::{MAX_SHUTDOWN_TIME, McpServer, Ran, Running, jackfield, kept, tool};
 
 /// A line of the older era.
 fn legacy(id: u32, method: &str, params: Value) -> String {
@@ -254,7 +254,7 @@ async fn s1_11_the_demos_tools_come_over_mcp_and_nothing_is_read_written_or_left
     let written: Vec<_> = fs::read_dir(places.path()).into_iter().flatten().collect();
     assert!(written.is_empty(), "{written:?}");
     // Whatever it started had this home.
-    let gone = tokio::time::timeout(Duration::from_secs(5), async {
+    let gone = tokio::time::timeout(MAX_SHUTDOWN_TIME, async {
         while lives_in(places.path()) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

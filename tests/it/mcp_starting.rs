@@ -110,7 +110,7 @@ async fn the_gateway_answers_without_a_server_and_with_it_when_it_is_ready() {
     );
     std::fs::write(&file, "").expect("the folder can be written");
     good.until("start ").await;
-    let offered = tokio::time::timeout(Duration::from_secs(20), async {
+    let offered = tokio::time::timeout(Duration::from_secs(60), async {
         loop {
             let asking = gateway.post("/v1/chat/completions", &body);
             let answer = asking.header("x-jackfield-tools", "all").answered().await;

@@ -32,7 +32,7 @@ async fn page(gateway: &Gateway) -> Page {
 
 /// The page once it is like this.
 async fn until(gateway: &Gateway, is: impl Fn(&Page) -> bool + Send + Sync) -> Page {
-    let limit = std::time::Duration::from_secs(30);
+    let limit = std::time::Duration::from_secs(60);
     let found = tokio::time::timeout(limit, async {
         loop {
             let page = page(gateway).await;

@@ -30,7 +30,7 @@ async fn ready(gateway: &Gateway, unless: Option<&str>) {
     }
 }
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Lets each insertion into a table fail as the server does that cannot extend a file.
 const FILL: &str = "CREATE FUNCTION jackfield.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -123,7 +123,7 @@ async fn ready(gateway: &Gateway, status: u16) {
         if answer.status == status {
             return;
         }
-        assert!(began.elapsed() < Duration::from_secs(10), "{answer:?}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{answer:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
@@ -185,7 +185,7 @@ async fn a_call_at_a_server_of_a_lost_gateway_has_an_unknown_outcome_and_is_not_
     };
     let began = Instant::now();
     while paid() == 0 {
-        assert!(began.elapsed() < Duration::from_secs(20), "nothing is paid");
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing is paid");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     one.running.kill();

@@ -195,7 +195,7 @@ async fn an_ended_token_is_renewed_once_for_two_processes() {
             tokio::task::yield_now().await;
         }
     };
-    let ended = tokio::time::timeout(Duration::from_secs(30), ends).await;
+    let ended = tokio::time::timeout(Duration::from_secs(60), ends).await;
     assert!(ended.is_ok(), "the token does not end");
     world.moves(json!({ "lifetime": 3600 })).await;
     world.lists_twice().await;

@@ -94,7 +94,7 @@ impl World {
                 tokio::task::yield_now().await;
             }
         };
-        let ended = tokio::time::timeout(Duration::from_secs(10), ended).await;
+        let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
         assert!(ended.is_ok(), "a process of Claude Code is left");
     }
 }

@@ -34,7 +34,7 @@ async fn the_client_of_prometheus_reads_the_metrics() {
     let turn = gateway.post(&path, &json!({ "message": "calculate" }));
     turn.answered().await.is(200);
     // The turn counts when its end is committed, and its answer may be faster.
-    let page = tokio::time::timeout(Duration::from_secs(30), async {
+    let page = tokio::time::timeout(Duration::from_secs(60), async {
         loop {
             let page = gateway.get("/metrics").answered().await;
             if page.text().contains("jackfield_ledger_cost_total{") {

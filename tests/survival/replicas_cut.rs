@@ -200,7 +200,7 @@ async fn whole(
 }
 
 /// How long a client comes again.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until the bank has done so much.
 async fn acted(world: &World, effects: usize) {

@@ -79,4 +79,4 @@ const PLACES: &[&str] = &[
 ];
 const MISSING: &str =
     "PgBouncer is not installed: install the package `pgbouncer` of Debian or Homebrew";
-const START_LIMIT: Duration = Duration::from_secs(30);
+const START_LIMIT: Duration = Duration::from_secs(60);

@@ -222,7 +222,7 @@ async fn is_late(files: &Kept) {
             }
         }
     };
-    let patience = Duration::from_secs(30);
+    let patience = Duration::from_secs(60);
     assert!(
         tokio::time::timeout(patience, heard).await.is_ok(),
         "nothing came late"

@@ -113,7 +113,7 @@ impl World {
                 tokio::task::yield_now().await;
             }
         };
-        let ended = tokio::time::timeout(Duration::from_secs(30), ended).await;
+        let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
         ended.expect("every process ends");
     }
 
@@ -190,7 +190,7 @@ impl Talk {
             messages: Messages::with_history(Arc::new(self.messages.clone())),
             ..self.request.clone()
         };
-        let end = tokio::time::timeout(Duration::from_secs(20), model.reply(&request, &mut sink));
+        let end = tokio::time::timeout(Duration::from_secs(60), model.reply(&request, &mut sink));
         let end = end.await.expect("a reply in time");
         let end = end.map_err(|error| error.failure);
         let Sink {

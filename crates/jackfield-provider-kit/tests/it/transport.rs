@@ -297,7 +297,7 @@ async fn failure(url: &str) -> ModelError {
 /// Asks, and fails the test if nothing comes of it.
 async fn ask(transport: &Transport, url: &str) -> Result<Incoming, ModelError> {
     let request = Request::post(url).body(Bytes::new()).unwrap();
-    tokio::time::timeout(Duration::from_secs(20), transport.send(request))
+    tokio::time::timeout(Duration::from_secs(60), transport.send(request))
         .await
         .expect("an answer or a failure")
 }

@@ -99,7 +99,7 @@ impl<const IS_POOLED: bool> JournalHarness for Postgres<IS_POOLED> {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let learnt = tokio::time::timeout(Duration::from_secs(30), learnt).await;
+        let learnt = tokio::time::timeout(Duration::from_secs(60), learnt).await;
         learnt.expect("the process learns that its lease has passed");
     }
 }

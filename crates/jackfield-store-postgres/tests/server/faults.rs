@@ -163,7 +163,7 @@ async fn a_process_without_a_network_loses_its_sessions_after_its_lease_and_not_
         }
         let waited = began.elapsed();
         assert!(
-            waited < Duration::from_secs(10),
+            waited < Duration::from_secs(60),
             "{waited:?} after {refusals} refusals"
         );
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -189,7 +189,7 @@ async fn a_process_without_a_network_loses_its_sessions_after_its_lease_and_not_
     let waiting = Instant::now();
     while place.sql(holds) != "1" {
         assert!(
-            waiting.elapsed() < Duration::from_secs(10),
+            waiting.elapsed() < Duration::from_secs(60),
             "no hold came back"
         );
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -280,7 +280,7 @@ async fn a_future_that_is_not_polled_keeps_no_connection() {
     let first = std::future::poll_fn(|context| Poll::Ready(inbox.as_mut().poll(context)));
     assert!(first.await.is_pending());
     let appending = append(&id, epoch, 0);
-    let appended = tokio::time::timeout(Duration::from_secs(5), journal.append(&appending));
+    let appended = tokio::time::timeout(Duration::from_secs(60), journal.append(&appending));
     let appended = appended.await.expect("an answer");
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
 }

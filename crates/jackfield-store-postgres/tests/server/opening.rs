@@ -166,7 +166,7 @@ async fn until(place: &Place, question: &str, expected: &str) {
     }
 }
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A chat holds its session before anything else is asked for.
 #[tokio::test]

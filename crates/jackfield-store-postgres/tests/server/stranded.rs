@@ -85,7 +85,7 @@ async fn a_turn_whose_owner_dies_between_two_steps_is_due_for_others() {
     let began = Instant::now();
     while other.due(now, 9).await.expect("a list").sessions != std::slice::from_ref(&id) {
         assert!(
-            began.elapsed() < Duration::from_secs(10),
+            began.elapsed() < Duration::from_secs(60),
             "nobody goes on with it"
         );
         tokio::time::sleep(Duration::from_millis(20)).await;

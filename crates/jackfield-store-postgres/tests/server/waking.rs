@@ -162,4 +162,4 @@ async fn many_sessions_at_once_are_noticed() {
 }
 
 const STEPS: u64 = 12;
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);

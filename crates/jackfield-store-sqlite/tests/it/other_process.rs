@@ -112,7 +112,7 @@ impl Drop for Other {
 }
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
-    let what = tokio::time::timeout(Duration::from_secs(20), what);
+    let what = tokio::time::timeout(Duration::from_secs(60), what);
     what.await.expect("it comes")
 }
 

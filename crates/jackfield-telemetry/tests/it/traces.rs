@@ -458,7 +458,7 @@ async fn a_collector_that_is_gone_or_refuses_stops_no_turn() {
         let engine = exporting.engine(&journal(), &model);
         let report = engine.send(message(None), &mut ()).await;
         assert_eq!(report.expect("an answer").answer(), "done");
-        let ended = tokio::time::timeout(Duration::from_secs(20), exporting.end());
+        let ended = tokio::time::timeout(Duration::from_secs(60), exporting.end());
         ended.await.expect("it ends soon");
     }
     assert_eq!(refusing.requests().len(), 1);

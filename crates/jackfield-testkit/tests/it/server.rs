@@ -176,7 +176,7 @@ async fn dropping_the_server_closes_its_connections() {
     // Closed or reset, but not held open.
     let mut bytes = Vec::new();
     let read = client.read_to_end(&mut bytes);
-    let _end = tokio::time::timeout(Duration::from_secs(20), read)
+    let _end = tokio::time::timeout(Duration::from_secs(60), read)
         .await
         .expect("the connection ends");
 }
@@ -190,7 +190,7 @@ async fn check(response: Response, bytes: &str) {
     let mut client = ask(&server, GET).await;
     let mut begin = vec![0; bytes.len()];
     let read = client.read_exact(&mut begin);
-    tokio::time::timeout(Duration::from_secs(20), read)
+    tokio::time::timeout(Duration::from_secs(60), read)
         .await
         .expect("the response comes")
         .unwrap();
@@ -209,7 +209,7 @@ async fn ask(server: &TestServer, request: &str) -> TcpStream {
 async fn rest(client: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let read = client.read_to_end(&mut bytes);
-    tokio::time::timeout(Duration::from_secs(20), read)
+    tokio::time::timeout(Duration::from_secs(60), read)
         .await
         .expect("the response ends")
         .unwrap();

@@ -215,7 +215,7 @@ pub(crate) fn settings() -> ClientSettings {
         }),
         list_lifetime: Duration::ZERO,
         probe: Duration::from_millis(300),
-        start_limit: Duration::from_secs(10),
+        start_limit: Duration::from_secs(60),
         ..ClientSettings::default()
     }
 }
@@ -294,8 +294,8 @@ pub(crate) fn is_alive(pid: &str) -> bool {
 
 /// What has to come, and comes: what never comes fails here instead of hanging.
 pub(crate) async fn soon<T>(answer: impl Future<Output = T>) -> T {
-    let answered = tokio::time::timeout(Duration::from_secs(30), answer).await;
-    answered.expect("an answer within 30 seconds")
+    let answered = tokio::time::timeout(Duration::from_secs(60), answer).await;
+    answered.expect("an answer within 60 seconds")
 }
 
 /// A program beside the tests. `cargo test` builds them before they run, unless only the tests were

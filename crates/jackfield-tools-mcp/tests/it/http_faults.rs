@@ -15,7 +15,7 @@ fn scripted(era: &str, faults: &Value) -> Scripted {
     script["era"] = json!(era);
     script["http"]["faults"] = faults.clone();
     Scripted::over_http_with(script, |config, _| {
-        config.call_limit = Duration::from_millis(400);
+        config.call_limit = Duration::from_millis(1500);
     })
 }
 

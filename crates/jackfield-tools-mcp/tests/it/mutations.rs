@@ -198,7 +198,7 @@ fn talk(kind: usize, era: bool, message: usize, place: usize, odd: usize, bytes:
 }
 
 /// Has the whole conversation; whether the tool said hello, and what was kept of the server.
-async fn held(talk: &Talk) -> (bool, usize) {
+async fn held(talk: &Talk, limit: Duration) -> (bool, usize) {
     let folder = tempfile::tempdir().unwrap();
     for (nth, said) in talk.iter().enumerate() {
         std::fs::write(folder.path().join((nth + 1).to_string()), said).unwrap();
@@ -211,15 +211,15 @@ async fn held(talk: &Talk) -> (bool, usize) {
             line.to_owned(),
             folder.path().display().to_string(),
         ],
-        call_limit: LIMIT,
-        longest_call: LIMIT * 2,
+        call_limit: limit,
+        longest_call: limit * 2,
         ..ServerConfig::new(id, "sh")
     };
     let mut settings = settings();
     settings.guard = None;
-    settings.probe = LIMIT;
-    settings.start_limit = LIMIT * 3;
-    settings.list_limit = LIMIT;
+    settings.probe = limit;
+    settings.start_limit = limit * 3;
+    settings.list_limit = limit;
     settings.max_message = 100_000;
     settings.backoff = Duration::from_secs(3600);
     settings.longest_backoff = Duration::from_secs(3600);
@@ -244,7 +244,10 @@ async fn whatever_a_server_writes_ends_in_time_and_without_a_crash() {
             .iter()
             .map(|value| format!("{value}\n").into_bytes())
             .collect();
-        assert!(held(&talk).await.0, "the sound one, stateless: {stateless}");
+        assert!(
+            held(&talk, MAX_TIME).await.0,
+            "the sound one, stateless: {stateless}"
+        );
     }
     // What crashes in a task of its own is seen by nobody else.
     let crashes = Arc::new(AtomicUsize::new(0));
@@ -275,7 +278,7 @@ async fn whatever_a_server_writes_ends_in_time_and_without_a_crash() {
             let _turn = turns.acquire_owned().await;
             let talk = talk(kind, era, message, place, odd, &bytes);
             let begun = Instant::now();
-            let held = tokio::time::timeout(MAX_TIME, held(&talk)).await;
+            let held = tokio::time::timeout(MAX_TIME, held(&talk, LIMIT)).await;
             let what = || {
                 talk.iter()
                     .map(|line| String::from_utf8_lossy(line).into_owned())
@@ -302,4 +305,4 @@ const CASES: usize = 160;
 /// How long a server has for each of its answers.
 const LIMIT: Duration = Duration::from_millis(400);
 /// How long a talk may take in all, on a machine that does much else.
-const MAX_TIME: Duration = Duration::from_secs(30);
+const MAX_TIME: Duration = Duration::from_secs(60);
