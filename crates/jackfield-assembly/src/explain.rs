@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use jackfield_domain::limits::{Limits, OnLimit};
-use jackfield_domain::note::NoteEffect;
-use jackfield_domain::tool::UnknownPolicy;
-use jackfield_engine::SecondMessage;
+use jackfield_domain::limits::Limits;
 use jackfield_provider_kit::transport::TransportSettings;
 use serde_json::{Value, json};
 
@@ -15,7 +12,6 @@ use crate::endpoints;
 use crate::place::{Origin, ValueSource};
 use crate::prices::CURRENCY;
 use crate::redact;
-use crate::serve::{ApprovalsMode, DisconnectSetting, LogFormat};
 use crate::servers::McpServerEntry;
 
 /// An effective value, and its source.
@@ -97,32 +93,6 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         tool_call,
     } = config.options.limits;
     let model = &config.options.model;
-    let on_limit = match on_limit {
-        OnLimit::Answer => "answer",
-        OnLimit::Error => "error",
-    };
-    let unknown = match config.options.when_unknown {
-        UnknownPolicy::Ask => "ask",
-        UnknownPolicy::Report => "report",
-        UnknownPolicy::Retry => "retry",
-    };
-    let second = match config.options.if_busy {
-        SecondMessage::Cancel => "cancel",
-        SecondMessage::Queue => "queue",
-        SecondMessage::Refuse => "refuse",
-    };
-    let approvals = match config.serve.approvals {
-        ApprovalsMode::Deny => "deny",
-        ApprovalsMode::Wait => "wait",
-    };
-    let disconnect = match config.serve.disconnect {
-        DisconnectSetting::Cancel => "cancel",
-        DisconnectSetting::Finish => "finish",
-    };
-    let log = match config.serve.log {
-        LogFormat::Json => "json",
-        LogFormat::Text => "text",
-    };
     let serve = config.serve.limits;
     let search = &config.options.tool_search;
     let builtins = format!("policy.tools.{}", quoted(BUILTINS));
@@ -136,7 +106,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("limits.client_tool", time(client_tool)),
         ("limits.model_idle", time(model_idle)),
         ("limits.model_retries", json!(model_retries)),
-        ("limits.on_limit", json!(on_limit)),
+        ("limits.on_limit", json!(on_limit.as_str())),
         ("limits.parallel_calls", json!(parallel_calls)),
         ("limits.repeats", json!(repeats)),
         ("limits.retry_after", time(retry_after)),
@@ -161,11 +131,14 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
             "policy.tools_after_first_round",
             json!(config.options.tools_after_first_round),
         ),
-        ("policy.unknown", json!(unknown)),
+        (
+            "policy.unknown",
+            json!(config.options.when_unknown.as_str()),
+        ),
         ("serve.access_log", json!(config.serve.access_log)),
-        ("serve.approvals", json!(approvals)),
+        ("serve.approvals", json!(config.serve.approvals.as_str())),
         ("serve.bind", json!(config.serve.bind.to_string())),
-        ("serve.disconnect", json!(disconnect)),
+        ("serve.disconnect", json!(config.serve.disconnect.as_str())),
         ("serve.endpoints", json!(endpoints::DEFAULT)),
         ("serve.extensions", json!(config.serve.extensions)),
         ("serve.keep_alive", time(config.serve.keep_alive)),
@@ -180,7 +153,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("serve.limits.tools", json!(serve.tools)),
         ("serve.limits.whole_reply", time(serve.whole_reply)),
         ("serve.limits.write_time", time(serve.write_time)),
-        ("serve.log", json!(log)),
+        ("serve.log", json!(config.serve.log.as_str())),
         ("serve.approve", json!(config.serve.approve)),
         ("serve.ask", json!(config.serve.ask)),
         (
@@ -200,14 +173,17 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("serve.tools", json!("all")),
         ("serve.whole_replies", json!(config.serve.whole_replies)),
         ("session.keep_asks", json!(config.keep_asks)),
-        ("session.second_message", json!(second)),
+        (
+            "session.second_message",
+            json!(config.options.if_busy.as_str()),
+        ),
         ("settings.response_format", json!("text")),
         (
             "settings.strict",
             config
                 .options
                 .strict
-                .map_or(json!(false), |effect| json!(effect_word(effect))),
+                .map_or(json!(false), |effect| json!(effect.as_str())),
         ),
         ("system.prompt", json!(DEFAULT_PROMPT)),
         ("tool_cache.bytes", size(config.tool_cache.bytes)),
@@ -220,16 +196,6 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         .into_iter()
         .map(|(key, value)| (key.to_owned(), value));
     owned.collect()
-}
-
-/// The name of an effect in files.
-pub(crate) const fn effect_word(effect: NoteEffect) -> &'static str {
-    match effect {
-        NoteEffect::Cosmetic => "cosmetic",
-        NoteEffect::Cost => "cost",
-        NoteEffect::Meaning => "meaning",
-        NoteEffect::Quality => "quality",
-    }
 }
 
 fn time(time: Duration) -> Value {

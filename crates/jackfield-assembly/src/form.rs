@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration as Time;
 
+use jackfield_domain::note::NoteEffect;
 use serde_json::{Value, json};
 use toml::de::DeValue;
 
@@ -193,7 +194,10 @@ impl ValueForm {
                 { "type": "integer", "minimum": 0 },
                 { "type": "string", "pattern": "^[0-9]+ ?([kKmMgG][iI]?)?[bB]?$" },
             ], "examples": [example, 4096] }),
-            Self::Strict => json!({ "enum": ["cosmetic", "cost", "quality", "meaning", false] }),
+            Self::Strict => {
+                let effects = NoteEffect::NAMES.iter().map(|(name, _)| json!(name));
+                json!({ "enum": effects.chain([json!(false)]).collect::<Vec<_>>() })
+            }
             Self::Targets => json!({
                 "type": "array",
                 "items": { "oneOf": [

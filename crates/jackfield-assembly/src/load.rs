@@ -18,7 +18,6 @@ use crate::bounded_file::read_at_most;
 use crate::config::{Config, system_prompt};
 use crate::database::{has_password, is_address};
 use crate::document::quoted;
-use crate::explain::effect_word;
 use crate::file::{self, Draft, Trust};
 use crate::journal::JournalKind;
 use crate::key_source::KeySource;
@@ -435,7 +434,7 @@ fn set_raw_flags(draft: &mut Draft, flags: &Flags) {
         set_raw_value(draft, "limits.rounds", rounds, Origin::Flag("--max-rounds"));
     }
     if let Some(strict) = flags.strict {
-        let strict = strict.map_or(Value::Bool(false), |effect| effect_word(effect).into());
+        let strict = strict.map_or(Value::Bool(false), |effect| effect.as_str().into());
         set_raw_value(draft, "settings.strict", strict, Origin::Flag("--strict"));
     }
     let lists = [

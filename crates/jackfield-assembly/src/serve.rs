@@ -131,6 +131,8 @@ pub enum ApprovalsMode {
     Wait,
 }
 
+jackfield_domain::named! { ApprovalsMode: Deny = "deny", Wait = "wait" }
+
 /// The effect of a client disconnect on a turn.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum DisconnectSetting {
@@ -140,6 +142,8 @@ pub enum DisconnectSetting {
     #[default]
     Finish,
 }
+
+jackfield_domain::named! { DisconnectSetting: Cancel = "cancel", Finish = "finish" }
 
 /// Who keeps the responses of the Responses API, if the request does not say `store: false`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -151,6 +155,8 @@ pub enum ResponsesSetting {
     Upstream,
 }
 
+jackfield_domain::named! { ResponsesSetting: Kept = "kept", Upstream = "upstream" }
+
 /// The format of a log.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LogFormat {
@@ -160,6 +166,8 @@ pub enum LogFormat {
     #[default]
     Text,
 }
+
+jackfield_domain::named! { LogFormat: Json = "json", Text = "text" }
 
 /// A tool of a set for MCP clients.
 #[derive(Clone, Debug, Eq, PartialEq)]

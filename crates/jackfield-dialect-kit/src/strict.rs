@@ -29,7 +29,7 @@ pub fn check(notes: &[Note], strict: Option<NoteEffect>) -> Result<(), ModelFail
     }
     let message = format!(
         "nothing was sent, as the turn is strict about {}: {}; {}",
-        word(strict),
+        strict.as_str(),
         descriptions.join(", "),
         remedy(&losses, worst.note.effect),
     );
@@ -64,7 +64,7 @@ impl Loss<'_> {
             NoteKind::Dropped => "would be left out",
             NoteKind::Refused => "would not be passed on",
         };
-        let (code, effect) = (code.replace('_', " "), word(*effect));
+        let (code, effect) = (code.replace('_', " "), effect.as_str());
         format!("{path}{more} {done} ({code}; {effect})")
     }
 }
@@ -122,16 +122,6 @@ fn remedy(losses: &[Loss<'_>], worst: NoteEffect) -> String {
 /// Whether a note concerns the conversation, and not the settings or tools.
 fn in_conversation(note: &Note) -> bool {
     note.path.starts_with("messages")
-}
-
-/// The name of an effect in settings.
-const fn word(effect: NoteEffect) -> &'static str {
-    match effect {
-        NoteEffect::Cosmetic => "cosmetic",
-        NoteEffect::Cost => "cost",
-        NoteEffect::Meaning => "meaning",
-        NoteEffect::Quality => "quality",
-    }
 }
 
 /// The most characters of a path that are shown.

@@ -1,7 +1,8 @@
-//! Settings that both dialects map alike.
+//! Settings, and details of images, that both dialects map alike.
 
 use jackfield_dialect_kit::incoming::Invalid;
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::media::ImageDetail;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::settings::{Effort, Verbosity};
 use serde_json::Value;
@@ -47,6 +48,28 @@ pub(crate) fn answer(
     (schema.clone(), Some(false))
 }
 
+/// The vendor's word for a detail.
+pub(crate) const fn detail(detail: ImageDetail) -> &'static str {
+    match detail {
+        ImageDetail::Auto => "auto",
+        ImageDetail::High => "high",
+        ImageDetail::Low => "low",
+        ImageDetail::Original => "original",
+    }
+}
+
+/// The detail of a client's word for an image.
+///
+/// # Errors
+///
+/// [`Invalid`] at the `detail` below this path if there is no such detail.
+pub(crate) fn detail_of(word: &str, path: &str) -> Result<ImageDetail, Invalid> {
+    use ImageDetail::{Auto, High, Low, Original};
+    let mut details = [Auto, High, Low, Original].into_iter();
+    let found = details.find(|one| detail(*one) == word);
+    found.ok_or_else(|| Invalid::new(format!("{path}.detail"), format!("`{word}` is no detail")))
+}
+
 /// The vendor's word for an effort.
 pub(crate) const fn effort(effort: Effort) -> &'static str {
     match effort {
@@ -66,16 +89,9 @@ pub(crate) const fn effort(effort: Effort) -> &'static str {
 ///
 /// [`Invalid`] at this path if there is no such effort.
 pub(crate) fn effort_of(word: &str, path: &str) -> Result<Effort, Invalid> {
-    Ok(match word {
-        "none" => Effort::None,
-        "minimal" => Effort::Minimal,
-        "low" => Effort::Low,
-        "medium" => Effort::Medium,
-        "high" => Effort::High,
-        "xhigh" => Effort::ExtraHigh,
-        "max" => Effort::Max,
-        other => return Err(Invalid::new(path, format!("`{other}` is no effort"))),
-    })
+    let mut efforts = Effort::NAMES.iter().map(|(_, level)| *level);
+    let found = efforts.find(|level| effort(*level) == word);
+    found.ok_or_else(|| Invalid::new(path, format!("`{word}` is no effort")))
 }
 
 /// The verbosity of a client's word.
@@ -84,12 +100,9 @@ pub(crate) fn effort_of(word: &str, path: &str) -> Result<Effort, Invalid> {
 ///
 /// [`Invalid`] at this path if there is no such verbosity.
 pub(crate) fn verbosity_of(word: &str, path: &str) -> Result<Verbosity, Invalid> {
-    Ok(match word {
-        "high" => Verbosity::High,
-        "low" => Verbosity::Low,
-        "medium" => Verbosity::Medium,
-        other => return Err(Invalid::new(path, format!("`{other}` is no verbosity"))),
-    })
+    let mut verbosities = Verbosity::NAMES.iter().map(|(_, length)| *length);
+    let found = verbosities.find(|length| verbosity(*length) == word);
+    found.ok_or_else(|| Invalid::new(path, format!("`{word}` is no verbosity")))
 }
 
 /// The vendor's word for a verbosity.

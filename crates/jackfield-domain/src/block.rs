@@ -166,6 +166,8 @@ pub enum RanBy {
     Provider,
 }
 
+crate::named! { RanBy: Client = "client", Engine = "engine", Provider = "provider" }
+
 /// A tool name as a model wrote it; it may name no tool, and may not even be a valid name.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct CalledName(Arc<str>);

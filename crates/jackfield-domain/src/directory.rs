@@ -356,19 +356,9 @@ pub enum EntryKind {
     User,
 }
 
-impl EntryKind {
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::ProviderKey => "provider-key",
-            Self::Server => "server",
-            Self::SignIn => "sign-in",
-            Self::Team => "team",
-            Self::User => "user",
-        }
-    }
+crate::named! { EntryKind:
+    Key = "key", ProviderKey = "provider-key", Server = "server", SignIn = "sign-in", Team = "team",
+    User = "user",
 }
 
 /// What a change did to an entry.
@@ -390,20 +380,9 @@ pub enum ChangeAction {
     Rotated,
 }
 
-impl ChangeAction {
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Changed => "changed",
-            Self::Created => "created",
-            Self::Disabled => "disabled",
-            Self::Enabled => "enabled",
-            Self::Removed => "removed",
-            Self::Revoked => "revoked",
-            Self::Rotated => "rotated",
-        }
-    }
+crate::named! { ChangeAction:
+    Changed = "changed", Created = "created", Disabled = "disabled", Enabled = "enabled",
+    Removed = "removed", Revoked = "revoked", Rotated = "rotated",
 }
 
 /// A change of an entry: who made it, when, and the value since then.

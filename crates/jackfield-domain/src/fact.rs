@@ -307,6 +307,8 @@ pub enum AfterLoss {
     Report,
 }
 
+crate::named! { AfterLoss: Ask = "ask", Repeat = "repeat", Report = "report" }
+
 /// How a call got its outcome.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum CallEnd {
@@ -372,6 +374,21 @@ pub enum TurnEnd {
     },
 }
 
+impl TurnEnd {
+    /// Its name, without the details.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Answered(_) => "answered",
+            Self::Cancelled(_) => "cancelled",
+            Self::ClientExpired => "client_expired",
+            Self::Failed(_) => "failed",
+            Self::Interrupted(_) => "interrupted",
+            Self::Limited { .. } => "limited",
+        }
+    }
+}
+
 /// An event that arrived after its call was closed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Late {
@@ -435,4 +452,11 @@ pub enum InputKind {
     ToolFinished,
     /// A wake-up.
     Woke,
+}
+
+crate::named! { InputKind:
+    Began = "began", Delivered = "delivered", Forked = "forked", Recovered = "recovered",
+    ReplyDelta = "reply_delta", ReplyEnded = "reply_ended", ReplyFailed = "reply_failed",
+    ToolAccepted = "tool_accepted", ToolAsked = "tool_asked", ToolFailed = "tool_failed",
+    ToolFinished = "tool_finished", Woke = "woke",
 }

@@ -206,6 +206,8 @@ pub enum Disposition {
     Unknown,
 }
 
+crate::named! { Disposition: Landed = "landed", NotSent = "not_sent", Unknown = "unknown" }
+
 /// The kind of a tool call's failure.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ToolFailureKind {
@@ -223,6 +225,12 @@ pub enum ToolFailureKind {
     Unavailable,
     /// The tool does not exist anymore.
     UnknownTool,
+}
+
+crate::named! { ToolFailureKind:
+    Cancelled = "cancelled", Crashed = "crashed", InvalidArguments = "invalid_arguments",
+    ProtocolViolation = "protocol_violation", Timeout = "timeout", Unavailable = "unavailable",
+    UnknownTool = "unknown_tool",
 }
 
 impl ToolFailure {

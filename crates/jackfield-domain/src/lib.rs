@@ -31,6 +31,7 @@ pub mod locate;
 pub mod media;
 pub mod message;
 mod money;
+mod named;
 pub mod naming;
 pub mod note;
 pub mod opaque;

@@ -62,6 +62,8 @@ pub enum OnLimit {
     Error,
 }
 
+crate::named! { OnLimit: Answer = "answer", Error = "error" }
+
 /// The budget of a turn. `None` means unlimited.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Allowance {
@@ -86,4 +88,9 @@ pub enum LimitKind {
     Rounds,
     /// The budget of tokens.
     Tokens,
+}
+
+crate::named! { LimitKind:
+    ActiveTime = "active_time", Cost = "cost", NoProgress = "no_progress", Rounds = "rounds",
+    Tokens = "tokens",
 }

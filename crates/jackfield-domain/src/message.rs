@@ -18,6 +18,8 @@ pub enum Role {
     User,
 }
 
+crate::named! { Role: Assistant = "assistant", System = "system", Tool = "tool", User = "user" }
+
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {

@@ -31,6 +31,10 @@ pub enum NoteKind {
     Refused,
 }
 
+crate::named! { NoteKind:
+    Approximated = "approximated", Carried = "carried", Dropped = "dropped", Refused = "refused",
+}
+
 /// What a difference affects, from least to most serious.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum NoteEffect {
@@ -42,6 +46,10 @@ pub enum NoteEffect {
     Quality,
     /// The meaning of the request or the answer.
     Meaning,
+}
+
+crate::named! { NoteEffect:
+    Cosmetic = "cosmetic", Cost = "cost", Quality = "quality", Meaning = "meaning",
 }
 
 impl Note {

@@ -74,6 +74,10 @@ pub enum Strategy {
     Weighted,
 }
 
+crate::named! { Strategy:
+    Cheapest = "cheapest", LeastBusy = "least_busy", Ordered = "ordered", Weighted = "weighted",
+}
+
 /// What a client of a gateway gets when no target of a route answers.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum OnExhausted {
@@ -83,3 +87,5 @@ pub enum OnExhausted {
     #[default]
     Unavailable,
 }
+
+crate::named! { OnExhausted: LastError = "last_error", Unavailable = "unavailable" }

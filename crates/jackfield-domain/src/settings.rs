@@ -77,6 +77,11 @@ pub enum Effort {
     Max,
 }
 
+crate::named! { Effort:
+    None = "none", Minimal = "minimal", Low = "low", Medium = "medium", High = "high",
+    ExtraHigh = "extra_high", Max = "max",
+}
+
 /// Whether and how much a model thinks before it answers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ThinkingMode {
@@ -98,6 +103,8 @@ pub enum Verbosity {
     /// Medium.
     Medium,
 }
+
+crate::named! { Verbosity: Low = "low", Medium = "medium", High = "high" }
 
 /// The format of an answer.
 #[derive(Clone, Debug, Default, PartialEq)]

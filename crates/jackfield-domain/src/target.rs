@@ -86,6 +86,11 @@ pub enum TargetReason {
     Strategy,
 }
 
+crate::named! { TargetReason:
+    Affinity = "affinity", ContentFilter = "content_filter", ContextTooLong = "context_too_long",
+    Fallback = "fallback", LastLeft = "last_left", Strategy = "strategy",
+}
+
 /// The state of a target's circuit breaker that is not closed, at the time of a choice.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct BreakerSnapshot {

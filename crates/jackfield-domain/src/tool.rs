@@ -95,6 +95,8 @@ pub enum Safety {
     Unknown,
 }
 
+crate::named! { Safety: Idempotent = "idempotent", ReadOnly = "read_only", Unknown = "unknown" }
+
 impl Safety {
     /// Whether a call that may have run can be repeated.
     #[must_use]
@@ -135,6 +137,8 @@ pub enum UnknownPolicy {
     /// Run it again.
     Retry,
 }
+
+crate::named! { UnknownPolicy: Ask = "ask", Report = "report", Retry = "retry" }
 
 /// A tool of a catalog, with all decisions about it.
 #[derive(Clone, Debug, PartialEq)]

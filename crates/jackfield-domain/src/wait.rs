@@ -159,6 +159,8 @@ pub enum CancelCause {
     Superseded,
 }
 
+crate::named! { CancelCause: Asked = "asked", Superseded = "superseded" }
+
 /// An answer to a wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
@@ -278,6 +280,10 @@ pub enum WaitEndKind {
     Expired,
     /// A new message superseded the turn.
     Superseded,
+}
+
+crate::named! { WaitEndKind:
+    Answered = "answered", Cancelled = "cancelled", Expired = "expired", Superseded = "superseded",
 }
 
 impl WaitEnd {

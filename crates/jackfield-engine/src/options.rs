@@ -247,3 +247,5 @@ pub enum SecondMessage {
     #[default]
     Refuse,
 }
+
+jackfield_domain::named! { SecondMessage: Cancel = "cancel", Queue = "queue", Refuse = "refuse" }

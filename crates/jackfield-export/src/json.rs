@@ -179,7 +179,7 @@ fn target(entry: &LogEntry) -> Option<Value> {
         "round": attempt.round,
         "attempt": attempt.attempt,
         "model": values::model(model),
-        "reason": values::target_reason(choice.reason),
+        "reason": choice.reason.as_str(),
         "breakers": breakers.collect::<Vec<_>>(),
     }))
 }
@@ -211,14 +211,14 @@ fn compacted(compaction: &Compaction, setup: Option<&Setup>) -> Value {
 
 fn message(message: &Message) -> Value {
     json!({
-        "role": values::role(message.role),
+        "role": message.role.as_str(),
         "blocks": message.blocks.iter().map(block).collect::<Vec<_>>(),
     })
 }
 
 /// A tool result as a message.
 fn outcome(call: &ToolCallId, result: &ToolResult) -> Value {
-    json!({ "role": values::role(Role::Tool), "blocks": [result_block(call, result)] })
+    json!({ "role": Role::Tool.as_str(), "blocks": [result_block(call, result)] })
 }
 
 fn block(block: &Block) -> Value {
@@ -246,7 +246,7 @@ fn block(block: &Block) -> Value {
             "id": call.id.as_str(),
             "name": call.name.as_str(),
             "arguments": values::arguments(&call.input),
-            "ran_by": values::ran_by(call.ran_by),
+            "ran_by": call.ran_by.as_str(),
         }),
         Content::ToolOutcome(outcome) => result_block(&outcome.call, &outcome.result),
     }
@@ -308,7 +308,7 @@ fn call(turn: &TurnLog, known: &CallLog) -> Value {
         "id": call.id.as_str(),
         "name": call.name.as_str(),
         "source": {
-            "ran_by": values::ran_by(turn.ran_by(call)),
+            "ran_by": turn.ran_by(call).as_str(),
             "server": origin.map(|origin| origin.toolbox.as_str()),
             "tool": origin.map(|origin| &*origin.tool),
         },
@@ -333,10 +333,10 @@ fn attempt(this: &AttemptLog) -> Value {
     let lost = this.lost.as_ref().map(|lost| {
         json!({
             "at": lost.at.to_rfc3339(),
-            "disposition": values::disposition(lost.disposition),
-            "kind": values::tool_failure(lost.kind),
+            "disposition": lost.disposition.as_str(),
+            "kind": lost.kind.as_str(),
             "message": lost.message,
-            "then": values::after_loss(lost.then),
+            "then": lost.then.as_str(),
         })
     });
     json!({
@@ -361,7 +361,7 @@ fn wait(
         | WaitKind::UnknownOutcome => None,
     };
     let ended = closed.as_ref().map(|(at, end)| {
-        let how = json!({ "at": at.to_rfc3339(), "how": values::wait_end(end.kind()) });
+        let how = json!({ "at": at.to_rfc3339(), "how": end.kind().as_str() });
         match end {
             WaitEnd::Answered { answer, by, .. } => {
                 merge(merge(how, json!({ "by": by })), self::answer(answer))

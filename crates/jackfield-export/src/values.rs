@@ -2,23 +2,17 @@
 
 use std::time::Duration;
 
-use jackfield_domain::block::RanBy;
-use jackfield_domain::fact::{AfterLoss, CachedCall, InputKind, ModelCallEnd, TurnEnd};
-use jackfield_domain::failure::{Disposition, ModelFailure, ModelFailureKind, ToolFailureKind};
-use jackfield_domain::limits::LimitKind;
-use jackfield_domain::message::Role;
+use jackfield_domain::fact::{CachedCall, ModelCallEnd, ToolUse, TurnEnd};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_domain::note::Note;
 use jackfield_domain::price::Cost;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::target::TargetReason;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::usage::Usage;
-use jackfield_domain::wait::{CancelCause, WaitEndKind, WaitKind};
+use jackfield_domain::wait::WaitKind;
 use serde_json::{Value, json};
-
-use crate::words;
 
 /// The arguments as an object, or as the raw text if they are no object.
 #[must_use]
@@ -35,91 +29,17 @@ pub fn arguments(input: &ToolInput) -> Value {
 /// The end of a turn.
 #[must_use]
 pub fn end(end: &TurnEnd) -> Value {
+    let kind = end.as_str();
     match end {
-        TurnEnd::Answered(reason) => json!({ "kind": "answered", "finish": finish(reason) }),
-        TurnEnd::Cancelled(why) => json!({ "kind": "cancelled", "cause": cause(*why) }),
-        TurnEnd::ClientExpired => json!({ "kind": "client_expired" }),
-        TurnEnd::Failed(failed) => json!({ "kind": "failed", "failure": failure(failed) }),
-        TurnEnd::Interrupted(failed) => {
-            json!({ "kind": "interrupted", "failure": failure(failed) })
+        TurnEnd::Answered(reason) => json!({ "kind": kind, "finish": finish(reason) }),
+        TurnEnd::Cancelled(why) => json!({ "kind": kind, "cause": why.as_str() }),
+        TurnEnd::ClientExpired => json!({ "kind": kind }),
+        TurnEnd::Failed(failed) | TurnEnd::Interrupted(failed) => {
+            json!({ "kind": kind, "failure": failure(failed) })
         }
         TurnEnd::Limited { is_error, limit } => {
-            json!({ "kind": "limited", "limit": limit_kind(*limit), "is_error": is_error })
+            json!({ "kind": kind, "limit": limit.as_str(), "is_error": is_error })
         }
-    }
-}
-
-/// The handling of an attempt without a result.
-#[must_use]
-pub const fn after_loss(then: AfterLoss) -> &'static str {
-    match then {
-        AfterLoss::Ask => "ask",
-        AfterLoss::Repeat => "repeat",
-        AfterLoss::Report => "report",
-    }
-}
-
-/// The input of a step, by its stored name.
-#[must_use]
-pub const fn input_kind(input: InputKind) -> &'static str {
-    match input {
-        InputKind::Began => "began",
-        InputKind::Delivered => "delivered",
-        InputKind::Forked => "forked",
-        InputKind::Recovered => "recovered",
-        InputKind::ReplyDelta => "reply_delta",
-        InputKind::ReplyEnded => "reply_ended",
-        InputKind::ReplyFailed => "reply_failed",
-        InputKind::ToolAccepted => "tool_accepted",
-        InputKind::ToolAsked => "tool_asked",
-        InputKind::ToolFailed => "tool_failed",
-        InputKind::ToolFinished => "tool_finished",
-        InputKind::Woke => "woke",
-    }
-}
-
-/// The runner of a tool.
-#[must_use]
-pub const fn ran_by(ran_by: RanBy) -> &'static str {
-    match ran_by {
-        RanBy::Client => "client",
-        RanBy::Engine => "engine",
-        RanBy::Provider => "provider",
-    }
-}
-
-/// The author of a message.
-#[must_use]
-pub const fn role(role: Role) -> &'static str {
-    match role {
-        Role::Assistant => "assistant",
-        Role::System => "system",
-        Role::Tool => "tool",
-        Role::User => "user",
-    }
-}
-
-/// The kind of a tool failure.
-#[must_use]
-pub const fn tool_failure(kind: ToolFailureKind) -> &'static str {
-    match kind {
-        ToolFailureKind::Cancelled => "cancelled",
-        ToolFailureKind::Crashed => "crashed",
-        ToolFailureKind::InvalidArguments => "invalid_arguments",
-        ToolFailureKind::ProtocolViolation => "protocol_violation",
-        ToolFailureKind::Timeout => "timeout",
-        ToolFailureKind::Unavailable => "unavailable",
-        ToolFailureKind::UnknownTool => "unknown_tool",
-    }
-}
-
-/// What is known about the effects of a failed call.
-#[must_use]
-pub const fn disposition(disposition: Disposition) -> &'static str {
-    match disposition {
-        Disposition::Landed => "landed",
-        Disposition::NotSent => "not_sent",
-        Disposition::Unknown => "unknown",
     }
 }
 
@@ -143,15 +63,6 @@ pub fn cost(cost: &Cost) -> Value {
         "amount": cost.amount.to_string(),
         "estimated": cost.estimated.to_string(),
     })
-}
-
-/// The cause of a cancelled turn.
-#[must_use]
-pub const fn cause(cause: CancelCause) -> &'static str {
-    match cause {
-        CancelCause::Asked => "asked",
-        CancelCause::Superseded => "superseded",
-    }
 }
 
 /// How a model call ended without a reply.
@@ -186,19 +97,6 @@ pub fn failure(failure: &ModelFailure) -> Value {
     json!({ "kind": failure_kind(failure.kind), "message": failure.message })
 }
 
-/// The reason for a target.
-#[must_use]
-pub const fn target_reason(reason: TargetReason) -> &'static str {
-    match reason {
-        TargetReason::Affinity => "affinity",
-        TargetReason::ContentFilter => "content_filter",
-        TargetReason::ContextTooLong => "context_too_long",
-        TargetReason::Fallback => "fallback",
-        TargetReason::LastLeft => "last_left",
-        TargetReason::Strategy => "strategy",
-    }
-}
-
 /// The kind of a model failure.
 #[must_use]
 pub const fn failure_kind(kind: ModelFailureKind) -> &'static str {
@@ -225,18 +123,6 @@ pub const fn failure_kind(kind: ModelFailureKind) -> &'static str {
     }
 }
 
-/// A limit.
-#[must_use]
-pub const fn limit_kind(limit: LimitKind) -> &'static str {
-    match limit {
-        LimitKind::ActiveTime => "active_time",
-        LimitKind::Cost => "cost",
-        LimitKind::NoProgress => "no_progress",
-        LimitKind::Rounds => "rounds",
-        LimitKind::Tokens => "tokens",
-    }
-}
-
 /// The kind of a question.
 #[must_use]
 pub const fn wait_kind(kind: &WaitKind) -> &'static str {
@@ -249,14 +135,13 @@ pub const fn wait_kind(kind: &WaitKind) -> &'static str {
     }
 }
 
-/// How a question ended.
+/// Whether tools may be used in a round, and why not.
 #[must_use]
-pub const fn wait_end(kind: WaitEndKind) -> &'static str {
-    match kind {
-        WaitEndKind::Answered => "answered",
-        WaitEndKind::Cancelled => "cancelled",
-        WaitEndKind::Expired => "expired",
-        WaitEndKind::Superseded => "superseded",
+pub const fn tool_use(tools: ToolUse) -> (bool, Option<&'static str>) {
+    match tools {
+        ToolUse::Allowed => (true, None),
+        ToolUse::FirstRoundOnly => (false, Some("first_round_only")),
+        ToolUse::LastRound(limit) => (false, Some(limit.as_str())),
     }
 }
 
@@ -281,8 +166,8 @@ pub fn cached_call(from: &CachedCall) -> Value {
 pub fn note(note: &Note) -> Value {
     json!({
         "code": note.code,
-        "kind": words::note_kind(note.kind),
-        "effect": words::note_effect(note.effect),
+        "kind": note.kind.as_str(),
+        "effect": note.effect.as_str(),
         "path": note.path,
     })
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use jackfield_domain::fact::{CachedCall, CallEnd, Compaction, ModelCallEnd};
 use jackfield_domain::limits::LimitKind;
-use jackfield_domain::note::{NoteEffect, NoteKind};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::turn_log::{CallLog, TurnLog};
 use jackfield_domain::wait::CancelCause;
@@ -233,28 +232,6 @@ pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
             "the tokens of the turn do not suffice",
             "`tokens` under [budget]",
         ),
-    }
-}
-
-/// What was done with an unsupported value.
-#[must_use]
-pub const fn note_kind(kind: NoteKind) -> &'static str {
-    match kind {
-        NoteKind::Approximated => "approximated",
-        NoteKind::Carried => "carried",
-        NoteKind::Dropped => "dropped",
-        NoteKind::Refused => "refused",
-    }
-}
-
-/// The effect of a note.
-#[must_use]
-pub const fn note_effect(effect: NoteEffect) -> &'static str {
-    match effect {
-        NoteEffect::Cosmetic => "cosmetic",
-        NoteEffect::Cost => "cost",
-        NoteEffect::Meaning => "meaning",
-        NoteEffect::Quality => "quality",
     }
 }
 

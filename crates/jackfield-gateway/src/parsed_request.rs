@@ -264,13 +264,13 @@ fn strict(
     let Some(word) = header else {
         return Ok(configured);
     };
-    match word.trim() {
-        "true" | "meaning" => Ok(Some(NoteEffect::Meaning)),
-        "quality" => Ok(Some(NoteEffect::Quality)),
-        "cost" => Ok(Some(NoteEffect::Cost)),
-        "cosmetic" => Ok(Some(NoteEffect::Cosmetic)),
-        "false" => Ok(None),
-        word => {
+    let word = word.trim();
+    let named = NoteEffect::NAMES.iter().find(|(name, _)| *name == word);
+    match (word, named) {
+        ("true", _) => Ok(Some(NoteEffect::Meaning)),
+        ("false", _) => Ok(None),
+        (_, Some((_, effect))) => Ok(Some(*effect)),
+        (_, None) => {
             let message = format!(
                 "the header `x-jackfield-strict` is one of true, meaning, quality, cost, cosmetic \
                  and false, not `{word}`"

@@ -21,8 +21,8 @@ pub(crate) fn header<'n>(notes: impl IntoIterator<Item = &'n Note>) -> Option<He
     for (nth, note) in notes.into_iter().enumerate() {
         let entry = json!({
             "path": note.path,
-            "kind": kind(note.kind),
-            "effect": effect(note.effect),
+            "kind": note.kind.as_str(),
+            "effect": note.effect.as_str(),
             "code": note.code,
         });
         let entry = ascii(&entry.to_string());
@@ -74,24 +74,6 @@ fn ascii(json: &str) -> String {
         }
     }
     text
-}
-
-const fn effect(effect: NoteEffect) -> &'static str {
-    match effect {
-        NoteEffect::Cosmetic => "cosmetic",
-        NoteEffect::Cost => "cost",
-        NoteEffect::Meaning => "meaning",
-        NoteEffect::Quality => "quality",
-    }
-}
-
-const fn kind(kind: NoteKind) -> &'static str {
-    match kind {
-        NoteKind::Approximated => "approximated",
-        NoteKind::Carried => "carried",
-        NoteKind::Dropped => "dropped",
-        NoteKind::Refused => "refused",
-    }
 }
 
 /// The name of the header.

@@ -15,7 +15,7 @@ use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind as OtlpKind};
 use crate::mcp_spans;
 use crate::names::span as names;
 use crate::span_parts::{attribute, bounded, fail, nanos, number, text};
-use crate::turns::{call_error, turn_end};
+use crate::turns::call_error;
 
 /// The spans of a turn that has ended; none if the caller does not record its trace.
 pub(crate) fn of_turn(ended: &EndedTurn) -> Vec<Span> {
@@ -105,7 +105,7 @@ pub(crate) fn of_turn(ended: &EndedTurn) -> Vec<Span> {
                 made.name = format!("wait {kind}");
                 made.attributes = vec![text(names::TOOL_CALL, wait.call.as_str())];
                 if let Some(end) = wait.end {
-                    let end = values::wait_end(end);
+                    let end = end.as_str();
                     made.attributes.push(text(names::END, end));
                 }
             }
@@ -197,7 +197,7 @@ impl<'s> RootSpan<'s> {
             root.attributes.push(text(names::AGENT, agent));
         }
         if let Some(end) = self.end {
-            root.attributes.push(text(names::END, turn_end(end)));
+            root.attributes.push(text(names::END, end.as_str()));
             if let TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) = end {
                 fail(&mut root, values::failure_kind(failure.kind));
             }
@@ -230,7 +230,7 @@ fn describe_model(made: &mut Span, model: &ModelSpan) {
         made.attributes.push(attribute(names::FIRST_CHUNK, value));
     }
     if let Some(reason) = model.reason {
-        let reason = values::target_reason(reason);
+        let reason = reason.as_str();
         made.attributes.push(text(names::TARGET_REASON, reason));
     }
     match &model.end {

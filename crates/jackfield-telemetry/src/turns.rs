@@ -1,6 +1,6 @@
 //! The figures of turns, by their facts.
 
-use jackfield_domain::fact::{CallEnd, Envelope, Fact, TurnEnd};
+use jackfield_domain::fact::{CallEnd, Envelope, Fact};
 use jackfield_domain::spending::{self, AttemptSpending, CallSpending, ReplySpending};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::usage::Usage;
@@ -184,7 +184,7 @@ impl TurnFigures {
                     } => {
                         let model = opened.and_then(|(_, setup)| setup.model_of(*target));
                         let mut labels = model.map_or_else(Vec::new, |model| self.models.of(model));
-                        let reason = values::target_reason(choice.reason);
+                        let reason = choice.reason.as_str();
                         labels.push((names::REASON, reason.to_owned()));
                         self.target_choices.get_or_create(&labels).inc();
                     }
@@ -192,7 +192,7 @@ impl TurnFigures {
                     Fact::WaitClosed { end, wait, .. } => {
                         let kind = waits.iter().find(|(id, _)| *id == wait);
                         if let Some((_, kind)) = kind {
-                            self.record_wait(kind, values::wait_end(end.kind()));
+                            self.record_wait(kind, end.kind().as_str());
                         }
                     }
                     Fact::TurnEnded { end, .. } => {
@@ -200,7 +200,7 @@ impl TurnFigures {
                         let agent = setup.assistant.as_deref().unwrap_or_default();
                         let labels = vec![
                             (names::AGENT, self.agents.bounded(agent)),
-                            (names::END, turn_end(end).to_owned()),
+                            (names::END, end.as_str().to_owned()),
                         ];
                         let duration = self.turns.get_or_create(&labels);
                         duration.observe(step.now.wall.since(at).as_secs_f64());
@@ -240,18 +240,6 @@ pub(crate) const fn call_error(end: CallEnd, is_error: bool) -> &'static str {
         CallEnd::Denied => "denied",
         CallEnd::NotRun => "not_run",
         CallEnd::Reported => "unknown_outcome",
-    }
-}
-
-/// How a turn ended, in one word.
-pub(crate) const fn turn_end(end: &TurnEnd) -> &'static str {
-    match end {
-        TurnEnd::Answered(_) => "answered",
-        TurnEnd::Cancelled(_) => "cancelled",
-        TurnEnd::ClientExpired => "client_expired",
-        TurnEnd::Failed(_) => "failed",
-        TurnEnd::Interrupted(_) => "interrupted",
-        TurnEnd::Limited { .. } => "limited",
     }
 }
 

@@ -51,21 +51,11 @@ pub(crate) fn read(
         if let Some((targets, _)) = targets {
             route.targets = targets;
         }
-        let strategies = [
-            ("cheapest", Strategy::Cheapest),
-            ("least_busy", Strategy::LeastBusy),
-            ("ordered", Strategy::Ordered),
-            ("weighted", Strategy::Weighted),
-        ];
-        let exhausted = [
-            ("last_error", OnExhausted::LastError),
-            ("unavailable", OnExhausted::Unavailable),
-        ];
         form::keys! { section over route;
             cache_minimum: form::whole::<u64>(0), "The tokens from which on a conversation without a session stays at its target";
-            on_exhausted: form::one_of(&exhausted), "What a client gets when no target answers: 503, or the last error";
+            on_exhausted: form::one_of(OnExhausted::NAMES), "What a client gets when no target answers: 503, or the last error";
             sticky: form::flag(), "Whether a conversation stays at the target that answered it before";
-            strategy: form::one_of(&strategies), "How the targets of a tier are sorted";
+            strategy: form::one_of(Strategy::NAMES), "How the targets of a tier are sorted";
         }
         section.finish();
     }

@@ -243,13 +243,12 @@ fn code(text: &str) -> Result<Arc<str>, String> {
 
 /// Reads `[limits]`.
 pub(crate) fn limits(limits: &mut Limits, mut section: Section<'_>) {
-    let on_limit = [("answer", OnLimit::Answer), ("error", OnLimit::Error)];
     form::keys! { section over limits;
         approval: form::duration("24h"), "How long a person has for an approval";
         client_tool: form::duration("2m"), "How long a caller has for the result of its own tool";
         model_idle: form::duration("2m"), "How long a model may say nothing";
         model_retries: form::whole::<u32>(0), "How many times a model call is tried again";
-        on_limit: form::one_of(&on_limit), "What happens at a limit";
+        on_limit: form::one_of(OnLimit::NAMES), "What happens at a limit";
         parallel_calls: form::positive(), "How many tool calls run at once";
         repeats: form::positive(), "How often the same call may have the same outcome";
         retry_after: form::duration("1m"), "The longest that a server may tell us to wait";
@@ -307,7 +306,7 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
         tools_after_first_round: form::flag(), "Whether rounds after the first may use tools";
     }
     form::keys! { let section;
-        unknown: form::one_of(UNKNOWN), "What to do about a call that may have taken effect";
+        unknown: form::one_of(UnknownPolicy::NAMES), "What to do about a call that may have taken effect";
     }
     if let Some((unknown, place)) = unknown {
         if (trust, unknown) == (Trust::Found, UnknownPolicy::Retry) {
@@ -359,7 +358,7 @@ fn unknown_of(rules: &mut Vec<UnknownRule>, section: Section<'_>, trust: Trust) 
     let mut weak = 0;
     for entry in section.entries() {
         let about = "The same for the tools that fit the pattern";
-        let Some(answer) = table.value(&entry, form::one_of(UNKNOWN), about) else {
+        let Some(answer) = table.value(&entry, form::one_of(UnknownPolicy::NAMES), about) else {
             continue;
         };
         let rule = UnknownRule {
@@ -377,23 +376,12 @@ fn unknown_of(rules: &mut Vec<UnknownRule>, section: Section<'_>, trust: Trust) 
     }
 }
 
-/// The policies for calls with an unknown outcome.
-const UNKNOWN: &[(&str, UnknownPolicy)] = &[
-    ("ask", UnknownPolicy::Ask),
-    ("report", UnknownPolicy::Report),
-    ("retry", UnknownPolicy::Retry),
-];
-
 /// Reads `[session]`.
 pub(crate) fn session(config: &mut Config, mut section: Section<'_>) {
     form::keys! { section over config;
         keep_asks: form::flag(), "Whether the session of an `ask` without --session is kept";
     }
-    let second = form::one_of(&[
-        ("cancel", SecondMessage::Cancel),
-        ("queue", SecondMessage::Queue),
-        ("refuse", SecondMessage::Refuse),
-    ]);
+    let second = form::one_of(SecondMessage::NAMES);
     let about = "What becomes of a message to a session that is at work";
     section.set("second_message", second, about, &mut config.options.if_busy);
     section.finish();
@@ -416,24 +404,10 @@ pub(crate) fn settings(
     let about = "Fields that only one dialect knows, by dialect";
     let fields = section.free("extensions", about);
     extensions::read(extensions, fields, trust);
-    let efforts = [
-        ("none", Effort::None),
-        ("minimal", Effort::Minimal),
-        ("low", Effort::Low),
-        ("medium", Effort::Medium),
-        ("high", Effort::High),
-        ("extra_high", Effort::ExtraHigh),
-        ("max", Effort::Max),
-    ];
-    let verbosities = [
-        ("low", Verbosity::Low),
-        ("medium", Verbosity::Medium),
-        ("high", Verbosity::High),
-    ];
     let thinking = form::of(ValueForm::Thinking, thinking);
     let strict = form::of(ValueForm::Strict, strict);
     form::keys! { section over options.settings;
-        effort: form::one_of(&efforts), "How hard the model should think";
+        effort: form::one_of(Effort::NAMES), "How hard the model should think";
         end_user: form::filled("u-17"), "A stable name of the end user; no personal data";
         frequency_penalty: form::between(-2.0, 2.0), "Against repetition in proportion to frequency";
         max_output_tokens: form::positive(), "The most output tokens of one reply, reasoning included";
@@ -448,7 +422,7 @@ pub(crate) fn settings(
         thinking_shown: form::flag(), "Whether the text of the thinking is sent";
         top_k: form::positive(), "Sampling among the k likeliest tokens";
         top_p: form::between(0.0, 1.0), "Sampling among the likeliest tokens of this probability together";
-        verbosity: form::one_of(&verbosities), "How much the model should say";
+        verbosity: form::one_of(Verbosity::NAMES), "How much the model should say";
     }
     form::keys! { section over options;
         strict: strict, "Refuses to ask the model where this, or something worse, would get lost";
@@ -477,12 +451,7 @@ fn strict(value: &DeValue<'_>) -> Result<Option<NoteEffect>, String> {
         }
         None => {}
     }
-    let effects = [
-        ("meaning", NoteEffect::Meaning),
-        ("quality", NoteEffect::Quality),
-        ("cost", NoteEffect::Cost),
-        ("cosmetic", NoteEffect::Cosmetic),
-    ];
+    let effects: Vec<_> = NoteEffect::NAMES.iter().rev().copied().collect();
     one_of(&effects)(value).map(Some)
 }
 

@@ -32,7 +32,6 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         let message = "a file that was merely found does not say who may ask";
         section.problem(ConfigProblem::new(place, message).with_help(help));
     }
-    let approvals = [("deny", ApprovalsMode::Deny), ("wait", ApprovalsMode::Wait)];
     let bind = form::of(ValueForm::Text("127.0.0.1:8350"), address);
     form::keys! { let section;
         bind: bind, "Where the gateway listens; any address but loopback needs a token, a key or a sign-in";
@@ -40,31 +39,22 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     if let Some((bind, place)) = bind {
         (serve.bind, serve.bind_place) = (bind, Some(place));
     }
-    let disconnect = [
-        ("cancel", DisconnectSetting::Cancel),
-        ("finish", DisconnectSetting::Finish),
-    ];
     let keep_alive = form::of(ValueForm::Duration("10s"), at_most_ten_seconds);
-    let responses = [
-        ("kept", ResponsesSetting::Kept),
-        ("upstream", ResponsesSetting::Upstream),
-    ];
-    let logs = [("json", LogFormat::Json), ("text", LogFormat::Text)];
     form::keys! { section over serve;
         access_log: form::flag(), "Whether each request is a line of the log";
-        approvals: form::one_of(&approvals), "What becomes of a call that needs a word";
+        approvals: form::one_of(ApprovalsMode::NAMES), "What becomes of a call that needs a word";
         budget_warning: form::of(ValueForm::Number(0.0, 1.0), percent), "The share of a budget from which on its clients are warned; 0 is never";
-        disconnect: form::one_of(&disconnect), "What becomes of a turn whose client goes away";
+        disconnect: form::one_of(DisconnectSetting::NAMES), "What becomes of a turn whose client goes away";
         endpoints: form::of(ValueForm::Texts("/v1/images/*"), endpoints::for_all), "The endpoints, beside those for messages, that go to the provider of the model that a request names";
         extensions: form::flag(), "Whether Chat Completions says what its vendor has no field for";
         keep_alive: keep_alive, "How long a stream says nothing at most";
-        log: form::one_of(&logs), "The form of the log";
+        log: form::one_of(LogFormat::NAMES), "The form of the log";
         approve: form::flag(), "Whether MCP clients have a tool that answers permission questions of other agents";
         ask: form::flag(), "Whether MCP clients have a tool that runs a whole turn";
         log_content: form::flag(), "Whether what was said is logged, too";
         metrics: form::flag(), "Whether metrics for Prometheus are at /metrics";
         passthrough: form::one_of(&PASSTHROUGH), "Whether requests go to their provider byte for byte where nothing speaks for a turn";
-        responses: form::one_of(&responses), "Who keeps the responses of the Responses API";
+        responses: form::one_of(ResponsesSetting::NAMES), "Who keeps the responses of the Responses API";
         offer: form::of(ValueForm::Tools, tools), "The server tools that a request to a model uses without asking";
         show_tools: form::flag(), "Whether clients are shown the calls of tools that run here";
         stream_arguments: form::flag(), "Whether streams show the calls of a client's tools while they are written";

@@ -108,44 +108,22 @@ impl super::Profile for Profile {
     ];
 }
 
-/// Parses effort levels, by the names of `settings.effort`.
+/// Parses effort levels.
 fn efforts(value: &Value) -> Result<&'static [Effort], String> {
     let items = value.as_array().ok_or("this is a list of levels")?;
     let mut chosen = 0_usize;
     for item in items {
-        chosen |= 1 << word(item, &PLACES)?;
+        chosen |= 1 << word(item, Effort::NAMES)? as usize;
     }
     Ok(SUBSETS.get(chosen).map(Vec::as_slice).unwrap_or_default())
 }
 
-/// The names, with the indices of their levels.
-const PLACES: [(&str, usize); 7] = [
-    ("none", 0),
-    ("minimal", 1),
-    ("low", 2),
-    ("medium", 3),
-    ("high", 4),
-    ("extra_high", 5),
-    ("max", 6),
-];
-
-/// The levels, from least to most.
-const LEVELS: [Effort; 7] = [
-    Effort::None,
-    Effort::Minimal,
-    Effort::Low,
-    Effort::Medium,
-    Effort::High,
-    Effort::ExtraHigh,
-    Effort::Max,
-];
-
 /// All subsets of the levels. They are few, so each is kept as a static slice.
 static SUBSETS: LazyLock<Vec<Vec<Effort>>> = LazyLock::new(|| {
     let subset = |chosen: usize| {
-        let levels = LEVELS.into_iter().enumerate();
+        let levels = Effort::NAMES.iter().enumerate();
         let chosen = levels.filter(move |(place, _)| chosen & (1 << place) != 0);
-        chosen.map(|(_, level)| level).collect()
+        chosen.map(|(_, (_, level))| *level).collect()
     };
-    (0..1 << LEVELS.len()).map(subset).collect()
+    (0..1 << Effort::NAMES.len()).map(subset).collect()
 });

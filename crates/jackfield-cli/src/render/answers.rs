@@ -60,14 +60,3 @@ pub fn too_late(kind: WaitEndKind, by: Option<&str>) -> String {
     };
     format!("that comes too late: {why}")
 }
-
-/// How a question ended, in one word.
-#[must_use]
-pub const fn kind_word(end: WaitEndKind) -> &'static str {
-    match end {
-        WaitEndKind::Answered => "answered",
-        WaitEndKind::Cancelled => "cancelled",
-        WaitEndKind::Expired => "expired",
-        WaitEndKind::Superseded => "superseded",
-    }
-}

@@ -8,6 +8,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitKind};
 use jackfield_engine::{DeliveryOutcome, OpenQuestion};
+use jackfield_export::values;
 use serde_json::{Value, json};
 
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
@@ -118,7 +119,7 @@ pub fn outcome(
             if let (false, DeliveryOutcome::Closed { how, .. }) =
                 (told.contains_key("how"), outcome)
             {
-                told.insert("how".to_owned(), answers::kind_word(*how).into());
+                told.insert("how".to_owned(), how.as_str().into());
             }
         }
         return document(out, &json);
@@ -128,11 +129,7 @@ pub fn outcome(
         DeliveryOutcome::Closed { at, by, how } if question.end.is_none() => {
             let by = by.as_ref().map(|by| format!(" by {}", words::one_line(by)));
             let ago = ago(*at, now);
-            format!(
-                "{}{} {ago}",
-                answers::kind_word(*how),
-                by.unwrap_or_default()
-            )
+            format!("{}{} {ago}", how.as_str(), by.unwrap_or_default())
         }
         DeliveryOutcome::Accepted
         | DeliveryOutcome::AlreadyThere
@@ -194,12 +191,13 @@ fn rough(time: Duration) -> String {
 }
 
 fn question_json(question: &OpenQuestion) -> Value {
-    let (kind, subject) = match &question.wait.kind {
-        WaitKind::Approval { subject } => ("approval", *subject),
-        WaitKind::Budget { .. } => ("budget", None),
-        WaitKind::ClientResult => ("client_result", None),
-        WaitKind::Elicitation { .. } => ("elicitation", None),
-        WaitKind::UnknownOutcome => ("unknown_outcome", None),
+    let kind = values::wait_kind(&question.wait.kind);
+    let subject = match &question.wait.kind {
+        WaitKind::Approval { subject } => *subject,
+        WaitKind::Budget { .. }
+        | WaitKind::ClientResult
+        | WaitKind::Elicitation { .. }
+        | WaitKind::UnknownOutcome => None,
     };
     let arguments = question.input.as_ref().map(|input| match input {
         ToolInput::Json(input) => match input.object() {
@@ -228,7 +226,7 @@ fn question_json(question: &OpenQuestion) -> Value {
         told.insert("question".to_owned(), (&**message).into());
     }
     if let (Some((at, end)), Some(told)) = (&question.end, json.as_object_mut()) {
-        told.insert("how".to_owned(), answers::kind_word(end.kind()).into());
+        told.insert("how".to_owned(), end.kind().as_str().into());
         told.insert("at_ms".to_owned(), at.as_millis().into());
         if let WaitEnd::Answered { answer, by, .. } = end {
             told.insert("by".to_owned(), (&**by).into());

@@ -225,12 +225,10 @@ const fn word(outcome: AuditOutcome) -> &'static str {
 }
 
 const fn kind(kind: &WaitKind) -> &'static str {
-    match kind {
-        WaitKind::Approval { .. } => "approval",
-        WaitKind::Budget { .. } => "budget",
-        WaitKind::ClientResult => "client_result",
-        WaitKind::Elicitation { .. } => "question",
-        WaitKind::UnknownOutcome => "unknown_outcome",
+    if matches!(kind, WaitKind::Elicitation { .. }) {
+        "question"
+    } else {
+        values::wait_kind(kind)
     }
 }
 
@@ -260,7 +258,7 @@ fn entry_json(session: &SessionId, one: &AuditEntry) -> Value {
         } => json!({
             "what": "cancelled", "session": session.as_str(), "turn": turn.as_str(),
             "at": since::exact(*at), "by": by,
-            "cause": values::cause(*cause),
+            "cause": cause.as_str(),
         }),
         AuditEntry::LateUsage {
             at,
@@ -302,7 +300,7 @@ fn call_json(session: &SessionId, call: &AuditedCall) -> Value {
         "name": call.call.name.as_str(),
         "server": origin.map(|origin| origin.toolbox.as_str()),
         "tool": origin.map(|origin| &*origin.tool),
-        "ran_by": values::ran_by(call.call.ran_by),
+        "ran_by": call.call.ran_by.as_str(),
         "arguments": raw(&call.call.input),
         "arguments_edited": call.edited.as_deref().map(raw),
         "who": call.deciders(),
@@ -334,7 +332,7 @@ fn permission(permission: &Permission) -> Value {
 
 fn question(question: &WaitLog) -> Value {
     let closed = question.decided().map(|(at, end)| {
-        let (how, answer, by, reason) = match end {
+        let (answer, by, reason) = match end {
             WaitEnd::Answered { answer, by, .. } => {
                 let reason = match answer {
                     Answer::Approval(Approval::Denied { reason }) => Some(reason),
@@ -343,12 +341,11 @@ fn question(question: &WaitLog) -> Value {
                     | Answer::Elicitation(_)
                     | Answer::UnknownOutcome(_) => None,
                 };
-                ("answered", Some(answer_words(answer)), Some(by), reason)
+                (Some(answer_words(answer)), Some(by), reason)
             }
-            WaitEnd::Cancelled => ("cancelled", None, None, None),
-            WaitEnd::Expired => ("expired", None, None, None),
-            WaitEnd::Superseded => ("superseded", None, None, None),
+            WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => (None, None, None),
         };
+        let how = end.kind().as_str();
         json!({ "at": since::exact(*at), "how": how, "answer": answer, "by": by, "reason": reason })
     });
     json!({
@@ -371,10 +368,10 @@ fn attempt_json(one: &AttemptLog) -> Value {
         } = lost;
         json!({
             "at": since::exact(*at),
-            "disposition": values::disposition(*disposition),
-            "kind": values::tool_failure(*kind),
+            "disposition": disposition.as_str(),
+            "kind": kind.as_str(),
             "message": message,
-            "then": values::after_loss(*then),
+            "then": then.as_str(),
         })
     });
     json!({ "number": one.number, "at": since::exact(one.at), "lost": lost })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jackfield_domain::block::{Content, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::fact::{Fact, ModelCallEnd, ToolUse};
+use jackfield_domain::fact::{Fact, ModelCallEnd};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
 use jackfield_domain::note::Note;
 use jackfield_domain::outcome::ToolResult;
@@ -21,8 +21,8 @@ use crate::render::words::{self, Status};
 use crate::render::{PromptPlace, QuestionPrompt, SavedFiles, TurnRenderer, spent};
 
 pub(crate) use jackfield_export::values::{
-    arguments, cached_call, cost as cost_value, end, failure, limit_kind, merge, millis, model,
-    model_call_end, note, ran_by, wait_end, wait_kind,
+    arguments, cached_call, cost as cost_value, end, failure, merge, millis, model, model_call_end,
+    note, tool_use, wait_kind,
 };
 
 /// Renders a turn for a program.
@@ -126,11 +126,7 @@ impl<O: Write + Send> Json<O> {
                 }))
             }
             Fact::ModelCallStarted { attempt, tools, .. } => {
-                let (allowed, why) = match tools {
-                    ToolUse::Allowed => (true, None),
-                    ToolUse::FirstRoundOnly => (false, Some("first_round_only")),
-                    ToolUse::LastRound(limit) => (false, Some(limit_kind(*limit))),
-                };
+                let (allowed, why) = tool_use(*tools);
                 self.blocks.clear();
                 self.thinking.clear();
                 self.line(&json!({
@@ -233,7 +229,7 @@ impl<O: Write + Send> Json<O> {
                 };
                 self.line(&json!({
                     "event": "wait_ended",
-                    "id": wait.as_str(), "how": wait_end(end.kind()), "by": by,
+                    "id": wait.as_str(), "how": end.kind().as_str(), "by": by,
                 }))
             }
             Fact::BackendSession { .. }
@@ -345,7 +341,7 @@ fn call_event(attempt: ModelAttempt, block: u64, call: &ToolCall) -> Value {
     json!({
         "event": "tool_call",
         "round": attempt.round, "block": block, "id": call.id.as_str(), "name": call.name.as_str(),
-        "arguments": arguments(&call.input), "ran_by": ran_by(call.ran_by),
+        "arguments": arguments(&call.input), "ran_by": call.ran_by.as_str(),
     })
 }
 

@@ -159,7 +159,7 @@ fn heading(out: &mut impl Write, replayed_step: &ReplayedStep<'_>) -> io::Result
         version,
         ..
     } = &replayed_step.replayed;
-    let input = values::input_kind(*input);
+    let input = input.as_str();
     write!(out, "{NAME}step {step}{NAME:#} ({input}): ")?;
     match verdict {
         ReplayVerdict::DecidedDifferentlySince(difference) => writeln!(
@@ -202,7 +202,7 @@ fn step(replayed_step: &ReplayedStep<'_>) -> Value {
     });
     json!({
         "step": step,
-        "input": values::input_kind(*input),
+        "input": input.as_str(),
         "loop_version": version,
         "verdict": name,
         "difference": difference,

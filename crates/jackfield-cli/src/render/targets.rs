@@ -40,7 +40,7 @@ pub fn choice_json(choice: &TargetChoice) -> Value {
         })
     });
     json!({
-        "reason": values::target_reason(choice.reason),
+        "reason": choice.reason.as_str(),
         "breakers": breakers.collect::<Vec<_>>(),
     })
 }

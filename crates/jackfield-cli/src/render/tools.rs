@@ -81,7 +81,7 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
         out,
         "{}/{origin} · {style}{policy}{style:#} · {}",
         tool.origin.toolbox,
-        safety(tool.safety).1
+        safety(tool.safety)
     )?;
     if let Some(why) = why {
         writeln!(out, "{}", words::printable(why))?;
@@ -175,7 +175,7 @@ fn tool_json(tool: &CatalogEntry) -> Value {
         "tool": &*tool.origin.tool,
         "policy": policy,
         "policy_reason": why,
-        "safety": safety(tool.safety).0,
+        "safety": tool.safety.as_str(),
         "digest": tool.digest.to_hex(),
         "input_schema": input,
         "output_schema": tool.definition.output.as_deref(),
@@ -199,10 +199,10 @@ fn style(policy: &str) -> anstyle::Style {
     }
 }
 
-const fn safety(safety: Safety) -> (&'static str, &'static str) {
+const fn safety(safety: Safety) -> &'static str {
     match safety {
-        Safety::Idempotent => ("idempotent", "may be repeated"),
-        Safety::ReadOnly => ("read_only", "changes nothing"),
-        Safety::Unknown => ("unknown", "may change something each time"),
+        Safety::Idempotent => "may be repeated",
+        Safety::ReadOnly => "changes nothing",
+        Safety::Unknown => "may change something each time",
     }
 }

@@ -21,8 +21,7 @@ use crate::render::hidden::{is_hidden, revealed};
 use crate::render::spent;
 
 pub use jackfield_export::words::{
-    Status, cached_from, cancelled, escaped, finish, limit, note_effect, note_kind, one_line,
-    printable,
+    Status, cached_from, cancelled, escaped, finish, limit, one_line, printable,
 };
 
 /// The icon of a tool: one character, or a few that form one.
@@ -227,7 +226,7 @@ pub fn note(note: &Note) -> String {
     };
     // Paths may contain foreign names.
     let (path, code) = (shortened(&note.path, OUTCOME), shortened(&note.code, 64));
-    let effect = note_effect(note.effect);
+    let effect = note.effect.as_str();
     format!("note: {path} {done} ({code}; {effect})")
 }
 

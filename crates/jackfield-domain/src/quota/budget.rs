@@ -56,6 +56,8 @@ pub enum BudgetPeriod {
     Month,
 }
 
+crate::named! { BudgetPeriod: Day = "day", Minute = "minute", Month = "month" }
+
 /// What a budget counts.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum BudgetUnit {
@@ -129,16 +131,6 @@ impl BudgetPeriod {
             Self::Day => WallTime::at_utc_day(at.utc_day() + 1),
             Self::Minute => WallTime::at_utc_minute(at.utc_minute() + 1),
             Self::Month => WallTime::at_utc_month(at.utc_month() + 1),
-        }
-    }
-
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Minute => "minute",
-            Self::Month => "month",
         }
     }
 }

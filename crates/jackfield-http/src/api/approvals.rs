@@ -22,7 +22,6 @@ use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::turns::delivery_id;
 use super::wire::approval::{ApprovalList, ApprovalView};
 use super::wire::request::{Allow, Deny};
-use super::wire::words;
 
 /// Which questions are listed.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -254,7 +253,7 @@ fn closed_problem(how: WaitEndKind, by: Option<&str>, at: &str) -> ProblemDetail
         (WaitEndKind::Superseded, _) => format!("a new message took its place at {at}"),
     };
     let problem = ProblemDetails::new(ProblemKind::Closed, detail);
-    let problem = problem.with("how", words::wait_end(how)).with("at", at);
+    let problem = problem.with("how", how.as_str()).with("at", at);
     match by {
         Some(by) => problem.with("by", by),
         None => problem,

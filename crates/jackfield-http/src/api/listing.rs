@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use jackfield_export::values;
 use jackfield_gateway::Gateway;
 
 use super::extract::{Requester, ServerPath};
@@ -11,7 +12,6 @@ use super::wire::listing::{
     ServerView, ToolList, ToolView,
 };
 use super::wire::routes::{RouteList, RouteView};
-use super::wire::words;
 use super::{approver, owner};
 
 /// Lists the tools of the default assistant that the token may use, with the policy for each.
@@ -137,20 +137,20 @@ pub(crate) async fn models(
         let alias_of = config.aliases.get(&model.id);
         let assistant = config.assistants.get(&model.id);
         let assistant = assistant.filter(|_| alias_of.is_none());
-        let assistant_with = assistant.map(|assistant| words::model(&assistant.options.model));
+        let assistant_with = assistant.map(|assistant| values::model(&assistant.options.model));
         let route = gateway.engine().route(&model.id);
         let route = route.filter(|_| alias_of.is_none() && assistant_with.is_none());
         ModelView {
             assistant_with,
             route_to: route.map(|route| {
                 let targets = route.targets.iter();
-                targets.map(|target| words::model(&target.model)).collect()
+                targets.map(|target| values::model(&target.model)).collect()
             }),
-            ..ModelView::new(model, alias_of.map(words::model))
+            ..ModelView::new(model, alias_of.map(values::model))
         }
     });
     Json(ModelList {
-        default: words::model(&config.default_options.model),
+        default: values::model(&config.default_options.model),
         models: models.collect(),
     })
 }

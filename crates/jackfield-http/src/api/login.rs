@@ -12,13 +12,13 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::{COOKIE, HOST, ORIGIN, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use jackfield_export::values;
 use jackfield_gateway::{BrowserLogin, Gateway, LOGIN_LIFETIME, Principal};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::directory::own_user;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
-use super::wire::words;
 use crate::auth;
 
 /// How it stands with the login of a browser.
@@ -68,7 +68,7 @@ pub(crate) async fn get(
         name: client.as_ref().map(|client| client.name.to_string()),
         user: client.as_deref().and_then(user),
         admin: client.is_some_and(|client| client.admin),
-        remaining_ms: remaining.map(words::millis),
+        remaining_ms: remaining.map(values::millis),
         oidc: provider(&gateway),
     }))
 }
@@ -92,7 +92,7 @@ pub(crate) async fn post(
         name: Some(client.name.to_string()),
         user: user(&client),
         admin: client.admin,
-        remaining_ms: (!is_open).then(|| words::millis(LOGIN_LIFETIME)),
+        remaining_ms: (!is_open).then(|| values::millis(LOGIN_LIFETIME)),
         oidc: provider(&gateway),
     };
     let mut response = Json(view).into_response();

@@ -10,6 +10,7 @@ use jackfield_domain::text_event::{TextEvent, TextEventKind, TextKind, TextStart
 use jackfield_domain::time::Now;
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::WaitEnd;
+use jackfield_export::values;
 use jackfield_gateway::Gateway;
 
 use jackfield_engine::EngineError;
@@ -22,7 +23,6 @@ use super::wire::events::{
 };
 use super::wire::session::ForkedView;
 use super::wire::turn::{CostView, FailureView, NoteView, UsageView, WaitView};
-use super::wire::words;
 
 /// Converts the events of one session. It tracks the current turn, which later events refer to.
 #[derive(Debug)]
@@ -133,10 +133,10 @@ impl SessionEvents {
             } => EventView::CallLost(CallLost {
                 call: attempt.call.to_string(),
                 attempt: attempt.attempt,
-                kind: words::tool_failure(*kind).to_owned(),
+                kind: kind.as_str().to_owned(),
                 message: message.to_string(),
-                disposition: words::disposition(*disposition).to_owned(),
-                then: words::after_loss(*then).to_owned(),
+                disposition: disposition.as_str().to_owned(),
+                then: then.as_str().to_owned(),
             }),
             Fact::CallStarted { attempt, .. } => EventView::CallStarted(CallMoved {
                 call: attempt.call.to_string(),
@@ -150,7 +150,7 @@ impl SessionEvents {
             }
             Fact::ModelCallEnded { .. } => EventView::ReplyFailed(broken_reply(fact, now)?),
             Fact::ModelCallStarted { attempt, tools, .. } => {
-                let (tools_allowed, why_not) = words::tool_use(*tools);
+                let (tools_allowed, why_not) = values::tool_use(*tools);
                 EventView::RoundStarted(RoundStarted {
                     round: attempt.round,
                     attempt: attempt.attempt,
@@ -164,7 +164,7 @@ impl SessionEvents {
                 message: MessageView {
                     at: Some(now.wall.to_rfc3339()),
                     round: Some(attempt.round),
-                    finish: Some(words::finish(&reply.end.finish).to_owned()),
+                    finish: Some(values::finish(&reply.end.finish).to_owned()),
                     ..MessageView::from_message(&reply.message)
                 },
                 usage: reply.end.usage.as_ref().map(UsageView::from),
@@ -200,7 +200,7 @@ impl SessionEvents {
             Fact::TurnResumed { nth, .. } => EventView::TurnResumed(TurnResumed { times: *nth }),
             Fact::WaitClosed { end, wait, .. } => EventView::WaitEnded(WaitEnded {
                 id: wait.to_string(),
-                how: words::wait_end(end.kind()).to_owned(),
+                how: end.kind().as_str().to_owned(),
                 by: match end {
                     WaitEnd::Answered { by, .. } => Some(by.to_string()),
                     WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,
@@ -215,7 +215,7 @@ impl SessionEvents {
 fn compacted(compaction: &Compaction, setup: Option<&Setup>) -> CompactedView {
     let failure = compaction.failure.as_ref().and_then(FailureView::of);
     let messages = compaction.messages.iter();
-    let why_not = compaction.failure.as_ref().map(words::model_call_end);
+    let why_not = compaction.failure.as_ref().map(values::model_call_end);
     let cost = setup.and_then(|setup| compaction.cost(setup));
     CompactedView {
         round: compaction.attempt.round,
@@ -242,13 +242,13 @@ fn broken_reply(fact: &Fact, now: Now) -> Option<ReplyBroken> {
         return None;
     };
     let failure = FailureView::of(why);
-    let why = words::model_call_end(why);
+    let why = values::model_call_end(why);
     Some(ReplyBroken {
         round: attempt.round,
         attempt: attempt.attempt,
         why: why.to_owned(),
         failure,
-        after_ms: retry_at.map(|at| words::millis(at.since(now.wall))),
+        after_ms: retry_at.map(|at| values::millis(at.since(now.wall))),
         partial: partial
             .as_ref()
             .filter(|_| retry_at.is_none() && why != "lost")

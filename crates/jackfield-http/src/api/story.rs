@@ -5,13 +5,14 @@ use jackfield_domain::message::Role;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::turn_log::{CallLog, LogEntry, TurnLog};
+use jackfield_export::values;
+use jackfield_export::words::Status;
 
 use super::wire::blocks::{BlockView, MessageView, ResultView, arguments};
 use super::wire::turn::{
     CachedCallView, CallView, CostView, EndView, NoteView, OriginView, TurnView, UsageView,
     WaitView,
 };
-use super::wire::words;
 
 /// The turn as an API view.
 pub(crate) fn view(turn: &TurnLog, session: &SessionId) -> TurnView {
@@ -21,10 +22,10 @@ pub(crate) fn view(turn: &TurnLog, session: &SessionId) -> TurnView {
         id: turn.turn.to_string(),
         session: session.to_string(),
         number: turn.ordinal,
-        status: words::turn_status(turn).to_owned(),
+        status: values::turn_status(turn).to_owned(),
         end: end.map(|(_, end)| EndView::from_end(end)),
         answer: turn.answer(),
-        model: words::model(turn.model()),
+        model: values::model(turn.model()),
         began: turn.began.to_rfc3339(),
         ended: end.map(|(at, _)| at.to_rfc3339()),
         rounds: turn.rounds,
@@ -51,7 +52,7 @@ fn call_view(turn: &TurnLog, log: &CallLog) -> CallView {
     let call = &log.call;
     let origin = turn.tool(call).map(|tool| &tool.origin);
     let result = log.outcome().map(|(_, result)| result);
-    let status = words::Status::of_call(turn, log);
+    let status = Status::of_call(turn, log);
     let closed = log.closed.as_ref();
     let took = closed.and_then(|closed| closed.took);
     let cached = closed.and_then(|closed| closed.cached.as_deref());
@@ -59,7 +60,7 @@ fn call_view(turn: &TurnLog, log: &CallLog) -> CallView {
         id: call.id.to_string(),
         name: call.name.as_str().to_owned(),
         source: OriginView {
-            ran_by: words::ran_by(turn.ran_by(call)).to_owned(),
+            ran_by: turn.ran_by(call).as_str().to_owned(),
             server: origin.map(|origin| origin.toolbox.to_string()),
             tool: origin.map(|origin| origin.tool.to_string()),
         },
@@ -67,10 +68,10 @@ fn call_view(turn: &TurnLog, log: &CallLog) -> CallView {
         arguments: arguments(&call.input),
         edited_arguments: log.edited().map(|edited| arguments(edited)),
         status: status.code().to_owned(),
-        success: result.map(|_| status == words::Status::Done),
+        success: result.map(|_| status == Status::Done),
         attempts: log.attempts.last().map_or(0, |last| last.number),
         cached: cached.map(CachedCallView::from),
-        duration_ms: took.map(words::millis),
+        duration_ms: took.map(values::millis),
         result: result.map(ResultView::from_result),
     }
 }
@@ -99,9 +100,9 @@ fn messages(turn: &TurnLog) -> Vec<MessageView> {
             }
             LogEntry::ModelCallEnded {
                 at, attempt, why, ..
-            } => (at, attempt, words::model_call_end(why)),
+            } => (at, attempt, values::model_call_end(why)),
             LogEntry::Reply { at, attempt, reply } => {
-                (at, attempt, words::finish(&reply.end.finish))
+                (at, attempt, values::finish(&reply.end.finish))
             }
             LogEntry::CallLost { .. }
             | LogEntry::Compacted { .. }
@@ -127,7 +128,7 @@ fn outcome(call: &ToolCallId, result: &ToolResult) -> MessageView {
         result: ResultView::from_result(result),
     };
     MessageView {
-        role: words::role(Role::Tool).to_owned(),
+        role: Role::Tool.as_str().to_owned(),
         blocks: vec![block],
         at: None,
         round: None,

@@ -263,7 +263,7 @@ pub(super) fn caller(
         },
         echo: None,
         key,
-        model: super::wire::words::model(&options.model).into(),
+        model: jackfield_export::values::model(&options.model).into(),
         principal,
         view: None,
     })

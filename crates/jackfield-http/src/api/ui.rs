@@ -25,6 +25,7 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::turn_log::{SessionLog, TurnLog};
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitKind};
 use jackfield_engine::{ClientResultsOptions, Loaded, SendMessage};
+use jackfield_export::values;
 use jackfield_gateway::{Gateway, OvertakenWait, Principal, RequestSlot};
 use tokio::time::Instant;
 
@@ -37,7 +38,6 @@ use super::session_events::SessionEvents;
 use super::turns::{self, EarlierTurn};
 use super::wire::request::{Mode, PostTurn};
 use super::wire::ui::{UiAnswers, UiChat};
-use super::wire::words;
 
 /// Answers a request of the AI SDK's chat transport with a stream of message chunks.
 ///
@@ -187,7 +187,7 @@ async fn begin(
         },
         echo: None,
         key: Some(Arc::clone(&key)),
-        model: words::model(&options.model).into(),
+        model: values::model(&options.model).into(),
         principal: Arc::clone(&client.principal),
         view: None,
     }));

@@ -17,6 +17,7 @@ use jackfield_domain::spending::report::{
 };
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{EngineError, JournalError, SessionQuery};
+use jackfield_export::values;
 use jackfield_gateway::{Gateway, Principal};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -25,7 +26,6 @@ use super::extract::{Parameters, Requester};
 use super::owner;
 use super::problem::{ProblemDetails, Problems};
 use super::wire::turn::{CostView, UsageView};
-use super::wire::words;
 
 /// Of what, and by what.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -268,7 +268,7 @@ impl UsageReport {
             errors: spending.errors,
             starts: spending.starts,
             bytes: spending.bytes,
-            duration_ms: words::millis(spending.duration),
+            duration_ms: values::millis(spending.duration),
         });
         Self {
             lines: report.rows().map(LineView::new).collect(),

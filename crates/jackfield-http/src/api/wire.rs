@@ -18,4 +18,3 @@ pub(crate) mod settings;
 pub(crate) mod timeline;
 pub(crate) mod turn;
 pub(crate) mod ui;
-pub(crate) mod words;

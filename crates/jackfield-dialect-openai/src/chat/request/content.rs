@@ -3,7 +3,7 @@
 use jackfield_dialect_kit::media_text;
 use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, Text};
-use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
+use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::message::Role;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::StateOwner;
@@ -13,6 +13,7 @@ use super::Unsupported;
 use super::conversation::RequestWriter;
 use crate::chat::wire;
 use crate::profile::Profile;
+use crate::settings;
 
 /// The image types that the vendor takes (2026-11); compatible servers generally take no others.
 pub(super) const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -150,12 +151,7 @@ pub(super) fn image_part(image: &Image, profile: &Profile) -> Option<wire::Part>
         MediaSource::File { .. } | MediaSource::Text(_) => None,
     };
     let url = url.filter(|_| profile.images)?;
-    let detail = image.detail.map(|detail| match detail {
-        ImageDetail::Auto => "auto",
-        ImageDetail::High => "high",
-        ImageDetail::Low => "low",
-        ImageDetail::Original => "original",
-    });
+    let detail = image.detail.map(settings::detail);
     Some(wire::Part::ImageUrl {
         image_url: wire::ImageUrl {
             url,

@@ -14,6 +14,7 @@ use super::conversation::RequestWriter;
 use crate::chat;
 use crate::profile::Profile;
 use crate::responses::{self, wire};
+use crate::settings;
 
 /// The image types that the vendor accepts (`openai` 3.54.0, and its guide to vision, 2026-11).
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -89,12 +90,7 @@ pub(super) fn picture(
     if file_id.is_none() && image_url.is_none() {
         return None;
     }
-    let detail = match image.detail {
-        None | Some(ImageDetail::Auto) => "auto",
-        Some(ImageDetail::High) => "high",
-        Some(ImageDetail::Low) => "low",
-        Some(ImageDetail::Original) => "original",
-    };
+    let detail = settings::detail(image.detail.unwrap_or(ImageDetail::Auto));
     Some(wire::Part::InputImage {
         detail: Some(detail.to_owned()),
         file_id,

@@ -7,9 +7,9 @@ use jackfield_domain::spending::report::{
     SpendingGroup, SpendingReport, SpendingRow, SpendingTotals,
 };
 use jackfield_domain::time::WallTime;
+use jackfield_export::values;
 use jackfield_web::chart::{self, ChartBar};
 
-use super::super::wire::words;
 use super::{DAY_MILLIS, UsageMeasure, day_of, start_of};
 
 /// The lines as a table (RFC 4180), with a column of cost for each currency.
@@ -23,7 +23,7 @@ pub(super) fn csv(report: &SpendingReport) -> String {
                 spent.errors,
                 spent.starts,
                 spent.bytes,
-                words::millis(spent.duration),
+                values::millis(spent.duration),
             ];
             table.line([tool.to_owned()].into_iter().chain(numbers.map(text)));
         }

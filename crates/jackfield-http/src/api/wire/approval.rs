@@ -2,12 +2,12 @@
 
 use jackfield_domain::wait::{Question, WaitEnd, WaitKind};
 use jackfield_engine::OpenQuestion;
+use jackfield_export::values;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::blocks::arguments;
-use super::words;
 
 /// A question about a call to a person.
 #[derive(Debug, Serialize, ToSchema)]
@@ -75,7 +75,7 @@ impl ApprovalView {
         let own = own_question(&question.wait.kind);
         Self {
             id: question.wait.id.to_string(),
-            kind: words::wait_kind(&question.wait.kind).to_owned(),
+            kind: values::wait_kind(&question.wait.kind).to_owned(),
             session: question.session.to_string(),
             turn: question.turn.as_ref().map(ToString::to_string),
             call: question.wait.call.to_string(),
@@ -89,7 +89,7 @@ impl ApprovalView {
             expires: question.wait.deadline.to_rfc3339(),
             ended: question.end.as_ref().map(|(at, end)| AnsweredView {
                 at: at.to_rfc3339(),
-                how: words::wait_end(end.kind()).to_owned(),
+                how: end.kind().as_str().to_owned(),
                 by: match end {
                     WaitEnd::Answered { by, .. } => Some(by.to_string()),
                     WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,

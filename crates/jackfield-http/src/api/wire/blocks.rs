@@ -9,8 +9,6 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::words;
-
 /// A message.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Message)]
@@ -155,7 +153,7 @@ pub(crate) struct ResultView {
 impl MessageView {
     /// Adds the HTML of the texts of a model.
     pub(crate) fn add_html(&mut self) {
-        if self.role == words::role(Role::Assistant) {
+        if self.role == Role::Assistant.as_str() {
             self.blocks.iter_mut().for_each(BlockView::add_html);
         }
     }
@@ -163,7 +161,7 @@ impl MessageView {
     /// Converts a message that no model wrote.
     pub(crate) fn from_message(message: &Message) -> Self {
         Self {
-            role: words::role(message.role).to_owned(),
+            role: message.role.as_str().to_owned(),
             blocks: message.blocks.iter().map(BlockView::from_block).collect(),
             at: None,
             round: None,
@@ -228,7 +226,7 @@ impl BlockView {
                 id: call.id.to_string(),
                 name: call.name.as_str().to_owned(),
                 arguments: arguments(&call.input),
-                ran_by: words::ran_by(call.ran_by).to_owned(),
+                ran_by: call.ran_by.as_str().to_owned(),
             },
             Content::ToolOutcome(outcome) => Self::ToolResult {
                 id: outcome.call.to_string(),

@@ -8,8 +8,6 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::words;
-
 /// The tools that a turn has by default.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ToolList)]
@@ -186,7 +184,7 @@ impl ToolView {
                 Permission::Deny(_) => "deny",
             }
             .to_owned(),
-            safety: words::safety(tool.safety).to_owned(),
+            safety: tool.safety.as_str().to_owned(),
             input_schema: match &definition.input {
                 InputFormat::Json(schema) => Some(schema.as_ref().clone()),
                 InputFormat::Text(_) => None,

@@ -1,6 +1,6 @@
 //! Wire types of routes.
 
-use jackfield_domain::routing::{BreakerState, OnExhausted, Strategy};
+use jackfield_domain::routing::BreakerState;
 use jackfield_engine::{RouteStatus, TargetStatus};
 use jackfield_export::values;
 use serde::Serialize;
@@ -81,20 +81,10 @@ impl RouteView {
         let targets = targets.map(|target| RouteTargetView::new(target, with_messages));
         Self {
             name: route.name.to_string(),
-            strategy: match route.strategy {
-                Strategy::Cheapest => "cheapest",
-                Strategy::LeastBusy => "least_busy",
-                Strategy::Ordered => "ordered",
-                Strategy::Weighted => "weighted",
-            }
-            .to_owned(),
+            strategy: route.strategy.as_str().to_owned(),
             sticky: route.sticky,
             cache_minimum: route.cache_minimum,
-            on_exhausted: match route.on_exhausted {
-                OnExhausted::LastError => "last_error",
-                OnExhausted::Unavailable => "unavailable",
-            }
-            .to_owned(),
+            on_exhausted: route.on_exhausted.as_str().to_owned(),
             targets: targets.collect(),
         }
     }

@@ -3,16 +3,17 @@
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::replay::{ReplayVerdict, StepReplay};
+use jackfield_domain::target::TargetReason;
 use jackfield_domain::timeline::{CallSpanEnd, ModelSpanEnd, Span, SpanKind, Timeline};
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_export::values;
+use jackfield_export::words::Status;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::turn::{FailureView, UsageView};
-use super::words::{self, Status};
 
 /// What happened in a turn, and when.
 #[derive(Debug, Serialize, ToSchema)]
@@ -153,7 +154,7 @@ impl TimelineView {
             number: log.ordinal,
             began: log.began.to_rfc3339(),
             ended: ended.map(|at| at.to_rfc3339()),
-            duration_ms: ended.map(|at| words::millis(at.since(log.began))),
+            duration_ms: ended.map(|at| values::millis(at.since(log.began))),
             spans: spans.map(|span| SpanView::new(log, span)).collect(),
         }
     }
@@ -162,8 +163,8 @@ impl TimelineView {
 impl SpanView {
     fn new(log: &TurnLog, span: &Span) -> Self {
         let view = Self {
-            offset_ms: words::millis(span.began.since(log.began)),
-            duration_ms: span.ended.map(|at| words::millis(at.since(span.began))),
+            offset_ms: values::millis(span.began.since(log.began)),
+            duration_ms: span.ended.map(|at| values::millis(at.since(span.began))),
             first_step: span.first_step,
             last_step: span.last_step,
             ..Self::default()
@@ -204,12 +205,14 @@ impl SpanView {
                 let (end, finish, failure) = match &model.end {
                     None => (None, None, None),
                     Some(ModelSpanEnd::Replied(finish)) => {
-                        let finish = words::finish(finish).to_owned();
+                        let finish = values::finish(finish).to_owned();
                         (Some("replied"), Some(finish), None)
                     }
-                    Some(ModelSpanEnd::Failed(why)) => {
-                        (Some(words::model_call_end(why)), None, FailureView::of(why))
-                    }
+                    Some(ModelSpanEnd::Failed(why)) => (
+                        Some(values::model_call_end(why)),
+                        None,
+                        FailureView::of(why),
+                    ),
                 };
                 Self {
                     kind: "model",
@@ -217,9 +220,9 @@ impl SpanView {
                     end: end.map(str::to_owned),
                     failure,
                     finish,
-                    first_token_ms: model.first_token.map(words::millis),
-                    model: Some(words::model(&model.model)),
-                    reason: model.reason.map(words::target_reason),
+                    first_token_ms: model.first_token.map(values::millis),
+                    model: Some(values::model(&model.model)),
+                    reason: model.reason.map(TargetReason::as_str),
                     round: Some(model.attempt.round),
                     usage: model.usage.as_ref().map(UsageView::from),
                     ..view
@@ -228,8 +231,8 @@ impl SpanView {
             SpanKind::Wait(wait) => Self {
                 kind: "wait",
                 call: Some(wait.call.to_string()),
-                end: wait.end.map(|end| words::wait_end(end).to_owned()),
-                question: Some(words::wait_kind(&wait.kind)),
+                end: wait.end.map(|end| end.as_str().to_owned()),
+                question: Some(values::wait_kind(&wait.kind)),
                 wait: Some(wait.wait.to_string()),
                 ..view
             },
@@ -243,7 +246,7 @@ impl StepView {
         Self {
             step: step.step,
             at: step.now.wall.to_rfc3339(),
-            input: values::input_kind(step.input),
+            input: step.input.as_str(),
             loop_version: step.version,
             facts,
         }

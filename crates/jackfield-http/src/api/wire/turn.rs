@@ -6,13 +6,13 @@ use jackfield_domain::note::Note;
 use jackfield_domain::price::Cost;
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::Wait;
+use jackfield_export::values;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::approval::{own_question, question_text};
 use super::blocks::{MessageView, ResultView};
-use super::words;
 
 /// A turn: everything from one message to its answer.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -226,8 +226,8 @@ pub(crate) struct NoteView {
 impl EndView {
     /// Converts the end of a turn.
     pub(crate) fn from_end(end: &TurnEnd) -> Self {
-        let kind = |kind: &str| Self {
-            kind: kind.to_owned(),
+        let bare = Self {
+            kind: end.as_str().to_owned(),
             cause: None,
             finish: None,
             failure: None,
@@ -235,25 +235,21 @@ impl EndView {
         };
         match end {
             TurnEnd::Answered(reason) => Self {
-                finish: Some(words::finish(reason).to_owned()),
-                ..kind("answered")
+                finish: Some(values::finish(reason).to_owned()),
+                ..bare
             },
             TurnEnd::Cancelled(cause) => Self {
-                cause: Some(words::cause(*cause).to_owned()),
-                ..kind("cancelled")
+                cause: Some(cause.as_str().to_owned()),
+                ..bare
             },
-            TurnEnd::ClientExpired => kind("client_expired"),
-            TurnEnd::Failed(failure) => Self {
+            TurnEnd::ClientExpired => bare,
+            TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) => Self {
                 failure: Some(FailureView::from_failure(failure)),
-                ..kind("failed")
-            },
-            TurnEnd::Interrupted(failure) => Self {
-                failure: Some(FailureView::from_failure(failure)),
-                ..kind("interrupted")
+                ..bare
             },
             TurnEnd::Limited { limit, .. } => Self {
-                limit: Some(words::limit(*limit).to_owned()),
-                ..kind("limited")
+                limit: Some(limit.as_str().to_owned()),
+                ..bare
             },
         }
     }
@@ -271,7 +267,7 @@ impl FailureView {
     /// Converts a model failure.
     pub(crate) fn from_failure(failure: &ModelFailure) -> Self {
         Self {
-            kind: words::model_failure(failure.kind).to_owned(),
+            kind: values::failure_kind(failure.kind).to_owned(),
             message: failure.message.clone(),
         }
     }
@@ -284,7 +280,7 @@ impl WaitView {
         Self {
             id: wait.id.to_string(),
             call: wait.call.to_string(),
-            kind: words::wait_kind(&wait.kind).to_owned(),
+            kind: values::wait_kind(&wait.kind).to_owned(),
             expires: wait.deadline.to_rfc3339(),
             question: question_text(&wait.kind),
             schema: question.and_then(|question| question.schema.as_deref().cloned()),
@@ -321,8 +317,8 @@ impl From<&Note> for NoteView {
     fn from(note: &Note) -> Self {
         Self {
             code: note.code.to_string(),
-            kind: words::note_kind(note.kind).to_owned(),
-            effect: words::note_effect(note.effect).to_owned(),
+            kind: note.kind.as_str().to_owned(),
+            effect: note.effect.as_str().to_owned(),
             path: note.path.clone(),
         }
     }

@@ -3,7 +3,7 @@
 use jackfield_dialect_kit::data_url::{self, DataUrl};
 use jackfield_dialect_kit::media_text;
 use jackfield_domain::block::{Block, CachePoint, Content, OpaqueBlock};
-use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
+use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value};
 
@@ -11,6 +11,7 @@ use super::Invalid;
 use super::messages::RequestReader;
 use crate::chat::request::content::{KNOWN_PARTS, file_name};
 use crate::chat::wire;
+use crate::settings;
 
 impl RequestReader<'_> {
     /// The blocks of a content.
@@ -152,17 +153,9 @@ impl RequestReader<'_> {
 }
 
 fn image(image: wire::ImageUrl, path: &str) -> Result<Image, Invalid> {
-    let detail = match image.detail.as_deref() {
-        None => None,
-        Some("auto") => Some(ImageDetail::Auto),
-        Some("high") => Some(ImageDetail::High),
-        Some("low") => Some(ImageDetail::Low),
-        Some("original") => Some(ImageDetail::Original),
-        Some(other) => {
-            let reason = format!("`{other}` is no detail");
-            return Err(Invalid::new(format!("{path}.image_url.detail"), reason));
-        }
-    };
+    let detail = image.detail.as_deref();
+    let detail = detail.map(|word| settings::detail_of(word, &format!("{path}.image_url")));
+    let detail = detail.transpose()?;
     let source = match data_url::read(&image.url) {
         Some(Some(DataUrl { data, media_type })) => MediaSource::Base64 {
             media_type: media_type.into(),

@@ -2,7 +2,7 @@
 
 use jackfield_dialect_kit::data_url::{self, DataUrl};
 use jackfield_domain::block::{Block, CachePoint, Content};
-use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
+use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::OutcomePart;
 use serde_json::{Map, Value};
@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::Invalid;
 use super::items::RequestReader;
 use crate::responses::wire;
+use crate::settings;
 
 impl RequestReader<'_> {
     /// A part of a message that is not the model's; `None` if it is empty.
@@ -101,13 +102,7 @@ impl RequestReader<'_> {
         };
         let detail = match detail.as_deref() {
             None | Some("auto") => None,
-            Some("high") => Some(ImageDetail::High),
-            Some("low") => Some(ImageDetail::Low),
-            Some("original") => Some(ImageDetail::Original),
-            Some(other) => {
-                let reason = format!("`{other}` is no detail");
-                return Err(Invalid::new(format!("{path}.detail"), reason));
-            }
+            Some(word) => Some(settings::detail_of(word, path)?),
         };
         let source = self.source(image_url, file_id, path)?;
         Ok((
