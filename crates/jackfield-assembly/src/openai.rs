@@ -139,82 +139,37 @@ struct ServerProfile {
 
 /// The profiles. Which endpoints beside chat a compatible server has was not checked against its documentation.
 const PROFILES: &[ServerProfile] = &[
-    ServerProfile {
-        endpoints: &[Endpoint::ChatCompletions],
-        name: "cerebras",
-        of: |_| Profile::CEREBRAS,
-    },
-    ServerProfile {
-        endpoints: &[],
-        name: "compatible",
-        of: |_| Profile::COMPATIBLE,
-    },
-    ServerProfile {
-        endpoints: &[Endpoint::ChatCompletions],
-        name: "deepseek",
-        of: |_| Profile::DEEPSEEK,
-    },
-    ServerProfile {
-        endpoints: COMMON,
-        name: "fireworks",
-        of: |_| Profile::FIREWORKS,
-    },
-    ServerProfile {
-        endpoints: COMMON,
-        name: "groq",
-        of: |_| Profile::GROQ,
-    },
-    ServerProfile {
-        endpoints: COMMON,
-        name: "llama-cpp",
-        of: |_| Profile::LLAMA_CPP,
-    },
-    ServerProfile {
-        endpoints: COMMON,
-        name: "lm-studio",
-        of: |_| Profile::LM_STUDIO,
-    },
-    ServerProfile {
-        endpoints: &[Endpoint::ChatCompletions],
-        name: "mistral",
-        of: |_| Profile::MISTRAL,
-    },
-    ServerProfile {
-        endpoints: COMMON,
-        name: "ollama",
-        of: |_| Profile::OLLAMA,
-    },
-    ServerProfile {
-        endpoints: Endpoint::ALL,
-        name: "openai",
-        of: Profile::openai,
-    },
-    ServerProfile {
-        endpoints: COMMON,
-        name: "openrouter",
-        of: |_| Profile::OPENROUTER,
-    },
-    ServerProfile {
-        endpoints: &[Endpoint::ChatCompletions],
-        name: "sglang",
-        of: |_| Profile::SGLANG,
-    },
-    ServerProfile {
-        endpoints: COMMON,
-        name: "together",
-        of: |_| Profile::TOGETHER,
-    },
-    ServerProfile {
-        endpoints: COMMON,
-        name: "vllm",
-        of: |_| Profile::VLLM,
-    },
-    ServerProfile {
-        endpoints: COMMON,
-        name: "xai",
-        of: |_| Profile::XAI,
-    },
+    profile_of("cerebras", CHAT, |_| Profile::CEREBRAS),
+    profile_of("compatible", &[], |_| Profile::COMPATIBLE),
+    profile_of("deepseek", CHAT, |_| Profile::DEEPSEEK),
+    profile_of("fireworks", COMMON, |_| Profile::FIREWORKS),
+    profile_of("groq", COMMON, |_| Profile::GROQ),
+    profile_of("llama-cpp", COMMON, |_| Profile::LLAMA_CPP),
+    profile_of("lm-studio", COMMON, |_| Profile::LM_STUDIO),
+    profile_of("mistral", CHAT, |_| Profile::MISTRAL),
+    profile_of("ollama", COMMON, |_| Profile::OLLAMA),
+    profile_of("openai", Endpoint::ALL, Profile::openai),
+    profile_of("openrouter", COMMON, |_| Profile::OPENROUTER),
+    profile_of("sglang", CHAT, |_| Profile::SGLANG),
+    profile_of("together", COMMON, |_| Profile::TOGETHER),
+    profile_of("vllm", COMMON, |_| Profile::VLLM),
+    profile_of("xai", COMMON, |_| Profile::XAI),
 ];
+
+const fn profile_of(
+    name: &'static str,
+    endpoints: &'static [Endpoint],
+    of: fn(&str) -> Profile,
+) -> ServerProfile {
+    ServerProfile {
+        endpoints,
+        name,
+        of,
+    }
+}
+
+/// The endpoint of servers that may serve nothing else.
+const CHAT: &[Endpoint] = &[Endpoint::ChatCompletions];
 
 /// The endpoints of servers that serve Responses, too.
 const COMMON: &[Endpoint] = &[Endpoint::ChatCompletions, Endpoint::Responses];

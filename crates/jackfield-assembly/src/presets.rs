@@ -39,186 +39,114 @@ const PATH: &str = "/v1";
 
 /// The kinds of servers. Addresses, variables and pages are from the vendors' documentation (2026-11).
 pub(crate) const PRESETS: &[Preset] = &[
+    server("azure")
+        .in_responses("/openai/v1", "azure.ai.openai")
+        .with_key("AZURE_OPENAI_API_KEY", "https://portal.azure.com"),
+    // The address and the variable are those of `bedrock.js` in `openai` 6.49.0 (2026-11).
+    server(BEDROCK)
+        .in_responses("/openai/v1", "aws.bedrock")
+        .with_key(
+            "AWS_BEARER_TOKEN_BEDROCK",
+            "https://console.aws.amazon.com/bedrock",
+        ),
+    server("cerebras")
+        .at("https://api.cerebras.ai/v1")
+        .with_key("CEREBRAS_API_KEY", "https://cloud.cerebras.ai"),
+    // Its documentation no longer includes `/v1`.
     Preset {
-        api: "responses",
-        base_url: None,
-        key_page: Some("https://portal.azure.com"),
-        key_variable: Some("AZURE_OPENAI_API_KEY"),
-        kind: "azure",
-        path: "/openai/v1",
-        profile: "openai",
-        provider: Some("azure.ai.openai"),
-    },
-    Preset {
-        // The address and the variable are those of `bedrock.js` in `openai` 6.49.0 (2026-11).
-        api: "responses",
-        base_url: None,
-        key_page: Some("https://console.aws.amazon.com/bedrock"),
-        key_variable: Some("AWS_BEARER_TOKEN_BEDROCK"),
-        kind: BEDROCK,
-        path: "/openai/v1",
-        profile: "openai",
-        provider: Some("aws.bedrock"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("https://api.cerebras.ai/v1"),
-        key_page: Some("https://cloud.cerebras.ai"),
-        key_variable: Some("CEREBRAS_API_KEY"),
-        kind: "cerebras",
-        path: PATH,
-        profile: "cerebras",
-        provider: Some("cerebras"),
-    },
-    Preset {
-        api: "chat",
-        // Its documentation no longer includes `/v1`.
-        base_url: Some("https://api.deepseek.com"),
-        key_page: Some("https://platform.deepseek.com/api_keys"),
-        key_variable: Some("DEEPSEEK_API_KEY"),
-        kind: "deepseek",
         path: "",
-        profile: "deepseek",
-        provider: Some("deepseek"),
+        ..server("deepseek")
+            .at("https://api.deepseek.com")
+            .with_key("DEEPSEEK_API_KEY", "https://platform.deepseek.com/api_keys")
     },
+    server("fireworks")
+        .at("https://api.fireworks.ai/inference/v1")
+        .with_key(
+            "FIREWORKS_API_KEY",
+            "https://app.fireworks.ai/settings/users/api-keys",
+        ),
+    server("groq")
+        .at("https://api.groq.com/openai/v1")
+        .with_key("GROQ_API_KEY", "https://console.groq.com/keys"),
     Preset {
-        api: "chat",
-        base_url: Some("https://api.fireworks.ai/inference/v1"),
-        key_page: Some("https://app.fireworks.ai/settings/users/api-keys"),
-        key_variable: Some("FIREWORKS_API_KEY"),
-        kind: "fireworks",
-        path: PATH,
-        profile: "fireworks",
-        provider: Some("fireworks"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("https://api.groq.com/openai/v1"),
-        key_page: Some("https://console.groq.com/keys"),
-        key_variable: Some("GROQ_API_KEY"),
-        kind: "groq",
-        path: PATH,
-        profile: "groq",
-        provider: Some("groq"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("https://router.huggingface.co/v1"),
-        key_page: Some("https://huggingface.co/settings/tokens"),
-        key_variable: Some("HF_TOKEN"),
-        kind: "huggingface",
-        path: PATH,
         profile: "compatible",
-        provider: Some("huggingface"),
+        ..server("huggingface")
+            .at("https://router.huggingface.co/v1")
+            .with_key("HF_TOKEN", "https://huggingface.co/settings/tokens")
     },
+    server("llama-cpp")
+        .at("http://127.0.0.1:8080")
+        .called("llama_cpp"),
+    server("lm-studio")
+        .at("http://127.0.0.1:1234")
+        .called("lm_studio"),
+    server("mistral")
+        .at("https://api.mistral.ai/v1")
+        .called("mistral_ai")
+        .with_key("MISTRAL_API_KEY", "https://console.mistral.ai/api-keys"),
+    server(OLLAMA).at("http://127.0.0.1:11434"),
+    server("openai")
+        .in_responses(PATH, "openai")
+        .at("https://api.openai.com/v1")
+        .with_key("OPENAI_API_KEY", "https://platform.openai.com/api-keys"),
     Preset {
-        api: "chat",
-        base_url: Some("http://127.0.0.1:8080"),
-        key_page: None,
-        key_variable: None,
-        kind: "llama-cpp",
-        path: PATH,
-        profile: "llama-cpp",
-        provider: Some("llama_cpp"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("http://127.0.0.1:1234"),
-        key_page: None,
-        key_variable: None,
-        kind: "lm-studio",
-        path: PATH,
-        profile: "lm-studio",
-        provider: Some("lm_studio"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("https://api.mistral.ai/v1"),
-        key_page: Some("https://console.mistral.ai/api-keys"),
-        key_variable: Some("MISTRAL_API_KEY"),
-        kind: "mistral",
-        path: PATH,
-        profile: "mistral",
-        provider: Some("mistral_ai"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("http://127.0.0.1:11434"),
-        key_page: None,
-        key_variable: None,
-        kind: OLLAMA,
-        path: PATH,
-        profile: "ollama",
-        provider: Some("ollama"),
-    },
-    Preset {
-        api: "responses",
-        base_url: Some(OPENAI),
-        key_page: Some("https://platform.openai.com/api-keys"),
-        key_variable: Some("OPENAI_API_KEY"),
-        kind: "openai",
-        path: PATH,
-        profile: "openai",
-        provider: Some("openai"),
-    },
-    Preset {
-        api: "chat",
-        base_url: None,
-        key_page: None,
-        key_variable: None,
-        kind: "openai-compatible",
-        path: PATH,
         profile: "compatible",
         provider: None,
+        ..server("openai-compatible")
     },
-    Preset {
-        api: "chat",
-        base_url: Some("https://openrouter.ai/api/v1"),
-        key_page: Some("https://openrouter.ai/settings/keys"),
-        key_variable: Some("OPENROUTER_API_KEY"),
-        kind: "openrouter",
-        path: PATH,
-        profile: "openrouter",
-        provider: Some("openrouter"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("http://127.0.0.1:30000"),
-        key_page: None,
-        key_variable: None,
-        kind: "sglang",
-        path: PATH,
-        profile: "sglang",
-        provider: Some("sglang"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("https://api.together.ai/v1"),
-        key_page: Some("https://api.together.ai/settings/api-keys"),
-        key_variable: Some("TOGETHER_API_KEY"),
-        kind: "together",
-        path: PATH,
-        profile: "together",
-        provider: Some("together_ai"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("http://127.0.0.1:8000"),
-        key_page: None,
-        key_variable: None,
-        kind: "vllm",
-        path: PATH,
-        profile: "vllm",
-        provider: Some("vllm"),
-    },
-    Preset {
-        api: "chat",
-        base_url: Some("https://api.x.ai/v1"),
-        key_page: Some("https://console.x.ai"),
-        key_variable: Some("XAI_API_KEY"),
-        kind: "xai",
-        path: PATH,
-        profile: "xai",
-        provider: Some("x_ai"),
-    },
+    server("openrouter")
+        .at("https://openrouter.ai/api/v1")
+        .with_key("OPENROUTER_API_KEY", "https://openrouter.ai/settings/keys"),
+    server("sglang").at("http://127.0.0.1:30000"),
+    server("together")
+        .at("https://api.together.ai/v1")
+        .called("together_ai")
+        .with_key(
+            "TOGETHER_API_KEY",
+            "https://api.together.ai/settings/api-keys",
+        ),
+    server("vllm").at("http://127.0.0.1:8000"),
+    server("xai")
+        .at("https://api.x.ai/v1")
+        .called("x_ai")
+        .with_key("XAI_API_KEY", "https://console.x.ai"),
 ];
+
+/// A server with Chat Completions, whose profile and provider have the name of its kind.
+const fn server(kind: &'static str) -> Preset {
+    Preset {
+        api: "chat",
+        base_url: None,
+        key_page: None,
+        key_variable: None,
+        kind,
+        path: PATH,
+        profile: kind,
+        provider: Some(kind),
+    }
+}
+
+impl Preset {
+    const fn at(mut self, base_url: &'static str) -> Self {
+        self.base_url = Some(base_url);
+        self
+    }
+
+    const fn called(mut self, provider: &'static str) -> Self {
+        self.provider = Some(provider);
+        self
+    }
+
+    /// With Responses, and OpenAI's profile.
+    const fn in_responses(mut self, path: &'static str, provider: &'static str) -> Self {
+        self.api = "responses";
+        self.path = path;
+        self.profile = "openai";
+        self.called(provider)
+    }
+
+    const fn with_key(mut self, variable: &'static str, page: &'static str) -> Self {
+        (self.key_variable, self.key_page) = (Some(variable), Some(page));
+        self
+    }
+}

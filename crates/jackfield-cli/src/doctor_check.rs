@@ -48,6 +48,13 @@ pub enum Area {
     Terminal,
 }
 
+// The names for programs, which are also the headings for people.
+jackfield_domain::named! { Area:
+    Version = "version", Folders = "folders", Configuration = "configuration", Keys = "keys",
+    Providers = "providers", Models = "models", Routes = "routes", Servers = "servers",
+    Tools = "tools", Sessions = "sessions", Terminal = "terminal",
+}
+
 /// The verdict of a check.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CheckResult {
@@ -59,6 +66,10 @@ pub enum CheckResult {
     Skipped,
     /// Working, but possibly not as intended.
     Warning,
+}
+
+jackfield_domain::named! { CheckResult:
+    Failed = "failed", Fine = "ok", Skipped = "skipped", Warning = "warning",
 }
 
 /// A section of docs/troubleshooting.md.
@@ -92,6 +103,23 @@ pub enum TroubleshootingSection {
     Tools,
 }
 
+// The links, from the root of the repository.
+jackfield_domain::named! { TroubleshootingSection:
+    CallsOneAfterAnother = "docs/troubleshooting.md#calls-run-one-after-another",
+    Configuration = "docs/troubleshooting.md#the-configuration-is-wrong",
+    Folders = "docs/troubleshooting.md#a-folder-cannot-be-written",
+    Gateway = "docs/troubleshooting.md#the-gateway-does-not-answer",
+    Keys = "docs/troubleshooting.md#a-key-is-missing-or-not-accepted",
+    Loops = "docs/troubleshooting.md#the-model-calls-and-calls",
+    Models = "docs/troubleshooting.md#a-model-is-not-known",
+    Providers = "docs/troubleshooting.md#a-provider-cannot-be-reached",
+    Results = "docs/troubleshooting.md#results-look-wrong",
+    Servers = "docs/troubleshooting.md#a-server-is-not-available",
+    Sessions = "docs/troubleshooting.md#sessions-are-not-kept-or-do-not-go-on",
+    Terminal = "docs/troubleshooting.md#the-terminal-shows-too-little-or-too-much",
+    Tools = "docs/troubleshooting.md#tools-do-not-reach-the-model",
+}
+
 impl DoctorCheck {
     /// A check without findings.
     pub(super) fn passed(area: Area, finding: impl Into<String>) -> Self {
@@ -109,6 +137,7 @@ impl DoctorCheck {
     pub(super) fn failed(area: Area, finding: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             help: Some(help.into()),
+            page: area.page(),
             verdict: CheckResult::Failed,
             ..Self::passed(area, finding)
         }
@@ -130,7 +159,7 @@ impl DoctorCheck {
         }
     }
 
-    /// Adds the section of the troubleshooting page.
+    /// Replaces the section of the troubleshooting page.
     pub(super) fn with_page(self, page: TroubleshootingSection) -> Self {
         Self {
             page: Some(page),
@@ -160,22 +189,21 @@ impl DoctorCheck {
 }
 
 impl Area {
-    /// The name for programs, and the heading for people.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Configuration => "configuration",
-            Self::Folders => "folders",
-            Self::Keys => "keys",
-            Self::Models => "models",
-            Self::Routes => "routes",
-            Self::Providers => "providers",
-            Self::Servers => "servers",
-            Self::Sessions => "sessions",
-            Self::Terminal => "terminal",
-            Self::Tools => "tools",
-            Self::Version => "version",
-        }
+    /// The section of the troubleshooting page.
+    const fn page(self) -> Option<TroubleshootingSection> {
+        use TroubleshootingSection as Section;
+        Some(match self {
+            Self::Configuration => Section::Configuration,
+            Self::Folders => Section::Folders,
+            Self::Keys => Section::Keys,
+            Self::Models => Section::Models,
+            Self::Providers => Section::Providers,
+            Self::Servers => Section::Servers,
+            Self::Sessions => Section::Sessions,
+            Self::Terminal => Section::Terminal,
+            Self::Tools => Section::Tools,
+            Self::Routes | Self::Version => return None,
+        })
     }
 
     /// The exit code if a check of this area failed first.
@@ -191,58 +219,6 @@ impl Area {
             | Self::Version => Exit::Configuration,
             Self::Models | Self::Providers | Self::Routes => Exit::Provider,
             Self::Servers => Exit::Server,
-        }
-    }
-}
-
-impl CheckResult {
-    /// The name for programs.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Fine => "ok",
-            Self::Skipped => "skipped",
-            Self::Warning => "warning",
-        }
-    }
-}
-
-impl TroubleshootingSection {
-    /// All sections.
-    pub const ALL: [Self; 13] = [
-        Self::CallsOneAfterAnother,
-        Self::Configuration,
-        Self::Folders,
-        Self::Gateway,
-        Self::Keys,
-        Self::Loops,
-        Self::Models,
-        Self::Providers,
-        Self::Results,
-        Self::Servers,
-        Self::Sessions,
-        Self::Terminal,
-        Self::Tools,
-    ];
-
-    /// The link, from the root of the repository.
-    #[must_use]
-    pub const fn link(self) -> &'static str {
-        match self {
-            Self::CallsOneAfterAnother => "docs/troubleshooting.md#calls-run-one-after-another",
-            Self::Configuration => "docs/troubleshooting.md#the-configuration-is-wrong",
-            Self::Folders => "docs/troubleshooting.md#a-folder-cannot-be-written",
-            Self::Gateway => "docs/troubleshooting.md#the-gateway-does-not-answer",
-            Self::Keys => "docs/troubleshooting.md#a-key-is-missing-or-not-accepted",
-            Self::Loops => "docs/troubleshooting.md#the-model-calls-and-calls",
-            Self::Models => "docs/troubleshooting.md#a-model-is-not-known",
-            Self::Providers => "docs/troubleshooting.md#a-provider-cannot-be-reached",
-            Self::Results => "docs/troubleshooting.md#results-look-wrong",
-            Self::Servers => "docs/troubleshooting.md#a-server-is-not-available",
-            Self::Sessions => "docs/troubleshooting.md#sessions-are-not-kept-or-do-not-go-on",
-            Self::Terminal => "docs/troubleshooting.md#the-terminal-shows-too-little-or-too-much",
-            Self::Tools => "docs/troubleshooting.md#tools-do-not-reach-the-model",
         }
     }
 }

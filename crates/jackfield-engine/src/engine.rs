@@ -23,19 +23,14 @@ use crate::approver::{Approver, ToolApprover};
 use crate::catalog::{self, ToolOffer};
 use crate::clients;
 use crate::clock::{Clock, SystemClock};
-use crate::delivered_cache::DeliveredCache;
-use crate::ephemeral::{Ephemeral, UndeliveredAnswers};
+use crate::ephemeral::Ephemeral;
 use crate::error::EngineError;
 use crate::journals::Journals;
-use crate::late_limit::LateLimit;
 use crate::master_keys::MasterKeys;
-use crate::notices::SessionNotices;
 use crate::options::{ServerTools, TurnOptions};
 use crate::own_servers::{OwnServerFactory, OwnServers};
-use crate::queues::Queues;
 use crate::route_table::RouteTable;
-use crate::shutdown::Shutdown;
-use crate::state::{Engine, EngineState};
+use crate::state::{Engine, EngineSetup, EngineState};
 use crate::tool_cache::{ToolCache, ToolCacheSettings};
 use crate::toolboxes;
 use crate::turn_observer::TurnObserver;
@@ -200,34 +195,24 @@ impl EngineBuilder {
             }
         };
         Engine {
-            shared: Arc::new(EngineState {
-                result_queues: Queues::default(),
+            shared: Arc::new(EngineState::new(EngineSetup {
                 approver,
                 approver_tool,
                 clock,
-                shutdown: Shutdown::default(),
                 journal: Arc::new(Journals::new(journal, None)),
-                late_limit: LateLimit::default(),
-                subscribers: Arc::default(),
                 checked_tools: Arc::default(),
                 listed_windows: Arc::default(),
                 master_keys,
                 models: Arc::new(models),
                 own_servers: own_servers.map(|factory| Arc::new(OwnServers::new(factory))),
                 routes: Arc::new(routes),
-                notices: SessionNotices::default(),
-                driven_sessions: Arc::default(),
                 ephemeral: Ephemeral::default(),
-                delivered: DeliveredCache::default(),
-                feeds: Arc::default(),
                 tool_cache: Arc::new(ToolCache::new(tool_cache)),
                 toolbox_sources: sources,
                 turn_observers: Arc::new(turn_observers),
                 mcp_observers,
-                undelivered: UndeliveredAnswers::default(),
                 validators: Arc::default(),
-                write_health: Arc::default(),
-            }),
+            })),
         }
     }
 }
@@ -281,36 +266,13 @@ impl Engine {
         models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
         ephemeral: Ephemeral,
     ) -> Self {
-        let shared = &self.shared;
         Self {
-            shared: Arc::new(EngineState {
-                result_queues: Queues::default(),
-                approver: shared.approver.clone(),
-                approver_tool: shared.approver_tool.clone(),
-                clock: Arc::clone(&shared.clock),
-                shutdown: Shutdown::default(),
-                journal,
-                late_limit: LateLimit::default(),
-                subscribers: Arc::default(),
-                checked_tools: Arc::clone(&shared.checked_tools),
-                listed_windows: Arc::clone(&shared.listed_windows),
-                models,
-                own_servers: shared.own_servers.clone(),
-                routes: Arc::clone(&shared.routes),
-                notices: SessionNotices::default(),
-                driven_sessions: Arc::default(),
+            shared: Arc::new(EngineState::new(EngineSetup {
                 ephemeral,
-                delivered: DeliveredCache::default(),
-                feeds: Arc::default(),
-                tool_cache: Arc::clone(&shared.tool_cache),
-                toolbox_sources: Arc::clone(&shared.toolbox_sources),
-                turn_observers: Arc::clone(&shared.turn_observers),
-                master_keys: shared.master_keys.clone(),
-                mcp_observers: shared.mcp_observers.clone(),
-                undelivered: UndeliveredAnswers::default(),
-                validators: Arc::clone(&shared.validators),
-                write_health: Arc::default(),
-            }),
+                journal,
+                models,
+                ..EngineSetup::clone(&self.shared)
+            })),
         }
     }
 

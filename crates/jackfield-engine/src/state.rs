@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use jackfield_domain::caller::Caller;
@@ -42,19 +43,34 @@ pub struct Engine {
     pub(crate) shared: Arc<EngineState>,
 }
 
+/// What an engine is made of, and what is under way on it.
 pub(crate) struct EngineState {
+    setup: EngineSetup,
     /// Serialises the client tool results of a session.
     pub(crate) result_queues: Queues<SessionId>,
+    /// Tracks the turns in flight, for shutdown.
+    pub(crate) shutdown: Shutdown,
+    /// Limits the late outcomes in flight.
+    pub(crate) late_limit: LateLimit,
+    pub(crate) subscribers: Arc<Subscribers>,
+    /// Notices for keepers.
+    pub(crate) notices: SessionNotices,
+    pub(crate) driven_sessions: Arc<DrivenSessions>,
+    pub(crate) delivered: DeliveredCache,
+    pub(crate) feeds: Arc<Feeds>,
+    /// Finished turns of ephemeral sessions whose answers are undelivered.
+    pub(crate) undelivered: UndeliveredAnswers,
+    pub(crate) write_health: Arc<WriteHealth>,
+}
+
+/// What an engine is made of.
+#[derive(Clone)]
+pub(crate) struct EngineSetup {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     /// The tool that acts as the approver; models may not call it.
     pub(crate) approver_tool: Option<ToolOrigin>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Tracks the turns in flight, for shutdown.
-    pub(crate) shutdown: Shutdown,
     pub(crate) journal: Arc<Journals>,
-    /// Limits the late outcomes in flight.
-    pub(crate) late_limit: LateLimit,
-    pub(crate) subscribers: Arc<Subscribers>,
     pub(crate) checked_tools: Arc<catalog::CheckedTools>,
     /// The context windows that providers list.
     pub(crate) listed_windows: Arc<ListedWindows>,
@@ -65,24 +81,41 @@ pub(crate) struct EngineState {
     pub(crate) own_servers: Option<Arc<OwnServers>>,
     /// The routes, and the health of their targets.
     pub(crate) routes: Arc<RouteTable>,
-    /// Notices for keepers.
-    pub(crate) notices: SessionNotices,
-    pub(crate) driven_sessions: Arc<DrivenSessions>,
     /// When ephemeral sessions are deleted.
     pub(crate) ephemeral: Ephemeral,
-    pub(crate) delivered: DeliveredCache,
-    pub(crate) feeds: Arc<Feeds>,
     pub(crate) tool_cache: Arc<ToolCache>,
     pub(crate) toolbox_sources: Arc<Vec<Arc<dyn ToolboxSource>>>,
     pub(crate) turn_observers: Arc<Vec<Arc<dyn TurnObserver>>>,
     pub(crate) mcp_observers: McpObservers,
-    /// Finished turns of ephemeral sessions whose answers are undelivered.
-    pub(crate) undelivered: UndeliveredAnswers,
     pub(crate) validators: Arc<Validators>,
-    pub(crate) write_health: Arc<WriteHealth>,
+}
+
+impl Deref for EngineState {
+    type Target = EngineSetup;
+
+    fn deref(&self) -> &EngineSetup {
+        &self.setup
+    }
 }
 
 impl EngineState {
+    /// The state of an engine on which nothing is under way.
+    pub(crate) fn new(setup: EngineSetup) -> Self {
+        Self {
+            setup,
+            result_queues: Queues::default(),
+            shutdown: Shutdown::default(),
+            late_limit: LateLimit::default(),
+            subscribers: Arc::default(),
+            notices: SessionNotices::default(),
+            driven_sessions: Arc::default(),
+            delivered: DeliveredCache::default(),
+            feeds: Arc::default(),
+            undelivered: UndeliveredAnswers::default(),
+            write_health: Arc::default(),
+        }
+    }
+
     /// The toolboxes of a client's principal, from all sources, and of its own servers.
     pub(crate) async fn toolboxes_of(&self, client: Option<&Caller>) -> Arc<ToolboxSet> {
         let mut all = toolboxes::of_client(&self.toolbox_sources, client).await;

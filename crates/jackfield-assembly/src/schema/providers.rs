@@ -1,9 +1,13 @@
 //! The options of the kinds of providers in `jackfield.toml`: their factories read them.
 
+use std::collections::BTreeSet;
+
 use crate::form::ValueForm::{self, Any, Text, Texts, ToolMode, ToolModes, Whole, Words};
+use crate::presets::PRESETS;
 
 /// The options of all kinds, with forms and descriptions.
 pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 25] {
+    let profiles: BTreeSet<&str> = PRESETS.iter().map(|preset| preset.profile).collect();
     [
         (
             "allowed_tools",
@@ -87,7 +91,11 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 25] {
             Text("/v1"),
             "The path of an address that names none",
         ),
-        ("profile", Words(PROFILES.to_vec()), "What the server takes"),
+        (
+            "profile",
+            Words(profiles.into_iter().collect()),
+            "What the server takes",
+        ),
         (
             "project",
             Text("proj_1"),
@@ -116,21 +124,3 @@ pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 25] {
         ),
     ]
 }
-
-const PROFILES: &[&str] = &[
-    "cerebras",
-    "compatible",
-    "deepseek",
-    "fireworks",
-    "groq",
-    "llama-cpp",
-    "lm-studio",
-    "mistral",
-    "ollama",
-    "openai",
-    "openrouter",
-    "sglang",
-    "together",
-    "vllm",
-    "xai",
-];

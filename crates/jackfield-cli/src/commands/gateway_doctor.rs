@@ -25,14 +25,14 @@ impl Doctor for GatewayDoctor {
 impl From<DoctorCheck> for CheckedItem {
     fn from(check: DoctorCheck) -> Self {
         Self {
-            area: check.area.word().to_owned(),
+            area: check.area.as_str().to_owned(),
             finding: check.finding,
             help: check.help.filter(|help| !help.is_empty()),
             page: check
                 .page
-                .map(TroubleshootingSection::link)
+                .map(TroubleshootingSection::as_str)
                 .map(str::to_owned),
-            verdict: check.verdict.word().to_owned(),
+            verdict: check.verdict.as_str().to_owned(),
         }
     }
 }

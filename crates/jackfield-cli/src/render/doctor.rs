@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::doctor_check::{CheckResult, DoctorCheck};
+use crate::doctor_check::{CheckResult, DoctorCheck, TroubleshootingSection};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words;
@@ -16,7 +16,7 @@ use crate::render::words;
 /// The stream cannot be written.
 pub fn checked(out: &mut impl Write, check: &DoctorCheck, is_first: bool) -> io::Result<()> {
     if is_first {
-        writeln!(out, "{NAME}{}{NAME:#}", check.area.word())?;
+        writeln!(out, "{NAME}{}{NAME:#}", check.area.as_str())?;
     }
     let (sign, word, style) = match check.verdict {
         CheckResult::Failed => ("✗", "failed: ", BAD),
@@ -37,7 +37,7 @@ pub fn checked(out: &mut impl Write, check: &DoctorCheck, is_first: bool) -> io:
         writeln!(out, "    {GOOD}help{GOOD:#}: {}", words::printable(help))?;
     }
     if let Some(page) = check.page {
-        writeln!(out, "    {DIM}see {}{DIM:#}", page.link())?;
+        writeln!(out, "    {DIM}see {}{DIM:#}", page.as_str())?;
     }
     out.flush()
 }
@@ -78,11 +78,11 @@ fn check_json(check: &DoctorCheck) -> Value {
         .duration
         .map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     json!({
-        "area": check.area.word(),
-        "verdict": check.verdict.word(),
+        "area": check.area.as_str(),
+        "verdict": check.verdict.as_str(),
         "says": check.finding,
         "help": check.help.as_ref().filter(|help| !help.is_empty()),
-        "see": check.page.map(crate::doctor_check::TroubleshootingSection::link),
+        "see": check.page.map(TroubleshootingSection::as_str),
         "took_ms": took,
     })
 }

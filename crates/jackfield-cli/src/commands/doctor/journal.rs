@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::places;
 use crate::commands::session_journal;
 use crate::commands::sessions::find;
-use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
+use crate::doctor_check::{Area, DoctorCheck};
 use crate::fault::CommandError;
 use crate::render;
 use crate::render::sessions::size;
@@ -35,8 +35,7 @@ pub(super) async fn all(config: &Config, registry: &Registry) -> Vec<DoctorCheck
                 "sessions are not kept: {} cannot be made: {error}",
                 file.display()
             );
-            let check = DoctorCheck::warning(Area::Sessions, says, NAME_ANOTHER);
-            return vec![check.with_page(TroubleshootingSection::Sessions)];
+            return vec![DoctorCheck::warning(Area::Sessions, says, NAME_ANOTHER)];
         }
         let says = format!(
             "no session is kept yet; the first will be in {}",
@@ -61,7 +60,7 @@ pub(super) async fn all(config: &Config, registry: &Registry) -> Vec<DoctorCheck
         } else {
             DoctorCheck::warning(Area::Sessions, says, unkept.help)
         };
-        return vec![check.with_page(TroubleshootingSection::Sessions)];
+        return vec![check];
     }
     let engine = Engine::builder(Arc::clone(&opened.journal)).build();
     let shown = match &file {
@@ -110,10 +109,7 @@ async fn check_writable(engine: &Engine, file: Option<&Path>, shown: &str) -> Op
         "there is no room for {} beside {shown}: {error}",
         size(ROOM)
     );
-    Some(
-        DoctorCheck::failed(Area::Sessions, says, NO_ROOM)
-            .with_page(TroubleshootingSection::Sessions),
-    )
+    Some(DoctorCheck::failed(Area::Sessions, says, NO_ROOM))
 }
 
 /// Warns of a journal that other users can read. Jackfield creates it private; a copied file keeps its mode,
@@ -128,7 +124,6 @@ fn check_private(file: &Path) -> Option<DoctorCheck> {
             let says = format!("{file} is not for you alone: its mode is {mode:04o}");
             let help = format!("chmod 600 {file}");
             DoctorCheck::warning(Area::Sessions, says, help)
-                .with_page(TroubleshootingSection::Sessions)
         })
     }
     #[cfg(not(unix))]
@@ -142,10 +137,11 @@ fn check_private(file: &Path) -> Option<DoctorCheck> {
 async fn check_restored(opened: &OpenJournal) -> Option<DoctorCheck> {
     let restored = opened.journal.admin()?.restored().await.ok()??;
     let help = restored_help(&restored);
-    Some(
-        DoctorCheck::failed(Area::Sessions, restored.to_string(), help)
-            .with_page(TroubleshootingSection::Sessions),
-    )
+    Some(DoctorCheck::failed(
+        Area::Sessions,
+        restored.to_string(),
+        help,
+    ))
 }
 
 /// Checks the integrity of the whole journal, within the time limit.
@@ -185,26 +181,25 @@ async fn check_integrity(opened: &OpenJournal, kind: &str, shown: &str) -> Vec<D
     let many = checked.damage.len();
     let mut checks: Vec<DoctorCheck> = Vec::new();
     for what in checked.damage.iter().take(MAX_NAMED) {
-        checks.push(
-            DoctorCheck::failed(Area::Sessions, what, damage_help(admin))
-                .with_page(TroubleshootingSection::Sessions),
-        );
+        checks.push(DoctorCheck::failed(
+            Area::Sessions,
+            what,
+            damage_help(admin),
+        ));
     }
     if many > MAX_NAMED {
         let says = format!("and {} more are damaged", many - MAX_NAMED);
-        checks.push(
-            DoctorCheck::failed(Area::Sessions, says, damage_help(admin))
-                .with_page(TroubleshootingSection::Sessions),
-        );
+        checks.push(DoctorCheck::failed(
+            Area::Sessions,
+            says,
+            damage_help(admin),
+        ));
     }
     if checked.newer_spending > 0 {
         let many = counted(checked.newer_spending, "spending record");
         let says = format!("a newer version wrote {many} in {shown}, which this one cannot read");
         let help = "use that version for `jackfield usage`";
-        checks.push(
-            DoctorCheck::warning(Area::Sessions, says, help)
-                .with_page(TroubleshootingSection::Sessions),
-        );
+        checks.push(DoctorCheck::warning(Area::Sessions, says, help));
     }
     let read = counted(checked.sessions, "session");
     if !checked.is_complete {
@@ -258,10 +253,7 @@ fn check_sessions(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
         if number > 0 {
             let verb = if number == 1 { one } else { many };
             let says = format!("{} {verb}", counted(number, "turn"));
-            checks.push(
-                DoctorCheck::warning(Area::Sessions, says, help)
-                    .with_page(TroubleshootingSection::Sessions),
-            );
+            checks.push(DoctorCheck::warning(Area::Sessions, says, help));
         }
     }
     let unreadable: Vec<&SessionRow> = rows.iter().filter(|row| row.unreadable.is_some()).collect();
@@ -269,10 +261,7 @@ fn check_sessions(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
         let why = row.unreadable.as_deref().unwrap_or_default();
         let says = format!("session {} is left alone: {why}", row.session);
         let help = "use the version that wrote it, or restore a copy of the file";
-        checks.push(
-            DoctorCheck::warning(Area::Sessions, says, help)
-                .with_page(TroubleshootingSection::Sessions),
-        );
+        checks.push(DoctorCheck::warning(Area::Sessions, says, help));
     }
     checks
 }
@@ -280,8 +269,7 @@ fn check_sessions(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
 fn failed(fault: &CommandError) -> DoctorCheck {
     let says = fault.messages.iter().chain(&fault.causes);
     let says: Vec<&str> = says.map(String::as_str).collect();
-    let check = DoctorCheck::failed(Area::Sessions, says.join(": "), fault.help.join("; "));
-    check.with_page(TroubleshootingSection::Sessions)
+    DoctorCheck::failed(Area::Sessions, says.join(": "), fault.help.join("; "))
 }
 
 /// Help where nothing can be written.

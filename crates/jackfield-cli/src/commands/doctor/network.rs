@@ -52,9 +52,9 @@ pub(super) fn keys(assembled: &Assembly, chosen: &[Arc<str>]) -> Vec<DoctorCheck
             let says = format!("there is no key for `{name}`: {}", missing.reason);
             let help = key_help(missing);
             if name == first {
-                DoctorCheck::failed(Area::Keys, says, help).with_page(TroubleshootingSection::Keys)
+                DoctorCheck::failed(Area::Keys, says, help)
             } else {
-                DoctorCheck::warning(Area::Keys, says, help).with_page(TroubleshootingSection::Keys)
+                DoctorCheck::warning(Area::Keys, says, help)
             }
         }
         KeyState::NotNeeded => DoctorCheck::passed(Area::Keys, format!("`{name}` needs no key")),
@@ -121,7 +121,15 @@ fn reachable(
             } else {
                 DoctorCheck::warning(Area::Providers, says, help)
             };
-            check.with_page(page(failure))
+            let is_key = matches!(
+                failure.kind,
+                ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated
+            );
+            if is_key {
+                check.with_page(TroubleshootingSection::Keys)
+            } else {
+                check
+            }
         }
     };
     check.with_duration(took)
@@ -140,31 +148,6 @@ pub(crate) fn advice(failure: &ModelFailure, name: &str) -> String {
         provider: name.into(),
     };
     words::help(failure, &nothing)
-}
-
-const fn page(failure: &ModelFailure) -> TroubleshootingSection {
-    match failure.kind {
-        ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated => {
-            TroubleshootingSection::Keys
-        }
-        ModelFailureKind::BudgetExhausted
-        | ModelFailureKind::BudgetUnavailable
-        | ModelFailureKind::ContentFilter
-        | ModelFailureKind::ContextTooLong { .. }
-        | ModelFailureKind::Interrupted
-        | ModelFailureKind::InvalidRequest
-        | ModelFailureKind::ModelNotFound
-        | ModelFailureKind::Overloaded
-        | ModelFailureKind::ProtocolViolation
-        | ModelFailureKind::RateLimited
-        | ModelFailureKind::ServerError
-        | ModelFailureKind::Timeout
-        | ModelFailureKind::TooLarge
-        | ModelFailureKind::Transport
-        | ModelFailureKind::ToolsUnsupported
-        | ModelFailureKind::Unsupported
-        | ModelFailureKind::UnusableReply => TroubleshootingSection::Providers,
-    }
 }
 
 /// The configured models of a provider, each with the key that names it.
@@ -195,7 +178,7 @@ fn model((what, model): &(String, Arc<str>), listed: &[ListedModel]) -> DoctorCh
             near.join(", ")
         )
     };
-    DoctorCheck::warning(Area::Models, says, help).with_page(TroubleshootingSection::Models)
+    DoctorCheck::warning(Area::Models, says, help)
 }
 
 /// Whether a listed model matches: many are listed with a date or a tag after the name.

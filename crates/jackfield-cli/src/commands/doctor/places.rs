@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jackfield_assembly::Surroundings;
 
-use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
+use crate::doctor_check::{Area, DoctorCheck};
 
 /// Checks all directories.
 pub(super) fn all(surroundings: &Surroundings) -> Vec<DoctorCheck> {
@@ -33,7 +33,6 @@ fn home(surroundings: &Surroundings) -> DoctorCheck {
         let help = "set HOME to a folder of yours; without, there is no configuration of your own, \
                     and nothing is remembered";
         DoctorCheck::warning(Area::Folders, finding, help)
-            .with_page(TroubleshootingSection::Folders)
     };
     match &surroundings.home {
         None => failing("there is no home folder".to_owned()),
@@ -59,8 +58,7 @@ fn check_writable(folder: &Path, help: &str) -> DoctorCheck {
             Area::Folders,
             format!("{shown} cannot be written: {error}"),
             help,
-        )
-        .with_page(TroubleshootingSection::Folders),
+        ),
     }
 }
 
@@ -77,8 +75,7 @@ fn config(folder: &Path) -> DoctorCheck {
             Area::Folders,
             format!("{shown} cannot be read: {error}"),
             "give yourself the right to read it, or set XDG_CONFIG_HOME to another folder",
-        )
-        .with_page(TroubleshootingSection::Folders),
+        ),
     }
 }
 

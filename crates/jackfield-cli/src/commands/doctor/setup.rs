@@ -39,10 +39,8 @@ pub(super) fn files(config: &Config) -> Vec<DoctorCheck> {
 
 /// The configuration errors, each with its line.
 pub(super) fn config_failures(error: ConfigError) -> Vec<DoctorCheck> {
-    let failed = |finding: String, help: String| {
-        DoctorCheck::failed(Area::Configuration, finding, help)
-            .with_page(TroubleshootingSection::Configuration)
-    };
+    let failed =
+        |finding: String, help: String| DoctorCheck::failed(Area::Configuration, finding, help);
     let mut checks = match error {
         ConfigError::Wrong(problems) => problems
             .into_iter()
@@ -75,10 +73,7 @@ pub(super) fn terminal(surroundings: &Surroundings) -> Vec<DoctorCheck> {
     if out && variable("TERM").as_deref() == Some("dumb") {
         let says = "the terminal is dumb: no spinner, no colours";
         let help = "set TERM to what it is, such as xterm-256color, if it is more than that";
-        checks.push(
-            DoctorCheck::warning(Area::Terminal, says, help)
-                .with_page(TroubleshootingSection::Terminal),
-        );
+        checks.push(DoctorCheck::warning(Area::Terminal, says, help));
     }
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
@@ -88,10 +83,7 @@ pub(super) fn terminal(surroundings: &Surroundings) -> Vec<DoctorCheck> {
         if !is_utf8 {
             let says = format!("the locale `{locale}` is not one of UTF-8: signs may look wrong");
             let help = "set LANG to one of UTF-8, such as C.UTF-8";
-            checks.push(
-                DoctorCheck::warning(Area::Terminal, says, help)
-                    .with_page(TroubleshootingSection::Terminal),
-            );
+            checks.push(DoctorCheck::warning(Area::Terminal, says, help));
         }
     }
     checks

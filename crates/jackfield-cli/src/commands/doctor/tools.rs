@@ -31,16 +31,12 @@ pub(super) fn server(
                 MAX_TIME.as_secs()
             );
             let help = format!("see what it says: jackfield mcp logs {id}");
-            return vec![
-                DoctorCheck::failed(Area::Servers, says, help)
-                    .with_page(TroubleshootingSection::Servers),
-            ];
+            return vec![DoctorCheck::failed(Area::Servers, says, help)];
         };
         let check = match &tested.state {
             ServerStatus::Failed { advice, reason } => {
                 let says = format!("`{id}`: {reason}");
                 DoctorCheck::failed(Area::Servers, says, advice.clone())
-                    .with_page(TroubleshootingSection::Servers)
             }
             ServerStatus::Off
             | ServerStatus::Ready { .. }
@@ -54,7 +50,6 @@ pub(super) fn server(
                     let help = format!("see what it says: jackfield mcp test {id}");
                     let says = format!("`{id}` does not list its tools");
                     DoctorCheck::failed(Area::Servers, says, help)
-                        .with_page(TroubleshootingSection::Servers)
                 }
             }
         };
@@ -62,7 +57,6 @@ pub(super) fn server(
         checks.extend(tested.problems.iter().map(|problem| {
             let help = format!("see what it says: jackfield mcp logs {id}");
             DoctorCheck::warning(Area::Servers, format!("`{id}`: {problem}"), help)
-                .with_page(TroubleshootingSection::Servers)
         }));
         checks
     }
@@ -81,9 +75,7 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
     if !takes_tools {
         let says = format!("models of `{provider}` are offered no tools");
         let help = format!("take out `tools = false` under [providers.{provider}]");
-        return vec![
-            DoctorCheck::warning(Area::Tools, says, help).with_page(TroubleshootingSection::Tools),
-        ];
+        return vec![DoctorCheck::warning(Area::Tools, says, help)];
     }
     if servers_failed {
         let says = "what the model is offered: the servers have to work first";
@@ -92,9 +84,7 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
     let Ok(offered) = timeout(OFFERED, assembled.engine.tools(&options)).await else {
         let says = format!("the tools could not be had within {} s", OFFERED.as_secs());
         let help = "see which server is slow: jackfield mcp test";
-        return vec![
-            DoctorCheck::warning(Area::Tools, says, help).with_page(TroubleshootingSection::Tools),
-        ];
+        return vec![DoctorCheck::warning(Area::Tools, says, help)];
     };
     let denied = offered.catalog.iter();
     let denied = denied.filter(|tool| matches!(tool.permission, Permission::Deny(_)));
@@ -109,9 +99,7 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
         let names = words::shortened(&denied.join(", "), NAMES);
         let help = "see which rule it is: jackfield tools show NAME";
         let says = format!("denied by the policy: {names}");
-        checks.push(
-            DoctorCheck::warning(Area::Tools, says, help).with_page(TroubleshootingSection::Tools),
-        );
+        checks.push(DoctorCheck::warning(Area::Tools, says, help));
     }
     checks.extend(
         offered
@@ -121,7 +109,6 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
             .map(|problem| {
                 let help = "see what is left: jackfield tools list";
                 DoctorCheck::warning(Area::Tools, words::problem(problem), help)
-                    .with_page(TroubleshootingSection::Tools)
             }),
     );
     checks
