@@ -30,6 +30,8 @@
 //! | `postgres` | the journal in PostgreSQL |
 //! | `web` | web APIs as tools, the web search and the reading of pages, `[web]` |
 
+#![warn(missing_docs)]
+
 mod approvals;
 mod assemble;
 mod assistants;

@@ -28,6 +28,8 @@
 //! | tools for models without any | [`text_tools`] |
 //! | a reply, whole or streamed | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
+#![warn(missing_docs)]
+
 pub mod body;
 pub mod client_ids;
 pub mod data_url;

@@ -5,6 +5,8 @@
 //! makes all decisions about it, one input at a time. The domain reads no clock, environment, file or socket:
 //! time is passed in as a value, and ids and jitter are hashes.
 
+#![warn(missing_docs)]
+
 pub mod accumulator;
 pub mod approval;
 pub mod audit;

@@ -5,6 +5,8 @@
 //! the same in the background, for callers that may disconnect. The engine makes no decisions about a turn
 //! itself.
 
+#![warn(missing_docs)]
+
 mod alarm;
 mod approver;
 mod background;

@@ -22,6 +22,8 @@
 //! | `agents` | permission questions of other agents, as turns |
 //! | `failures` | the client's error for each internal error |
 
+#![warn(missing_docs)]
+
 mod admission;
 mod agents;
 mod api_keys;

@@ -2,6 +2,8 @@
 //!
 //! A port's contract is a list of clauses; the test kit has one test per clause, under the same name.
 
+#![warn(missing_docs)]
+
 pub mod chat_model;
 pub mod context_source;
 pub mod credential;

@@ -15,6 +15,8 @@
 //! No proxy, certificate or timeout is taken from the environment, except `SSL_CERT_FILE` and `SSL_CERT_DIR`, which
 //! replace the system's certificate authorities.
 
+#![warn(missing_docs)]
+
 pub mod base_url;
 pub mod by_model;
 mod cause;

@@ -1,5 +1,7 @@
 //! Tools for testing third-party adapters: contract suites, a byte-level server, generators and strict fakes.
 
+#![warn(missing_docs)]
+
 pub mod arb;
 pub mod arrays;
 pub mod contract;
