@@ -87,7 +87,7 @@ pub(crate) const PRESETS: &[Preset] = &[
     server(OLLAMA).at("http://127.0.0.1:11434"),
     server("openai")
         .in_responses(PATH, "openai")
-        .at("https://api.openai.com/v1")
+        .at(OPENAI)
         .with_key("OPENAI_API_KEY", "https://platform.openai.com/api-keys"),
     Preset {
         profile: "compatible",
