@@ -22,7 +22,6 @@ pub enum ApprovalChoice {
     Reading,
     /// Allows the call with other arguments. If the text is empty, they are still to be typed.
     Edit(String),
-    /// Allows this call.
     Once,
 }
 
@@ -71,7 +70,6 @@ pub fn delivery_id(what: &str) -> Result<DeliveryId, InvalidId> {
 /// The maximum length of a person's name, in characters.
 const MAX_NAME: usize = 64;
 
-/// An interactive terminal.
 #[derive(Debug)]
 pub struct Terminal {
     lines: BufReader<std::fs::File>,

@@ -49,7 +49,6 @@ use crate::args::{Args, Command};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 
-/// Prints the version.
 fn version() -> Result<Exit, CommandError> {
     let version = Args::command().render_version();
     let mut out = io::stdout();

@@ -13,19 +13,15 @@ pub(crate) type CompleteContext = Box<dyn Fn(&str) -> Option<(usize, Vec<Complet
 /// A word that can be typed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Completion {
-    /// How it is listed.
     pub shown: String,
-    /// The word.
     pub word: String,
 }
 
-/// Everything that Tab completes.
 pub struct Completions {
     /// The commands, each with its argument and description.
     pub commands: &'static [(&'static str, &'static str, &'static str)],
     /// Completes prompts and resources of MCP servers.
     pub context: CompleteContext,
-    /// The names of models.
     pub models: Vec<String>,
     /// Makes a full path of a typed one.
     pub resolve: ResolvePath,

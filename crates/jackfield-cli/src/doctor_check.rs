@@ -7,44 +7,31 @@ use crate::exit::Exit;
 /// One check and its result.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DoctorCheck {
-    /// Its area.
     pub area: Area,
     /// How to fix it, if there is anything to fix.
     pub help: Option<String>,
-    /// The section of the troubleshooting page.
     pub page: Option<TroubleshootingSection>,
     /// The finding, in one sentence.
     pub finding: String,
     /// How long it took, if it had to wait.
     pub duration: Option<Duration>,
-    /// The verdict.
     pub verdict: CheckResult,
 }
 
 /// The area of a check, in the order of the report.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Area {
-    /// The program itself.
     Version,
-    /// The user's directories.
     Folders,
-    /// The configuration files.
     Configuration,
-    /// The keys of providers.
     Keys,
-    /// The providers.
     Providers,
-    /// The configured models.
     Models,
-    /// The routes.
     Routes,
-    /// The MCP servers.
     Servers,
     /// The tools offered to a model, and the limits of a turn.
     Tools,
-    /// The stored sessions.
     Sessions,
-    /// The terminal.
     Terminal,
 }
 
@@ -58,7 +45,6 @@ jackfield_domain::named! { Area:
 /// The verdict of a check.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CheckResult {
-    /// Broken.
     Failed,
     /// In order.
     Fine,
@@ -77,7 +63,6 @@ jackfield_domain::named! { CheckResult:
 pub enum TroubleshootingSection {
     /// Calls run one after another.
     CallsOneAfterAnother,
-    /// The configuration is wrong.
     Configuration,
     /// A folder cannot be written.
     Folders,
@@ -91,7 +76,6 @@ pub enum TroubleshootingSection {
     Models,
     /// A provider cannot be reached.
     Providers,
-    /// Results look wrong.
     Results,
     /// A server is not available.
     Servers,
@@ -151,7 +135,6 @@ impl DoctorCheck {
         }
     }
 
-    /// A skipped check.
     pub(super) fn skipped(area: Area, finding: impl Into<String>) -> Self {
         Self {
             verdict: CheckResult::Skipped,
@@ -189,7 +172,6 @@ impl DoctorCheck {
 }
 
 impl Area {
-    /// The section of the troubleshooting page.
     const fn page(self) -> Option<TroubleshootingSection> {
         use TroubleshootingSection as Section;
         Some(match self {

@@ -195,7 +195,6 @@ fn wait_for_key(prompt: &str, open: &Open) -> bool {
     stands
 }
 
-/// Creates a private folder.
 fn make_private(folder: &std::path::Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -294,5 +293,4 @@ const MAX_ENTRIES: usize = 1000;
 /// Marks a line end that was typed after a backslash, as opposed to a pasted one. It has no width.
 const TYPED: char = '\u{200b}';
 
-/// The prompt of messages.
 const PROMPT: &str = "> ";

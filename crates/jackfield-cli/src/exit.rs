@@ -26,7 +26,6 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 pub enum Exit {
     /// The question was answered, or the command did what it was asked for.
     Answered,
-    /// Jackfield itself failed.
     Internal,
     /// The command line or the question was wrong.
     Usage,
@@ -52,7 +51,6 @@ pub enum Exit {
     Unfinished,
     /// The journal is damaged, or older than what was written; the readable part was printed.
     Damaged,
-    /// Cancelled.
     Cancelled,
 }
 
@@ -76,7 +74,6 @@ impl Exit {
         Self::Cancelled,
     ];
 
-    /// The numeric code.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {

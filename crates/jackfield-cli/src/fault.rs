@@ -10,14 +10,12 @@ use jackfield_engine::{EngineError, JournalError, ParkReason};
 
 use crate::exit::Exit;
 
-/// The error of a command.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CommandError {
     /// The chain of causes, the first cause first.
     pub causes: Vec<String>,
     /// The exit code of the run.
     pub exit: Exit,
-    /// How to fix it.
     pub help: Vec<String>,
     /// The error, in one line; further lines are further errors.
     pub messages: Vec<String>,
@@ -41,7 +39,6 @@ impl CommandError {
         self
     }
 
-    /// Adds help.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());

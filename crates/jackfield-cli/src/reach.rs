@@ -11,9 +11,7 @@ use tokio::time::timeout;
 /// The result of contacting a provider.
 #[derive(Clone, Debug)]
 pub(crate) struct ReachResult {
-    /// Its models, or the failure.
     pub(crate) listed: Result<Vec<ListedModel>, ModelFailure>,
-    /// How long it took.
     pub(crate) duration: Duration,
 }
 

@@ -204,7 +204,6 @@ fn width_of(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usiz
     wide.filter(|columns| *columns > 0).unwrap_or(USUAL_WIDTH)
 }
 
-/// The default width.
 const USUAL_WIDTH: usize = 80;
 
 /// Whether both streams are the same file or pipe, so that a reader of the answer sees the rest, too.
@@ -259,7 +258,6 @@ pub fn write_fault(err: &mut impl Write, fault: &CommandError) -> io::Result<()>
     err.flush()
 }
 
-/// Prints a remark.
 pub fn remark(text: &str) {
     let dim = plain::DIM;
     let mut line = format!("{dim}{}{dim:#}", words::printable(text));

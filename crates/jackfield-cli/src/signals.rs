@@ -10,12 +10,9 @@ use tokio::task::JoinHandle;
 use crate::exit::Exit;
 use crate::tty;
 
-/// A received signal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Signal {
-    /// Ctrl-C.
     Interrupt,
-    /// SIGTERM or SIGHUP.
     Terminate,
 }
 
@@ -132,7 +129,6 @@ impl Signals {
     }
 }
 
-/// The signal streams.
 #[cfg(not(unix))]
 struct Signals;
 

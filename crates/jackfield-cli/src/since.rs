@@ -34,7 +34,6 @@ pub(crate) fn since(text: &str) -> Result<WallTime, CommandError> {
     ))
 }
 
-/// The current time.
 #[must_use]
 pub(crate) fn now() -> WallTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -33,7 +33,6 @@ impl StandingRules {
         }
     }
 
-    /// The rules that were added.
     #[must_use]
     pub fn added(&self) -> &[PolicyRule] {
         &self.added

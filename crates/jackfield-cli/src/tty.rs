@@ -41,7 +41,6 @@ impl Drop for Lent {
     }
 }
 
-/// Restores the terminal.
 pub(crate) fn restore() {
     unix::restore();
 }

@@ -50,11 +50,9 @@ pub enum CommandTurnEnd {
     OutputClosed,
     /// It has not ended: it waits for an answer from outside, and no process works on it.
     Waiting(WaitingTurn),
-    /// It ended.
     Ended {
         /// Whether the answer has the requested form.
         fit: AnswerFit,
-        /// The report.
         report: Box<TurnReport>,
     },
 }

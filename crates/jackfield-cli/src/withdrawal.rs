@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Withdraws questions.
 #[derive(Debug, Default)]
 pub(crate) struct Withdrawal {
     last_number: u64,
@@ -25,7 +24,6 @@ struct WithdrawalState {
 }
 
 impl Withdrawal {
-    /// Opens the next question.
     pub(crate) fn open(&mut self) -> ReadQuestion {
         self.last_number += 1;
         ReadQuestion {

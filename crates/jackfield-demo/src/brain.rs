@@ -24,7 +24,6 @@ use serde_json::{Map, Value, json};
 
 use self::language::Language;
 
-/// The model's name.
 pub const NAME: &str = "jackfield-demo-rules";
 
 /// What the model says: a text, and the tools that it calls after it.
@@ -41,7 +40,6 @@ pub struct DemoReply {
 pub struct DemoCall {
     /// The tool, by the name under which it was offered.
     pub tool: ToolName,
-    /// The arguments.
     pub arguments: Map<String, Value>,
 }
 

@@ -68,7 +68,6 @@ impl DemoServer {
         format!("http://{}", self.address)
     }
 
-    /// Where it listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address

@@ -17,10 +17,7 @@ pub struct Profile {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ThinkingControl {
     /// By a budget in tokens.
-    Budget {
-        /// Whether it can be off.
-        can_be_off: bool,
-    },
+    Budget { can_be_off: bool },
     /// By a level, or a budget; it is never off.
     Level {
         /// Whether the lowest level is `MINIMAL`, and not `LOW`.

@@ -10,7 +10,6 @@ use jackfield_domain::listing::ListedModel;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The list.
 #[derive(Clone, Debug, Deserialize)]
 struct ModelList {
     data: Vec<Value>,

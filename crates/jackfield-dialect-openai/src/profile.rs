@@ -39,7 +39,6 @@ pub struct Profile {
     pub hosted_tools: bool,
     /// Accepts image URLs; every server that accepts images accepts inline ones.
     pub image_addresses: bool,
-    /// Accepts images.
     pub images: bool,
     /// Whether reasoning comes in the text of a reply, Chat Completions only: servers leave it there if they have
     /// no parser for the model's tags, or have it disabled (vLLM without `--reasoning-parser`, llama.cpp with
@@ -75,7 +74,6 @@ pub struct Profile {
     pub stream_usage: bool,
     /// Accepts `strict` with tools.
     pub strict_tools: bool,
-    /// The supported response formats.
     pub structured_output: StructuredOutput,
     /// The role of the system prompt.
     pub system_role: SystemRole,
@@ -107,7 +105,6 @@ pub enum BlankContent {
 /// The field for the end user.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndUser {
-    /// None.
     None,
     /// `safety_identifier`.
     SafetyIdentifier,
@@ -157,18 +154,13 @@ pub enum ReasoningEcho {
     Always,
     /// In the messages that had some.
     AsItCame,
-    /// Never.
     Never,
 }
 
-/// The supported response formats.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StructuredOutput {
-    /// Any JSON object.
     JsonObject,
-    /// None.
     None,
-    /// A schema.
     Schema,
 }
 
@@ -190,7 +182,6 @@ pub enum ToolChoiceForms {
     Ignored,
     /// `none`, `auto` and `required`.
     Words,
-    /// Also a single tool.
     Named,
     /// Also a subset (`allowed_tools`).
     Subset,
@@ -329,7 +320,6 @@ impl Profile {
         ..Self::COMPATIBLE
     };
 
-    /// llama.cpp's own server.
     pub const LLAMA_CPP: Self = Self {
         blank_content: BlankContent::Empty,
         efforts: &[Effort::None],
@@ -338,7 +328,6 @@ impl Profile {
         ..Self::COMPATIBLE
     };
 
-    /// Mistral's own API.
     pub const MISTRAL: Self = Self {
         call_ids: IdForm::NineAlphanumeric,
         efforts: &[],
@@ -367,7 +356,6 @@ impl Profile {
         ..Self::COMPATIBLE
     };
 
-    /// vLLM.
     pub const VLLM: Self = Self {
         parallel_calls: true,
         strict_tools: true,

@@ -112,8 +112,10 @@ pub(crate) const OURS_OF_TOOL: [&str; 6] = [
 #[derive(Debug)]
 pub(crate) enum Choice<T> {
     /// Any of these; whether one must be called.
-    Subset { required: bool, tools: Vec<T> },
-    /// This one.
+    Subset {
+        required: bool,
+        tools: Vec<T>,
+    },
     Tool(T),
     /// `none` or `required`.
     Word(&'static str),
@@ -124,7 +126,6 @@ pub(crate) enum Choice<T> {
 pub(crate) struct MissingTools {
     /// One that the choice names alone.
     pub(crate) named: &'static str,
-    /// Some of a subset.
     pub(crate) some: &'static str,
 }
 

@@ -111,7 +111,6 @@ impl CommonRules for Rule {
     const WRONG_VALUE: Self = Self::WrongValue;
 }
 
-/// The violations so far.
 type Found<'a> = crate::place::Found<'a, Family, Rule>;
 
 /// Whether a text has a length within the limit, and only permitted characters.

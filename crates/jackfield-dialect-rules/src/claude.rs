@@ -55,7 +55,6 @@ pub enum Rule {
     /// A tool's name has invalid characters, or is too long.
     #[error("a name is 1 to 128 of A-Z, a-z, 0-9, `_` and `-`")]
     Name,
-    /// All tools are deferred.
     #[error("at least one tool must not be deferred")]
     OnlyDeferred,
     /// A number is outside its range.
@@ -85,7 +84,6 @@ pub enum Rule {
     /// The name of a property has invalid characters, or is too long.
     #[error("the name of a property is 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`")]
     PropertyName,
-    /// A schema is invalid.
     #[error("this is no JSON Schema of draft 2020-12")]
     Schema,
     /// The root of a tool's schema has a choice.
@@ -146,7 +144,6 @@ impl CommonRules for Rule {
     const WRONG_VALUE: Self = Self::WrongValue;
 }
 
-/// The violations so far.
 type Found<'a> = crate::place::Found<'a, Profile, Rule>;
 
 /// The fields of a body, including those of betas.

@@ -65,7 +65,6 @@ pub enum Rule {
     /// A role is neither `user` nor `model`.
     #[error("Please use a valid role: user, model.")]
     Role,
-    /// A schema is invalid.
     #[error("this is no JSON Schema")]
     Schema,
     /// A schema has a keyword that is not honoured.
@@ -117,7 +116,6 @@ impl CommonRules for Rule {
     const WRONG_VALUE: Self = Self::WrongValue;
 }
 
-/// The violations so far.
 type Found<'a> = crate::place::Found<'a, Profile, Rule>;
 
 /// The fields of a body.

@@ -105,7 +105,6 @@ impl CommonRules for Rule {
     const WRONG_VALUE: Self = Self::WrongValue;
 }
 
-/// The violations so far.
 type Found<'a> = crate::place::Found<'a, (), Rule>;
 
 /// The fields of a body.

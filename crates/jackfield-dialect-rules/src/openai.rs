@@ -78,7 +78,6 @@ pub enum Rule {
     /// A message's role is unknown to the server, or not permitted at this place.
     #[error("a message of this role cannot stand here")]
     RoleOutOfPlace,
-    /// A schema is invalid.
     #[error("this is no JSON Schema of draft 2020-12")]
     Schema,
     /// The schema of parameters is not an object's, or has keywords that are not permitted.
@@ -121,5 +120,4 @@ impl CommonRules for Rule {
     const WRONG_VALUE: Self = Self::WrongValue;
 }
 
-/// The violations so far.
 pub(crate) type Found<'a> = crate::place::Found<'a, Profile, Rule>;

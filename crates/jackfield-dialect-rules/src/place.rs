@@ -11,7 +11,6 @@ use thiserror::Error;
 pub struct Violation<R> {
     /// The path in the body, such as `messages.0.content.1.text`.
     pub path: String,
-    /// The rule.
     pub rule: R,
 }
 
@@ -118,7 +117,6 @@ impl<'a, P, R: CommonRules> Found<'a, P, R> {
         self.check(value.is_boolean(), place, R::WRONG_TYPE);
     }
 
-    /// One of these strings.
     pub(crate) fn one_of(&mut self, value: &Value, place: &Place, values: &[&str]) {
         if let Some(text) = self.text(value, place) {
             self.check(values.contains(&text), place, R::WRONG_VALUE);

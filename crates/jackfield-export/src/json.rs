@@ -20,7 +20,6 @@ use super::secrets::without_secrets_in;
 use super::values::{self, merge};
 use super::words::{self, Status};
 
-/// The document.
 pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) -> String {
     let mut document = self::session(session, log, redacted);
     if redacted {

@@ -26,7 +26,6 @@ pub use self::secrets::{without_secrets, without_secrets_in};
 pub enum Format {
     /// One JSON document; see docs/cli.md.
     Json,
-    /// Markdown, for people.
     Markdown,
 }
 

@@ -21,7 +21,6 @@ use super::inert::neutralize;
 use super::secrets::without_secrets;
 use super::words::{self, Status};
 
-/// The document.
 pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) -> String {
     let mut page = MarkdownPage(format!("# Conversation {session}\n"));
     if redacted {
@@ -55,11 +54,9 @@ pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) ->
     }
 }
 
-/// The document so far.
 struct MarkdownPage(String);
 
 impl MarkdownPage {
-    /// A paragraph.
     fn line(&mut self, text: &str) {
         self.0.push('\n');
         self.0.push_str(text);

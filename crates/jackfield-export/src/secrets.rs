@@ -122,7 +122,6 @@ const AFTER_SCHEME: usize = 8;
 /// The minimum length of a run that is a key by its prefix.
 const AFTER_PREFIX: usize = 16;
 
-/// Authentication schemes.
 const SCHEMES: [&str; 2] = ["basic", "bearer"];
 /// Characters allowed between a name and its value.
 const BLANKS: [char; 4] = ['"', '\'', '`', ' '];

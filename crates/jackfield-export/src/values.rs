@@ -26,7 +26,6 @@ pub fn arguments(input: &ToolInput) -> Value {
     }
 }
 
-/// The end of a turn.
 #[must_use]
 pub fn end(end: &TurnEnd) -> Value {
     let kind = end.as_str();
@@ -91,13 +90,11 @@ pub fn finish(reason: &FinishReason) -> &str {
     }
 }
 
-/// A model failure.
 #[must_use]
 pub fn failure(failure: &ModelFailure) -> Value {
     json!({ "kind": failure_kind(failure.kind), "message": failure.message })
 }
 
-/// The kind of a model failure.
 #[must_use]
 pub const fn failure_kind(kind: ModelFailureKind) -> &'static str {
     match kind {
@@ -161,7 +158,6 @@ pub fn cached_call(from: &CachedCall) -> Value {
     })
 }
 
-/// A note.
 #[must_use]
 pub fn note(note: &Note) -> Value {
     json!({
@@ -187,7 +183,6 @@ pub fn model(model: &ModelRef) -> String {
     format!("{}/{}", model.provider, model.model)
 }
 
-/// The usage.
 #[must_use]
 pub fn usage(usage: &Usage) -> Value {
     json!({

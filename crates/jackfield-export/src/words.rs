@@ -94,19 +94,15 @@ pub fn cached_from(from: &CachedCall) -> String {
 /// The status of a call.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Status {
-    /// The turn was cancelled.
     Cancelled,
-    /// It has a result.
     Done,
     /// Denied by a person or a rule.
     Denied,
     /// It ran, and reported a failure.
     Failed,
-    /// It was not run.
     NotRun,
     /// It has not started.
     Queued,
-    /// It runs.
     Running,
     /// Whether it took effect is unknown.
     Unknown,
@@ -144,7 +140,6 @@ impl Status {
         }
     }
 
-    /// The name for programs.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -160,7 +155,6 @@ impl Status {
         }
     }
 
-    /// The text for people.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -176,7 +170,6 @@ impl Status {
         }
     }
 
-    /// The symbol for people.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {

@@ -29,11 +29,8 @@ pub struct Child {
 
 /// The standard streams of a child.
 pub struct Streams {
-    /// Its standard error.
     pub stderr: Output<ChildStderr>,
-    /// Its standard input.
     pub stdin: ChildStdin,
-    /// Its standard output.
     pub stdout: Output<ChildStdout>,
 }
 

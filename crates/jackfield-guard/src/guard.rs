@@ -151,7 +151,6 @@ impl ProcessTree {
     }
 }
 
-/// Which end came first.
 #[derive(Eq, PartialEq)]
 enum FirstEnd {
     /// The guard got a signal to end.
@@ -214,7 +213,6 @@ fn code(status: WaitStatus) -> u8 {
         .unwrap_or(u8::MAX)
 }
 
-/// The instant after this duration.
 fn after(time: Duration) -> Instant {
     Instant::now() + time.min(MAX_GRACE)
 }

@@ -9,7 +9,6 @@ use thiserror::Error;
 /// A program to be started as a child process.
 #[derive(Clone, Copy, Debug)]
 pub struct ChildProgram<'a> {
-    /// Its arguments.
     pub arguments: &'a [String],
     /// The program: a path, or a name that is looked for in `PATH`.
     pub command: &'a str,
@@ -30,7 +29,6 @@ pub struct ChildProgram<'a> {
 pub struct GuardProgram {
     /// The arguments that make the program run as a guard.
     pub arguments: Vec<OsString>,
-    /// The path of the program.
     pub program: PathBuf,
 }
 

@@ -7,19 +7,15 @@ use jackfield_dialect_kit::serve::ServeDialect;
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::responses::serve::Responses;
 
-/// Chat Completions.
 pub(crate) static CHAT: ChatCompletions = ChatCompletions::new();
 
 /// Chat Completions with Jackfield's extension fields.
 pub(crate) static CHAT_EXTENDED: ChatCompletions = ChatCompletions::new().with_extensions();
 
-/// Claude Messages.
 pub(crate) static CLAUDE: ClaudeServer = ClaudeServer;
 
-/// Gemini.
 pub(crate) static GEMINI: GeminiServer = GeminiServer;
 
-/// Responses.
 pub(crate) static RESPONSES: Responses = Responses;
 
 /// The dialect in which an error is written: that of the path. Where the vendors share a path, the header that

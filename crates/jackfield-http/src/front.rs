@@ -21,7 +21,6 @@ use crate::rates::KnownRate;
 use crate::receipt::ReceiptLedger;
 use crate::refusal::{HttpRefusal, RefusalForm};
 
-/// Answers a request.
 pub(crate) async fn answer(
     request: Request<Incoming>,
     gateway: &Gateway,

@@ -77,7 +77,6 @@ pub(crate) async fn one_of_gemini(
     Ok(refusal::json(gemini::model_body(&model)))
 }
 
-/// The served model of this name.
 async fn served(
     gateway: &Gateway,
     client: &Principal,

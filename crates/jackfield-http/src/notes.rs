@@ -60,7 +60,6 @@ const fn comma(nth: usize) -> &'static str {
     if nth == 0 { "" } else { "," }
 }
 
-/// JSON in pure ASCII.
 fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

@@ -15,7 +15,6 @@ use jackfield_gateway::{AdmissionRefusal, Gateway, Principal, RequestSlot};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownRate(Arc<OnceLock<Left>>);
 
-/// What is left.
 #[derive(Debug, Default)]
 struct Left {
     budget: Option<BudgetState>,

@@ -18,7 +18,6 @@ impl Receipt {
         Self(Some(Box::new(callback)))
     }
 
-    /// Reports a complete response.
     pub(crate) fn complete(mut self) {
         if let Some(callback) = self.0.take() {
             callback(true);

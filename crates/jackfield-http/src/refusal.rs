@@ -64,7 +64,6 @@ impl<S: Send + Sync> FromRequestParts<S> for PathTail {
     }
 }
 
-/// A response with a JSON body.
 pub(crate) fn json(body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     let json = HeaderValue::from_static("application/json");

@@ -33,7 +33,6 @@ const CANCELLED_WITHIN: Duration = Duration::from_secs(10);
 /// How long a client waits until its own response can be retrieved.
 const THERE_WITHIN: Duration = Duration::from_secs(1);
 
-/// The query parameters.
 type QueryFields = BTreeMap<String, String>;
 
 /// `GET /v1/responses/{id}`: the current state of the response, or its events again.

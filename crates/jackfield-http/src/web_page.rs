@@ -11,7 +11,6 @@ use jackfield_web::Asset;
 
 use crate::refusal::no_such_address;
 
-/// Answers with a file.
 pub(crate) async fn answer(uri: Uri, headers: HeaderMap) -> Response {
     match jackfield_web::find(uri.path()) {
         Some(asset) => file(asset, &headers),

@@ -58,7 +58,6 @@ pub enum ImportError {
     Malformed {
         /// The line, from 1.
         line: usize,
-        /// What is wrong there.
         problem: String,
     },
     /// It is larger, or nested deeper, than any such file.

@@ -19,7 +19,6 @@ use crate::context::Library;
 /// A change, under the names that things have at this server.
 #[derive(Clone, Debug)]
 pub(crate) enum ClientChange {
-    /// The list of prompts.
     Prompts,
     /// A resource, by its URI.
     Resource(String),
@@ -247,7 +246,6 @@ impl SubscribedResources {
         if taken { Ok(()) } else { Err(full()) }
     }
 
-    /// Removes a resource.
     pub(crate) fn unsubscribe(&self, uri: &str) {
         self.0.send_if_modified(|known| known.remove(uri));
     }

@@ -17,7 +17,6 @@ pub(crate) enum ClientMessage {
     Cancelled(RequestId),
     /// A message without an effect or a response.
     Ignored,
-    /// A notification.
     Notification(Box<ClientNotification>),
     /// A request that is refused. The response has no id if the message had none.
     Refused {
@@ -29,7 +28,6 @@ pub(crate) enum ClientMessage {
         id: RequestId,
         response: Box<ClientJsonRpcMessage>,
     },
-    /// A request.
     Request {
         id: RequestId,
         request: Box<ClientRequest>,
@@ -177,7 +175,6 @@ fn refused(code: ErrorCode, message: impl Into<String>, id: Option<RequestId>) -
     }
 }
 
-/// The known methods.
 const OURS: &[&str] = &[
     "initialize",
     "ping",

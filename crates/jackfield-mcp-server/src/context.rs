@@ -105,7 +105,6 @@ impl Library<'_> {
         ContextError::new(ContextErrorKind::NotFound, message)
     }
 
-    /// A prompt with its arguments.
     pub(crate) async fn prompt(
         &self,
         name: &str,

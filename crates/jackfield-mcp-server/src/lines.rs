@@ -18,7 +18,6 @@ pub(crate) struct Lines<R> {
 pub(crate) enum Line {
     /// A line that was too long, and was discarded.
     TooLong,
-    /// A complete line.
     Whole(Vec<u8>),
 }
 

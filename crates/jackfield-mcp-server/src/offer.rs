@@ -31,7 +31,6 @@ pub struct Offer {
 /// A tool that is not offered.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WithheldTool {
-    /// Its name for models.
     pub name: String,
     /// The reason, and how to change that.
     pub reason: String,
@@ -42,12 +41,10 @@ pub struct WithheldTool {
 pub(crate) enum ToolSelection {
     /// Those that match one of these patterns.
     Patterns(Arc<[Arc<str>]>),
-    /// These.
     Tools(Arc<[SelectedTool]>),
 }
 
 impl ToolSelection {
-    /// The offer of these tools.
     pub(crate) fn offer(&self, offered: ToolOffer) -> Offer {
         match self {
             Self::Patterns(patterns) => Offer::from_tools(offered, patterns),
@@ -157,7 +154,6 @@ impl Offer {
         Digest::of(&bytes)
     }
 
-    /// The tool of this name.
     pub(crate) fn tool(&self, name: &str) -> Option<&CatalogEntry> {
         let mut tools = self.tools.iter();
         tools.find(|tool| tool.definition.name.as_str() == name)

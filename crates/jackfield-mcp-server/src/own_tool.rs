@@ -17,7 +17,6 @@ use serde_json::Value;
 /// A tool that a server offers besides those of its engine, such as one that runs a turn.
 #[async_trait]
 pub trait OwnTool: fmt::Debug + Send + Sync {
-    /// How clients see it.
     fn entry(&self) -> &OwnToolEntry;
 
     /// Runs it. Dropping the future cancels the call. The arguments were not checked.
@@ -66,7 +65,6 @@ impl OwnToolEntry {
         })
     }
 
-    /// Its name.
     pub(crate) fn name(&self) -> &str {
         self.0.definition.name.as_str()
     }

@@ -13,9 +13,7 @@ pub struct SelectedTool {
     pub arguments: Map<String, Value>,
     /// Its description; `None` keeps the tool's own.
     pub description: Option<Arc<str>>,
-    /// Its name for clients.
     pub name: ToolName,
-    /// The tool.
     pub origin: ToolOrigin,
 }
 

@@ -73,7 +73,6 @@ impl ToolServer {
         self
     }
 
-    /// Sets the settings.
     #[must_use]
     pub fn with(mut self, settings: ServerSettings) -> Self {
         self.settings = settings;

@@ -117,7 +117,6 @@ impl RequestHandler {
     }
 }
 
-/// The reply to a call.
 enum CallReply {
     Asked(Box<InputRequiredResult>),
     Ended(DirectOutcome),

@@ -37,7 +37,6 @@ pub(crate) struct ClientPipes<R> {
     writer: ClientWriter,
 }
 
-/// The unanswered requests.
 #[derive(Default)]
 struct UnansweredRequests {
     by_server_id: HashMap<i64, (RequestId, OwnedSemaphorePermit)>,

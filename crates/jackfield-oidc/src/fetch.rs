@@ -49,7 +49,6 @@ impl ProviderHttp {
         }
     }
 
-    /// Fetches a document.
     pub(crate) async fn get(
         &self,
         url: &Url,
@@ -58,7 +57,6 @@ impl ProviderHttp {
         self.send(Method::GET, url, authorization, None).await
     }
 
-    /// Sends a form.
     pub(crate) async fn post(
         &self,
         url: &Url,

@@ -43,7 +43,6 @@ pub fn check_issuer(issuer: &str) -> Result<Url, InvalidIssuer> {
     Ok(url)
 }
 
-/// Fetches the metadata of an issuer.
 pub(crate) async fn fetch(
     http: &ProviderHttp,
     issuer: &str,

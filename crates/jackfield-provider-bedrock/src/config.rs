@@ -26,14 +26,11 @@ pub struct BedrockConfig {
     pub tools: bool,
 }
 
-/// Invalid settings.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InvalidConfig {
-    /// The base URL is invalid.
     #[error(transparent)]
     BaseUrl(#[from] InvalidBaseUrl),
-    /// The key is invalid.
     #[error(transparent)]
     Key(#[from] InvalidSecret),
     /// The region is not the name of one.

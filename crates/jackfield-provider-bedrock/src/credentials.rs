@@ -26,7 +26,6 @@ pub struct SigningKeys {
     pub access_key_id: String,
     /// The region that signatures are for.
     pub region: String,
-    /// The secret key.
     pub secret_access_key: Secret,
     /// The token of temporary keys, which is sent.
     pub session_token: Option<Secret>,

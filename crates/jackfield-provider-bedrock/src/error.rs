@@ -60,7 +60,6 @@ struct Meaning {
     /// Whether time does not mend it.
     is_final: bool,
     kind: ModelFailureKind,
-    /// Advice for the user.
     way: Option<&'static str>,
 }
 
@@ -95,7 +94,6 @@ fn bare(name: &str) -> &str {
     name.rsplit('#').next().unwrap_or_default().trim()
 }
 
-/// What an error means.
 struct Row {
     is_final: bool,
     kind: ModelFailureKind,

@@ -41,7 +41,6 @@ impl FrameDecoder for EventFrames {
     }
 }
 
-/// The event of a message.
 fn event(message: &Message) -> Result<RawEvent, String> {
     let header = |name: &str| {
         let mut headers = message.headers().iter();

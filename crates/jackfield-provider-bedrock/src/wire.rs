@@ -7,14 +7,11 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// The system prompt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub system: Vec<ContentBlock>,
-    /// The conversation.
     pub messages: Vec<Message>,
     /// Settings that all models have.
     pub inference_config: InferenceConfig,
-    /// The tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_config: Option<ToolConfig>,
     /// Settings of the model's own.
@@ -26,7 +23,6 @@ pub struct Request {
     /// The price and speed class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<ServiceTier>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -51,17 +47,13 @@ pub struct InferenceConfig {
 /// One message of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Message {
-    /// Who speaks.
     pub role: Role,
-    /// The blocks.
     pub content: Vec<ContentBlock>,
 }
 
-/// Who speaks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The model.
     Assistant,
     /// The system, amid the conversation.
     System,
@@ -75,21 +67,15 @@ pub enum Role {
 pub enum ContentBlock {
     /// What stands before it may be cached.
     CachePoint(CachePoint),
-    /// A document.
     Document(Document),
-    /// An image.
     Image(Image),
-    /// The model's reasoning.
     ReasoningContent(Reasoning),
-    /// Text.
     Text(String),
     /// The result of a call.
     ToolResult(ToolResult),
-    /// A call.
     ToolUse(ToolUse),
 }
 
-/// A cache point.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct CachePoint {
     /// `default`.
@@ -100,14 +86,12 @@ pub struct CachePoint {
     pub ttl: Option<String>,
 }
 
-/// A document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Document {
     /// Its format, such as `pdf`.
     pub format: &'static str,
     /// Its name, which no other document of the request has.
     pub name: String,
-    /// Where its contents are.
     pub source: Source,
     /// What the model should know of it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,16 +104,13 @@ pub struct Document {
 /// Whether the model cites a document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Citations {
-    /// Whether it does.
     pub enabled: bool,
 }
 
-/// An image.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Image {
     /// Its format, such as `png`.
     pub format: &'static str,
-    /// Where its contents are.
     pub source: Source,
 }
 
@@ -139,24 +120,19 @@ pub struct Image {
 pub enum Source {
     /// Bytes in base64.
     Bytes(String),
-    /// Text; of documents alone.
     Text(String),
 }
 
-/// The model's reasoning.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reasoning {
-    /// Its text.
     ReasoningText(ReasoningText),
     /// Encrypted, in base64.
     RedactedContent(String),
 }
 
-/// Reasoning that is shown.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct ReasoningText {
-    /// The text.
     #[serde(default)]
     pub text: String,
     /// What proves that it is the model's own.
@@ -168,11 +144,8 @@ pub struct ReasoningText {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolUse {
-    /// Its id.
     pub tool_use_id: String,
-    /// The tool.
     pub name: String,
-    /// The arguments.
     pub input: Map<String, Value>,
 }
 
@@ -182,7 +155,6 @@ pub struct ToolUse {
 pub struct ToolResult {
     /// The id of the call.
     pub tool_use_id: String,
-    /// The parts.
     pub content: Vec<ContentBlock>,
     /// `error`, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,18 +165,15 @@ pub struct ToolResult {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolConfig {
-    /// The tools.
     pub tools: Vec<ToolItem>,
     /// The choice; the model decides without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
 }
 
-/// A tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolItem {
-    /// Its definition.
     pub tool_spec: ToolSpec,
 }
 
@@ -212,7 +181,6 @@ pub struct ToolItem {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
-    /// Its name.
     pub name: String,
     /// A description for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -224,45 +192,35 @@ pub struct ToolSpec {
     pub strict: Option<bool>,
 }
 
-/// The form of arguments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InputSchema {
-    /// The schema.
     pub json: Value,
 }
 
-/// The choice among tools.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolChoice {
     /// The model must call some tool.
     Any {},
     /// The model must call this tool.
-    Tool {
-        /// The tool.
-        name: String,
-    },
+    Tool { name: String },
 }
 
 /// The form of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputConfig {
-    /// The level of effort.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// The format of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text_format: Option<TextFormat>,
 }
 
-/// The format of a text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TextFormat {
     /// `json_schema`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The schema.
     pub structure: Structure,
 }
 
@@ -270,16 +228,13 @@ pub struct TextFormat {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Structure {
-    /// A JSON schema.
     pub json_schema: JsonSchema,
 }
 
-/// A JSON schema.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JsonSchema {
     /// The schema, as JSON text.
     pub schema: String,
-    /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A description for the model.
@@ -290,7 +245,6 @@ pub struct JsonSchema {
 /// A price and speed class.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct ServiceTier {
-    /// Its name.
     #[serde(rename = "type")]
     pub kind: String,
 }
@@ -305,13 +259,10 @@ pub struct Event {
     /// A piece of a block.
     #[serde(default)]
     pub delta: Option<BlockDelta>,
-    /// The start of a block.
     #[serde(default)]
     pub start: Option<ReplyBlock>,
-    /// Why the reply ended.
     #[serde(default)]
     pub stop_reason: Option<String>,
-    /// The tokens.
     #[serde(default)]
     pub usage: Option<TokenUsage>,
 }
@@ -323,33 +274,26 @@ pub struct BlockDelta {
     /// A source of the text.
     #[serde(default)]
     pub citation: Option<Value>,
-    /// More of the reasoning.
     #[serde(default)]
     pub reasoning_content: Option<ReasoningDelta>,
-    /// More of the text.
     #[serde(default)]
     pub text: Option<String>,
-    /// More of the arguments.
     #[serde(default)]
     pub tool_use: Option<InputDelta>,
 }
 
-/// A piece of reasoning.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasoningDelta {
     /// Encrypted reasoning, in base64.
     #[serde(default)]
     pub redacted_content: Option<String>,
-    /// More of the signature.
     #[serde(default)]
     pub signature: Option<String>,
-    /// More of the text.
     #[serde(default)]
     pub text: Option<String>,
 }
 
-/// A piece of arguments.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 pub struct InputDelta {
     /// More of their JSON text.
@@ -361,26 +305,19 @@ pub struct InputDelta {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct ConverseResponse {
-    /// The message.
     pub output: Output,
-    /// Why the reply ended.
     pub stop_reason: String,
-    /// The tokens.
     #[serde(default)]
     pub usage: Option<TokenUsage>,
 }
 
-/// What a reply says.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Output {
-    /// The message.
     pub message: ReplyMessage,
 }
 
-/// The message of a reply.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct ReplyMessage {
-    /// The blocks.
     #[serde(default)]
     pub content: Option<Vec<ReplyBlock>>,
 }
@@ -392,13 +329,10 @@ pub struct ReplyBlock {
     /// Text with sources.
     #[serde(default)]
     pub citations_content: Option<CitedText>,
-    /// The model's reasoning.
     #[serde(default)]
     pub reasoning_content: Option<ReplyReasoning>,
-    /// Text.
     #[serde(default)]
     pub text: Option<String>,
-    /// A call.
     #[serde(default)]
     pub tool_use: Option<CallStart>,
 }
@@ -409,16 +343,13 @@ pub struct CitedText {
     /// The sources.
     #[serde(default)]
     pub citations: Option<Vec<Value>>,
-    /// The text.
     #[serde(default)]
     pub content: Option<Vec<ReplyBlock>>,
 }
 
-/// Reasoning of a reply.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplyReasoning {
-    /// Its text.
     #[serde(default)]
     pub reasoning_text: Option<ReasoningText>,
     /// Encrypted, in base64.
@@ -436,10 +367,8 @@ pub struct CallStart {
     /// `server_tool_use`, if the provider runs it.
     #[serde(default, rename = "type")]
     pub kind: Option<String>,
-    /// The tool.
     #[serde(default)]
     pub name: String,
-    /// Its id.
     #[serde(default)]
     pub tool_use_id: Option<String>,
 }
@@ -454,10 +383,8 @@ pub struct TokenUsage {
     /// Input written to the cache.
     #[serde(deserialize_with = "jackfield_dialect_kit::whole_number::optional")]
     pub cache_write_input_tokens: Option<u64>,
-    /// Other input.
     #[serde(deserialize_with = "jackfield_dialect_kit::whole_number::optional")]
     pub input_tokens: Option<u64>,
-    /// Output.
     #[serde(deserialize_with = "jackfield_dialect_kit::whole_number::optional")]
     pub output_tokens: Option<u64>,
 }
@@ -468,7 +395,6 @@ pub struct ErrorBody {
     /// The error's name, by some services in front.
     #[serde(default, rename = "__type")]
     pub kind: Option<String>,
-    /// What went wrong.
     #[serde(default, alias = "Message")]
     pub message: Option<String>,
     /// What the model's own server said.

@@ -117,7 +117,6 @@ impl ClaudeCode {
         None
     }
 
-    /// Room for a process.
     async fn slot(&self) -> Result<OwnedSemaphorePermit, ModelFailure> {
         if let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
             return Ok(slot);

@@ -30,7 +30,6 @@ use crate::setup::{ProgramSetup, SessionPoint};
 use crate::transcript;
 use crate::wording::Wording;
 
-/// What a request becomes.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The request in the form of the Messages API, without settings.

@@ -39,7 +39,6 @@ pub(crate) struct Live {
     pub(crate) program: Program,
     /// The questions that no reply has passed on yet.
     pub(crate) questions: VecDeque<Question>,
-    /// What the reply says.
     pub(crate) wording: Wording,
     /// The usage that was reported with earlier replies.
     pub(crate) reported: Usage,
@@ -54,7 +53,6 @@ pub(crate) struct OpenCall {
     rpc: Value,
 }
 
-/// How a round ended.
 pub(crate) enum RoundEnd {
     /// With calls; the process waits for their results.
     Calls(ReplyEnd, Vec<String>),
@@ -70,7 +68,6 @@ pub(crate) enum Stop {
     NoSession,
 }
 
-/// One round.
 pub(crate) struct ProgramRound<'a> {
     pub(crate) config: &'a ClaudeCodeConfig,
     pub(crate) live: &'a mut Live,
@@ -191,7 +188,6 @@ impl ProgramRound<'_> {
         }
     }
 
-    /// The end of the turn.
     async fn finish(
         mut self,
         result: &TurnResult,

@@ -28,7 +28,6 @@ struct State {
     /// Processes that are about to end, by their sessions: a session's file is complete once its process has ended.
     ending: HashMap<String, JoinHandle<()>>,
     next: u64,
-    /// The longest waiting first.
     waiting: Vec<(u64, WaitingProcess)>,
 }
 
@@ -37,7 +36,6 @@ pub(crate) struct WaitingProcess {
     /// The ids of the calls whose results it waits for.
     pub(crate) calls: Vec<String>,
     pub(crate) live: Live,
-    /// The digest of its setup.
     pub(crate) setup: Digest,
 }
 

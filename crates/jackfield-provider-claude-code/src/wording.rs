@@ -11,7 +11,6 @@ use jackfield_domain::tool_input::ToolInput;
 pub(crate) struct Wording(Vec<(u32, String)>);
 
 impl Wording {
-    /// Adds a delta.
     pub(crate) fn add(&mut self, delta: &Delta) {
         match delta {
             Delta::BlockStarted { index, start } => match start {
@@ -42,7 +41,6 @@ impl Wording {
         }
     }
 
-    /// The digest of it.
     pub(crate) fn digest(&self) -> Digest {
         let words = self.0.iter().map(|(_, words)| &**words);
         Digest::of_parts(words.filter(|words| !words.trim().is_empty()))

@@ -26,7 +26,6 @@ pub struct ClaudeConfig {
     pub endpoints: Vec<Arc<str>>,
     /// The key; self-hosted servers need none.
     pub key: Option<Secret>,
-    /// The header for the key.
     pub key_header: KeyHeader,
     /// The reason why a required key is missing, in a sentence; requests fail with it.
     pub missing_key: Option<String>,
@@ -40,7 +39,6 @@ pub struct ClaudeConfig {
     pub version: Option<String>,
 }
 
-/// The header for a key.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum KeyHeader {
@@ -51,23 +49,18 @@ pub enum KeyHeader {
     Bearer,
 }
 
-/// Invalid settings.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InvalidConfig {
-    /// The base URL is invalid.
     #[error(transparent)]
     BaseUrl(#[from] InvalidBaseUrl),
     /// A beta or the version has characters that are not valid in a header.
     #[error("{setting} cannot be sent in a header")]
     Header {
-        /// The setting.
         setting: &'static str,
-        /// Why.
         #[source]
         source: InvalidHeaderValue,
     },
-    /// The key is invalid.
     #[error(transparent)]
     Key(#[from] InvalidSecret),
 }
@@ -130,7 +123,6 @@ fn header(setting: &'static str, text: &str) -> Result<HeaderValue, InvalidConfi
     HeaderValue::from_str(text).map_err(|source| InvalidConfig::Header { setting, source })
 }
 
-/// The header for betas.
 pub(crate) const BETA: &str = "anthropic-beta";
 /// The header for the version of the API.
 pub(crate) const VERSION: &str = "anthropic-version";

@@ -23,7 +23,6 @@ pub struct GeminiConfig {
     /// Further endpoints that requests of clients are sent to unchanged, such as `/v1beta/files`; with `/*` at its end,
     /// all paths below.
     pub endpoints: Vec<Arc<str>>,
-    /// The key.
     pub key: Option<Secret>,
     /// The reason why a required key is missing, in a sentence; requests fail with it.
     pub missing_key: Option<String>,
@@ -48,14 +47,11 @@ pub struct VertexPlace {
     pub quota_project: Option<String>,
 }
 
-/// Invalid settings.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InvalidConfig {
-    /// The base URL is invalid.
     #[error(transparent)]
     BaseUrl(#[from] InvalidBaseUrl),
-    /// The key is invalid.
     #[error(transparent)]
     Key(#[from] InvalidSecret),
     /// The location is not the name of one.

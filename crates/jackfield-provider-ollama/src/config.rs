@@ -34,14 +34,11 @@ pub struct Defaults {
     pub num_ctx: Option<u32>,
 }
 
-/// Invalid settings.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InvalidConfig {
-    /// The base URL is invalid.
     #[error(transparent)]
     BaseUrl(#[from] InvalidBaseUrl),
-    /// The key is invalid.
     #[error(transparent)]
     Key(#[from] InvalidSecret),
 }

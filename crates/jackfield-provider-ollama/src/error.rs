@@ -52,7 +52,6 @@ pub(crate) fn from_words(status: Option<u16>, words: &str, phase: Phase) -> Mode
     failure
 }
 
-/// Advice for the user.
 fn way_out(kind: ModelFailureKind, words: &str) -> Option<String> {
     let way = match kind {
         ModelFailureKind::ModelNotFound => {

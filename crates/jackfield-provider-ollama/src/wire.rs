@@ -6,11 +6,9 @@ use serde_json::{Map, Value};
 /// The body of `POST /api/chat`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Request {
-    /// The model.
     pub model: String,
     /// The conversation; the first message may be the system prompt.
     pub messages: Vec<Message>,
-    /// The tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
     /// `json`, or the schema of the answer.
@@ -29,7 +27,6 @@ pub struct Request {
     pub stream: bool,
     /// Whether messages are dropped from the beginning of a conversation that is too long; the default is yes.
     pub truncate: bool,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -39,7 +36,6 @@ pub struct Request {
 pub struct Message {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
-    /// The text.
     pub content: String,
     /// The thoughts of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,29 +63,23 @@ pub struct SentCall {
     pub function: Function,
 }
 
-/// A called tool.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Function {
-    /// Its name.
     pub name: String,
-    /// The arguments.
     pub arguments: Map<String, Value>,
 }
 
-/// A tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tool {
     /// `function`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The declaration.
     pub function: Declaration,
 }
 
 /// The declaration of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Declaration {
-    /// Its name.
     pub name: String,
     /// A description for the model.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -104,7 +94,6 @@ pub struct Line {
     /// An error in place of the rest.
     #[serde(default)]
     pub error: Option<Value>,
-    /// The model that replies.
     #[serde(default)]
     pub model: Option<String>,
     /// A piece of the reply.
@@ -133,13 +122,10 @@ pub struct Line {
 /// A piece of a reply.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 pub struct Piece {
-    /// More of the text.
     #[serde(default)]
     pub content: Option<String>,
-    /// More of the thoughts.
     #[serde(default)]
     pub thinking: Option<String>,
-    /// Calls, each whole.
     #[serde(default)]
     pub tool_calls: Option<Vec<CallPiece>>,
 }
@@ -157,14 +143,12 @@ pub struct CallPiece {
 /// A called tool in a reply.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct FunctionPiece {
-    /// Its name.
     pub name: String,
     /// The arguments: an object, or by some servers a text that holds one.
     #[serde(default)]
     pub arguments: Option<Value>,
 }
 
-/// The body of an error.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct ErrorBody {
     /// What went wrong: a text, or by some servers an object with a `message`.
@@ -174,7 +158,6 @@ pub struct ErrorBody {
 /// The models of a server (`GET /api/tags`).
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 pub struct Tags {
-    /// The models.
     #[serde(default)]
     pub models: Option<Vec<Tag>>,
 }
@@ -182,9 +165,7 @@ pub struct Tags {
 /// A model of a server.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Tag {
-    /// Its name in requests.
     pub name: String,
-    /// All other fields.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

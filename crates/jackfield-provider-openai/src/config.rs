@@ -17,7 +17,6 @@ pub use jackfield_dialect_openai::profile::Profile;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OpenAiConfig {
-    /// The API to use.
     pub api: Api,
     /// The base URL, used unchanged: `/responses` or `/chat/completions` is appended.
     pub base_url: BaseUrl,
@@ -43,7 +42,6 @@ pub struct OpenAiConfig {
     pub tools: bool,
 }
 
-/// One of OpenAI's APIs.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Api {
     /// Chat Completions, which nearly all compatible servers support.
@@ -63,11 +61,9 @@ pub enum Endpoint {
     Responses,
 }
 
-/// Invalid settings.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InvalidConfig {
-    /// The base URL is invalid.
     #[error(transparent)]
     BaseUrl(#[from] InvalidBaseUrl),
     /// The base URL is that of one resource.
@@ -76,13 +72,10 @@ pub enum InvalidConfig {
     /// The organization or the project has characters that are not valid in a header.
     #[error("{setting} cannot be sent in a header")]
     Header {
-        /// The setting.
         setting: &'static str,
-        /// Why.
         #[source]
         source: InvalidHeaderValue,
     },
-    /// The key is invalid.
     #[error(transparent)]
     Key(#[from] InvalidSecret),
 }
@@ -95,7 +88,6 @@ impl Api {
 }
 
 impl Endpoint {
-    /// All endpoints.
     pub const ALL: &'static [Self] = &[Self::ChatCompletions, Self::Responses];
 
     /// The endpoint of an API.
@@ -126,7 +118,6 @@ impl Endpoint {
 }
 
 impl OpenAiConfig {
-    /// OpenAI's own base URL.
     pub const BASE_URL: &'static str = "https://api.openai.com/v1";
 
     /// The default path of a base URL.

@@ -11,7 +11,6 @@ use jackfield_provider_kit::exchange::{DecodeError, DecodeReply};
 pub enum Decoder {
     /// A reply of Chat Completions.
     ChatCompletions(chat::stream::Decoder),
-    /// A reply of Responses.
     Responses(responses::stream::Decoder),
 }
 

@@ -171,7 +171,6 @@ fn large_texts(record: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// The first line.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Header {

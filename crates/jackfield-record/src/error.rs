@@ -31,10 +31,7 @@ pub enum DecodeError {
         "the record has version {version}, and only versions up to {} are known",
         crate::VERSION
     )]
-    Newer {
-        /// Its version.
-        version: u64,
-    },
+    Newer { version: u64 },
     /// A text that was cut out of it is missing or does not match.
     #[error("a part of the record is missing or damaged: the text with the digest {digest}")]
     PartMissing {
@@ -46,10 +43,7 @@ pub enum DecodeError {
     TooDeep,
     /// It contains an unknown kind of fact; a newer build may have written it.
     #[error("the record holds a fact of the unknown kind `{kind}`")]
-    UnknownFact {
-        /// The kind.
-        kind: String,
-    },
+    UnknownFact { kind: String },
 }
 
 impl DecodeError {
@@ -90,7 +84,6 @@ pub enum EncodeError {
     /// It contains a number that JSON cannot represent.
     #[error("the record cannot be written")]
     Unwritable {
-        /// Why.
         #[source]
         source: BoxError,
     },

@@ -24,7 +24,6 @@ use crate::error::{DecodeError, EncodeError};
 pub struct Recording {
     /// All deliveries, in order of arrival.
     pub deliveries: Vec<Delivery>,
-    /// The session.
     pub session: SessionId,
     /// The steps, in order.
     pub steps: Vec<Envelope>,
@@ -39,7 +38,6 @@ pub enum RecordingError {
     Cut {
         /// The number according to the first line.
         expected: u64,
-        /// The actual number.
         found: u64,
         /// The kind of record that is missing or in excess.
         what: &'static str,
@@ -52,16 +50,13 @@ pub enum RecordingError {
     Line {
         /// The line number, from 1.
         line: usize,
-        /// The reason.
         #[source]
         source: DecodeError,
     },
     /// A step is missing, duplicated or out of order.
     #[error("line {line} holds step {found} where step {expected} belongs")]
     Misplaced {
-        /// The expected step.
         expected: u64,
-        /// The actual step.
         found: u64,
         /// The line number, from 1.
         line: usize,
@@ -70,17 +65,13 @@ pub enum RecordingError {
     #[error(
         "the recording has version {version}, and only versions up to {FORMAT_VERSION} are known"
     )]
-    Newer {
-        /// Its version.
-        version: u64,
-    },
+    Newer { version: u64 },
     /// It does not begin like a recording.
     #[error("this is no recording: its first line has to be {{\"format\":\"{FORMAT}\",…}}")]
     NotOne,
     /// Its session id is invalid.
     #[error("the session of the recording has no valid id")]
     Session {
-        /// The reason.
         #[source]
         source: InvalidId,
     },
@@ -190,7 +181,6 @@ fn is_delivery(record: &str) -> bool {
     shape.is_ok_and(|shape| shape.delivery.is_some())
 }
 
-/// The first line.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Header {

@@ -22,16 +22,13 @@ pub enum TlsError {
         certificate: PathBuf,
         /// The file with the key.
         key: PathBuf,
-        /// The cause.
         #[source]
         source: CertificateError,
     },
     /// One of them cannot be read.
     #[error("`{}` cannot be read", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -56,7 +53,6 @@ pub(crate) struct CertificateFiles {
     problem: Option<String>,
 }
 
-/// What the files have.
 struct FileContents {
     chain: Vec<u8>,
     key: Vec<u8>,

@@ -51,7 +51,6 @@ impl Exporters {
         }
     }
 
-    /// Sends metrics.
     pub(crate) fn send_metrics(&mut self, metrics: Arc<Metrics>, engine: Engine) {
         let stopped = self.stopped();
         self.tasks.spawn(push_metrics(

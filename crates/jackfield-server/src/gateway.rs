@@ -208,7 +208,6 @@ fn provider(state: &ProviderState) -> ProviderSummary {
     }
 }
 
-/// The configured MCP servers.
 struct ConfiguredServers(ServerSet);
 
 impl ServerDirectory for ConfiguredServers {

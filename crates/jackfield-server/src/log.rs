@@ -59,5 +59,4 @@ fn plain() -> impl for<'w> FormatFields<'w> + 'static {
     debug_fn(write).delimited(" ")
 }
 
-/// The default filter.
 const USUAL: &str = "info,rmcp=warn";

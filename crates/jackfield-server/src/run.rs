@@ -33,9 +33,7 @@ pub enum RunError {
     /// The address cannot be bound.
     #[error("the gateway cannot listen on {address}")]
     CannotListen {
-        /// The address.
         address: SocketAddr,
-        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -45,7 +43,6 @@ pub enum RunError {
     /// The file of the journal is damaged. Further writes could be lost, or make it worse.
     #[error("{0}")]
     Damaged(Damage),
-    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The journal cannot be opened.
@@ -56,10 +53,7 @@ pub enum RunError {
         "{address} can be reached from elsewhere, and no token is configured: \
          make a key with `jackfield keys create`, add a token under [serve.tokens], or listen on 127.0.0.1"
     )]
-    NeedsToken {
-        /// The address.
-        address: SocketAddr,
-    },
+    NeedsToken { address: SocketAddr },
     /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -80,11 +74,9 @@ pub enum RunError {
     Opening(#[from] tokio::task::JoinError),
 }
 
-/// A gateway that listens.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunningGateway {
-    /// Its address.
     pub address: SocketAddr,
     certificate: Option<(CertificateFiles, Certificate)>,
     exporters: Option<Exporters>,
@@ -96,7 +88,6 @@ pub struct RunningGateway {
     pruner: Option<Pruner>,
     server_files: Option<ServerFiles>,
     servers: ServerSet,
-    /// Ends with the gateway.
     tasks: JoinSet<()>,
 }
 
@@ -256,7 +247,6 @@ impl RunningGateway {
         self.gateway.is_open().await.unwrap_or(false)
     }
 
-    /// Whether it serves TLS.
     #[must_use]
     pub const fn has_tls(&self) -> bool {
         self.certificate.is_some()

@@ -8,7 +8,6 @@ use jackfield_domain::directory::{DirectoryChange, DirectoryEntry, EntryKind, En
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, EntryQuery};
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace};
 
-/// The stored changes.
 #[derive(Default)]
 pub(crate) struct DirectoryRows {
     /// The indices of the changes of each entry, in the order of their revisions.
@@ -77,7 +76,6 @@ impl DirectoryRows {
         changed
     }
 
-    /// The secrets of an entry.
     pub(crate) fn secrets_of(&self, kind: EntryKind, name: &EntryName) -> Vec<SealedSecret> {
         let sealed = self.sealed.iter();
         let own = sealed.filter(|(place, _)| is_of(place, kind, name.as_str()));

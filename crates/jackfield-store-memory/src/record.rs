@@ -11,17 +11,14 @@ use jackfield_record::{Cut, DecodeError, Part};
 
 use crate::marks::shrink;
 
-/// A stored step.
 #[derive(Clone)]
 pub(crate) enum StoredStep {
-    /// In encoded form.
     Record(Record),
     /// As the value that was appended, in an ephemeral journal.
     Value(Arc<Envelope>),
 }
 
 impl StoredStep {
-    /// Decodes the step.
     pub(crate) fn read(&self) -> Result<Envelope, DecodeError> {
         match self {
             Self::Record(record) => jackfield_record::decode_envelope(&record.joined()?),
@@ -30,11 +27,8 @@ impl StoredStep {
     }
 }
 
-/// Steps to be stored.
 pub(crate) enum NewSteps {
-    /// In encoded form.
     Records(Vec<Cut>),
-    /// As values.
     Values,
 }
 

@@ -24,7 +24,6 @@ use crate::record::{NewSteps, Record, SharedTexts, StoredStep};
 
 /// The data of a session.
 pub(crate) struct SessionRows {
-    /// Notified of every delivery.
     delivery_notify: Arc<Notify>,
     bytes: u64,
     changed: WallTime,
@@ -34,11 +33,9 @@ pub(crate) struct SessionRows {
     epoch: u64,
     /// The title that it was given, and its words for search.
     given_title: Option<(Arc<str>, String)>,
-    /// Notified of every append.
     append_notify: Arc<Notify>,
     /// All values that follow from its steps and deliveries.
     fold: SessionFold,
-    /// The places of its marks.
     mark_places: Vec<Digest>,
     owner: Option<Owner>,
     steps: Vec<StepRow>,
@@ -148,7 +145,6 @@ impl SessionRows {
         (self.is_owned(), self.epoch)
     }
 
-    /// The places of its marks.
     pub(crate) fn mark_places(&self) -> &[Digest] {
         &self.mark_places
     }
@@ -284,12 +280,10 @@ impl SessionRows {
         steps.iter().map(|step| step.stored.clone()).collect()
     }
 
-    /// The notification for deliveries.
     pub(crate) fn delivery_notify(&self) -> Arc<Notify> {
         Arc::clone(&self.delivery_notify)
     }
 
-    /// The notification for appends.
     pub(crate) fn append_notify(&self) -> Arc<Notify> {
         Arc::clone(&self.append_notify)
     }
@@ -306,7 +300,6 @@ impl SessionRows {
         self.changed
     }
 
-    /// Its open waits.
     pub(crate) fn open_waits(&self) -> impl Iterator<Item = (u64, &WaitRow)> {
         let rows = self.opened_waits.iter();
         let rows = rows.filter_map(|(nth, id)| Some((*nth, self.fold.wait(id)?)));

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::spending::{SpendingPlace, SpendingQuery};
 
-/// The stored records.
 #[derive(Default)]
 pub(crate) struct SpendingRows {
     ids: HashSet<Arc<str>>,

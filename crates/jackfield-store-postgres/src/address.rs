@@ -15,7 +15,6 @@ pub struct Address {
     shown: String,
 }
 
-/// Whether connections are encrypted.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Encryption {
     Off,
@@ -109,7 +108,6 @@ impl Address {
         self
     }
 
-    /// Whether it has a password.
     #[must_use]
     pub fn has_password(&self) -> bool {
         self.config.get_password().is_some()

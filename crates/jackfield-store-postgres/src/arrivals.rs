@@ -87,7 +87,6 @@ impl Arrivals {
         self.lock().contains_key(session)
     }
 
-    /// Wakes all waiters.
     pub(crate) fn notify_all(&self) {
         for waited in self.lock().values() {
             waited.deliveries.arrived.notify_waiters();

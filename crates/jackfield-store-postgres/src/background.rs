@@ -30,7 +30,6 @@ pub(crate) struct Duties {
     pub(crate) process: Arc<Process>,
     /// The time limit of a request: several fit into the lease, so that one without an answer does not end it.
     pub(crate) request_limit: Duration,
-    /// Ends the thread.
     pub(crate) stop: Notify,
 }
 
@@ -106,7 +105,6 @@ impl Duties {
         }
     }
 
-    /// One round.
     async fn look(
         &self,
         connection: &mut Option<Connection>,

@@ -167,19 +167,16 @@ const GUARD: &str = "WITH guard AS (
          SELECT guard.number, $3 + step.nth - 1, $2, step.record
          FROM guard, unnest($15) WITH ORDINALITY AS step (record, nth)
      )";
-/// Large texts.
 const CUT: &str = ", cut AS (
          INSERT INTO jackfield.parts (session, digest, text)
          SELECT guard.number, part.digest, part.text FROM guard, unnest($16, $17) AS part (digest, text)
          ON CONFLICT DO NOTHING
      )";
-/// Marks.
 const MARKED: &str = ", marked AS (
          INSERT INTO jackfield.marks (session, place, turn)
          SELECT guard.number, mark.place, mark.turn
          FROM guard, unnest($18, $19) WITH ORDINALITY AS mark (place, turn, nth) ORDER BY mark.nth
      )";
-/// What is searched.
 const SEARCHED: &str = ", searched AS (
          INSERT INTO jackfield.texts (session, position, text)
          SELECT guard.number, text.position, text.text FROM guard, unnest($20, $21) AS text (position, text)

@@ -17,7 +17,6 @@ pub enum OpenError {
     /// The database refuses the user, the password, or the database's name.
     #[error("{place} refuses: {why}; see the user, the password and the database in the address")]
     Denied {
-        /// The address.
         place: String,
         /// Why, in the words of the database.
         why: Arc<str>,
@@ -31,7 +30,6 @@ pub enum OpenError {
         found: i32,
         /// The newest form that this build knows.
         known: i32,
-        /// The address.
         place: String,
     },
     /// The tables are missing or older, and this user may not make them.
@@ -40,43 +38,24 @@ pub enum OpenError {
          database once, or let another user start jackfield"
     )]
     NotPrepared {
-        /// The address.
         place: String,
         /// Why, in the words of the database.
         why: Arc<str>,
     },
     /// The database can only be read: it is a standby, or set so.
     #[error("{place} can only be read: name the primary, or make it writable")]
-    ReadOnly {
-        /// The address.
-        place: String,
-    },
+    ReadOnly { place: String },
     /// The database reported an error.
     #[error("{place} cannot be used: {why}")]
-    Store {
-        /// The address.
-        place: String,
-        /// Why.
-        why: Arc<str>,
-    },
+    Store { place: String, why: Arc<str> },
     /// The server is older than what is supported, or has another encoding.
     #[error("{place} cannot be used: {why}")]
-    Unsupported {
-        /// The address.
-        place: String,
-        /// Why, and what to do.
-        why: String,
-    },
+    Unsupported { place: String, why: String },
     /// The server cannot be reached.
     #[error(
         "{place} cannot be reached: {why}; see whether PostgreSQL runs there and accepts connections"
     )]
-    Unreachable {
-        /// The address.
-        place: String,
-        /// Why.
-        why: Arc<str>,
-    },
+    Unreachable { place: String, why: Arc<str> },
 }
 
 impl OpenError {
@@ -102,7 +81,6 @@ impl OpenError {
     }
 }
 
-/// Why a request failed.
 #[derive(Clone, Debug, Error)]
 pub(crate) enum Fault {
     #[error("the journal was closed")]
@@ -115,11 +93,7 @@ pub(crate) enum Fault {
     Lost(Arc<str>),
     /// The database refused a statement, of which nothing was done.
     #[error("{}", refused(code, why))]
-    Refused {
-        /// Its SQLSTATE.
-        code: Arc<str>,
-        why: Arc<str>,
-    },
+    Refused { code: Arc<str>, why: Arc<str> },
     /// A row has contents that no version writes.
     #[error("a row is damaged or missing ({0}): restore a backup of the database")]
     Row(Arc<str>),

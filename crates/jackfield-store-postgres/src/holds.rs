@@ -50,7 +50,6 @@ impl LocalHolds {
         (table.live.keys().copied().collect(), table.last)
     }
 
-    /// The held sessions.
     pub(crate) fn sessions(&self) -> Vec<String> {
         self.all().into_iter().map(|(_, session)| session).collect()
     }

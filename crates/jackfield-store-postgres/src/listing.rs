@@ -69,7 +69,6 @@ fn session_row(row: &Row) -> Result<SessionRow, Fault> {
     })
 }
 
-/// The sessions that are due.
 pub(crate) async fn due(
     connection: &mut Connection,
     now: WallTime,

@@ -145,9 +145,7 @@ pub enum Changes {
     /// Nothing.
     #[default]
     None,
-    /// These.
     Some {
-        /// The sessions.
         ids: BTreeSet<SessionId>,
         /// The size of the payload in bytes.
         size: usize,
@@ -155,7 +153,6 @@ pub enum Changes {
 }
 
 impl Changes {
-    /// Whether this is new.
     pub fn add(&mut self, session: &SessionId) -> bool {
         let added = session.as_str().len() + SEPARATOR.len();
         match self {

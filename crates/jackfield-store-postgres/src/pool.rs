@@ -278,7 +278,6 @@ impl Connection {
         committed
     }
 
-    /// Undoes the transaction.
     pub(crate) async fn roll_back(&mut self) -> Result<(), Fault> {
         let undoing = self.client()?.batch_execute("ROLLBACK");
         let undone = within(self.timeout, undoing).await;

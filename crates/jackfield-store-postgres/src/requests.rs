@@ -22,7 +22,6 @@ pub(crate) struct AppendJob<'a> {
     /// The large texts cut out of the records.
     pub(crate) parts: Vec<Part>,
     pub(crate) position: u64,
-    /// In their stored form.
     pub(crate) records: Vec<Vec<u8>>,
     pub(crate) seen: u64,
     pub(crate) session: &'a SessionId,
@@ -97,7 +96,6 @@ pub(crate) fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// Bytes as text.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<Arc<str>, crate::error::Fault> {
     let text = std::str::from_utf8(bytes).map_err(crate::error::Fault::row)?;
     Ok(text.into())

@@ -9,7 +9,6 @@ use crate::error::Fault;
 use crate::pool::{column, count};
 use crate::requests::utf8;
 
-/// A session's row.
 pub(crate) struct StoredSession {
     pub(crate) deliveries: u64,
     pub(crate) epoch: u64,

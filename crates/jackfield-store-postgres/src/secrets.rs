@@ -31,7 +31,6 @@ pub(crate) async fn replace(
     Ok(())
 }
 
-/// The secrets of an entry.
 pub(crate) async fn of(
     connection: &mut Connection,
     kind: EntryKind,
@@ -42,7 +41,6 @@ pub(crate) async fn of(
     rows.iter().map(|row| Ok(read(row)?.1)).collect()
 }
 
-/// A page of all secrets, after this place.
 pub(crate) async fn page(
     connection: &mut Connection,
     after: Option<&SecretPlace>,

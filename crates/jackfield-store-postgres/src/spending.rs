@@ -78,7 +78,6 @@ pub(crate) async fn delete_before(
     Ok(usize::try_from(deleted).unwrap_or(usize::MAX))
 }
 
-/// A row.
 pub(crate) struct SpendingRow {
     at: WallTime,
     pub(crate) id: Arc<str>,

@@ -14,9 +14,7 @@ use crate::requests::AppendJob;
 pub(crate) struct ChainEnd {
     /// The number of the last step.
     pub(crate) last: i64,
-    /// The session's number.
     pub(crate) session: i64,
-    /// The number of steps.
     pub(crate) steps: u64,
 }
 

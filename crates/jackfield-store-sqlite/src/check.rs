@@ -146,7 +146,6 @@ impl CheckRun<'_> {
         Ok(())
     }
 
-    /// Reads all spending records.
     fn check_spending(&mut self) -> Result<(), TimeUp> {
         let CheckReport {
             damage,

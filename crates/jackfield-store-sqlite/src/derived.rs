@@ -15,7 +15,6 @@ use crate::parts;
 use crate::requests::AppendJob;
 use crate::rows::StoredSession;
 
-/// The summary in a session's row.
 pub(crate) fn summary(row: &StoredSession) -> rusqlite::Result<Summary> {
     let open = match &row.open {
         Some(text) => {

@@ -16,7 +16,6 @@ pub(crate) struct ChangeJob {
     digests: Vec<Digest>,
     kind: EntryKind,
     name: EntryName,
-    /// In its stored form.
     record: Vec<u8>,
     revision: i64,
     /// The secrets that its entry has from then on, if the change is about them.
@@ -110,7 +109,6 @@ impl ChangeJob {
     }
 }
 
-/// A stored change.
 pub(crate) struct ChangeRow {
     pub(crate) number: i64,
     record: Vec<u8>,
@@ -229,7 +227,6 @@ pub(crate) fn changes(
     select.query_map(values, ChangeRow::from_row)?.collect()
 }
 
-/// The number of a change, and the change.
 pub(crate) fn numbered_change(row: &ChangeRow) -> Result<(u64, DirectoryChange), JournalError> {
     Ok((
         u64::try_from(row.number).unwrap_or_default(),
@@ -237,7 +234,6 @@ pub(crate) fn numbered_change(row: &ChangeRow) -> Result<(u64, DirectoryChange),
     ))
 }
 
-/// The change of a row.
 pub(crate) fn read_change(row: &ChangeRow) -> Result<DirectoryChange, JournalError> {
     row.read().map_err(|fault| JournalError::Unreachable {
         source: format!(

@@ -19,25 +19,18 @@ pub enum OpenError {
         "{} has to be brought up to date, and another process has it open: end that one first",
         path.display()
     )]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// The file is damaged from its beginning on, or is not a database.
     #[error("{} is damaged, or is no database", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// Why, in words.
         #[source]
         source: BoxError,
     },
     /// The file or its folder cannot be created, opened or locked.
     #[error("{} cannot be opened", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
@@ -51,7 +44,6 @@ pub enum OpenError {
         found: i64,
         /// The newest form that this build knows.
         known: i64,
-        /// The file.
         path: PathBuf,
     },
     /// The path names something other than a file.
@@ -59,19 +51,14 @@ pub enum OpenError {
     NotAFile {
         /// The kind of entry, in words.
         kind: &'static str,
-        /// Its path.
         path: PathBuf,
     },
     /// The file is a database of another program.
     #[error("{} is a database of another program: name another file", path.display())]
-    NotOurs {
-        /// The file.
-        path: PathBuf,
-    },
+    NotOurs { path: PathBuf },
     /// The file cannot be opened for reading without write access.
     #[error("{} cannot be read: {why}", path.display())]
     NotRead {
-        /// The file.
         path: PathBuf,
         /// Why, in words, and what to do.
         why: Arc<str>,
@@ -80,18 +67,13 @@ pub enum OpenError {
     /// [`ReadOnlyJournal`](crate::ReadOnlyJournal).
     #[error("{} can only be read", path.display())]
     ReadOnly {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: BoxError,
     },
-    /// SQLite reported an error.
     #[error("{} cannot be used", path.display())]
     Store {
-        /// The file.
         path: PathBuf,
-        /// Why, in words.
         #[source]
         source: BoxError,
     },

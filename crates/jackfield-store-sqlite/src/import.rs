@@ -66,7 +66,6 @@ impl ImportJob {
         })
     }
 
-    /// Writes it.
     pub(crate) fn write(
         &self,
         connection: &Connection,

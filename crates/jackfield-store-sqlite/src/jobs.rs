@@ -8,7 +8,6 @@ use tokio::sync::oneshot;
 
 use crate::error::JobError;
 
-/// Why a job failed.
 #[derive(Clone, Debug)]
 pub(crate) struct JobFailure {
     pub(crate) fault: JobError,
@@ -30,7 +29,6 @@ impl JobFailure {
 /// The durability that a transaction needs before its requesters are answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Durability {
-    /// Synced.
     Synced,
     /// Written, not synced.
     Unsynced,
@@ -39,7 +37,6 @@ pub(crate) enum Durability {
 }
 
 impl Durability {
-    /// Whether it is synced.
     pub(crate) const fn is_synced(self) -> bool {
         match self {
             Self::Synced | Self::Wiped => true,
@@ -53,7 +50,6 @@ impl Durability {
 pub(crate) enum ConcurrentWriters {
     /// No other session is at work here.
     Alone,
-    /// Other sessions are.
     Others,
 }
 

@@ -23,7 +23,6 @@ use crate::rows::wait_row;
 /// Whether the file has a table of given titles.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Titles {
-    /// It has.
     Kept,
     /// It has an older form without one.
     None,
@@ -206,7 +205,6 @@ fn unread_steps_error(
     }
 }
 
-/// The sessions that are due.
 pub(crate) fn due(
     connection: &Connection,
     now: WallTime,

@@ -16,11 +16,9 @@ use crate::witness::Witness;
 
 /// A file that is open and up to date.
 pub(crate) struct ReadyFile {
-    /// The connection that writes.
     pub(crate) connection: Connection,
     /// Keeps other processes from migrating the file while it is open here.
     pub(crate) form: FormLock,
-    /// The canonical path.
     pub(crate) path: PathBuf,
     pub(crate) location: LocatedFile,
     /// The note of the last append.

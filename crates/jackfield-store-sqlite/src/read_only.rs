@@ -120,7 +120,6 @@ impl ReadOnlyJournal {
         reading.await.map_err(|fault| self.unreachable(fault))
     }
 
-    /// Reads from a session.
     async fn read_session<T: Send + 'static>(
         &self,
         session: &SessionId,

@@ -11,7 +11,6 @@ use tokio::sync::Semaphore;
 use crate::error::JobError;
 use crate::options::BUSY_TIMEOUT;
 
-/// Opens a connection.
 pub(crate) type ReaderFactory = fn(&Path) -> rusqlite::Result<Connection>;
 
 /// A few connections, opened on demand.

@@ -150,7 +150,6 @@ impl Recent {
     }
 }
 
-/// Reads a whole session.
 fn load_all(
     connection: &Connection,
     row: &StoredSession,

@@ -22,7 +22,6 @@ pub(crate) struct AppendJob {
     /// The large texts cut out of the records.
     pub(crate) parts: Vec<Part>,
     pub(crate) position: u64,
-    /// In their stored form.
     pub(crate) records: Vec<Vec<u8>>,
     pub(crate) seen: u64,
     pub(crate) session: SessionId,

@@ -20,7 +20,6 @@ use crate::owners::{set_private_mode, sibling_path};
 use crate::rows;
 use crate::witness::Witness;
 
-/// The marked sessions.
 #[derive(Debug, Default)]
 pub(crate) struct RestoredMarks {
     /// Whether the file exists but cannot be read: then every session counts as marked.

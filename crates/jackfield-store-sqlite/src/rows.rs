@@ -10,9 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use crate::chain::ChainEnd;
 use crate::error::damaged;
 
-/// A session's row.
 pub(crate) struct StoredSession {
-    /// Its size in bytes.
     pub(crate) bytes: u64,
     pub(crate) deliveries: u64,
     pub(crate) due: Option<i64>,

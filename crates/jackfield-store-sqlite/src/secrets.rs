@@ -27,7 +27,6 @@ pub(crate) fn replace(
     Ok(())
 }
 
-/// The secrets of an entry.
 pub(crate) fn of(
     connection: &Connection,
     kind: &str,
@@ -41,7 +40,6 @@ pub(crate) fn of(
     rows.map(|row| Ok(row?.1)).collect()
 }
 
-/// A page of all secrets, after this place.
 pub(crate) fn page(
     connection: &Connection,
     after: Option<&SecretPlace>,

@@ -15,7 +15,6 @@ use crate::meters;
 pub(crate) struct SpendingJob {
     at: WallTime,
     id: Arc<str>,
-    /// In its stored form.
     record: Vec<u8>,
     /// What it adds to the meters of budgets, if it is new.
     settling: Option<MeterOperation>,
@@ -125,7 +124,6 @@ pub(crate) enum SpendingFault {
     Record(DecodeError),
 }
 
-/// A row.
 struct SpendingRow {
     at: WallTime,
     id: Arc<str>,

@@ -58,7 +58,6 @@ impl Witness {
         }
     }
 
-    /// Clears the note.
     pub(crate) fn clear(&self) {
         if self.path.exists() {
             self.write("");

@@ -32,12 +32,10 @@ pub(crate) struct FileWriter {
 /// A request to the thread.
 enum WriterRequest {
     Job(Box<dyn WriteJob>),
-    /// Checkpoint the log.
     Checkpoint,
 }
 
 impl FileWriter {
-    /// Starts the thread.
     pub(crate) fn start(file: WriteFile, inline_limit: Duration) -> std::io::Result<Self> {
         let file = Arc::new(Mutex::new(Some(file)));
         let (sender, jobs) = mpsc::channel(WAITING);

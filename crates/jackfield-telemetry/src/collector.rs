@@ -44,7 +44,6 @@ struct CollectorState {
     transport: Transport,
 }
 
-/// A kind of data.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Signal {
     Logs,
@@ -284,7 +283,6 @@ const MAX_BATCH: usize = 512;
 const MAX_ATTEMPTS: u32 = 5;
 /// The pause after the first attempt; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// The time limit of an attempt.
 const TIME_LIMIT: Duration = Duration::from_secs(10);

@@ -13,10 +13,8 @@ use crate::names;
 /// The labels of a series.
 pub(crate) type Labels = Vec<(&'static str, String)>;
 
-/// Counters by labels.
 pub(crate) type Counters = Family<Labels, Counter>;
 
-/// Histograms by labels.
 pub(crate) type Histograms = Family<Labels, Histogram, Buckets>;
 
 /// The upper bounds of the buckets of a histogram: powers of a factor.
@@ -57,7 +55,6 @@ impl BoundedValues {
     }
 }
 
-/// The labels of a model.
 #[derive(Debug, Default)]
 pub(crate) struct ModelLabels(BoundedValues);
 

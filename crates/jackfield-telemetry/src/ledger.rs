@@ -70,7 +70,6 @@ struct CountedSession {
     steps: u64,
 }
 
-/// The sums of a model.
 #[derive(Debug, Default)]
 struct ModelSums {
     costs: BTreeMap<Arc<str>, Money>,
@@ -239,7 +238,6 @@ impl LedgerState {
         }
     }
 
-    /// Adds a spending record.
     fn add_counted(&mut self, record: &SpendingRecord) {
         self.add(&record.model, &record.usage, record.price.as_ref());
     }

@@ -98,7 +98,6 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for LogLayer {
     }
 }
 
-/// The fields of a span.
 struct SpanFields(Vec<KeyValue>);
 
 /// Collects the fields of an event or a span.

@@ -13,18 +13,15 @@ use opentelemetry_proto::tonic::metrics::v1::{
 use crate::names::OPENTELEMETRY;
 use crate::span_parts::attribute;
 
-/// Labels with their values.
 type Labels = Vec<(String, String)>;
 
 /// The times of a reading, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadingTimes {
     pub(crate) now: u64,
-    /// When the counting began.
     pub(crate) start: u64,
 }
 
-/// The metrics of a page.
 pub(crate) fn read(page: &str, times: ReadingTimes) -> Vec<Metric> {
     let mut metrics = Vec::new();
     let mut family: Option<Family> = None;

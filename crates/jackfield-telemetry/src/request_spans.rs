@@ -11,7 +11,6 @@ use crate::names::span as names;
 use crate::passed::{self, error_of};
 use crate::span_parts::{attribute, bounded, fail, nanos, number, text};
 
-/// The span of a request.
 pub(crate) fn of_request(request: &PassedRequest) -> Option<Span> {
     let parent = request.parent.as_ref();
     let parent = parent.and_then(|parent| TraceParent::parse(&parent.parent));
@@ -82,7 +81,6 @@ pub(crate) fn of_call(record: &SpendingRecord) -> Option<Span> {
     Some(span)
 }
 
-/// A span with this context.
 fn span_of(context: &TraceContext) -> Option<Span> {
     let own = TraceParent::parse(&context.parent)?;
     Some(Span {

@@ -131,7 +131,6 @@ fn method(path: &str) -> Option<&str> {
     is_known.then_some(method)
 }
 
-/// The model in a path.
 fn model(path: &str) -> String {
     let model = path
         .strip_prefix("/model/")
@@ -140,7 +139,6 @@ fn model(path: &str) -> String {
     model.replace("%3A", ":").replace("%2F", "/")
 }
 
-/// The id of a request.
 fn request_id(nth: usize) -> String {
     format!("00000000-0000-4000-8000-{nth:012}")
 }

@@ -19,7 +19,6 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The violations so far.
 #[derive(Debug, Default)]
 pub(crate) struct CheckFindings(pub(crate) Vec<Violation>);
 

@@ -213,7 +213,6 @@ impl ScriptedMcpServer {
         }
     }
 
-    /// Handles a notification.
     fn heed(&self, method: &str, params: &Value) {
         match method {
             "notifications/cancelled" => {
@@ -408,7 +407,6 @@ impl ScriptedMcpServer {
         self.raw(&message.to_string());
     }
 
-    /// Writes a whole line.
     fn raw(&self, line: &str) {
         if let Some(front) = &self.front {
             return front.carry(line);

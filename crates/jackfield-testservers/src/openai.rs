@@ -72,7 +72,6 @@ pub enum VendorQuirks {
     /// Ignores unknown fields, including `tool_choice`, needs no key, and sends reasoning in `reasoning`. Accepts only
     /// inline images, and parses the arguments of calls.
     Ollama,
-    /// The vendor itself.
     #[default]
     OpenAi,
 }

@@ -30,7 +30,6 @@ pub const CLIENT_SECRET: &str = "a+secret of/the:gateway";
 pub enum OpenIdFlaw {
     /// Its address of keys answers with more bytes than any set of keys has.
     EndlessKeys,
-    /// The proof is over.
     Expired,
     /// The proof is signed by another key.
     ForeignSignature,
@@ -111,7 +110,6 @@ impl ScriptedOpenId {
         Self { server, shared }
     }
 
-    /// Its issuer.
     #[must_use]
     pub fn issuer(&self) -> String {
         self.server.base_url()

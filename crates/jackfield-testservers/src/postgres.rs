@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// A running server.
 #[derive(Debug)]
 pub struct PostgresServer {
     binaries: PathBuf,
@@ -24,7 +23,6 @@ pub struct PostgresServer {
     running: Option<Child>,
     /// The port of this machine that it listens on with encryption, too.
     port: Option<u16>,
-    /// Whether commits are synced.
     synced: bool,
     /// The user and group that it runs as, if not as we do.
     user: Option<(u32, u32)>,
@@ -177,7 +175,6 @@ impl PostgresServer {
         )
     }
 
-    /// Its socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.folder.path().join(".s.PGSQL.5432")
@@ -298,7 +295,6 @@ impl PostgresServer {
         }
     }
 
-    /// Its folder.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -327,7 +323,6 @@ impl PostgresServer {
         command
     }
 
-    /// A command as its user.
     pub(crate) fn as_user(&self, mut command: Command) -> Command {
         if let Some((user, group)) = self.user {
             command.uid(user).gid(group);

@@ -18,7 +18,6 @@ pub struct Script(ScriptPlan);
 /// The properties of a request by which a script can choose its reply.
 #[derive(Debug)]
 pub struct ScriptRequest<'a> {
-    /// The body as received.
     pub body: &'a Value,
     /// The text of the last message that is not the model's, including tool outcomes.
     pub last_text: String,

@@ -37,7 +37,6 @@ pub(crate) struct Post<'a> {
     pub(crate) nth: usize,
     /// The path without its query.
     pub(crate) path: &'a str,
-    /// The whole request.
     pub(crate) request: &'a RecordedRequest,
 }
 
@@ -57,7 +56,6 @@ impl Post<'_> {
         !reply.whole && self.body.get("stream") == Some(&Value::Bool(true))
     }
 
-    /// The requested model.
     pub(crate) fn model(&self) -> &str {
         let model = self.body.get("model").and_then(Value::as_str);
         model.unwrap_or_default()

@@ -5,7 +5,6 @@ use serde_json::Value;
 /// A tool's answer, for a reader and for a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolAnswer {
-    /// The answer as text.
     pub text: String,
     /// The same answer as a JSON object.
     pub structured: Value,

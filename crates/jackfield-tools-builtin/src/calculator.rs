@@ -22,12 +22,10 @@ use serde_json::{Value, json};
 
 use crate::answer::{ToolAnswer, ToolFault};
 
-/// Evaluates expressions.
 #[derive(Clone, Debug, Default)]
 pub struct Calculator;
 
 impl Calculator {
-    /// Creates a calculator.
     #[must_use]
     pub const fn new() -> Self {
         Self

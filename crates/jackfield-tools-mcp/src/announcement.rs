@@ -5,7 +5,6 @@ use std::sync::Arc;
 use jackfield_ports::context_source::ContextChange;
 use serde_json::Value;
 
-/// An announcement.
 #[derive(Clone, Debug)]
 pub(crate) enum ContextAnnouncement {
     /// The server has accepted a subscription of the newer era.
@@ -15,7 +14,6 @@ pub(crate) enum ContextAnnouncement {
         /// The resources whose changes it announces.
         uris: Arc<[Arc<str>]>,
     },
-    /// Something has changed.
     Changed(ContextChange),
 }
 

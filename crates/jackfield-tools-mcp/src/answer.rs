@@ -15,7 +15,6 @@ use crate::failure::LinkFailure;
 pub(crate) struct RpcAnswer {
     /// The size of the message in bytes, if the text is only its beginning, completed to valid JSON.
     pub(crate) cut_from: Option<usize>,
-    /// The JSON text.
     pub(crate) text: String,
 }
 

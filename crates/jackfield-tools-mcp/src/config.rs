@@ -13,7 +13,6 @@ use crate::roots::Root;
 /// How a server is started, and which of its tools may be used.
 #[derive(Clone, Eq, PartialEq)]
 pub struct ServerConfig {
-    /// The program's arguments.
     pub arguments: Vec<String>,
     /// How long a call may go without progress.
     pub call_limit: Duration,
@@ -119,7 +118,6 @@ impl fmt::Debug for ServerConfig {
 pub struct HttpEndpoint {
     /// Headers of every request. Their values are not shown or logged.
     pub headers: Vec<(String, String)>,
-    /// The URL.
     pub url: String,
 }
 

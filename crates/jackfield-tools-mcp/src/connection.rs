@@ -49,7 +49,6 @@ mod tool_list;
 
 /// A running server, as used by the toolbox and its calls.
 pub(crate) struct ServerConnection {
-    /// The abandoned requests.
     pub(crate) abandoned: Arc<AbandonedRequests>,
     /// What the server may ask.
     pub(crate) allowed: AllowedQuestions,
@@ -419,7 +418,6 @@ impl ServerConnection {
         calls.contains(call)
     }
 
-    /// Sends a request.
     pub(crate) async fn send(
         &self,
         request: ClientRequest,

@@ -166,7 +166,6 @@ impl McpToolbox {
         })
     }
 
-    /// Requests all pages of a list.
     async fn pages(
         &self,
         connection: &Arc<ServerConnection>,

@@ -20,7 +20,6 @@ pub(crate) struct LinkFailure {
     pub(crate) session_lost: bool,
 }
 
-/// The kind of a link's failure.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) enum LinkFailureKind {
     /// The answer is not the protocol.

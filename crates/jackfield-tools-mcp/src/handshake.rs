@@ -23,11 +23,9 @@ pub(crate) struct HandshakeOutcome {
     pub(crate) peer: ServerPeerInfo,
 }
 
-/// Why the handshake failed.
 pub(crate) enum HandshakeError {
     /// The server ended before any answer, perhaps because of the probe.
     EndedAtProbe,
-    /// Any other failure.
     Fault(ServerFault),
     /// The server never ran, because of its container.
     Container(ServerFault),

@@ -18,7 +18,6 @@ pub(crate) struct HeldCalls {
     replies: mpsc::Sender<Vec<u8>>,
 }
 
-/// A call that waits.
 pub(crate) struct HeldCall {
     pub(crate) question: ServerQuestion,
     pub(crate) request: PendingRequest,

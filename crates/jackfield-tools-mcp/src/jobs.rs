@@ -167,7 +167,6 @@ fn task_of(answer: &Value) -> &Value {
         .unwrap_or(answer)
 }
 
-/// The id of the task in an answer.
 pub(crate) fn task_id(answer: &Value) -> Option<String> {
     task_of(answer).get("taskId")?.as_str().map(str::to_owned)
 }

@@ -22,12 +22,10 @@ pub(crate) enum Line {
     Cut {
         /// The message's id, as JSON text.
         id: Option<Vec<u8>>,
-        /// The beginning.
         prefix: Vec<u8>,
         /// The length of the line in bytes.
         length: usize,
     },
-    /// A whole line.
     Whole(Vec<u8>),
 }
 

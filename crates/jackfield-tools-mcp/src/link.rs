@@ -47,7 +47,6 @@ pub(crate) type Written = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// A message to the server.
 pub(crate) struct Outgoing {
-    /// The message as JSON.
     pub(crate) bytes: Vec<u8>,
     /// What a call repeats of its arguments in headers, where there are any.
     pub(crate) mirrored: MirroredArguments,
@@ -65,7 +64,6 @@ impl Outgoing {
     }
 }
 
-/// An event of a link.
 #[derive(Debug)]
 pub(crate) enum LinkEvent {
     /// A request has no answer, and gets none.

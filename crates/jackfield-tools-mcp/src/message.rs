@@ -13,11 +13,12 @@ use crate::questions::{QuestionMethod, Refusal};
 use crate::repair::{repaired, trim_partial_character};
 use crate::scan::{IdFinder, complete_truncated};
 
-/// A message of a server.
 #[derive(Debug)]
 pub(crate) enum ServerMessage {
-    /// A successful response.
-    Answer { answer: RpcAnswer, id: RequestId },
+    Answer {
+        answer: RpcAnswer,
+        id: RequestId,
+    },
     /// An error response; without an id it belongs to no request.
     Error {
         error: ErrorData,
@@ -25,8 +26,10 @@ pub(crate) enum ServerMessage {
     },
     /// A line that is not a protocol message.
     Noise(Vec<u8>),
-    /// A notification.
-    Notification { method: String, params: Value },
+    Notification {
+        method: String,
+        params: Value,
+    },
     /// A question to a person or the model, by a server of the older era.
     Question(ServerQuestion),
     /// Another request to the client.

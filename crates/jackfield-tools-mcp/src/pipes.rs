@@ -8,7 +8,6 @@ use crate::link::{Link, LinkAdvice, LinkEvent, OF_A_PROCESS, Outgoing, Written};
 use crate::message::ReadMessage;
 use crate::writer::ServerWriter;
 
-/// A child process's pipes.
 pub(crate) struct PipeLink<R> {
     pub(crate) lines: Lines<R>,
     pub(crate) writer: ServerWriter,

@@ -18,7 +18,6 @@ use crate::log::Log;
 use crate::pipes::PipeLink;
 use crate::writer::ServerWriter;
 
-/// A running process.
 pub(crate) struct ServerProcess {
     child: Child,
     follower: JoinHandle<()>,

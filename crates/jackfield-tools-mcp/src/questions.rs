@@ -20,7 +20,6 @@ use crate::roots::{self, Root};
 pub(crate) struct AllowedQuestions {
     /// Forms, and addresses to open.
     pub(crate) elicitation: bool,
-    /// Messages of the model.
     pub(crate) sampling: bool,
 }
 
@@ -339,7 +338,6 @@ fn is_web(url: &Url) -> bool {
         && url.password().is_none()
 }
 
-/// The answer to an elicitation.
 fn response(params: &Value, answer: &ElicitationAnswer) -> Value {
     let is_url = params.get("mode").and_then(Value::as_str) == Some("url");
     match answer {

@@ -32,7 +32,6 @@ pub(crate) struct PendingRequest {
 /// The answer as `rmcp` passes it on.
 type CarriedAnswer = oneshot::Receiver<Result<ServerResult, ServiceError>>;
 
-/// An event of a request.
 pub(crate) enum RequestEvent {
     Answer(Result<RpcAnswer, RequestError>),
     Progress(RequestProgress),
@@ -41,7 +40,6 @@ pub(crate) enum RequestEvent {
 }
 
 impl PendingRequest {
-    /// Sends a request to this server.
     pub(crate) async fn send(
         peer: &Peer<RoleClient>,
         abandoned: &Arc<AbandonedRequests>,

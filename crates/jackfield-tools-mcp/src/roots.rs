@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 /// A folder that a server should work in. It is advice: what a server can reach is up to its process.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Root {
-    /// A name for people.
     pub name: Option<String>,
     /// Its URI, which begins with `file://`.
     pub uri: String,

@@ -23,7 +23,6 @@ use crate::jobs::{HeldJob, InputRequest, JobHandleForm, TaskJob, TaskState, task
 use crate::mapping::outcome;
 use crate::questions::{Questions, Refusal};
 
-/// A call in flight.
 pub(crate) struct CallRun<'a> {
     pub(crate) connection: &'a ServerConnection,
     pub(crate) limits: CallLimits,
@@ -31,7 +30,6 @@ pub(crate) struct CallRun<'a> {
 }
 
 impl CallRun<'_> {
-    /// Sends a new call.
     pub(crate) async fn begin(
         self,
         call: ServerCall,

@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::era::Era;
 use crate::error::ServerFault;
 
-/// The state of a server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ServerState {
     /// It could not be started, or it ended by itself.
@@ -18,7 +17,6 @@ pub enum ServerState {
         /// The time from the failure until it may be started again.
         pause: Duration,
     },
-    /// It is running.
     Ready {
         /// The era of its protocol.
         era: Era,
@@ -27,7 +25,6 @@ pub enum ServerState {
         /// The negotiated revision of the protocol.
         protocol: String,
     },
-    /// It is being started.
     Starting,
     /// It is not running, as no request needs it.
     Stopped,

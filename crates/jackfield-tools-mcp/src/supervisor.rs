@@ -34,7 +34,6 @@ pub(crate) enum SupervisorCommand {
         instead_of: Option<Arc<ServerConnection>>,
         reply: oneshot::Sender<Result<Arc<ServerConnection>, ServerFault>>,
     },
-    /// Stop the server.
     Stop(oneshot::Sender<()>),
 }
 
@@ -55,7 +54,6 @@ enum SupervisorStep {
     Wait,
 }
 
-/// The result of a start.
 enum StartResult {
     Shutdown,
     Failed(ServerFault),

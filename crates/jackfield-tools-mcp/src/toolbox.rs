@@ -108,7 +108,6 @@ impl McpToolbox {
         }
     }
 
-    /// The state of the server.
     #[must_use]
     pub fn state(&self) -> ServerState {
         self.shared.state.borrow().clone()

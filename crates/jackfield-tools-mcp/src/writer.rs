@@ -148,5 +148,4 @@ fn was_read(input: &impl AsFd, sent: u64) -> Option<bool> {
 
 /// The time limit for the last messages.
 const LAST: std::time::Duration = std::time::Duration::from_millis(200);
-/// The most queued replies.
 const MAX_REPLIES: usize = 4096;

@@ -23,24 +23,17 @@ pub struct Notebook(Arc<Mutex<Connection>>);
 pub struct NewNote {
     /// The people who can read it besides its owner, by name.
     pub shared_with: Vec<String>,
-    /// The text.
     pub text: String,
-    /// The title.
     pub title: String,
 }
 
-/// A note.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StoredNote {
-    /// Its id.
     pub id: i64,
-    /// Whose note it is.
     pub owner: String,
     /// The people who can read it besides its owner; empty for a reader who is not the owner.
     pub shared_with: Vec<String>,
-    /// The text.
     pub text: String,
-    /// The title.
     pub title: String,
     /// When it was last written.
     pub updated: WallTime,
@@ -49,7 +42,6 @@ pub struct StoredNote {
 /// Which notes of all that a person can read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Scope {
-    /// The person's own.
     Own,
     /// Those that others have shared with the person.
     Shared,
@@ -67,7 +59,6 @@ pub enum NotebookError {
     /// It is the file of another program.
     #[error("this is not a file of notes: another program wrote it")]
     NotNotes,
-    /// SQLite failed.
     #[error("the file of notes cannot be used")]
     Sqlite(#[from] rusqlite::Error),
 }

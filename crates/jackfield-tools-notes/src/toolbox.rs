@@ -66,7 +66,6 @@ impl Notes {
         }
     }
 
-    /// Runs a tool. Blocks.
     fn run(&self, tool: &NotesTool, arguments: &Map<String, Value>) -> ToolResult {
         let answer = match self.answer(tool, arguments) {
             Ok(answer) => answer,
@@ -189,7 +188,6 @@ impl Toolbox for Notes {
     }
 }
 
-/// A tool.
 #[derive(Debug)]
 struct NotesTool {
     description: &'static str,

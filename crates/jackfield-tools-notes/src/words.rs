@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 pub(crate) enum Lookup {
     /// The words that begin like this.
     Beginning(String),
-    /// This word.
     Word(String),
 }
 

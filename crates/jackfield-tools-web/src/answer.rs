@@ -27,7 +27,6 @@ pub(crate) struct AnswerReader<'a> {
     pub(crate) pointer: Option<&'a str>,
 }
 
-/// The kind of a body.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum BodyKind {
     Image,

@@ -28,9 +28,7 @@ pub struct ToolConfig {
     pub idempotency_key: bool,
     /// Whether repeated calls have the effect of one.
     pub idempotent: bool,
-    /// The method.
     pub method: Method,
-    /// The tool's own name.
     pub name: Arc<str>,
     /// The parameters that the model chooses, in the order of the schema.
     pub parameters: Vec<Parameter>,
@@ -40,9 +38,7 @@ pub struct ToolConfig {
     pub result: Option<Arc<str>>,
     /// The time limit of a call, if it differs from the turn's.
     pub timeout: Option<Duration>,
-    /// A name for people.
     pub title: Option<Arc<str>>,
-    /// The URL template.
     pub url: Template,
 }
 
@@ -103,7 +99,6 @@ impl Parameter {
 pub enum ParameterPlace {
     /// A field of the body.
     Body,
-    /// A header.
     Header,
     /// The path, at the parameter's place in the template.
     Path,

@@ -45,7 +45,6 @@ impl Hidden {
         Self(forms.iter().map(|form| Secret::new(form)).collect())
     }
 
-    /// Redacts a text.
     pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         // Lower-casing ASCII keeps all byte positions.

@@ -27,10 +27,8 @@ use crate::search::{FoundPage, SearchEngine};
 #[derive(Clone, Debug)]
 pub struct InternetTools {
     engine: Option<(SearchEngine, GuardedClient)>,
-    /// Replaces the vendor's address.
     engine_url: Option<Url>,
     id: ToolboxId,
-    /// The client for pages.
     pages: Option<GuardedClient>,
 }
 

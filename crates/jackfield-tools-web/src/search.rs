@@ -17,9 +17,7 @@ pub enum SearchEngine {
     Brave(Secret),
     /// A server of SearXNG, whose settings permit JSON (`search.formats`).
     SearXng(Url),
-    /// SerpAPI, with its key.
     SerpApi(Secret),
-    /// Tavily, with its key.
     Tavily(Secret),
 }
 

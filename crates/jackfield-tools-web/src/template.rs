@@ -25,7 +25,6 @@ pub struct Template {
 /// A field of the query.
 #[derive(Clone, Debug, PartialEq)]
 struct Pair {
-    /// In its encoded form.
     name: String,
     /// `None` if there is no `=`.
     value: Option<Vec<TemplatePart>>,
@@ -56,7 +55,6 @@ pub enum InvalidTemplate {
     /// A `.` or `..` segment in the path.
     #[error("a `.` or `..` in the path leads elsewhere: write the path that is meant")]
     Dots,
-    /// A fragment.
     #[error("what follows `#` is never sent: leave it out")]
     Fragment,
     /// A parameter in place of the host, or no host.
@@ -67,7 +65,6 @@ pub enum InvalidTemplate {
     /// The template is too long.
     #[error("the address is longer than {LIMIT} bytes")]
     Long,
-    /// It is not a URL.
     #[error(
         "this is no address: one looks like `https://api.example.com/v1/{{city}}?units=metric`"
     )]

@@ -25,7 +25,6 @@ pub struct WebTool {
     pub(crate) variables: BTreeMap<Arc<str>, Secret>,
 }
 
-/// A parameter and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedParameter {
     pub(crate) part: ParameterPlace,
@@ -129,7 +128,6 @@ impl WebTool {
         self
     }
 
-    /// Its own name.
     #[must_use]
     pub fn name(&self) -> &Arc<str> {
         &self.config.name
@@ -214,7 +212,6 @@ fn general(config: &ToolConfig, faults: &mut ToolConfigErrors) {
     }
 }
 
-/// The place of a parameter.
 fn place(
     config: &ToolConfig,
     parameter: &Parameter,

@@ -10,11 +10,9 @@ use sha2::{Digest as _, Sha256};
 /// A file of the page.
 #[derive(Clone, Debug)]
 pub struct Asset {
-    /// Its bytes.
     pub bytes: &'static [u8],
     /// Its bytes with gzip.
     pub compressed: Vec<u8>,
-    /// Its media type.
     pub content_type: &'static str,
     /// Its version, as the value of the header `ETag`.
     pub etag: String,
@@ -28,7 +26,6 @@ pub fn find(path: &str) -> Option<&'static Asset> {
     assets().iter().find(|asset| asset.path == path)
 }
 
-/// All files.
 #[must_use]
 pub fn assets() -> &'static [Asset] {
     static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| FILES.iter().map(asset).collect());

@@ -8,11 +8,9 @@ use std::fmt::Write as _;
 /// A value of a chart, in parts that are stacked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartBar {
-    /// What it is about.
     pub label: String,
     /// Its parts, none below zero; their colours are those of [`COLOURS`], in order.
     pub parts: Vec<f64>,
-    /// The value in words.
     pub value: String,
 }
 

@@ -164,7 +164,6 @@ pub struct McpImport {
     pub source: Source,
 }
 
-/// Parses a variable.
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -172,7 +171,6 @@ fn variable(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Parses a header.
 fn header(text: &str) -> Result<(String, String), String> {
     match text.split_once(':') {
         Some((name, value)) if !name.trim().is_empty() => {

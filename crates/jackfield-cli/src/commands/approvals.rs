@@ -72,7 +72,6 @@ async fn perform(
     }
 }
 
-/// The answer to deliver.
 enum ApprovalAnswer {
     Allow {
         edited: Option<Arc<Map<String, Value>>>,

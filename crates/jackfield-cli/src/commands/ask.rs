@@ -217,7 +217,6 @@ fn saved_files(output: &Output) -> Result<Option<SavedFiles>, CommandError> {
     create_files(folder).map(Some)
 }
 
-/// Creates the folder for files of results.
 pub(crate) fn create_files(folder: &Path) -> Result<SavedFiles, CommandError> {
     SavedFiles::new(folder.to_path_buf()).map_err(|error| {
         let message = format!("the folder `{}` cannot be created", folder.display());
@@ -433,7 +432,6 @@ pub fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) ->
     })
 }
 
-/// Help for a missing key.
 pub(crate) fn key_help(missing: &MissingKey) -> String {
     let page = missing
         .page

@@ -98,7 +98,6 @@ fn newest(mut entries: Vec<SeenSessions>, most: usize) -> Vec<SeenSessions> {
     entries
 }
 
-/// The time of an entry's last event.
 fn last_event_time(one: &AuditEntry) -> WallTime {
     match one {
         AuditEntry::Cancelled { at, .. } | AuditEntry::LateUsage { at, .. } => *at,

@@ -169,7 +169,6 @@ fn person(
     Ok(Person::with_editor(editor))
 }
 
-/// A running conversation.
 struct Conversation {
     assembled: Assembly,
     at_terminal: bool,

@@ -106,7 +106,6 @@ fn server_of_tools(id: &str, arguments: &[&str]) -> Result<McpServerEntry, Comma
     Ok(server)
 }
 
-/// The default question.
 const QUESTION: &str = "What is 15% of 2500, and what time is it in Tokyo?";
 
 /// The variable of a dummy key.

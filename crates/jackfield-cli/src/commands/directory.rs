@@ -312,7 +312,6 @@ fn quota_of(arguments: QuotaArgs) -> Option<Quota> {
     Some(quota).filter(|quota| !quota.is_empty())
 }
 
-/// All entries of a kind.
 async fn entries(
     kind: EntryKind,
     source: &Source,

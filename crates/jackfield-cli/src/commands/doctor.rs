@@ -63,7 +63,6 @@ pub(crate) async fn collect(
     report.checks
 }
 
-/// Runs all checks.
 async fn check_all(
     surroundings: &Surroundings,
     flags: &Flags,
@@ -133,7 +132,6 @@ async fn examine(
     Ok(())
 }
 
-/// The results so far.
 struct Report {
     area: Option<Area>,
     checks: Vec<DoctorCheck>,
@@ -147,7 +145,6 @@ enum Shown {
     AtEnd,
     /// Each at once, for people.
     AtOnce,
-    /// By the caller.
     Elsewhere,
 }
 

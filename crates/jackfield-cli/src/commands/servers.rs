@@ -17,7 +17,6 @@ impl Drop for StartNotice {
     }
 }
 
-/// Starts the notices.
 pub(crate) fn start_notice(servers: &[ServerToolbox]) -> StartNotice {
     let servers = servers.to_vec();
     StartNotice(tokio::spawn(async move {

@@ -79,7 +79,6 @@ impl PendingJournal {
 pub(crate) enum JournalAccess {
     /// It reads only, so a read-only file is enough.
     Read,
-    /// It writes.
     Write,
 }
 
@@ -175,7 +174,6 @@ pub(crate) async fn open_with_secrets(
 }
 
 impl SessionJournal {
-    /// Closes the journal.
     pub(crate) async fn close(self) {
         close(&self.journal).await;
     }

@@ -58,7 +58,6 @@ pub async fn run(setup: &SetupArgs, registry: &Registry) -> Result<Exit, Command
     Ok(Exit::Answered)
 }
 
-/// What the questions need.
 struct Wizard<'a> {
     file: ConfigFile,
     flags: Flags,

@@ -161,7 +161,6 @@ fn label(question: &OpenQuestion, arguments: fn(&ToolInput) -> String) -> String
     format!("{icon} {NAME}{name}{NAME:#}({arguments})")
 }
 
-/// The state of a question.
 fn state_text(question: &OpenQuestion, now: WallTime) -> String {
     match &question.end {
         Some((at, end)) => format!("{} {}", answers::wait_end(end), ago(*at, now)),
@@ -179,7 +178,6 @@ fn ago(at: WallTime, now: WallTime) -> String {
     format!("{} ago", rough(now.since(at)))
 }
 
-/// A rounded duration.
 fn rough(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

@@ -10,19 +10,19 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 /// A displayable part of a reply, in display order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BlockEvent {
-    /// A whole call.
     Call {
         id: Option<ToolCallId>,
         input: ToolInput,
         name: Arc<str>,
     },
     /// The start of a call, before its arguments.
-    CallBegan { name: Arc<str> },
+    CallBegan {
+        name: Arc<str>,
+    },
     /// More of the answer; the first one does not begin with white space.
     Text(String),
     /// The start of a text that is not blank.
     TextBegan,
-    /// More of the reasoning.
     Thinking(String),
     /// The start of reasoning that is not blank.
     ThinkingBegan,

@@ -299,7 +299,6 @@ const TEXTS: &[(&str, &str)] = &[
     ("title", "title"),
     ("description", "description"),
 ];
-/// The JSON fields.
 const VALUES: &[(&str, &str)] = &[
     ("_meta", "icon"),
     ("annotations", "annotations: what it says of its effects"),

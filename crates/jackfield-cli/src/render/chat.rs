@@ -15,7 +15,6 @@ use crate::render::plain::{DIM, GOOD, NAME, WARM};
 use crate::render::wrap::wrapped;
 use crate::render::{columns, spent, words};
 
-/// The colored prompt.
 pub(crate) fn prompt(text: &str) -> String {
     format!("{GOOD}{text}{GOOD:#}")
 }

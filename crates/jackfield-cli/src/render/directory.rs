@@ -170,7 +170,6 @@ pub fn changes(
     Ok(())
 }
 
-/// A quota in words.
 pub fn limits(quota: Option<&Quota>) -> String {
     let Some(quota) = quota else {
         return "no limits".to_owned();

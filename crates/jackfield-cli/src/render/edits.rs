@@ -51,7 +51,6 @@ fn pair(fields: &Map<String, Value>) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// The fields without these.
 fn others(fields: &Map<String, Value>, without: &[&str]) -> Vec<String> {
     let mut rest = fields.clone();
     rest.retain(|name, _| !without.contains(&name.as_str()));

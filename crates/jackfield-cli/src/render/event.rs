@@ -16,40 +16,30 @@ pub enum RenderEvent {
         attempt: ModelAttempt,
         /// The engine's id of the call, if the delta belongs to a tool call.
         call: Option<ToolCallId>,
-        /// The delta.
         delta: Delta,
     },
-    /// A committed fact.
     Fact {
-        /// The fact.
         fact: Box<Fact>,
-        /// When it was decided.
         now: Now,
     },
     /// The progress of a tool call.
     Progress {
-        /// The attempt.
         attempt: ToolAttempt,
-        /// The completed amount.
         done: f64,
-        /// A progress message.
         message: Option<String>,
         /// The total amount, if known.
         total: Option<f64>,
     },
     /// A message waits for the end of the previous turn.
     Queued {
-        /// The busy session.
         session: SessionId,
     },
     /// The approver leaves a question to a person.
     Undecided {
-        /// The question.
         wait: WaitId,
     },
     /// A toolbox or tool is missing from the turn.
     Unavailable {
-        /// The reason.
         problem: ToolboxProblem,
     },
 }

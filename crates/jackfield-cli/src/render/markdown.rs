@@ -150,13 +150,11 @@ fn seen(drawn: &str) -> impl Iterator<Item = (usize, char)> {
 /// Longer blocks are parsed only at line ends.
 const LONG: usize = 4 << 10;
 
-/// Longer blocks are cut.
 const MAX_LENGTH: usize = 64 << 10;
 
 /// Narrower terminals break the lines themselves.
 const NARROWEST: usize = 20;
 
-/// The default width.
 const USUAL: usize = 80;
 
 /// Wider lines are hard to read.

@@ -14,7 +14,6 @@ use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words;
 
-/// The models of a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderModels {
     /// Aliases and assistants, with the model of each.
@@ -23,26 +22,20 @@ pub struct ProviderModels {
     pub help: Option<String>,
     /// Whether the configured model is one of its models.
     pub is_current: bool,
-    /// The configured model.
     pub model: Arc<str>,
-    /// The provider.
     pub provider: Arc<str>,
-    /// The models that it lists, or the failure.
     pub reached: Result<Vec<ListedModel>, ModelFailure>,
 }
 
-/// The status of a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderStatus {
     /// The capabilities of its models.
     pub can: Option<Capabilities>,
     /// Whether the configured model is one of its models.
     pub is_current: bool,
-    /// Its name.
     pub name: Arc<str>,
     /// The result of contacting it, if it was contacted.
     pub(crate) reached: Option<ReachResult>,
-    /// Its configuration state.
     pub state: ProviderState,
 }
 

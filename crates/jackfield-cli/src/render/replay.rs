@@ -18,9 +18,7 @@ use crate::render::words;
 /// A recorded step, and its replay.
 #[derive(Debug)]
 pub struct ReplayedStep<'a> {
-    /// The recorded step.
     pub recorded: &'a Envelope,
-    /// The replayed step.
     pub replayed: StepReplay,
 }
 

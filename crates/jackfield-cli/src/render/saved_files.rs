@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 pub struct SavedFiles {
     folder: PathBuf,
-    /// What was saved, by call.
     saved: BTreeMap<ToolCallId, Value>,
 }
 

@@ -145,7 +145,6 @@ pub fn pruned(
     out.flush()
 }
 
-/// The status of a session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum SessionStatus {
     /// No turn is open, and a process has the session open.
@@ -177,7 +176,6 @@ impl SessionStatus {
         }
     }
 
-    /// The name for programs.
     const fn code(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -190,7 +188,6 @@ impl SessionStatus {
         }
     }
 
-    /// The text for people.
     const fn words(self) -> &'static str {
         match self {
             Self::Idle => "-",
@@ -248,7 +245,6 @@ fn title(row: &SessionRow) -> String {
     }
 }
 
-/// A rounded duration.
 fn age(age: Duration) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -261,7 +257,6 @@ fn age(age: Duration) -> String {
     }
 }
 
-/// A rounded size.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1 << 10 {

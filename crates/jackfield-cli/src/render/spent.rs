@@ -39,7 +39,6 @@ pub fn paid_compaction(compaction: &Compaction, paid: Option<&Cost>) -> String {
     parts.join(" · ")
 }
 
-/// A cost, for people.
 #[must_use]
 pub fn cost(cost: &Cost) -> String {
     amount(&cost.currency, cost.amount, cost.estimated)

@@ -34,7 +34,6 @@ impl Spinner {
         self.bar = Some(bar);
     }
 
-    /// Removes the spinner.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

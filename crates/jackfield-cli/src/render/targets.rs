@@ -30,7 +30,6 @@ pub fn chosen(model: &ModelRef, choice: &TargetChoice) -> String {
     line
 }
 
-/// The same for programs.
 #[must_use]
 pub fn choice_json(choice: &TargetChoice) -> Value {
     let breakers = choice.breakers.iter().map(|breaker| {

@@ -35,7 +35,6 @@ pub(super) struct QuestionTable<'a> {
     calls: Vec<Arc<ToolCall>>,
     cancelled: bool,
     engine: &'a Engine,
-    /// The last question asked.
     last_asked: Option<Wait>,
     /// Questions that the approver has not decided.
     undecided: Vec<Wait>,

@@ -26,7 +26,6 @@ fn shown(accepted: Option<Value>, offered: Value) -> String {
     String::from_utf8(out.into_inner()).unwrap()
 }
 
-/// How two descriptions differ.
 fn prose(old: &str, new: &str) -> String {
     let of = |text: &str| json!({ "name": "x", "description": text });
     let shown = shown(Some(of(old)), of(new));

@@ -1,6 +1,5 @@
 //! The languages that the model speaks, and which of them a text is in.
 
-/// A language.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Language {
     Chinese,

@@ -46,7 +46,6 @@ pub(super) fn result(expression: &str, said: &str) -> String {
     }
 }
 
-/// What time it is in a place.
 pub(super) fn time(language: Language, place: &str, said: &str) -> String {
     match language {
         // A name may be that of several places, and then the tool lists them.
@@ -111,7 +110,6 @@ pub(super) fn notes(language: Language, shared: bool, said: &str) -> String {
     format!("{heading}\n{said}")
 }
 
-/// What another tool said.
 pub(super) fn other(language: Language, tool: &str, said: &str) -> String {
     match language {
         English => format!("The tool `{tool}` said: {said}"),

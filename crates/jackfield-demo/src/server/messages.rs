@@ -28,7 +28,6 @@ use super::refusal::DemoRefusal;
 use super::routes::RouteAnswer;
 use crate::brain::{self, DemoReply};
 
-/// Answers a body.
 pub(super) fn answer(body: &[u8]) -> Result<RouteAnswer, DemoRefusal> {
     let json = serde_json::from_slice(body)
         .map_err(|fault| DemoRefusal::invalid(format!("the body is not JSON: {fault}")))?;

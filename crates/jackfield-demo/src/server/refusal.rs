@@ -8,7 +8,6 @@ use jackfield_dialect_claude::wire::{ErrorBody, ErrorDetail};
 pub(super) struct DemoRefusal {
     /// The vendor's name of the kind of error.
     pub(super) kind: &'static str,
-    /// For a person.
     pub(super) message: String,
     pub(super) status: StatusCode,
 }
@@ -24,7 +23,6 @@ impl DemoRefusal {
         Self::new(StatusCode::NOT_FOUND, "not_found_error", message)
     }
 
-    /// There is no key.
     pub(super) fn no_key() -> Self {
         let message = "x-api-key header is required; any key will do";
         Self::new(StatusCode::UNAUTHORIZED, "authentication_error", message)

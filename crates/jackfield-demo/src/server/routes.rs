@@ -16,7 +16,6 @@ use super::refusal::DemoRefusal;
 use super::{ReplyPace, messages};
 use crate::brain;
 
-/// Answers a request.
 pub(super) async fn answer(
     request: Request<Incoming>,
     pace: ReplyPace,
@@ -41,7 +40,6 @@ pub(super) async fn answer(
 pub(super) enum RouteAnswer {
     /// A stream of server-sent events.
     Events(VecDeque<Bytes>),
-    /// A JSON document.
     Whole(Value),
 }
 

@@ -14,7 +14,6 @@ pub(crate) const CALL: &str = "mcp_tool_use";
 /// The type of an outcome's block.
 pub(crate) const OUTCOME: &str = "mcp_tool_result";
 
-/// The block of a call.
 pub(crate) fn call(id: &str, tool: ServerTool<'_>, input: Map<String, Value>) -> wire::Block {
     let mut fields = Map::new();
     for (key, json) in [

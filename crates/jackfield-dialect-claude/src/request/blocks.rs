@@ -285,7 +285,6 @@ impl RequestWriter<'_> {
 /// The longest name of a tool (Claude Messages API).
 const MAX_NAME: usize = 128;
 
-/// An image block with this source.
 pub(super) fn image_block(source: wire::Source) -> wire::Block {
     wire::Block::Image {
         source,
@@ -293,7 +292,6 @@ pub(super) fn image_block(source: wire::Source) -> wire::Block {
     }
 }
 
-/// A document block with this source.
 pub(super) fn document_block(document: &Document, source: wire::Source) -> wire::Block {
     wire::Block::Document {
         source,

@@ -320,7 +320,6 @@ impl RequestWriter<'_> {
 /// The lifetimes of a cache point, in seconds.
 const LIFETIMES: [(u32, &str); 2] = [(300, "5m"), (3600, "1h")];
 
-/// A text block.
 pub(super) fn plain(text: &str) -> wire::Block {
     wire::Block::Text {
         text: text.to_owned(),

@@ -22,7 +22,6 @@ pub(super) type Fault = &'static str;
 pub(super) struct RequestTools {
     /// The renamed properties, by tool.
     pub(super) names: HashMap<String, Arc<PropertyNames>>,
-    /// The text tools.
     pub(super) text_tools: HashSet<Arc<str>>,
 }
 
@@ -44,7 +43,6 @@ pub(super) enum OpenBlock {
         fields: Map<String, Value>,
         input: String,
     },
-    /// Redacted reasoning.
     Redacted,
     Text,
     /// A call of a text tool: its arguments are JSON around the text.
@@ -243,7 +241,6 @@ impl OpenBlock {
         Ok(())
     }
 
-    /// Ends the block.
     pub(super) fn end(self, index: u32, owner: &StateOwner, out: &mut Vec<Delta>) {
         match self {
             Self::Call {

@@ -17,7 +17,6 @@ use crate::error;
 use crate::reply::{state, stop_reason, usage_to_wire};
 use crate::wire::{ErrorBody, Event, Message, MessageDelta};
 
-/// The keep-alive event.
 #[must_use]
 pub fn ping() -> SseEvent {
     event(&Event::Ping {})

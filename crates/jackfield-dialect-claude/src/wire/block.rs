@@ -8,9 +8,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// A string.
     Text(String),
-    /// Blocks.
     Blocks(Vec<Block>),
 }
 
@@ -25,28 +23,23 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// A content block.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Block {
-    /// A document.
     Document {
         /// The source of its bytes.
         source: Source,
-        /// Its title.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
         /// Background information for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<String>,
-        /// Whether to cite it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         citations: Option<Citations>,
         /// The end of a cached prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
-    /// An image.
     Image {
         /// The source of its bytes.
         source: Source,
@@ -54,14 +47,10 @@ pub enum Block {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
-    /// Redacted reasoning.
     RedactedThinking {
-        /// Its encrypted contents.
         data: String,
     },
-    /// Text.
     Text {
-        /// The text.
         text: String,
         /// Citations in the vendor's form.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +59,6 @@ pub enum Block {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
-    /// Reasoning.
     Thinking {
         /// Its text, often empty.
         #[serde(default)]
@@ -81,7 +69,6 @@ pub enum Block {
     },
     /// The outcome of a call.
     ToolResult(ToolResult),
-    /// A call.
     ToolUse(ToolUse),
     /// A block of another type, unchanged; also a malformed one of these types.
     #[serde(untagged)]
@@ -92,9 +79,7 @@ pub enum Block {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ToolUse {
-    /// Its id.
     pub id: String,
-    /// The tool's name.
     pub name: String,
     /// The arguments; an object, but some servers omit it.
     #[serde(default)]
@@ -116,10 +101,8 @@ pub struct ToolUse {
 pub struct ToolResult {
     /// The id of the call.
     pub tool_use_id: String,
-    /// The content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
-    /// Whether it is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// The toolset of the tool.
@@ -134,28 +117,21 @@ pub struct ToolResult {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Source {
-    /// Inline data.
     Base64 {
-        /// The media type.
         media_type: String,
         /// The bytes in base64.
         data: String,
     },
     /// A file that was uploaded before.
     File {
-        /// Its id.
         file_id: String,
     },
-    /// Inline text.
     Text {
         /// Always `text/plain`.
         media_type: String,
-        /// The text.
         data: String,
     },
-    /// A URL.
     Url {
-        /// The URL.
         url: String,
     },
     /// Another source, unchanged.
@@ -167,7 +143,6 @@ pub enum Source {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct Citations {
-    /// The switch.
     #[serde(default)]
     pub enabled: bool,
 }

@@ -9,14 +9,11 @@ pub struct ErrorBody {
     /// Always `error`.
     #[serde(default, rename = "type")]
     pub kind: String,
-    /// The error.
     pub error: ErrorDetail,
-    /// The id of the request.
     #[serde(default)]
     pub request_id: Option<String>,
 }
 
-/// An error.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ErrorDetail {
     /// The type of the error.

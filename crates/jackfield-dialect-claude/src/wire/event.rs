@@ -20,35 +20,26 @@ use super::reply::{Message, Usage};
 pub enum Event {
     /// A fragment of a block.
     ContentBlockDelta {
-        /// The block's index.
         index: u32,
-        /// The fragment.
         delta: BlockDelta,
     },
-    /// The start of a block.
     ContentBlockStart {
-        /// The block's index.
         index: u32,
         /// The block without its content, unless the block comes whole.
         content_block: Block,
     },
     /// The end of a block.
     ContentBlockStop {
-        /// The block's index.
         index: u32,
     },
     /// A failure of the reply.
     Error {
-        /// The error.
         error: ErrorDetail,
-        /// The id of the request.
         request_id: Option<String>,
     },
     /// The end of the reply, with its usage.
     MessageDelta {
-        /// The stop reason.
         delta: MessageDelta,
-        /// The cumulative usage.
         usage: Usage,
     },
     /// The start of a reply.
@@ -58,7 +49,6 @@ pub enum Event {
     },
     /// The end of a complete reply.
     MessageStop {},
-    /// A keep-alive.
     Ping {},
 }
 
@@ -66,29 +56,22 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum BlockDelta {
-    /// A further citation.
     CitationsDelta {
-        /// The citation.
         citation: Value,
     },
     /// A fragment of the arguments.
     InputJsonDelta {
-        /// The JSON text.
         partial_json: String,
     },
-    /// The complete signature.
     SignatureDelta {
-        /// The signature.
         signature: String,
     },
     /// A fragment of the text.
     TextDelta {
-        /// The text.
         text: String,
     },
     /// A fragment of the reasoning.
     ThinkingDelta {
-        /// The text.
         thinking: String,
     },
 }
@@ -96,7 +79,6 @@ pub enum BlockDelta {
 /// The stop reason of a reply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MessageDelta {
-    /// The stop reason.
     pub stop_reason: Option<String>,
     /// The stop sequence that ended it.
     pub stop_sequence: Option<String>,
@@ -104,7 +86,6 @@ pub struct MessageDelta {
     pub stop_details: Option<Value>,
 }
 
-/// An event as read.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct IncomingEvent<'a> {
     #[serde(borrow, default, deserialize_with = "text", rename = "type")]

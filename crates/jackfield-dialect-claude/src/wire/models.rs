@@ -19,13 +19,10 @@ pub struct ModelList {
 /// One model of the list.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Model {
-    /// The release date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// The name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// The id for requests.
     pub id: String,
     /// The input limit in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +30,6 @@ pub struct Model {
     /// The output limit in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// All other fields.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -41,7 +37,6 @@ pub struct Model {
 /// A page of the list in the form for a client.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServedModelList {
-    /// The models.
     pub data: Vec<ServedModel>,
     /// Whether there are more models in this direction.
     pub has_more: bool,
@@ -57,9 +52,7 @@ pub struct ServedModel {
     /// Always `model`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The id for requests.
     pub id: String,
-    /// The name for people.
     pub display_name: String,
     /// The release date; 1970 if unknown.
     pub created_at: String,

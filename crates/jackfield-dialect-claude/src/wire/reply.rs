@@ -8,7 +8,6 @@ use super::block::Block;
 /// A whole reply, or the start of a streamed one.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Message {
-    /// Its id.
     #[serde(default)]
     pub id: String,
     /// Always `message`.
@@ -17,13 +16,10 @@ pub struct Message {
     /// Always `assistant`.
     #[serde(default)]
     pub role: String,
-    /// The model that answered.
     #[serde(default)]
     pub model: String,
-    /// The blocks.
     #[serde(default)]
     pub content: Vec<Block>,
-    /// The stop reason.
     #[serde(default)]
     pub stop_reason: Option<String>,
     /// The stop sequence that ended it.
@@ -32,7 +28,6 @@ pub struct Message {
     /// Details of the stop reason: of a refusal, its category and explanation.
     #[serde(default)]
     pub stop_details: Option<Value>,
-    /// The usage.
     #[serde(default)]
     pub usage: Option<Usage>,
 }
@@ -52,15 +47,12 @@ pub struct Usage {
     /// Output tokens, reasoning included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// Details of the output tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_details: Option<OutputTokensDetails>,
 }
 
-/// Details of the output tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct OutputTokensDetails {
-    /// Reasoning tokens.
     #[serde(default)]
     pub thinking_tokens: u64,
 }

@@ -12,32 +12,23 @@ use crate::property_names::PropertyNames;
 /// The body of a request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Request {
-    /// The model.
     pub model: String,
     /// The most tokens of the reply.
     #[serde(deserialize_with = "jackfield_dialect_kit::whole_number::number")]
     pub max_tokens: u64,
-    /// The system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<System>,
-    /// The tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// The tool choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// The conversation.
     pub messages: Vec<InputMessage>,
-    /// Stop sequences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
-    /// Settings of the thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Thinking>,
-    /// Effort and response format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_config: Option<OutputConfig>,
-    /// Metadata about the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
     /// `auto` or `standard_only`.
@@ -59,7 +50,6 @@ pub struct Request {
     /// Whether to stream the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -68,9 +58,7 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum System {
-    /// A string.
     Text(String),
-    /// Text blocks.
     Blocks(Vec<Block>),
 }
 
@@ -89,7 +77,6 @@ impl<'de> Deserialize<'de> for System {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct InputMessage {
-    /// The author.
     pub role: Role,
     /// The content. Only a system message with settings may lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,9 +93,7 @@ pub struct InputMessage {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The model.
     Assistant,
-    /// The operator's instructions.
     System,
     /// The user, and the tools.
     User,
@@ -135,12 +120,10 @@ pub struct Tool {
     /// The renamed properties; not a part of the wire format.
     #[serde(skip)]
     pub names: Option<Arc<PropertyNames>>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The tool choice.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum ToolChoice {
@@ -160,7 +143,6 @@ pub enum ToolChoice {
     None,
     /// A call of this tool is required.
     Tool {
-        /// Its name.
         name: String,
         /// Whether exactly one call is required.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,7 +150,6 @@ pub enum ToolChoice {
     },
 }
 
-/// Settings of the thinking.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Thinking {
     /// `adaptive`, `between_tools`, `disabled` or `enabled`.
@@ -184,43 +165,35 @@ pub struct Thinking {
     /// `summarized` or `omitted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<String>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Effort and response format.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct OutputConfig {
     /// `low`, `medium`, `high`, `xhigh` or `max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// The response format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<OutputFormat>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The response format.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct OutputFormat {
     /// Always `json_schema`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The schema.
     pub schema: Value,
 }
 
-/// Metadata about the caller.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Metadata {
     /// A pseudonymous id of the end user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -11,7 +11,6 @@ use crate::wire;
 pub(crate) enum Ending {
     /// The reply is no use.
     Failed(ModelFailureKind),
-    /// The reply ended.
     Finished(FinishReason),
 }
 

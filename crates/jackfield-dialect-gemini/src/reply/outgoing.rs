@@ -172,7 +172,6 @@ pub(crate) fn arguments(input: &ToolInput, path: &str, notes: &mut Notes) -> Map
     Map::from_iter([(key.to_owned(), json!(text))])
 }
 
-/// The part of a call.
 pub(crate) fn call_part(id: &str, name: &str, args: Map<String, Value>) -> wire::Part {
     wire::Part {
         function_call: Some(wire::FunctionCall {
@@ -184,7 +183,6 @@ pub(crate) fn call_part(id: &str, name: &str, args: Map<String, Value>) -> wire:
     }
 }
 
-/// The part of a thought.
 pub(crate) fn thought(text: &str) -> wire::Part {
     wire::Part {
         thought: Some(true),
@@ -228,7 +226,6 @@ pub(crate) fn fallback(opaque: &OpaqueBlock) -> Option<&str> {
     opaque.fallback.as_deref().filter(|text| !text.is_empty())
 }
 
-/// A part of text.
 pub(crate) fn plain(text: &str) -> wire::Part {
     wire::Part {
         text: Some(text.to_owned()),

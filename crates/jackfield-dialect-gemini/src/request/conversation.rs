@@ -150,7 +150,6 @@ impl RequestWriter<'_> {
     }
 }
 
-/// A part of text.
 pub(super) fn plain(text: &str) -> wire::Part {
     wire::Part {
         text: Some(text.to_owned()),

@@ -7,7 +7,6 @@ use percent_encoding::percent_decode_str;
 /// What the path and the query of a request name.
 #[derive(Debug, Eq, PartialEq)]
 pub struct Address {
-    /// The method.
     pub method: Method,
     /// The model, which may have slashes in its name.
     pub model: String,

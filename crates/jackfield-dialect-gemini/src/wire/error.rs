@@ -3,22 +3,17 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The body of an error.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ErrorBody {
-    /// The error.
     pub error: ErrorDetail,
 }
 
-/// An error.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ErrorDetail {
-    /// The HTTP status.
     #[serde(default)]
     pub code: Option<u16>,
-    /// A message for people.
     #[serde(default)]
     pub message: String,
     /// The name of the error, such as `INVALID_ARGUMENT`.

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 pub struct ModelList {
-    /// The models.
     #[serde(default)]
     pub models: Vec<Model>,
     /// The models, as Vertex AI names the field (`GET /v1beta1/publishers/google/models`).
@@ -24,19 +23,15 @@ pub struct ModelList {
 pub struct Model {
     /// The id for requests, below `models/`.
     pub name: String,
-    /// The name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// The input limit in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_token_limit: Option<u64>,
-    /// The output limit in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_token_limit: Option<u64>,
     /// The methods that it has, such as `generateContent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supported_generation_methods: Option<Vec<String>>,
-    /// All other fields.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -45,7 +40,6 @@ pub struct Model {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServedModelList {
-    /// The models.
     pub models: Vec<ServedModel>,
     /// The cursor of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,17 +52,13 @@ pub struct ServedModelList {
 pub struct ServedModel {
     /// The id for requests, below `models/`.
     pub name: String,
-    /// The name for people.
     pub display_name: String,
     /// The version, which the vendor always names.
     pub version: String,
-    /// The input limit in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_token_limit: Option<u64>,
-    /// The output limit in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_token_limit: Option<u64>,
-    /// The methods that it has.
     pub supported_generation_methods: Vec<String>,
 }
 

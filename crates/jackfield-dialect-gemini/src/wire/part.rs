@@ -10,7 +10,6 @@ pub struct Content {
     /// The author: `user` or `model`; `user` if it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The parts.
     #[serde(default)]
     pub parts: Option<Vec<Part>>,
 }
@@ -19,7 +18,6 @@ pub struct Content {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Part {
-    /// Text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Whether the text is a summary of the model's reasoning.
@@ -35,7 +33,6 @@ pub struct Part {
     /// Bytes at an address.
     #[serde(alias = "file_data", default, skip_serializing_if = "Option::is_none")]
     pub file_data: Option<FileData>,
-    /// A call.
     #[serde(
         alias = "function_call",
         default,
@@ -56,7 +53,6 @@ pub struct Part {
         skip_serializing_if = "Option::is_none"
     )]
     pub thought_signature: Option<String>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -65,7 +61,6 @@ pub struct Part {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 pub struct Blob {
-    /// The media type.
     #[serde(alias = "mime_type")]
     pub mime_type: String,
     /// The bytes in base64.
@@ -77,7 +72,6 @@ pub struct Blob {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 pub struct FileData {
-    /// The media type.
     #[serde(alias = "mime_type", default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// A web address, or that of an uploaded file.
@@ -85,16 +79,13 @@ pub struct FileData {
     pub file_uri: String,
 }
 
-/// A call of a function.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct FunctionCall {
     /// Its id; older models have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The function's name.
     pub name: String,
-    /// The arguments, an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Value>,
 }
@@ -106,12 +97,10 @@ pub struct FunctionResponse {
     /// The id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The function's name.
     pub name: String,
     /// The result, an object: under `output` or `error`, or as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Value>,
-    /// Media in the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Vec<Part>>,
 }

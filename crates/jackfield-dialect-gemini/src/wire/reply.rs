@@ -16,10 +16,8 @@ pub struct Reply {
     /// The judgement on a blocked prompt, in the first fragment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_feedback: Option<Value>,
-    /// The usage so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage_metadata: Option<UsageMetadata>,
-    /// The model that replied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_version: Option<String>,
     /// The id of the reply.
@@ -30,7 +28,6 @@ pub struct Reply {
     pub error: Option<ErrorDetail>,
 }
 
-/// A candidate.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
@@ -40,10 +37,8 @@ pub struct Candidate {
     /// Why it ended, in the last fragment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// Words for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_message: Option<String>,
-    /// Its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
     /// Every other field: sources, ratings.
@@ -51,7 +46,6 @@ pub struct Candidate {
     pub extra: Map<String, Value>,
 }
 
-/// The usage so far.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 pub struct UsageMetadata {
@@ -64,13 +58,11 @@ pub struct UsageMetadata {
     /// Output tokens without thoughts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates_token_count: Option<u64>,
-    /// Tokens of thoughts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoughts_token_count: Option<u64>,
     /// Input tokens of results of the vendor's own tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_prompt_token_count: Option<u64>,
-    /// All tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_token_count: Option<u64>,
 }

@@ -9,27 +9,22 @@ use super::part::Content;
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// The system prompt.
     #[serde(
         alias = "system_instruction",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub system_instruction: Option<Content>,
-    /// The tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// The tool choice.
     #[serde(
         alias = "tool_config",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub tool_config: Option<ToolConfig>,
-    /// The conversation.
     #[serde(default)]
     pub contents: Vec<Content>,
-    /// Settings of the generation.
     #[serde(
         alias = "generation_config",
         default,
@@ -43,7 +38,6 @@ pub struct Request {
         skip_serializing_if = "Option::is_none"
     )]
     pub service_tier: Option<String>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -52,7 +46,6 @@ pub struct Request {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// Functions of the client.
     #[serde(
         alias = "function_declarations",
         default,
@@ -64,11 +57,9 @@ pub struct Tool {
     pub extra: Map<String, Value>,
 }
 
-/// The declaration of a function.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionDeclaration {
-    /// Its name.
     pub name: String,
     /// A description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,28 +74,23 @@ pub struct FunctionDeclaration {
         skip_serializing_if = "Option::is_none"
     )]
     pub parameters_json_schema: Option<Value>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The tool choice.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolConfig {
-    /// The choice among functions.
     #[serde(
         alias = "function_calling_config",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub function_calling_config: Option<FunctionCallingConfig>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The choice among functions.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 pub struct FunctionCallingConfig {
@@ -120,7 +106,6 @@ pub struct FunctionCallingConfig {
     pub allowed_function_names: Option<Vec<String>>,
 }
 
-/// Settings of the generation.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GenerationConfig {
@@ -146,14 +131,12 @@ pub struct GenerationConfig {
         skip_serializing_if = "Option::is_none"
     )]
     pub max_output_tokens: Option<u32>,
-    /// Stop sequences.
     #[serde(
         alias = "stop_sequences",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub stop_sequences: Option<Vec<String>>,
-    /// Penalizes any repetition.
     #[serde(
         alias = "presence_penalty",
         default,
@@ -167,7 +150,6 @@ pub struct GenerationConfig {
         skip_serializing_if = "Option::is_none"
     )]
     pub frequency_penalty: Option<f64>,
-    /// The seed of sampling.
     #[serde(
         default,
         deserialize_with = "jackfield_dialect_kit::whole_number::optional",
@@ -195,14 +177,12 @@ pub struct GenerationConfig {
         skip_serializing_if = "Option::is_none"
     )]
     pub response_json_schema: Option<Value>,
-    /// Settings of the thinking.
     #[serde(
         alias = "thinking_config",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub thinking_config: Option<ThinkingConfig>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -233,7 +213,6 @@ pub struct ThinkingConfig {
         skip_serializing_if = "Option::is_none"
     )]
     pub thinking_level: Option<String>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -20,7 +20,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-/// Whom requests go to.
 pub(crate) fn owner() -> StateOwner {
     StateOwner {
         dialect: "gemini".into(),

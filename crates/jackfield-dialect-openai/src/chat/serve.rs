@@ -31,7 +31,6 @@ pub struct ChatCompletions {
 }
 
 impl ChatCompletions {
-    /// The vendor's own dialect.
     #[must_use]
     pub const fn new() -> Self {
         Self { extensions: false }

@@ -17,7 +17,6 @@ const WRITTEN: usize = 200;
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(from = "Value")]
 pub struct ErrorBody {
-    /// The error.
     pub error: ErrorDetail,
 }
 
@@ -25,12 +24,10 @@ pub struct ErrorBody {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(from = "Value")]
 pub struct ErrorDetail {
-    /// A code for programs.
     pub code: Option<String>,
     /// The type of the error.
     #[serde(rename = "type")]
     pub kind: String,
-    /// A message for people.
     pub message: String,
     /// llama.cpp: how many tokens fit.
     #[serde(skip)]

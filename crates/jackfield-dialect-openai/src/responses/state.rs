@@ -36,7 +36,6 @@ pub(crate) const ACTING_ITEMS: [&str; 4] = [
     "mcp_approval_response",
 ];
 
-/// Opaque state of a block.
 pub(crate) fn block_state(owner: &StateOwner, kind: &str, json: Value) -> OpaqueState {
     OpaqueState {
         kind: kind.into(),

@@ -183,7 +183,6 @@ const DATA: &[&str] = &[
     "toolResponse",
 ];
 
-/// The fields beside them.
 const BESIDE: &[&str] = &[
     "mediaResolution",
     "partMetadata",

@@ -98,7 +98,6 @@ impl Found<'_> {
     }
 }
 
-/// The kinds of tools.
 const KINDS: &[&str] = &[
     "codeExecution",
     "computerUse",

@@ -43,7 +43,6 @@ impl Found<'_> {
     }
 }
 
-/// Options with any number.
 const NUMBERS: &[&str] = &[
     "frequency_penalty",
     "min_p",

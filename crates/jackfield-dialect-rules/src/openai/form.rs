@@ -20,25 +20,17 @@ pub(crate) enum Is {
     Any,
     /// The text of a JSON object.
     Arguments,
-    /// A flag.
     Bool,
     /// A call id in the server's form.
     CallId,
-    /// An integer within bounds.
     Int(i64, i64),
-    /// An array.
     List,
     /// A string of name characters, with this maximum length.
     Name(usize),
-    /// A number within bounds.
     Number(f64, f64),
-    /// An object.
     Object,
-    /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// This form, or null.
     OrNull(&'static Self),
-    /// A string.
     Text,
     /// A string that is not blank, with this maximum length.
     Words(usize),
@@ -53,7 +45,6 @@ pub(crate) const fn may(key: &'static str, is: Is) -> Field {
     }
 }
 
-/// A required field.
 pub(crate) const fn need(key: &'static str, is: Is) -> Field {
     Field {
         key,

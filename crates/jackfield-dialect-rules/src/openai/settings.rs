@@ -8,7 +8,6 @@ use super::form::{Field, Is, may, need};
 use super::{Found, Rule};
 use crate::place::{Place, said};
 
-/// The levels of effort.
 const EFFORTS: Is = Is::OneOf(LEVELS);
 const LEVELS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 

@@ -59,11 +59,9 @@ pub(super) struct AnswerOptions {
     pub(super) connection: Option<Connection>,
     /// Converts session events to API events.
     pub(super) events: SessionEvents,
-    /// The session.
     pub(super) session: SessionId,
     /// A slot of the limit on concurrent requests.
     pub(super) slot: RequestSlot,
-    /// The turn.
     pub(super) turn: TurnId,
     /// Reads the turn from its opening, or from the results that continue it.
     pub(super) watcher: Watcher,

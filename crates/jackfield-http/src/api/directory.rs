@@ -337,7 +337,5 @@ impl From<DirectoryError> for ProblemDetails {
     }
 }
 
-/// The default page size.
 const USUAL: usize = 50;
-/// The maximum page size.
 const LIMIT: usize = 200;

@@ -88,7 +88,6 @@ impl Modify for ApiKeyScheme {
     }
 }
 
-/// The complete document.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
     let mut api = ApiDocument::openapi();
     let paths = std::mem::take(&mut api.paths.paths);

@@ -102,13 +102,11 @@ fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, ProblemDet
         .map_err(|error| ProblemDetails::parameter(name, format!("{error}")))
 }
 
-/// A stream of events.
 pub(crate) struct Stream {
     /// The connection to mark as written, if the client waits for a turn's answer.
     pub(crate) connection: Option<Connection>,
     /// Converts session events to API events.
     pub(crate) events: SessionEvents,
-    /// The gateway.
     pub(crate) gateway: Gateway,
     /// Whether texts of replies also come as HTML.
     pub(crate) html: bool,
@@ -119,16 +117,13 @@ pub(crate) struct Stream {
     /// A slot of the limit on concurrent requests.
     #[expect(dead_code, reason = "it is held until the last byte has left")]
     pub(crate) slot: RequestSlot,
-    /// When the stream ends.
     pub(crate) until: StreamEnd,
     /// The source of session events.
     pub(crate) watcher: Watcher,
 }
 
-/// When a stream ends.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum StreamEnd {
-    /// Never by itself.
     Never,
     /// When no turn is open.
     Rest,
@@ -247,7 +242,6 @@ impl EventChunk {
         ))
     }
 
-    /// An event without a cursor.
     fn without_cursor(event: &EventView) -> String {
         let data = serde_json::to_string(event).unwrap_or_default();
         format!("event: {}\ndata: {data}\n\n", event.name())

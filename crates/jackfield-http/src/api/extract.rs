@@ -19,7 +19,6 @@ use super::problem::{ProblemDetails, ProblemKind};
 use super::{login, owner};
 use crate::body;
 
-/// The authenticated client.
 #[derive(Clone, Debug)]
 pub(crate) struct Requester(pub(crate) Arc<Principal>);
 
@@ -38,9 +37,7 @@ impl FromRequestParts<Gateway> for Requester {
 /// missing.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedSession {
-    /// The authenticated client.
     pub(crate) client: Arc<Principal>,
-    /// The session.
     pub(crate) session: SessionId,
 }
 
@@ -175,7 +172,6 @@ impl FromRequestParts<Gateway> for ApprovalPath {
     }
 }
 
-/// The query parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameters<T>(pub(crate) T);
 
@@ -204,7 +200,6 @@ impl<T: DeserializeOwned> FromRequestParts<Gateway> for Parameters<T> {
 pub(crate) struct JsonBody<T> {
     /// The digest of the bytes.
     pub(crate) digest: Digest,
-    /// The parsed value.
     pub(crate) value: T,
 }
 

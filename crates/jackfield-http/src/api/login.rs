@@ -227,5 +227,4 @@ fn provider(gateway: &Gateway) -> Option<String> {
     gateway.sign_in().map(|config| config.label.to_string())
 }
 
-/// The name of the cookie.
 pub(crate) const COOKIE_NAME: &str = "jackfield_login";

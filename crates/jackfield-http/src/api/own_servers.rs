@@ -195,7 +195,6 @@ pub(super) fn user(client: &Principal) -> Result<EntryName, ProblemDetails> {
     })
 }
 
-/// The owner that the parameters name.
 fn named(of: &OwnerParameters) -> Result<Option<ServerOwner>, ProblemDetails> {
     let name = |parameter, text: &str| {
         let name = EntryName::parse(text);

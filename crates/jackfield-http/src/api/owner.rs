@@ -78,7 +78,6 @@ pub(crate) fn server_tools(
     )?)
 }
 
-/// A new session id for this client.
 pub(crate) fn new_session(client: &Principal) -> Result<SessionId, ProblemDetails> {
     ids::session_for(&client.principal)
         .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))

@@ -5,17 +5,14 @@ use axum::response::Response;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 
-/// Its HTML.
 pub(crate) async fn html() -> Response {
     file("text/html; charset=utf-8", include_str!("page/page.html"))
 }
 
-/// Its style sheet.
 pub(crate) async fn css() -> Response {
     file("text/css; charset=utf-8", include_str!("page/page.css"))
 }
 
-/// Its script.
 pub(crate) async fn js() -> Response {
     file(
         "text/javascript; charset=utf-8",

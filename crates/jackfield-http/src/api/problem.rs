@@ -32,7 +32,6 @@ pub(crate) struct ProblemDetails {
     retry_after: Option<Duration>,
 }
 
-/// What kind of problem it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ProblemKind {
     /// A turn is in progress in the session.
@@ -53,7 +52,6 @@ pub(crate) enum ProblemKind {
     MethodNotAllowed,
     /// The question is already answered, or was withdrawn.
     Closed,
-    /// Client results are missing.
     ResultsMissing,
     /// A part of the request is too large.
     TooLarge,
@@ -182,7 +180,6 @@ impl ProblemDetails {
         )
     }
 
-    /// A problem of this kind.
     pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self {
             detail: detail.into(),
@@ -203,7 +200,6 @@ impl ProblemDetails {
         Self::new(ProblemKind::Invalid, detail).with("pointer", place)
     }
 
-    /// An invalid query parameter.
     pub(crate) fn parameter(name: &str, why: impl Into<String>) -> Self {
         let why = why.into();
         Self::new(ProblemKind::Invalid, format!("{name}: {why}")).with("parameter", name)
@@ -225,7 +221,6 @@ impl ProblemDetails {
         Self::new(ProblemKind::NotFound, detail)
     }
 
-    /// Adds a field.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.extra.insert(name.to_owned(), value.into());
         self

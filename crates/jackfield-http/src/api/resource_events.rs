@@ -90,7 +90,6 @@ struct ChangeStream {
     /// When anything was sent last.
     sent: Instant,
     _slot: RequestSlot,
-    /// Ends with the stream.
     _watch: JoinSet<()>,
 }
 

@@ -70,7 +70,6 @@ impl SessionEvents {
         self
     }
 
-    /// The current turn.
     pub(crate) const fn turn(&self) -> Option<&TurnLog> {
         self.turn.as_ref()
     }

@@ -358,7 +358,6 @@ async fn view(gateway: &Gateway, session: &SessionId) -> Result<SessionView, Pro
     Ok(view)
 }
 
-/// The row of a session.
 pub(crate) async fn row(
     gateway: &Gateway,
     session: &SessionId,
@@ -378,7 +377,6 @@ fn limit(given: Option<usize>) -> Result<usize, ProblemDetails> {
     }
 }
 
-/// A page token.
 fn page_token((changed, session): &(WallTime, SessionId)) -> String {
     format!("{}.{session}", changed.as_millis())
 }
@@ -397,11 +395,9 @@ const MARKDOWN: &str = "text/markdown; charset=utf-8";
 const MAX_SEARCH: usize = 1_000;
 /// The maximum length of a title, in characters.
 const MAX_TITLE: usize = 200;
-/// The maximum page size.
 const LIMIT: usize = 200;
 /// The maximum number of sessions examined for one page, where most belong to other principals.
 const MAX_EXAMINED: usize = 2_000;
 /// How many rows are read at once.
 const PAGE: usize = 200;
-/// The default page size.
 const USUAL_LIMIT: usize = 50;

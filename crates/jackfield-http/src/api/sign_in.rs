@@ -112,5 +112,4 @@ fn set_cookie(response: &mut Response, value: &str, seconds: u64, is_secure: boo
     response.headers_mut().append(SET_COOKIE, cookie);
 }
 
-/// The name of the cookie.
 const COOKIE_NAME: &str = "jackfield_sign_in";

@@ -121,7 +121,6 @@ fn messages(turn: &TurnLog) -> Vec<MessageView> {
     messages
 }
 
-/// A tool result as a message.
 fn outcome(call: &ToolCallId, result: &ToolResult) -> MessageView {
     let block = BlockView::ToolResult {
         id: call.to_string(),

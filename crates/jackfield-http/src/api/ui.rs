@@ -388,7 +388,6 @@ async fn replayed(
     Ok(told.response())
 }
 
-/// The turn that a fact opens.
 const fn opened(fact: &Fact) -> Option<&TurnId> {
     if let Fact::TurnOpened { turn, .. } = fact {
         Some(turn)

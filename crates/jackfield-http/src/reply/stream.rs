@@ -187,7 +187,6 @@ impl EventBody {
         }
     }
 
-    /// Writes a keep-alive.
     fn keep_alive(&mut self) {
         if let Some(encoder) = &mut self.encoder {
             self.text.push_str(&encoder.keep_alive());

@@ -97,7 +97,6 @@ impl TurnReply {
         HeaderValue::try_from(&*self.watcher.provider_request()?).ok()
     }
 
-    /// The turn's id.
     pub(crate) const fn turn(&self) -> &TurnId {
         &self.turn
     }

@@ -16,7 +16,6 @@ pub(super) struct Group {
 
 /// What a name stands for in the configuration that is written.
 pub(super) enum Named {
-    /// One model.
     Alias(String),
     /// Several, or one with properties.
     Route {

@@ -27,7 +27,6 @@ pub(super) struct Provider {
 pub(super) enum Key {
     /// It stands in the file: kept to tell accounts apart, and never written.
     Literal(String),
-    /// There is none.
     None,
     /// The environment variable of this name.
     Variable(String),

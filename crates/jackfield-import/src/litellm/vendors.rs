@@ -12,7 +12,6 @@ pub(super) struct Vendor {
 
 /// A kind of provider in Jackfield.
 pub(super) struct Kind {
-    /// Its name.
     pub(super) name: &'static str,
     /// Its address, if it has one of its own.
     pub(super) address: Option<&'static str>,
@@ -20,12 +19,10 @@ pub(super) struct Kind {
     pub(super) key: &'static str,
 }
 
-/// The vendor with this prefix.
 pub(super) fn vendor(prefix: &str) -> Option<&'static Vendor> {
     VENDORS.iter().find(|vendor| vendor.prefix == prefix)
 }
 
-/// The kind of this name.
 pub(super) fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }

@@ -7,7 +7,6 @@ use super::groups::{Named, WrittenTarget};
 use super::providers::{Key, Provider};
 
 impl Import<'_> {
-    /// Writes what was read.
     pub(super) fn written(&self) -> String {
         let settings = &self.settings;
         let mut text = HEAD.to_owned();

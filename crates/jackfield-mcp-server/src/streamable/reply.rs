@@ -20,11 +20,9 @@ pub enum HttpReply {
     Ended,
     /// One JSON-RPC message as `application/json`.
     Message {
-        /// The message.
         body: Vec<u8>,
         /// The session that began, for the header `Mcp-Session-Id`.
         session: Option<String>,
-        /// The HTTP status.
         status: u16,
     },
     /// The method is not for this address: status 405. POST is.

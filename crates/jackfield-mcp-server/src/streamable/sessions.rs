@@ -17,18 +17,15 @@ use crate::life::ConnectionLife;
 #[derive(Debug, Default)]
 pub(super) struct Sessions(Mutex<HashMap<String, Arc<ClientSession>>>);
 
-/// A session.
 #[derive(Debug)]
 pub(super) struct ClientSession {
     began: Instant,
     client: String,
-    /// Ends with the session.
     pub(super) life: ConnectionLife,
     observers: McpObservers,
     open: Mutex<OpenRequests>,
     /// The client's own words at the beginning, with the negotiated revision.
     pub(super) peer: InitializeRequestParams,
-    /// The resources that it has subscribed to.
     pub(super) subscribed: Arc<SubscribedResources>,
     /// One permit for each concurrent call.
     pub(super) turns: Arc<Semaphore>,
@@ -49,7 +46,6 @@ struct OpenRequests {
 /// A question of a call: its id there, and where the response goes.
 #[derive(Debug)]
 struct AskedRequest {
-    /// The request that asks.
     during: RequestId,
     id: RequestId,
     responses: mpsc::Sender<ClientJsonRpcMessage>,
@@ -123,7 +119,6 @@ impl Sessions {
         Ok(id)
     }
 
-    /// The client's session of this id.
     pub(super) fn find(&self, client: &str, id: &str) -> Option<Arc<ClientSession>> {
         let sessions = self.lock();
         let session = sessions.get(id).filter(|session| session.client == client);

@@ -82,14 +82,12 @@ impl Wire {
         Self::to(server(tools).with(settings))
     }
 
-    /// Says these bytes.
     pub(crate) async fn raw(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("the input has not ended");
         input.write_all(bytes).await.expect("the server reads");
         input.flush().await.expect("the server reads");
     }
 
-    /// Says this message.
     pub(crate) async fn say(&mut self, message: Value) {
         self.raw(format!("{message}\n").as_bytes()).await;
     }
@@ -106,7 +104,6 @@ impl Wire {
         self.ask(id, "tools/call", params).await;
     }
 
-    /// The next message.
     pub(crate) async fn hear(&mut self) -> Value {
         let line = tokio::time::timeout(TIME_LIMIT, self.lines.next_line()).await;
         let line = line.expect("something is said in time");

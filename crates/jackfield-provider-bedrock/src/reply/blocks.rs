@@ -20,7 +20,6 @@ pub(super) type Fault = &'static str;
 #[derive(Debug)]
 pub(super) enum OpenBlock {
     Call,
-    /// Encrypted reasoning.
     Redacted {
         content: String,
     },
@@ -30,7 +29,6 @@ pub(super) enum OpenBlock {
         input: String,
         start: BlockStart,
     },
-    /// Reasoning that is shown.
     Thinking {
         signature: String,
     },
@@ -64,7 +62,6 @@ impl OpenBlock {
         Ok(Some(open))
     }
 
-    /// A call that begins.
     pub(super) fn call(
         index: u32,
         call: CallStart,
@@ -99,7 +96,6 @@ impl OpenBlock {
         Self::Call
     }
 
-    /// Adds a piece.
     pub(super) fn append(
         &mut self,
         index: u32,
@@ -148,7 +144,6 @@ impl OpenBlock {
         Ok(())
     }
 
-    /// Ends the block.
     pub(super) fn end(self, index: u32, owner: &StateOwner, out: &mut Vec<Delta>) {
         match self {
             Self::Call | Self::Text => {}

@@ -30,7 +30,6 @@ pub(super) struct RequestWriter<'a> {
     cache_paths: Vec<String>,
     pub(super) called: Vec<String>,
     pub(super) ids: WireIds,
-    /// The names of documents.
     pub(super) names: HashSet<String>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,

@@ -102,7 +102,6 @@ fn name(
     name
 }
 
-/// The format of a media type.
 fn format_of(media_type: &str, formats: &[(&str, &'static str)]) -> Option<&'static str> {
     let found = formats.iter().find(|(known, _)| *known == media_type);
     found.map(|(_, format)| *format)

@@ -42,7 +42,6 @@ const TAKEN: &[&str] = &[
     "top_p",
 ];
 
-/// The mapped settings.
 #[derive(Debug)]
 pub(super) struct MappedSettings {
     /// What the system prompt has to ask for, as the model has no setting for it.

@@ -25,7 +25,6 @@ use crate::reading::{self, owner, state};
 struct Bedrock;
 
 impl RequestMappers for Bedrock {
-    /// A model.
     type Profile = &'static str;
 
     const FREE_FIELDS: &'static [&'static str] = &[];

@@ -28,7 +28,6 @@ pub(crate) fn owner() -> StateOwner {
     }
 }
 
-/// The state of reasoning.
 pub(crate) fn state(kind: &str, value: &str) -> OpaqueState {
     OpaqueState {
         kind: kind.into(),

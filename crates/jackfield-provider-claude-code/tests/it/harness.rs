@@ -35,7 +35,6 @@ pub(crate) struct World {
     pub(crate) server: ScriptedClaude,
 }
 
-/// What a round brought.
 #[derive(Debug)]
 pub(crate) struct Asked {
     /// The last usage that was reported before the end.
@@ -125,7 +124,6 @@ impl World {
     }
 }
 
-/// A conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct Talk {
     messages: Vec<Arc<Message>>,
@@ -237,18 +235,15 @@ impl Talk {
         self.messages.push(Arc::new(message));
     }
 
-    /// The last message.
     pub(crate) fn last(&self) -> &Message {
         self.messages.last().unwrap()
     }
 
-    /// Replaces a message.
     pub(crate) fn change(&mut self, place: usize, message: Message) {
         self.messages[place] = Arc::new(message);
     }
 }
 
-/// Collects deltas.
 struct Sink {
     counted: Option<Usage>,
     deltas: Vec<Delta>,
@@ -279,7 +274,6 @@ pub(crate) fn event(data: &Value) -> Bytes {
     format!("event: {kind}\ndata: {data}\n\n").into()
 }
 
-/// The text of the deltas.
 pub(crate) fn text(deltas: &[Delta]) -> String {
     let texts = deltas.iter().filter_map(|delta| match delta {
         Delta::TextAppended { text, .. } => Some(&**text),

@@ -19,7 +19,6 @@ pub enum Credentials {
     ServiceAccount(ServiceAccount),
 }
 
-/// A person's sign-in.
 #[derive(Clone, Debug, Deserialize)]
 pub struct AuthorizedUser {
     pub(super) client_id: String,

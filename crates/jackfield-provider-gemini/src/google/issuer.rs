@@ -17,7 +17,6 @@ use url::form_urlencoded;
 use super::credentials::{AuthorizedUser, Credentials, ServiceAccount};
 use super::{assertion, metadata};
 
-/// The tokens of credentials.
 #[derive(Debug)]
 pub struct GoogleTokens {
     credentials: Credentials,

@@ -22,7 +22,6 @@ use crate::requests::{ask, events, request};
 
 const PLACE: Option<(&str, &str)> = Some(("my-project", "europe-west4"));
 
-/// Gemini at a server, with these credentials.
 fn with(credentials: &str, server: &TestServer) -> Gemini {
     let credentials = Credentials::parse(credentials.as_bytes()).unwrap();
     at(credentials, server)

@@ -157,7 +157,6 @@ impl RequestWriter<'_> {
 pub(super) enum Part {
     /// An image in base64.
     Image(String),
-    /// A text.
     Text(String),
 }
 

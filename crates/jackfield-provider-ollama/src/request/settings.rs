@@ -45,7 +45,6 @@ pub(super) const OURS: [&str; 8] = [
     "top_p",
 ];
 
-/// The mapped settings.
 #[derive(Debug)]
 pub(super) struct MappedSettings {
     /// What the system prompt has to ask for, as it is no setting beside tools.

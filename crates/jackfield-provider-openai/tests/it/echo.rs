@@ -24,7 +24,6 @@ pub(crate) fn settings(body: &Value) -> Settings {
     }
 }
 
-/// The choice in words, or of these tools.
 pub(crate) fn choice(word: Option<&str>, tools: Option<&Value>) -> ToolChoice {
     match (word, tools) {
         (Some("none"), None) => ToolChoice::Forbidden,

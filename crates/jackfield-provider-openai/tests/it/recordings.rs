@@ -3,7 +3,6 @@
 use jackfield_domain::usage::Usage;
 use jackfield_testkit::contract::chat_model::{Recording, ScriptedBlock, VendorReply, WireReply};
 
-/// Those of Chat Completions.
 pub(crate) fn chat() -> Vec<Recording> {
     vec![
         recording(
@@ -21,7 +20,6 @@ pub(crate) fn chat() -> Vec<Recording> {
     ]
 }
 
-/// Those of Responses.
 pub(crate) fn responses() -> Vec<Recording> {
     vec![
         recording(

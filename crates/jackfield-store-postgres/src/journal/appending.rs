@@ -12,7 +12,6 @@ use crate::error::Fault;
 use crate::requests::AppendJob;
 
 impl PostgresJournal {
-    /// Commits an append.
     pub(super) async fn commit(&self, job: &AppendJob<'_>) -> Appended {
         match self.append_until_answered(job).await {
             Ok(Ok(after)) => {

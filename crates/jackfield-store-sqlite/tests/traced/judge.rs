@@ -8,7 +8,6 @@ use crate::trace::Call;
 pub(crate) struct Verdict {
     /// The acknowledged appends before which no sync made them durable.
     pub(crate) not_durable: Vec<u32>,
-    /// The acknowledged appends.
     pub(crate) told: Vec<u32>,
     /// How many syncs of the log there were after the first acknowledged append was written.
     pub(crate) syncs: usize,

@@ -61,7 +61,6 @@ fn run(command: &mut Command) -> Output {
     })
 }
 
-/// The example.
 fn appender() -> PathBuf {
     let this = std::env::current_exe().expect("a process knows its program");
     let folder = this.ancestors().nth(2).expect("a folder of the build");

@@ -66,7 +66,6 @@ fn price() -> Price {
     }
 }
 
-/// Runs a turn in a session.
 pub(crate) async fn run_turn(engine: &Engine, session: &str) {
     let mut options = TurnOptions::new(ModelRef {
         model: "model".into(),

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::Fault;
 
-/// The arguments that matter.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     /// Whether sessions are kept in files.

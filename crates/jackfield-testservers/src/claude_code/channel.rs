@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{Fault, text, version};
 
-/// The standard streams.
 #[derive(Debug, Default)]
 pub(super) struct Channel {
     /// A message that came before it was expected.

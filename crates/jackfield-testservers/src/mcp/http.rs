@@ -91,7 +91,6 @@ impl ScriptedMcpHttp {
         self.front.sign_ins().end_access();
     }
 
-    /// Ends every token.
     pub fn end_sign_ins(&self) {
         self.front.sign_ins().end_all();
     }
@@ -152,7 +151,6 @@ struct FrontState {
 struct OpenRequest {
     id: Value,
     output: mpsc::Sender<Carried>,
-    /// The progress token.
     token: Value,
 }
 

@@ -85,7 +85,6 @@ fn openai(body: &Value, found: &mut CheckFindings) {
     reasoning(body, found);
 }
 
-/// Checks the response format.
 fn form(body: &Value, found: &mut CheckFindings) {
     let Some(format) = body.get("response_format").filter(|form| !form.is_null()) else {
         return;

@@ -24,7 +24,6 @@ struct StoredResponse {
 }
 
 impl ResponseMemory {
-    /// Stores a response.
     pub(super) fn keep(&mut self, id: String, body: &Value, items: Vec<Value>) {
         self.responses.push(StoredResponse {
             id,

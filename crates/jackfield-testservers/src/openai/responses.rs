@@ -115,7 +115,6 @@ fn settings_of(body: &Value, found: &mut CheckFindings) {
     }
 }
 
-/// Checks the response format.
 fn answer(format: &Value, found: &mut CheckFindings) {
     match text(format, "type") {
         "json_object" | "text" => {}

@@ -37,33 +37,26 @@ pub(crate) struct ScriptReply {
 /// One block of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScriptPart {
-    /// A tool call.
     Call {
         /// The arguments as the model writes them, possibly invalid JSON.
         arguments: String,
         /// The provider's id of the call; generated if missing.
         id: Option<String>,
-        /// The tool.
         name: String,
     },
     /// The text of a refusal.
     Refusal(String),
-    /// Text.
     Text(String),
     /// A call of a text tool.
     TextCall {
         /// The provider's id of the call; generated if missing.
         id: Option<String>,
-        /// The model's text.
         input: String,
-        /// The tool.
         name: String,
     },
-    /// Reasoning, with its signature.
     Thinking {
         /// The proof of its origin: a signature, or the encrypted reasoning itself.
         signature: String,
-        /// The text.
         text: String,
     },
 }
@@ -80,7 +73,6 @@ impl ScriptTurn {
         }))
     }
 
-    /// A text reply.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::reply([ScriptPart::Text(text.into())])
@@ -235,7 +227,6 @@ impl ScriptTurn {
 }
 
 impl ScriptReply {
-    /// Its finish reason.
     pub(crate) fn finish(&self) -> FinishReason {
         let mut usual = FinishReason::Stop;
         for part in &self.parts {

@@ -6,7 +6,6 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// What came back.
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,

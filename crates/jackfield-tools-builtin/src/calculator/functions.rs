@@ -46,7 +46,6 @@ pub(super) fn factorial(value: &Number) -> Outcome {
     Ok(Number::Exact(falling(number, number)?.into()))
 }
 
-/// A function of floats.
 fn smooth(value: &Number, function: fn(f64) -> f64) -> Outcome {
     let result = function(value.to_f64()?);
     match value.whole().and_then(BigInt::to_i32) {

@@ -5,7 +5,6 @@ use jiff::fmt::{rfc2822, strtime};
 
 use super::zone::offset_text;
 
-/// A requested format.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum DateFormat {
     Date,
@@ -46,7 +45,6 @@ impl DateFormat {
         })
     }
 
-    /// Formats an instant.
     pub(crate) fn write(&self, time: &Zoned) -> Result<String, String> {
         match self {
             Self::Date => plain("%Y-%m-%d", time),

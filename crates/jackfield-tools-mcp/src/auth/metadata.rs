@@ -20,7 +20,6 @@ pub(super) struct Resource {
     pub(super) scopes: Option<String>,
 }
 
-/// An authorization server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Issuer {
     pub(super) auth_methods: Vec<ClientAuthMethod>,

@@ -75,7 +75,6 @@ pub(super) struct RegisteredClient {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ClientOrigin {
-    /// The configuration.
     Configured,
     /// It is the address of a document about the client.
     Document,
@@ -109,7 +108,6 @@ impl ClientAuthMethod {
     }
 }
 
-/// Tokens.
 #[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 pub(super) struct Tokens {
     pub(super) access: String,

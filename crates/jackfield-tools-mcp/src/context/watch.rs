@@ -137,7 +137,6 @@ impl McpToolbox {
     }
 }
 
-/// A watch under way.
 struct Watch<'a> {
     announcements: broadcast::Receiver<ContextAnnouncement>,
     changes: &'a mut dyn ContextChanges,
@@ -145,7 +144,6 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Reports what is watched.
     async fn report(&mut self, announced: Result<ContextAnnouncement, RecvError>) {
         let change = match announced {
             Ok(ContextAnnouncement::Changed(ContextChange::Resource(uri))) => {

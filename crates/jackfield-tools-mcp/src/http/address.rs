@@ -6,7 +6,6 @@ use url::Url;
 use crate::config::HttpEndpoint;
 use crate::error::ServerFault;
 
-/// A checked endpoint.
 pub(super) struct Address {
     pub(super) headers: HeaderMap,
     pub(super) url: Url,

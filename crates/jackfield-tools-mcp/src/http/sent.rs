@@ -12,7 +12,6 @@ use crate::link::Outgoing;
 use crate::mark::RequestMark;
 use crate::mirrored::MirroredArguments;
 
-/// A message to be sent.
 pub(super) struct SentMessage {
     pub(super) body: Bytes,
     /// The request that a cancellation is about.

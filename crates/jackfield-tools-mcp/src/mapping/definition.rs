@@ -38,7 +38,6 @@ pub(crate) struct MappedTool {
     pub(crate) definition: Arc<Value>,
     /// The digest of the definition's text.
     pub(crate) source: Digest,
-    /// The tool as offered.
     pub(crate) tool: ToolSpec,
 }
 

@@ -196,7 +196,6 @@ impl Scripted {
     }
 }
 
-/// A server with this script.
 pub(crate) fn config(script: &Value) -> ServerConfig {
     let program = program("scripted-mcp").display().to_string();
     let mut config = ServerConfig::new(ToolboxId::parse("scripted").unwrap(), program);

@@ -15,7 +15,6 @@ pub(crate) fn record() -> (Logged, DefaultGuard) {
     (logged, guard)
 }
 
-/// What was logged.
 #[derive(Clone, Default)]
 pub(crate) struct Logged(Arc<Mutex<Vec<Level>>>);
 

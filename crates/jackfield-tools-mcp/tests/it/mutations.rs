@@ -106,7 +106,6 @@ const ASIDE: &[&str] = &[
     "{\"id\":\"probe\",\"result\":[]}",
 ];
 
-/// All places in a value.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {

@@ -89,7 +89,6 @@ impl SignInWorld {
         process
     }
 
-    /// What is kept.
     fn kept(&self) -> Option<String> {
         self.store.text.lock().unwrap().clone()
     }

@@ -37,7 +37,6 @@ impl Conversation {
         self.handle_end(ended).await
     }
 
-    /// Continues the open turn.
     async fn resume_turn(&mut self) -> Result<CommandTurnEnd, CommandError> {
         let policy = self.assembled.options.policy.clone();
         let mut resume = ResumeSession::new(self.session.clone(), policy);

@@ -121,7 +121,6 @@ fn run(editor: &str, file: &Path) -> io::Result<ExitStatus> {
         .status()
 }
 
-/// Runs the editor.
 #[cfg(not(unix))]
 fn run(editor: &str, file: &Path) -> io::Result<ExitStatus> {
     Command::new(editor).arg(file).status()

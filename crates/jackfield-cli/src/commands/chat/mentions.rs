@@ -16,9 +16,7 @@ pub struct Mentions {
 /// A resource of an MCP server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NamedResource {
-    /// The server.
     pub server: ToolboxId,
-    /// The URI.
     pub uri: String,
 }
 

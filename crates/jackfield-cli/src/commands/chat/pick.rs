@@ -85,7 +85,6 @@ impl Conversation {
         }
     }
 
-    /// Lists the models.
     pub(super) fn show_models(&self) {
         let missing = &self.assembled.missing_keys;
         let names = self.config.providers.keys();
@@ -96,7 +95,6 @@ impl Conversation {
         self.print(|out| show::models(out, current, &choices, &providers));
     }
 
-    /// Lists the last sessions.
     pub(super) async fn show_sessions(&mut self) {
         match find::listed(&self.assembled.engine, None, MAX_SESSIONS).await {
             Ok(rows) => {

@@ -2,18 +2,14 @@
 
 use jackfield_assembly::did_you_mean;
 
-/// A parsed input line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ChatInput {
-    /// Begin a new session.
     Clear,
     /// Replace the beginning of the conversation by a summary.
     Compact,
-    /// Copy the last answer.
     Copy,
     /// Write a message in an editor, which begins with this text.
     Edit(Option<String>),
-    /// List the commands.
     Help,
     /// A message for the model.
     Message(String),
@@ -23,7 +19,6 @@ pub enum ChatInput {
     Nothing,
     /// List the prompts of servers, or run this one.
     Prompt(Option<String>),
-    /// Leave the chat.
     Quit,
     /// Send the last message again.
     Retry,
@@ -37,7 +32,6 @@ pub enum ChatInput {
     Undo,
     /// Not a command; the text is the error.
     Unknown(String),
-    /// Show the usage.
     Usage,
 }
 

@@ -25,7 +25,6 @@ pub(super) struct PendingCheck {
 pub(super) struct PendingNotice(JoinHandle<()>);
 
 impl Pending {
-    /// Adds a pending check.
     pub(super) fn wait(&self, what: String) -> PendingCheck {
         self.with(|waits| waits.insert(what.clone()));
         PendingCheck {

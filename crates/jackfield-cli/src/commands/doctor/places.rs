@@ -8,7 +8,6 @@ use jackfield_assembly::Surroundings;
 
 use crate::doctor_check::{Area, DoctorCheck};
 
-/// Checks all directories.
 pub(super) fn all(surroundings: &Surroundings) -> Vec<DoctorCheck> {
     let mut checks = vec![home(surroundings)];
     if let Some(folder) = &surroundings.cache_directory {

@@ -7,7 +7,6 @@ use jackfield_assembly::{Config, ConfigError, Environment, Surroundings};
 use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
 use crate::fault::CommandError;
 
-/// Reports the version.
 pub(super) fn version() -> DoctorCheck {
     let says = format!(
         "jackfield {} on {} ({})",
@@ -57,7 +56,6 @@ pub(super) fn config_failures(error: ConfigError) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Reports the terminal.
 pub(super) fn terminal(surroundings: &Surroundings) -> Vec<DoctorCheck> {
     let variable = |name: &str| read_variable(&surroundings.environment, name);
     let out = std::io::stdout().is_terminal();

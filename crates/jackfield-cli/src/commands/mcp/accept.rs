@@ -14,7 +14,6 @@ use crate::withdrawal::ReadQuestion;
 /// The arguments of the command.
 #[derive(Clone, Debug)]
 pub struct Accept {
-    /// Whether to print JSON.
     pub json: bool,
     /// The tools, by the server's own names; all if empty.
     pub tools: Vec<String>,
@@ -151,7 +150,6 @@ fn usable(server: &ServerToolbox, tested: &ServerTest) -> Result<(), CommandErro
     }
 }
 
-/// The selected changes.
 fn chosen(
     server: &ServerToolbox,
     changed: Vec<ChangedTool>,

@@ -15,7 +15,6 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
 
-/// Adds a server.
 pub(super) fn add(add: &McpAdd) -> Result<Exit, CommandError> {
     let surroundings = ask::surroundings()?;
     let file = file(&surroundings, &ask::source_flags(&add.source))?;
@@ -51,7 +50,6 @@ pub(super) fn add(add: &McpAdd) -> Result<Exit, CommandError> {
     Ok(Exit::Answered)
 }
 
-/// Removes a server.
 pub(super) fn remove(name: &str, flags: &Flags) -> Result<Exit, CommandError> {
     let surroundings = ask::surroundings()?;
     let file = file(&surroundings, flags)?;
@@ -122,7 +120,6 @@ pub(crate) fn report_import(
     }
 }
 
-/// The file to change.
 pub(crate) fn file(surroundings: &Surroundings, flags: &Flags) -> Result<ServerFile, CommandError> {
     ServerFile::of(surroundings, flags)?.ok_or_else(|| {
         let message = "there is no file of MCP servers that could be changed";

@@ -140,7 +140,6 @@ fn shown(row: &SessionRow) -> String {
     format!("{}  {title}", row.session)
 }
 
-/// The error for an ambiguous name.
 fn ambiguous(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -> CommandError {
     let message = format!("{} {what} begin with `{name}`", all.len());
     let mut fault = CommandError::new(Exit::Usage, message);

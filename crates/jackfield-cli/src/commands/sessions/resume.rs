@@ -131,7 +131,6 @@ async fn is_at_rest(engine: &Engine, session: &SessionId) -> Result<bool, Comman
     }
 }
 
-/// The sessions to resume.
 struct ResumeTarget {
     /// How many other sessions are parked.
     parked: u64,

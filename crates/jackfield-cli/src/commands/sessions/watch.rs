@@ -55,7 +55,6 @@ pub(super) async fn run(
     }
 }
 
-/// Why the watch stopped.
 enum WatchStop {
     Output(io::Error),
     Engine(EngineError),
@@ -73,13 +72,11 @@ impl From<EngineError> for WatchStop {
     }
 }
 
-/// A watched session.
 struct WatchedSession<'e> {
     engine: &'e Engine,
     replies: Replies,
     session: SessionId,
     output: WatchOutput,
-    /// The last opened turn.
     turn: Option<TurnId>,
     /// Whether the notice that no process works on it was printed.
     notice_shown: bool,

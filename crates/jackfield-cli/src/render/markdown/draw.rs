@@ -389,7 +389,6 @@ fn is_fenced(block: &str) -> bool {
     block.starts_with("```") || block.starts_with("~~~")
 }
 
-/// The style of code.
 const CODE: Style = AnsiColor::Cyan.on_default();
 
 /// Stands for `|`, like [`MASK`].

@@ -11,7 +11,6 @@ use crate::render::words;
 pub(super) enum Gap {
     /// Nothing.
     None,
-    /// A line end.
     Line,
     /// An empty line.
     Blank,
@@ -26,7 +25,6 @@ struct Margin {
     style: Style,
 }
 
-/// The lines in progress.
 #[derive(Debug)]
 pub(super) struct Flow {
     column: usize,

@@ -68,7 +68,6 @@ pub(super) fn rest_of_block(pending: &str, masked: &str) -> Option<BlockRest> {
     }
 }
 
-/// The last block.
 enum LastBlock {
     Code(usize),
     List {

@@ -108,7 +108,6 @@ struct Leaf {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum PieceKind {
-    /// Flowing text.
     Inline,
     /// Line-based text: code and HTML.
     Lines,
@@ -116,7 +115,6 @@ enum PieceKind {
     #[default]
     None,
     Table,
-    /// A heading.
     Whole,
 }
 

@@ -8,7 +8,6 @@ use unicode_width::UnicodeWidthStr as _;
 use super::flow::{Flow, Gap};
 use crate::render::plain::{DIM, NAME};
 
-/// A table in progress.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,

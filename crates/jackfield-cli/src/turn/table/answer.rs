@@ -15,7 +15,6 @@ use crate::elicitation;
 use crate::person::PersonAnswer;
 use crate::render::words;
 
-/// A parsed answer.
 pub(super) enum ParsedAnswer {
     /// An answer to the question.
     Answer(Answer),

@@ -273,7 +273,6 @@ fn value(response: Option<Value>, path: &str) -> Result<ToolResult, Invalid> {
     Ok(result)
 }
 
-/// The content of a medium.
 pub(crate) fn medium(kind: MediaKind, source: MediaSource) -> Content {
     match kind {
         MediaKind::Audio => Content::Audio(Audio {

@@ -24,7 +24,6 @@ pub(crate) const REASONING_FIELDS: [&str; 4] = [
 /// The kind of the opaque block that holds audio output.
 pub(crate) const AUDIO: &str = "audio";
 
-/// Opaque state of this owner.
 pub(crate) fn new_state(
     owner: &StateOwner,
     kind: &str,

@@ -187,7 +187,6 @@ fn nearest(requested: Effort, levels: &[Effort]) -> Option<Effort> {
         .min_by_key(distance)
 }
 
-/// Maps the response format.
 pub(super) fn response_format(
     settings: &Settings,
     profile: &Profile,

@@ -14,7 +14,6 @@ pub(super) struct AnnotationBuffer {
 }
 
 impl AnnotationBuffer {
-    /// Adds annotations.
     pub(super) fn add(&mut self, mut more: Vec<Value>) {
         self.pending.append(&mut more);
     }

@@ -5,7 +5,6 @@
 
 use serde_json::Value;
 
-/// JSON arguments.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     /// Whether each fragment repeats the earlier ones: then only the last one counts.
@@ -17,7 +16,6 @@ pub(super) struct Arguments {
     emitted: usize,
 }
 
-/// The final arguments.
 #[derive(Debug)]
 pub(super) struct FinalArguments {
     /// The text that was not passed on yet.

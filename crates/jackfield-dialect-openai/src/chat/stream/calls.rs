@@ -26,7 +26,6 @@ const MAX_ID: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct OfferedTools {
     names: Vec<Arc<str>>,
-    /// The text tools.
     text_tools: HashSet<Arc<str>>,
 }
 
@@ -71,7 +70,6 @@ pub(super) struct CallAssembler {
     used_ids: HashSet<Arc<str>>,
 }
 
-/// One call.
 #[derive(Debug)]
 struct Call {
     arguments: Arguments,
@@ -91,7 +89,6 @@ struct Call {
     text_input: String,
 }
 
-/// A fragment of a call.
 #[derive(Debug)]
 struct CallFragment<'a> {
     arguments: std::borrow::Cow<'a, str>,

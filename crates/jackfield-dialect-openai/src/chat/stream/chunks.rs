@@ -91,7 +91,6 @@ impl ChunkHead {
         Self(head)
     }
 
-    /// A chunk with these choices.
     pub(super) fn chunk(
         &self,
         choices: Vec<wire::ChoiceDelta>,

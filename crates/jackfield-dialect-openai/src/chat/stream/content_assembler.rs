@@ -22,7 +22,6 @@ pub(super) struct ContentAssembler {
     open_block: Option<(u32, Kind)>,
     /// The field in which reasoning arrives.
     reasoning_field: Option<&'static str>,
-    /// Whether the model refused.
     pub(super) has_refusal: bool,
 }
 
@@ -33,7 +32,6 @@ enum Kind {
     Thinking,
 }
 
-/// The destination of deltas.
 #[derive(Debug)]
 pub(super) struct DeltaEmitter<'a> {
     pub(super) buffered: &'a mut BufferedBytes,

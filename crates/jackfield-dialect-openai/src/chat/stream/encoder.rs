@@ -37,14 +37,12 @@ pub struct Encoder {
     id: String,
     /// The kind of the last block written.
     last_kind: Option<Kind>,
-    /// Whether reasoning is written.
     include_reasoning: bool,
     annotations: AnnotationBuffer,
     /// The ids of server tool calls.
     server_calls: Vec<String>,
     /// Whether audio was written: a message can hold only one.
     audio_written: bool,
-    /// Whether any text was written.
     text_written: bool,
     include_usage: bool,
     pending_blocks: VecDeque<PendingBlock>,

@@ -17,7 +17,6 @@ pub(super) struct InlineThinkingParser {
 enum Stage {
     /// After the reasoning; blanks still belong to the tag.
     After,
-    /// Before the first text.
     Before,
     /// Within the reasoning, which this tag ends.
     Inside(&'static str),
@@ -51,7 +50,6 @@ impl InlineThinkingParser {
         matches!(self.stage, Stage::Over)
     }
 
-    /// Adds text.
     pub(super) fn push(&mut self, words: &str) -> Vec<Piece> {
         self.buffer.push_str(words);
         let mut pieces = Vec::new();

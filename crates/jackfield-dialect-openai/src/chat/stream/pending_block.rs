@@ -54,7 +54,6 @@ impl PendingBlock {
     }
 }
 
-/// A fragment of a started block.
 pub(super) fn fragment_delta(kind: Kind, start: &BlockStart, text: &str) -> Option<wire::Delta> {
     let text = text.to_owned();
     Some(match kind {

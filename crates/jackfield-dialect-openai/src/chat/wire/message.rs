@@ -10,7 +10,6 @@ use super::tool::{FunctionCall, ToolCall};
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct Message {
-    /// The author.
     pub role: Role,
     /// The content; null only beside calls.
     #[serde(default)]
@@ -72,17 +71,13 @@ impl Message {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The model.
     Assistant,
     /// The operator's instructions to a reasoning model.
     Developer,
     /// The legacy form of a tool's result; only read.
     Function,
-    /// The operator's instructions.
     System,
-    /// A tool.
     Tool,
-    /// The user.
     User,
 }
 
@@ -90,9 +85,7 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// A string.
     Text(String),
-    /// Parts.
     Parts(Vec<Part>),
 }
 
@@ -111,9 +104,7 @@ impl<'de> Deserialize<'de> for Content {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Part {
-    /// A document.
     File {
-        /// The document.
         file: File,
         /// The end of a cached prefix.
         #[serde(
@@ -123,9 +114,7 @@ pub enum Part {
         )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// An image.
     ImageUrl {
-        /// The image.
         image_url: ImageUrl,
         /// The end of a cached prefix.
         #[serde(
@@ -135,9 +124,7 @@ pub enum Part {
         )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// Audio.
     InputAudio {
-        /// The audio.
         input_audio: Audio,
         /// The end of a cached prefix.
         #[serde(
@@ -148,13 +135,8 @@ pub enum Part {
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
     /// The model's explanation of a refusal.
-    Refusal {
-        /// The text.
-        refusal: String,
-    },
-    /// Text.
+    Refusal { refusal: String },
     Text {
-        /// The text.
         text: String,
         /// The end of a cached prefix.
         #[serde(
@@ -169,7 +151,6 @@ pub enum Part {
     Other(Map<String, Value>),
 }
 
-/// A document.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct File {
@@ -179,12 +160,10 @@ pub struct File {
     /// The id of a file that was uploaded before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
-    /// The file name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
 }
 
-/// An image.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ImageUrl {
@@ -195,7 +174,6 @@ pub struct ImageUrl {
     pub detail: Option<String>,
 }
 
-/// Audio.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct Audio {

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::tool::ToolCall;
 
-/// A whole reply.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Completion {
     /// The vendor's id of the reply.
@@ -14,35 +13,27 @@ pub struct Completion {
     pub object: String,
     /// When the reply began, in seconds since 1970.
     pub created: u64,
-    /// The model.
     pub model: String,
     /// The choices; always one here.
     pub choices: Vec<Choice>,
-    /// The usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 
-/// A choice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Choice {
-    /// Its index.
     pub index: u32,
-    /// The message.
     pub message: ReplyMessage,
     /// Log probabilities of the tokens; never set here.
     #[serde(default)]
     pub logprobs: Option<Value>,
-    /// The finish reason.
     pub finish_reason: String,
 }
 
-/// The assistant message.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ReplyMessage {
     /// Always `assistant`.
     pub role: String,
-    /// Its text.
     pub content: Option<String>,
     /// Its explanation of a refusal.
     pub refusal: Option<String>,
@@ -55,7 +46,6 @@ pub struct ReplyMessage {
     /// The sources of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Vec<Value>>,
-    /// Its audio output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<Value>,
     /// Its calls; never an empty list.
@@ -75,21 +65,16 @@ pub struct Chunk {
     pub object: String,
     /// When the reply began, in seconds since 1970.
     pub created: u64,
-    /// The model.
     pub model: String,
     /// Deltas of the choices; empty in a chunk that holds only usage.
     pub choices: Vec<ChoiceDelta>,
-    /// The usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 
-/// A delta of a choice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ChoiceDelta {
-    /// Its index.
     pub index: u32,
-    /// The delta.
     pub delta: Delta,
     /// Log probabilities of the tokens; never set here.
     #[serde(default)]
@@ -105,25 +90,20 @@ pub struct Delta {
     /// Always `assistant`, in the first piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// More text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// More explanation of a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// More reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
-    /// More reasoning in parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_details: Option<Value>,
     /// The sources of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Vec<Value>>,
-    /// Audio output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<Value>,
-    /// Fragments of calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<ToolCall>>,
     /// Fragments of server tool calls; our own extension.
@@ -147,7 +127,6 @@ pub struct ServerCall {
     /// In a stream: the index among server tool calls. The client's calls are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// The call's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The MCP server or other toolbox.
@@ -159,7 +138,6 @@ pub struct ServerCall {
     /// The arguments: JSON text, or the free text of a text tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<String>,
-    /// The outcome as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
     /// Whether the outcome is an error.
@@ -174,7 +152,6 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// All output tokens, reasoning included.
     pub completion_tokens: u64,
-    /// The sum of both.
     pub total_tokens: u64,
     /// Details of the input tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,7 +175,6 @@ pub struct PromptTokensDetails {
 /// Details of the output tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CompletionTokensDetails {
-    /// Reasoning tokens.
     #[serde(default)]
     pub reasoning_tokens: u64,
 }

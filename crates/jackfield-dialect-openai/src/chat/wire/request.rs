@@ -10,7 +10,6 @@ use super::tool::{Function, Tool};
 /// The body of a request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Request {
-    /// The model.
     pub model: String,
     /// The conversation, with the system prompt at its beginning.
     pub messages: Vec<Message>,
@@ -29,7 +28,6 @@ pub struct Request {
     /// The legacy form of the tool choice; only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function_call: Option<ToolChoice>,
-    /// The response format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<ResponseFormat>,
     /// The most tokens of the reply, reasoning included.
@@ -81,7 +79,6 @@ pub struct Request {
     /// Texts that end the reply; at most four.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// The service tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
     /// A pseudonymous id of the end user.
@@ -93,15 +90,12 @@ pub struct Request {
     /// Whether the reply is to be streamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// Options of the stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_options: Option<StreamOptions>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The tool choice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(
     remote = "Self",
@@ -116,23 +110,18 @@ pub enum ToolChoice {
         /// Always `allowed_tools`.
         #[serde(rename = "type")]
         kind: String,
-        /// The subset.
         allowed_tools: AllowedTools,
     },
-    /// One text tool.
     Custom {
         /// Always `custom`.
         #[serde(rename = "type")]
         kind: String,
-        /// The tool.
         custom: ToolName,
     },
-    /// One function.
     Function {
         /// Always `function`.
         #[serde(rename = "type")]
         kind: String,
-        /// The function.
         function: ToolName,
     },
     /// One function in the legacy form; only read.
@@ -162,7 +151,6 @@ impl Serialize for ToolChoice {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ToolName {
-    /// The name.
     pub name: String,
 }
 
@@ -176,11 +164,9 @@ pub struct AllowedTools {
     pub tools: Vec<ToolChoice>,
 }
 
-/// The response format.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum ResponseFormat {
-    /// Any JSON object.
     JsonObject {
         /// llama.cpp's way to give a schema.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,14 +174,11 @@ pub enum ResponseFormat {
     },
     /// JSON that matches a schema.
     JsonSchema {
-        /// The schema.
         json_schema: JsonSchema,
     },
-    /// Text.
     Text {},
 }
 
-/// A named schema.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct JsonSchema {
@@ -204,7 +187,6 @@ pub struct JsonSchema {
     /// A description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
     /// Whether the vendor enforces the schema.
@@ -212,13 +194,10 @@ pub struct JsonSchema {
     pub strict: Option<bool>,
 }
 
-/// Stop sequences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Stop {
-    /// One sequence.
     One(String),
-    /// Several sequences.
     Several(Vec<String>),
 }
 
@@ -233,13 +212,11 @@ impl<'de> Deserialize<'de> for Stop {
     }
 }
 
-/// Options of a stream.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct StreamOptions {
     /// Whether the last chunk has the usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_usage: Option<bool>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

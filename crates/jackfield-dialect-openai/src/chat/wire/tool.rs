@@ -5,20 +5,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-/// A tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum Tool {
-    /// A text tool.
     Custom {
-        /// The tool.
         custom: CustomTool,
     },
     /// A tool with JSON arguments.
     Function {
-        /// The tool.
         function: Function,
-        /// Every other field.
         #[serde(flatten)]
         extra: Map<String, Value>,
     },
@@ -67,7 +62,6 @@ pub struct Function {
     /// Whether the vendor enforces the schema; by default it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -104,10 +98,8 @@ impl Function {
     }
 }
 
-/// A text tool.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct CustomTool {
-    /// Its name.
     pub name: String,
     /// A description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +107,6 @@ pub struct CustomTool {
     /// The form of the text; any text by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<TextFormat>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -126,24 +117,19 @@ pub struct CustomTool {
 pub enum TextFormat {
     /// A sentence of a grammar.
     Grammar {
-        /// The grammar.
         grammar: Grammar,
     },
-    /// Any text.
     Text {},
 }
 
-/// A grammar.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct Grammar {
-    /// The grammar.
     pub definition: String,
     /// `lark` or `regex`.
     pub syntax: String,
 }
 
-/// A call of a tool.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ToolCall {
@@ -156,7 +142,6 @@ pub struct ToolCall {
     /// `function` or `custom`; some clients omit it.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The call of a function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<FunctionCall>,
     /// The call of a text tool.
@@ -167,7 +152,6 @@ pub struct ToolCall {
     pub extra_content: Option<Value>,
 }
 
-/// The call of a function.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct FunctionCall {
@@ -186,7 +170,6 @@ pub struct CustomCall {
     /// The tool; in a stream only in the first fragment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The text.
     #[serde(default)]
     pub input: String,
 }

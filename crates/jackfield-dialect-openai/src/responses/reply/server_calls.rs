@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 
 use crate::responses::wire::Item;
 
-/// A server tool call.
 #[derive(Debug)]
 pub(crate) struct ServerCall {
     arguments: String,
@@ -35,7 +34,6 @@ impl ServerCall {
         arguments.clone_into(&mut self.arguments);
     }
 
-    /// The item at its start.
     pub(crate) fn started_item(&self) -> Item {
         self.item("in_progress", Value::Null, Value::Null)
     }

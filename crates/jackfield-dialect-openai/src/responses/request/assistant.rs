@@ -33,7 +33,6 @@ struct PendingReasoning<'a> {
 }
 
 impl RequestWriter<'_> {
-    /// The items of an assistant message.
     pub(super) fn assistant(
         &mut self,
         n: usize,

@@ -38,7 +38,6 @@ pub(super) struct RequestWriter<'a> {
     pub(super) sent_calls: HashMap<ToolCallId, SentCall>,
 }
 
-/// How a call was sent.
 #[derive(Debug)]
 pub(super) struct SentCall {
     /// The caller, if the provider names one; the output repeats it.

@@ -125,5 +125,4 @@ pub(crate) fn read_call(fields: Map<String, Value>) -> Map<String, Value> {
 const CALL: &str = "tool_search_call";
 /// The type of the item of a search's result.
 const OUTPUT: &str = "tool_search_output";
-/// Who runs a search.
 const CLIENT: &str = "client";

@@ -13,7 +13,6 @@ use super::{echo, refusals};
 use crate::responses::request::from_wire;
 use crate::responses::{namespaces, wire};
 
-/// Reads a body.
 pub(super) fn read(
     body: &[u8],
     owner: &dyn Fn(&str) -> StateOwner,

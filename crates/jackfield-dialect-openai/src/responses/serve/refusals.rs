@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use crate::responses::request::{CUSTOM, FUNCTION, is_carried};
 
-/// Refuses an unsupported beta.
 pub(super) fn betas(header: &dyn Fn(&str) -> Option<String>) -> Result<(), ServeError> {
     let betas = header("openai-beta").unwrap_or_default();
     // `responses=experimental` and similar values are not betas any more.

@@ -51,7 +51,6 @@ impl BlockWriter {
         }
     }
 
-    /// Writes what is new.
     pub(super) fn write_new(&mut self, out: &mut EventWriter) {
         match &self.start {
             BlockStart::Refusal => self.write_text(DeltaKind::Refusal, out),

@@ -358,7 +358,6 @@ const ADDED: &str = "response.output_item.added";
 /// The name of an event without a name.
 const UNNAMED: &str = "message";
 
-/// The kind of text in an event.
 fn text_kind(event: &str) -> message::PartKind {
     if event.starts_with("response.refusal") {
         message::PartKind::Refusal

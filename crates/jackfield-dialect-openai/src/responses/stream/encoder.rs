@@ -38,13 +38,9 @@ pub struct Encoder {
 /// The state of an incomplete response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IncompleteStatus {
-    /// Cancelled.
     Cancelled,
-    /// Failed.
     Failed(ResponseError),
-    /// In progress.
     InProgress,
-    /// Waiting to be started.
     Queued,
 }
 
@@ -137,7 +133,6 @@ impl Encoder {
         self.out.events
     }
 
-    /// The complete response.
     #[must_use]
     pub fn into_response(mut self, end: &ReplyEnd) -> Response {
         self.end_blocks();
@@ -191,7 +186,6 @@ impl Encoder {
         }
     }
 
-    /// Ends all blocks.
     fn end_blocks(&mut self) {
         for block in &mut self.pending_blocks {
             block.ended = true;

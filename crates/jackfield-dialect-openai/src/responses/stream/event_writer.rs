@@ -57,7 +57,6 @@ struct TextDeltaEvent<'a> {
 /// The kind of text of a piece.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum DeltaKind {
-    /// Arguments of a call.
     Arguments,
     /// The input of a text tool's call.
     Input,
@@ -65,9 +64,7 @@ pub(super) enum DeltaKind {
     Refusal,
     /// Arguments of a server tool call.
     ServerArguments,
-    /// A summary of reasoning.
     Summary,
-    /// Text.
     Words,
 }
 

@@ -288,7 +288,6 @@ const MISFIT: Fault = "a piece does not fit its item";
 /// The fault of a call without a name.
 const NAMELESS: Fault = "a call has no name";
 
-/// A field that is a string.
 pub(super) fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     fields.get(key).and_then(Value::as_str)
 }

@@ -25,7 +25,6 @@ pub(super) struct Slots {
 
 #[derive(Debug)]
 struct Slot {
-    /// Its initial fields.
     fields: Map<String, Value>,
     id: Option<String>,
     index: Option<i64>,

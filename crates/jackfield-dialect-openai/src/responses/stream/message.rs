@@ -21,7 +21,6 @@ struct Part {
     emitted: String,
 }
 
-/// The kind of a part.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum PartKind {
     Refusal,
@@ -88,7 +87,6 @@ impl Message {
         Ok(part)
     }
 
-    /// Adds text.
     pub(super) fn append(
         &mut self,
         index: Option<i64>,
@@ -114,7 +112,6 @@ impl Message {
         Ok(())
     }
 
-    /// Adds an annotation.
     pub(super) fn annotate(
         &mut self,
         index: Option<i64>,

@@ -22,7 +22,6 @@ struct Part {
     emitted: String,
 }
 
-/// The kind of a part.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum PartKind {
     /// A part of the summary.

@@ -16,9 +16,7 @@ pub enum Item {
     FunctionCall(Call),
     /// The outcome of such a call.
     FunctionCallOutput(Output),
-    /// A message.
     Message(Message),
-    /// Reasoning.
     Reasoning(Reasoning),
     /// A message without a type, which clients may omit.
     #[serde(untagged)]
@@ -28,12 +26,9 @@ pub enum Item {
     Other(Map<String, Value>),
 }
 
-/// A message.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Message {
-    /// The author.
     pub role: Role,
-    /// The content.
     pub content: Content,
     /// All other fields; an assistant's are `id`, `status` and `phase`.
     #[serde(flatten)]
@@ -44,13 +39,10 @@ pub struct Message {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The model.
     Assistant,
-    /// The operator's instructions.
     Developer,
     /// The operator's instructions to a model without reasoning.
     System,
-    /// The user.
     User,
 }
 
@@ -58,9 +50,7 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// A string.
     Text(String),
-    /// Parts.
     Parts(Vec<Part>),
 }
 
@@ -79,9 +69,7 @@ impl<'de> Deserialize<'de> for Content {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Part {
-    /// A document.
     InputFile {
-        /// The level of detail.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
         /// The bytes, as a data URL.
@@ -90,19 +78,15 @@ pub enum Part {
         /// The id of a file that was uploaded before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_id: Option<String>,
-        /// Its URL.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_url: Option<String>,
-        /// The file name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         filename: Option<String>,
         /// The end of a cached prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// An image.
     InputImage {
-        /// The level of detail.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
         /// The id of a file that was uploaded before.
@@ -115,27 +99,20 @@ pub enum Part {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// Text for the model.
     InputText {
-        /// The text.
         text: String,
         /// The end of a cached prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// Text of the model.
     OutputText {
-        /// The text.
         text: String,
         /// Annotations on the text in the vendor's form.
         #[serde(default)]
         annotations: Vec<Value>,
     },
     /// The model's explanation of a refusal.
-    Refusal {
-        /// The text.
-        refusal: String,
-    },
+    Refusal { refusal: String },
     /// A part of another type, unchanged.
     #[serde(untagged)]
     Other(Map<String, Value>),
@@ -160,7 +137,6 @@ pub struct Call {
     pub arguments: Value,
     /// The id by which the output refers to the call.
     pub call_id: String,
-    /// The tool's name.
     pub name: String,
     /// All other fields: `id`, `status`, `namespace`, `caller`, `async`.
     #[serde(flatten)]
@@ -172,12 +148,9 @@ pub struct Call {
 pub struct CustomCall {
     /// The id by which the output refers to the call.
     pub call_id: String,
-    /// The text.
     #[serde(default)]
     pub input: String,
-    /// The tool's name.
     pub name: String,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -185,9 +158,7 @@ pub struct CustomCall {
 /// The outcome of a call.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Output {
-    /// The id of the call.
     pub call_id: String,
-    /// The outcome.
     pub output: OutputContent,
     /// All other fields: `id`, `status`, `caller`.
     #[serde(flatten)]
@@ -198,9 +169,7 @@ pub struct Output {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OutputContent {
-    /// A string.
     Text(String),
-    /// Parts.
     Parts(Vec<Part>),
 }
 

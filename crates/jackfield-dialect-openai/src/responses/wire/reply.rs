@@ -8,7 +8,6 @@ use super::item::Item;
 /// A whole reply in the form that a server sends; in a stream also the state so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Response {
-    /// Its id.
     pub id: String,
     /// Always `response`.
     pub object: String,
@@ -16,15 +15,11 @@ pub struct Response {
     pub created_at: u64,
     /// `completed`, `failed`, `in_progress`, `cancelled`, `queued` or `incomplete`.
     pub status: String,
-    /// The model that answered.
     pub model: String,
-    /// The items.
     pub output: Vec<Item>,
     /// The error of a failed reply.
     pub error: Option<ResponseError>,
-    /// Why it is incomplete.
     pub incomplete_details: Option<IncompleteDetails>,
-    /// The usage.
     pub usage: Option<Usage>,
     /// The fields that repeat the request: `instructions`, `tools`, `store` and more.
     #[serde(flatten)]
@@ -34,10 +29,8 @@ pub struct Response {
 /// The error of a failed reply.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct ResponseError {
-    /// The vendor's code.
     #[serde(default)]
     pub code: String,
-    /// A message for people.
     #[serde(default)]
     pub message: String,
 }
@@ -54,19 +47,13 @@ pub struct IncompleteDetails {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct Usage {
-    /// All input tokens.
     pub input_tokens: Option<u64>,
-    /// Details of the input tokens.
     pub input_tokens_details: Option<InputTokensDetails>,
-    /// All output tokens.
     pub output_tokens: Option<u64>,
-    /// Details of the output tokens.
     pub output_tokens_details: Option<OutputTokensDetails>,
-    /// The sum of both.
     pub total_tokens: Option<u64>,
 }
 
-/// Details of the input tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct InputTokensDetails {
@@ -76,11 +63,9 @@ pub struct InputTokensDetails {
     pub cached_tokens: Option<u64>,
 }
 
-/// Details of the output tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct OutputTokensDetails {
-    /// Reasoning tokens.
     pub reasoning_tokens: Option<u64>,
 }
 

@@ -11,17 +11,12 @@ use super::item::Item;
 /// The body of a request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Request {
-    /// The model.
     pub model: String,
-    /// The system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// The conversation.
     pub input: Input,
-    /// The tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// The tool choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// Whether one reply may hold several calls.
@@ -34,7 +29,6 @@ pub struct Request {
         skip_serializing_if = "Option::is_none"
     )]
     pub max_output_tokens: Option<u64>,
-    /// Settings of the reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<ReasoningConfig>,
     /// The form and length of the answer.
@@ -49,7 +43,6 @@ pub struct Request {
     /// Whether the reply is to be streamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// Sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// Nucleus sampling: only the likeliest tokens with this total probability.
@@ -62,7 +55,6 @@ pub struct Request {
         skip_serializing_if = "Option::is_none"
     )]
     pub top_k: Option<u32>,
-    /// The service tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
     /// A stable id of the end user.
@@ -71,7 +63,6 @@ pub struct Request {
     /// The deprecated form of the end user's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -80,9 +71,7 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Input {
-    /// A string.
     Text(String),
-    /// Items.
     Items(Vec<Item>),
 }
 
@@ -123,7 +112,6 @@ pub struct Tool {
         skip_serializing_if = "Option::is_none"
     )]
     pub strict: Option<Option<bool>>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -139,16 +127,13 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<b
 pub enum ToolFormat {
     /// A sentence of a grammar.
     Grammar {
-        /// The grammar.
         definition: String,
         /// Its language: `lark` or `regex`.
         syntax: String,
     },
-    /// Any text.
     Text {},
 }
 
-/// The tool choice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged, expecting = "a word or an object is needed")]
 pub enum ToolChoice {
@@ -162,21 +147,15 @@ pub enum ToolChoice {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Chosen {
-    /// Any of a subset.
     AllowedTools {
         /// `auto` or `required`.
         mode: String,
-        /// Their types and names.
         tools: Vec<Map<String, Value>>,
     },
-    /// One text tool.
     Custom {
-        /// Its name.
         name: String,
     },
-    /// One function.
     Function {
-        /// Its name.
         name: String,
     },
     /// One of the vendor's tools.
@@ -184,7 +163,6 @@ pub enum Chosen {
     Other(Map<String, Value>),
 }
 
-/// Settings of the reasoning.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ReasoningConfig {
     /// `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
@@ -193,7 +171,6 @@ pub struct ReasoningConfig {
     /// `auto`, `concise` or `detailed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -201,37 +178,30 @@ pub struct ReasoningConfig {
 /// The form and length of the answer.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct TextConfig {
-    /// The form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<TextFormat>,
     /// `low`, `medium` or `high`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbosity: Option<String>,
-    /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The response format.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum TextFormat {
-    /// Any JSON object.
     JsonObject {},
     /// JSON that matches a schema.
     JsonSchema {
         /// A description for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Its name.
         name: String,
-        /// The schema.
         schema: Value,
         /// Whether the vendor enforces the schema.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         strict: Option<bool>,
     },
-    /// Text.
     Text {},
 }
 

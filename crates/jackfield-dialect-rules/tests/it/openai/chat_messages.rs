@@ -33,7 +33,6 @@ fn body() -> Value {
     ] })
 }
 
-/// One that takes everything.
 fn of() -> Try {
     let profile = Profile {
         audio: true,

@@ -379,7 +379,6 @@ fn entry<'a>(turn: &'a TurnLog, name: &str) -> Option<&'a jackfield_domain::tool
     turn.setup.catalog.tool(name)
 }
 
-/// The result of a call.
 fn output(call: &str, result: &ResultView) -> Value {
     if result.is_error {
         return json!({ "type": "tool-output-error", "toolCallId": call, "errorText": result.text });

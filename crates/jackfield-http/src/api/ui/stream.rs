@@ -17,7 +17,6 @@ use tokio::time::{Instant, timeout};
 use super::chunks::Chunks;
 use crate::event_stream::event_stream;
 
-/// A stream of chunks.
 pub(super) struct ChunkStream {
     /// The questions that were answered with the request: the turn does not rest before it has seen the answers.
     pub(super) answered: Vec<WaitId>,

@@ -69,7 +69,6 @@ pub(crate) struct ApprovalList {
 }
 
 impl ApprovalView {
-    /// Converts an open question.
     pub(crate) fn from_question(question: &OpenQuestion) -> Self {
         let tool = question.tool.as_ref();
         let own = own_question(&question.wait.kind);
@@ -99,7 +98,6 @@ impl ApprovalView {
     }
 }
 
-/// A tool's own question.
 pub(crate) const fn own_question(kind: &WaitKind) -> Option<&Question> {
     match kind {
         WaitKind::Elicitation { question, .. } => Some(question),

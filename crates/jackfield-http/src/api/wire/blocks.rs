@@ -180,7 +180,6 @@ impl BlockView {
         }
     }
 
-    /// Converts a block.
     pub(crate) fn from_block(block: &Block) -> Self {
         Self::from_content(&block.content)
     }
@@ -261,7 +260,6 @@ impl MediaView {
 }
 
 impl ResultView {
-    /// Converts a tool result.
     pub(crate) fn from_result(result: &ToolResult) -> Self {
         let files = result.content.iter().filter_map(|part| match part {
             OutcomePart::Audio(audio) => Some(BlockView::Audio {

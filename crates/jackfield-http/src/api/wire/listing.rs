@@ -169,7 +169,6 @@ pub(crate) struct ModelView {
 }
 
 impl ToolView {
-    /// Converts a tool.
     pub(crate) fn from_entry(tool: &CatalogEntry) -> Self {
         let definition = &tool.definition;
         Self {
@@ -227,7 +226,6 @@ impl ServerView {
 }
 
 impl ProviderView {
-    /// Converts a provider.
     pub(crate) fn new(name: &str, state: &ProviderSummary, can: Option<Capabilities>) -> Self {
         Self {
             name: name.to_owned(),

@@ -158,7 +158,6 @@ pub(crate) struct SignInView {
     server: String,
     /// To whom the server belongs: `user:NAME` or `team:NAME`.
     owner: String,
-    /// The user.
     user: String,
     /// Whether the user has not confirmed it yet.
     pending: bool,

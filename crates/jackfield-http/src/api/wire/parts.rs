@@ -37,13 +37,10 @@ pub(crate) struct PartGiven {
 /// A part of a message, which may have to be read first.
 #[derive(Debug)]
 pub(crate) enum MessagePart {
-    /// A block.
     Block(Block),
     /// A resource of an MCP server.
     Resource {
-        /// The server.
         server: String,
-        /// The URI.
         uri: String,
     },
 }

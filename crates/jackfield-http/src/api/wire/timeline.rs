@@ -144,7 +144,6 @@ pub(crate) struct ReplayedStepView {
 }
 
 impl TimelineView {
-    /// Converts a timeline.
     pub(crate) fn new(log: &TurnLog, timeline: &Timeline, session: &SessionId) -> Self {
         let ended = log.end().map(|(at, _)| at);
         let spans = timeline.spans.iter();
@@ -267,7 +266,6 @@ impl Default for ReplayView {
 }
 
 impl ReplayView {
-    /// Adds a step.
     pub(crate) fn add(&mut self, replayed: &StepReplay) {
         let (verdict, why) = match &replayed.verdict {
             ReplayVerdict::Same => {

@@ -264,7 +264,6 @@ impl FailureView {
         }
     }
 
-    /// Converts a model failure.
     pub(crate) fn from_failure(failure: &ModelFailure) -> Self {
         Self {
             kind: values::failure_kind(failure.kind).to_owned(),
@@ -274,7 +273,6 @@ impl FailureView {
 }
 
 impl WaitView {
-    /// Converts a wait.
     pub(crate) fn from_wait(wait: &Wait) -> Self {
         let question = own_question(&wait.kind);
         Self {

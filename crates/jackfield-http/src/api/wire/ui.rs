@@ -70,7 +70,6 @@ pub(crate) struct UiMessage {
 pub(crate) struct UiAnswers {
     /// Answers to questions: the wait, whether it is a yes, and why not.
     pub(crate) approvals: Vec<(WaitId, bool, String)>,
-    /// Results of client tools.
     pub(crate) results: Vec<(ToolCallId, ToolResult)>,
 }
 

@@ -38,7 +38,6 @@ impl Call<'_> {
     }
 }
 
-/// The calls of a reply.
 fn calls(reply: &VendorReply) -> Vec<Call<'_>> {
     let calls = reply.blocks.iter().filter_map(|block| match block {
         ScriptedBlock::CustomCall { id, input, name } => Some(Call {
@@ -114,7 +113,6 @@ pub(super) fn whole(reply: &VendorReply, finish: &str) -> Value {
     })
 }
 
-/// A reply in chunks.
 pub(super) fn streamed(reply: &VendorReply, finish: &str, usage_apart: bool) -> WireReply {
     let manner = reply.manner;
     let mut deltas = vec![json!({ "content": "", "refusal": null })];

@@ -7,7 +7,6 @@ use crate::harness::{id, set};
 
 /// An item of the output, and its events between those that add it and end it.
 pub(super) struct Item<'a> {
-    /// The block.
     pub(super) block: &'a ScriptedBlock,
     /// The `call_id`; none for what is no call, and where it is missing.
     call_id: Option<String>,
@@ -98,7 +97,6 @@ impl Item<'_> {
         item
     }
 
-    /// The events between.
     pub(super) fn events(&self, manner: Manner) -> Vec<Value> {
         let silent = manner == Manner::ArgumentsAtOnce || manner == Manner::ArgumentsAtEnd;
         let deltas = |kind: &str, pieces: &[String]| -> Vec<Value> {

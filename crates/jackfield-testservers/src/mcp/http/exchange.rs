@@ -11,7 +11,6 @@ use super::sign_in::SignInAnswer;
 use super::wire::{self, WireRequest};
 use super::{Carried, HttpFront, MODERN, OpenRequest, ScriptedMcpServer};
 
-/// Serves one connection.
 pub(super) fn serve(server: &Arc<ScriptedMcpServer>, stream: TcpStream) {
     let Some(front) = server.front.clone() else {
         return;

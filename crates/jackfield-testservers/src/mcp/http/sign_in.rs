@@ -34,7 +34,6 @@ pub(super) struct SignIns {
     access: HashMap<String, String>,
 }
 
-/// What a code was given for.
 struct GivenCode {
     /// The challenge that the verifier has to meet.
     challenge: String,
@@ -84,7 +83,6 @@ impl SignIns {
         self.access.clear();
     }
 
-    /// Makes every token bad.
     pub(super) fn end_all(&mut self) {
         self.access.clear();
         self.refresh.clear();

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 
-/// A request.
 pub(super) struct WireRequest {
     pub(super) body: Vec<u8>,
     /// By names in lower case.
@@ -76,7 +75,6 @@ pub(super) fn begin_events(mut stream: &TcpStream) -> io::Result<()> {
     stream.flush()
 }
 
-/// Sends one event.
 pub(super) fn event(mut stream: &TcpStream, id: Option<&str>, data: &str) -> io::Result<()> {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     stream.write_all(format!("{id}data: {data}\n\n").as_bytes())?;

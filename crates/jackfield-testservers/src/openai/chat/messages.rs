@@ -9,7 +9,6 @@ use super::super::rules::{
 };
 use crate::checks::CheckFindings;
 
-/// Checks a message.
 pub(super) fn check(n: usize, message: &Value, like: VendorQuirks, found: &mut CheckFindings) {
     let at = format!("messages[{n}]");
     let Some(role) = need_text(&at, message, "role", found) else {

@@ -8,7 +8,6 @@ use super::super::rules::{
 };
 use crate::checks::CheckFindings;
 
-/// Checks an item.
 pub(super) fn check(at: &str, item: &Value, found: &mut CheckFindings) {
     match text(item, "type") {
         // A message may omit its type.
@@ -255,7 +254,6 @@ const OUTPUT: &[&str] = &[
     "namespace",
     "status",
 ];
-/// The other item types.
 const OTHERS: &[&str] = &[
     "additional_tools",
     "apply_patch_call",

@@ -64,7 +64,6 @@ pub(in crate::openai) fn respond(
     }
 }
 
-/// The id of a response.
 pub(in crate::openai) fn response_id(nth: usize) -> String {
     ids::id("resp_", nth, 0)
 }

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::{has, items, one_of, wrong_type};
 use crate::checks::CheckFindings;
 
-/// The levels of effort.
 pub(in crate::openai) const EFFORTS: &[&str] =
     &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 

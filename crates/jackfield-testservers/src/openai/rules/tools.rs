@@ -138,7 +138,6 @@ fn format_of(at: &str, format: &Value, shape: Shape, found: &mut CheckFindings) 
     }
 }
 
-/// Checks the tool choice.
 fn choice(
     body: &Value,
     shape: Shape,

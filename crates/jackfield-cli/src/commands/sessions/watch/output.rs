@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 use crate::render::json::Json;
 use crate::render::{self, RenderEvent, TurnRenderer, words};
 
-/// The output of a watch.
 pub(super) enum WatchOutput {
     Human(Box<dyn TurnRenderer>),
     /// The lines of the current event.

@@ -14,7 +14,6 @@ use crate::chat::wire;
 use crate::settings;
 
 impl RequestReader<'_> {
-    /// The blocks of a content.
     pub(super) fn content(
         &mut self,
         content: Option<wire::Content>,

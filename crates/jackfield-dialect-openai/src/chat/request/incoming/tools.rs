@@ -94,7 +94,6 @@ fn extensions(extra: &Map<String, Value>) -> Vec<jackfield_domain::opaque::Exten
         .collect()
 }
 
-/// Maps the tool choice.
 pub(super) fn choice(choice: Option<wire::ToolChoice>) -> Result<ToolChoice, Invalid> {
     let path = "tool_choice";
     Ok(match choice {
@@ -119,7 +118,6 @@ pub(super) fn choice(choice: Option<wire::ToolChoice>) -> Result<ToolChoice, Inv
     })
 }
 
-/// The tool that a choice names.
 fn one(choice: wire::ToolChoice) -> Result<ToolName, Invalid> {
     let path = "tool_choice";
     match choice {

@@ -189,7 +189,6 @@ pub(crate) fn server_call(id: &str, server: &str, tool: &str, raw: &str) -> Bloc
     }
 }
 
-/// Its result.
 pub(crate) fn outcome(id: &str, server: &str, tool: &str, result: ToolResult) -> Block {
     let outcome = ToolOutcome {
         call: ToolCallId::parse(id).expect("an id"),
