@@ -39,7 +39,7 @@ pub(crate) fn run(root: &Path, asked: &Stress) -> anyhow::Result<()> {
         for _ in 0..asked.load {
             scope.spawn(|| {
                 while !ended.load(Ordering::Relaxed) {
-                    std::hint::spin_loop()
+                    std::hint::spin_loop();
                 }
             });
         }
@@ -107,7 +107,8 @@ fn repeat(
             if status.is_some_and(|status| status.success()) {
                 fs::remove_file(&log).context("cannot remove a log")?;
             } else if failed.is_empty() {
-                let how = status.map_or("did not end".to_owned(), |status| status.to_string());
+                let how =
+                    status.map_or_else(|| "did not end".to_owned(), |status| status.to_string());
                 failed.push(format!("{} {} ({how})", binary.package, binary.target));
             }
             for test in failed {

@@ -61,9 +61,7 @@ fn all(root: &Path, flaky: &Flaky, change: impl Fn(&mut Job)) -> anyhow::Result<
     // The long ones first.
     jobs.sort_by_key(|job| {
         let is_of = |package: &&str| job.title.starts_with(*package);
-        LONG.iter()
-            .position(|package| is_of(package))
-            .unwrap_or(LONG.len())
+        LONG.iter().position(is_of).unwrap_or(LONG.len())
     });
     run_all(root, jobs, flaky)?;
     eprintln!("tests: {}", run::spoken(started.elapsed()));

@@ -77,10 +77,6 @@ mod own_servers;
 mod own_sign_ins;
 mod place;
 mod preferred;
-#[cfg_attr(
-    not(feature = "openai"),
-    expect(dead_code, reason = "the kinds have names in every build")
-)]
 mod presets;
 mod prices;
 mod provider_state;

@@ -156,7 +156,8 @@ fn restriction(recorded: &CatalogEntry, current: Option<&CatalogEntry>) -> Optio
         return Some(Restriction::Gone);
     };
     // Those of the program itself change with its version, and no server can change them.
-    if current.digest != recorded.digest && recorded.origin.toolbox.as_str() != BUILTIN {
+    let is_ours = recorded.origin.toolbox.as_str() == BUILTIN;
+    if !is_ours && current.digest != recorded.digest {
         return Some(Restriction::Changed);
     }
     restricted_by(&recorded.permission, &current.permission)

@@ -515,7 +515,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "changed-tool-started-after-recovery",
         file: "crates/jackfield-engine/src/drift.rs",
-        from: "if current.digest != recorded.digest {",
+        from: "if !is_ours && current.digest != recorded.digest {",
         to: "if false {",
         package: "jackfield-engine",
         test: "resuming::what_is_denied_or_changed_today_is_not_started",

@@ -11,7 +11,7 @@ use crate::harness::{Asked, Talk, World};
 /// The program, which writes these lines behind each line about a message, and `end` in place of the end of a turn.
 fn speaking(world: &World, lines: &str, end: Option<&str>) -> ClaudeCodeConfig {
     let mut config = world.config("");
-    let end = end.map_or("\"$line\"".to_owned(), |end| format!("'{end}'"));
+    let end = end.map_or_else(|| "\"$line\"".to_owned(), |end| format!("'{end}'"));
     let script = format!(
         r#"'{}' "$@" | while IFS= read -r line; do
             case $line in

@@ -1,4 +1,5 @@
 //! What is said of changes to other processes.
+#![expect(clippy::expect_used, reason = "the ids of the test are valid")]
 
 use jackfield_domain::ids::SessionId;
 use jackfield_store_postgres::for_tests::Changes;
