@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
-use crate::suite::Suite;
+use crate::testing::suite::Suite;
 
 /// The automation of this workspace.
 #[derive(Debug, Parser)]

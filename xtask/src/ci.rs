@@ -1,14 +1,17 @@
 //! `cargo xtask ci`: what has to pass before a change lands, in order.
 
+pub(crate) mod nightly;
+mod stages;
+
 use std::path::Path;
 
 use anyhow::Context as _;
 use clap::ValueEnum as _;
 
-use crate::runner::Flaky;
-use crate::stages::{Stage, run_all, stage};
-use crate::suite::Suite;
-use crate::{contracts, deny, readme, run, slices, survival, test, tidy};
+use self::stages::{Stage, run_all, stage};
+use crate::testing::runner::Flaky;
+use crate::testing::suite::Suite;
+use crate::{contracts, deny, readme, run, slices, survival, testing, tidy};
 
 /// Runs every stage, or those of these names; the first that fails ends it.
 pub(crate) fn run(root: &Path, asked: &[String]) -> anyhow::Result<()> {
@@ -21,7 +24,7 @@ const STAGES: &[Stage] = &[
     stage("format", |root, _| format(root)),
     stage("tidy", |root, _| tidy::run(root)),
     stage("clippy", |root, _| clippy(root)),
-    stage("test", test::for_ci),
+    stage("test", testing::for_ci),
     stage("demo", |root, _| readme::demo(root)),
     stage("contracts", |root, _| contracts::judge(root)),
     stage("deny", |root, _| deny::run(root)),

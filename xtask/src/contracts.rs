@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 
 use crate::run;
-use crate::test_binary::TestBinary;
+use crate::testing::test_binary::TestBinary;
 
 /// Lists every contract; with its mutants, of which one that survives is an error, as is a clause without any.
 pub(crate) fn run(root: &Path, mutants: bool) -> anyhow::Result<()> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::run;
-use crate::test_binary::TestBinary;
+use crate::testing::test_binary::TestBinary;
 
 /// Plays the worlds of this many new seeds, or those of one seed, and stops at the first that violates a property.
 pub(crate) fn run(root: &Path, seed: Option<u64>, times: u32) -> anyhow::Result<()> {

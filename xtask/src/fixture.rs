@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 
-use crate::test_binary::TestBinary;
+use crate::testing::test_binary::TestBinary;
 use crate::{postgres, run};
 
 /// Makes `tests/fixtures/journal-VERSION.db`, `accounts-VERSION.db.gz` and `accounts-VERSION.sql.gz`, and what is in

@@ -21,24 +21,18 @@ mod features;
 mod fixture;
 mod minimal_versions;
 mod mutants;
-mod nightly;
 mod packages;
 mod postgres;
 mod readme;
 mod run;
-mod runner;
 mod rustdoc;
 mod semver;
 mod size;
 mod slices;
 mod soak;
-mod stages;
-mod stress;
-mod suite;
 mod survival;
 mod templates;
-mod test;
-mod test_binary;
+mod testing;
 mod tidy;
 mod tools;
 mod workspace;
@@ -48,8 +42,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::args::{Args, Verb};
-use crate::runner::Flaky;
-use crate::suite::Suite;
+use crate::testing::runner::Flaky;
+use crate::testing::suite::Suite;
 
 fn main() -> ExitCode {
     match perform(Args::parse().verb) {
@@ -79,7 +73,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::NewProvider(new) => templates::run(&root, &templates::PROVIDER, &new),
         Verb::NewToolbox(new) => templates::run(&root, &templates::TOOLBOX, &new),
-        Verb::Nightly(asked) => nightly::run(&root, &asked.stages),
+        Verb::Nightly(asked) => ci::nightly::run(&root, &asked.stages),
         Verb::Packages(packages) => packages::run(&root, packages.alone),
         Verb::Postgres => Suite::Postgres.run(&root, &[], &Flaky::none()),
         Verb::Semver(semver) => semver::run(&root, semver.baseline.as_deref()),
@@ -87,10 +81,10 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Size(size) => size::run(&root, &size),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
-        Verb::Stress(asked) => stress::run(&root, &asked),
+        Verb::Stress(asked) => testing::stress::run(&root, &asked),
         Verb::Survival(told) => survival::run(&root, told.load),
         Verb::Templates => templates::check(&root),
-        Verb::Test(test) => test::run(&root, &test.args),
+        Verb::Test(test) => testing::run(&root, &test.args),
         Verb::Tidy => tidy::run(&root),
     }
 }

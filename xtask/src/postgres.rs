@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::apt;
-use crate::suite::Variables;
+use crate::testing::suite::Variables;
 
 /// Installs what is missing.
 pub(crate) fn prepare(root: &Path) -> anyhow::Result<Variables> {

@@ -22,9 +22,9 @@ use anyhow::{Context as _, bail};
 pub(crate) use self::install::chromium;
 
 use crate::run;
-use crate::runner::Flaky;
-use crate::suite::Suite;
-use crate::test_binary::TestBinary;
+use crate::testing::runner::Flaky;
+use crate::testing::suite::Suite;
+use crate::testing::test_binary::TestBinary;
 
 /// Runs every slice.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {

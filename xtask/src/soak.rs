@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::run;
-use crate::test_binary::TestBinary;
+use crate::testing::test_binary::TestBinary;
 
 /// Runs it for so many minutes, and prints the figures.
 pub(crate) fn run(root: &Path, minutes: u64) -> anyhow::Result<()> {

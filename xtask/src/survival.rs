@@ -10,8 +10,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::runner::Flaky;
-use crate::suite::{Suite, Variables};
+use crate::testing::runner::Flaky;
+use crate::testing::suite::{Suite, Variables};
 use crate::{apt, postgres, run};
 
 /// Runs both, or only the load for so many minutes.

@@ -33,7 +33,6 @@ pub mod locate;
 pub mod media;
 pub mod message;
 mod money;
-mod named;
 pub mod naming;
 pub mod note;
 pub mod opaque;
@@ -77,3 +76,23 @@ pub mod wait;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/embed-the-loop.md")]
 struct Guide;
+
+/// Gives an enum `as_str`, and `NAMES`: its values with their names, in this order.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! named {
+    ($enum:ident: $($value:ident = $name:literal),+ $(,)?) => {
+        impl $enum {
+            /// The names and their values.
+            pub const NAMES: &'static [(&'static str, Self)] = &[$(($name, Self::$value)),+];
+
+            /// Its name.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name),+
+                }
+            }
+        }
+    };
+}

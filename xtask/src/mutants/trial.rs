@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::run;
-use crate::test_binary::TestBinary;
+use crate::testing::test_binary::TestBinary;
 
 /// What came of a test.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::install;
-use crate::suite::Variables;
+use crate::testing::suite::Variables;
 
 /// Installs the SDKs and the agents.
 pub(crate) fn prepare(root: &Path) -> anyhow::Result<Variables> {

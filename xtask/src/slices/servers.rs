@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::install;
-use crate::suite::Variables;
+use crate::testing::suite::Variables;
 
 /// Installs the servers.
 pub(crate) fn prepare(root: &Path) -> anyhow::Result<Variables> {

@@ -227,10 +227,6 @@ const OLD: &[(&str, &str)] = &[
         "fact request setup target tool wait",
     ),
     ("jackfield-testkit/contract/toolbox", "scene threads"),
-    (
-        "jackfield-tools-builtin/calculator",
-        "evaluate functions thread units",
-    ),
     ("jackfield-tools-mcp/http", "exchange stream"),
 ];
 

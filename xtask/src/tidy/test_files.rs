@@ -1,5 +1,4 @@
-//! A test that is not compiled passes for ever: in a file that no `mod` names, and in a library that is not built for
-//! tests.
+//! A test file that no `mod` names is not compiled, and passes for ever.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,8 +7,7 @@ use super::tokens::{find, text, tokens};
 use super::{Finding, Rule};
 use crate::workspace::{Package, TextFile};
 
-/// Checks that every source file below a package's tests is part of its test binary, and that a library which is not
-/// built for tests has none.
+/// Checks that every source file below a package's tests is part of its test binary.
 pub(crate) fn check(packages: &[Package], files: &[TextFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in packages {
@@ -28,27 +26,8 @@ pub(crate) fn check(packages: &[Package], files: &[TextFile]) -> Vec<Finding> {
                 findings.push(FORGOTTEN.broken(&file.path, 1, "no `mod` names this file"));
             }
         }
-        if !is_built_for_tests(package) {
-            let source = package.folder.join("src");
-            let sources = files.iter().filter(|file| file.is("rs"));
-            for file in sources.filter(|file| file.path.starts_with(&source)) {
-                let tokens = tokens(&file.text);
-                let found = find(&tokens, &["cfg", "(", "test", ")"]).next();
-                if let Some(token) = found.and_then(|at| tokens.get(at)) {
-                    let problem = "the library is not built for tests";
-                    findings.push(UNBUILT.broken(&file.path, token.line, problem));
-                }
-            }
-        }
     }
     findings
-}
-
-/// Whether tests in the library of a package are built: that is so unless its manifest has `test = false`.
-fn is_built_for_tests(package: &Package) -> bool {
-    let manifest: toml::Table = package.manifest.parse().unwrap_or_default();
-    let lib = manifest.get("lib").and_then(|lib| lib.get("test"));
-    lib.and_then(toml::Value::as_bool) != Some(false)
 }
 
 /// Adds a file and the files of its modules.
@@ -78,10 +57,6 @@ const FORGOTTEN: Rule = Rule {
     name: "forgotten-test",
     mend: "write `mod` and its name into main.rs, or into the module above it",
 };
-const UNBUILT: Rule = Rule {
-    name: "unbuilt-test",
-    mend: "move it to a module of tests/it/main.rs",
-};
 
 #[cfg(test)]
 mod tests {
@@ -106,28 +81,6 @@ mod tests {
             .iter()
             .map(|finding| finding.path.display().to_string())
             .collect()
-    }
-
-    #[test]
-    fn a_test_in_a_library_that_is_not_built_for_tests_is_found() {
-        let file = |path: &str| TextFile {
-            path: path.into(),
-            text: "fn one() {}\n\n#[cfg(test)]\nmod tests {}\n".to_owned(),
-        };
-        let files = [file("a/src/one.rs"), file("b/src/one.rs")];
-        for (manifest, lines) in [
-            ("[lib]\ntest = false\n", &[3][..]),
-            ("[lib]\ndoctest = false\n", &[]),
-        ] {
-            let package = Package {
-                folder: "a".into(),
-                manifest: manifest.to_owned(),
-                ..Package::default()
-            };
-            let findings = check(&[package], &files);
-            let found: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
-            assert_eq!(found, lines, "{manifest}");
-        }
     }
 
     #[test]

@@ -35,10 +35,14 @@ fn of(files: &[TextFile], old: &[(&str, usize)]) -> Vec<Finding> {
     findings
 }
 
-/// The names of the tests, without those whose names a macro is given.
+/// The names of the tests, without those that a macro makes elsewhere.
 fn tests(tokens: &[Token]) -> Vec<&Token> {
+    let bodies: Vec<_> = find(tokens, &["macro_rules", "!"])
+        .map(|at| at..after_closing(tokens, at + 3))
+        .collect();
     let attributes = find(tokens, &["#", "["]);
     attributes
+        .filter(|at| !bodies.iter().any(|body| body.contains(at)))
         .filter_map(|at| {
             let end = after_closing(tokens, at + 1);
             let mut path = at + 2;
@@ -86,19 +90,19 @@ const ACTOR: Rule = Rule {
 /// How many tests of each package had such a name before the rule.
 const OLD: &[(&str, usize)] = &[
     ("crates/jackfield-assembly", 25),
-    ("crates/jackfield-cli", 16),
+    ("crates/jackfield-cli", 15),
     ("crates/jackfield-demo", 3),
     ("crates/jackfield-dialect-claude", 10),
     ("crates/jackfield-dialect-gemini", 6),
     ("crates/jackfield-dialect-kit", 12),
     ("crates/jackfield-dialect-openai", 30),
     ("crates/jackfield-dialect-rules", 8),
-    ("crates/jackfield-domain", 37),
+    ("crates/jackfield-domain", 36),
     ("crates/jackfield-engine", 27),
     ("crates/jackfield-gateway", 8),
     ("crates/jackfield-http", 5),
-    ("crates/jackfield-import", 2),
-    ("crates/jackfield-mcp-server", 9),
+    ("crates/jackfield-import", 1),
+    ("crates/jackfield-mcp-server", 8),
     ("crates/jackfield-provider-claude", 5),
     ("crates/jackfield-provider-claude-code", 1),
     ("crates/jackfield-provider-gemini", 1),
@@ -108,9 +112,9 @@ const OLD: &[(&str, usize)] = &[
     ("crates/jackfield-server", 1),
     ("crates/jackfield-store-memory", 1),
     ("crates/jackfield-store-postgres", 2),
-    ("crates/jackfield-store-sqlite", 22),
-    ("crates/jackfield-testkit", 6),
-    ("crates/jackfield-tools-builtin", 5),
+    ("crates/jackfield-store-sqlite", 21),
+    ("crates/jackfield-testkit", 5),
+    ("crates/jackfield-tools-builtin", 4),
     ("crates/jackfield-tools-mcp", 13),
     ("crates/jackfield-tools-web", 6),
     ("examples/toolbox-shelf", 1),

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::runner::Flaky;
-use crate::stages::{Stage, run_all, stage};
-use crate::suite::Suite;
+use crate::ci::stages::{Stage, run_all, stage};
+use crate::testing::runner::Flaky;
+use crate::testing::suite::Suite;
 use crate::{
     book, ci, explore, external_types, features, minimal_versions, mutants, packages, readme, soak,
-    survival, templates, test,
+    survival, templates, testing,
 };
 
 /// Runs every stage, or those of these names; the first that fails ends it.
@@ -26,7 +26,7 @@ const STAGES: &[Stage] = &[
     stage("templates", |root, _| templates::check(root)),
     stage("external-types", |root, _| external_types::run(root)),
     stage("minimal-versions", |root, _| minimal_versions::run(root)),
-    stage("properties", |root, _| test::with_more_cases(root)),
+    stage("properties", |root, _| testing::with_more_cases(root)),
     stage("real-servers", |root, flaky| {
         Suite::Real.run(root, &[], flaky)
     }),
@@ -42,7 +42,7 @@ mod tests {
 
     use super::STAGES;
 
-    const WORKFLOW: &str = include_str!("../../.github/workflows/nightly.yml");
+    const WORKFLOW: &str = include_str!("../../../.github/workflows/nightly.yml");
 
     #[test]
     fn the_workflow_runs_every_stage() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 
 use crate::run;
-use crate::runner::Flaky;
+use crate::testing::runner::Flaky;
 
 /// A stage: its name, and what it does.
 pub(crate) struct Stage {
@@ -68,7 +68,7 @@ mod tests {
     use std::path::Path;
 
     use super::{Stage, run_all, stage};
-    use crate::runner::Flaky;
+    use crate::testing::runner::Flaky;
 
     const STAGES: &[Stage] = &[
         stage("fine", |_, _| Ok(())),

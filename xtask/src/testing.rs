@@ -1,12 +1,17 @@
 //! `cargo xtask test`: every test and doctest, with nothing but Rust.
 
+pub(crate) mod runner;
+pub(crate) mod stress;
+pub(crate) mod suite;
+pub(crate) mod test_binary;
+
 use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use crate::runner::{Flaky, Job, run_all};
-use crate::suite::Suite;
-use crate::test_binary::TestBinary;
+use crate::testing::runner::{Flaky, Job, run_all};
+use crate::testing::suite::Suite;
+use crate::testing::test_binary::TestBinary;
 use crate::{contracts, run, slices};
 
 /// Builds the tests of the whole workspace, and runs their binaries side by side. With arguments, cargo runs what they

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 
-use crate::runner::{Flaky, Job, run_all};
 use crate::slices::{page, sdks, servers};
-use crate::test_binary::TestBinary;
+use crate::testing::runner::{Flaky, Job, run_all};
+use crate::testing::test_binary::TestBinary;
 use crate::{postgres, run, survival};
 
 /// A suite of tests.

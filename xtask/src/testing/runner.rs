@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 
 use crate::run;
-use crate::test_binary::TestBinary;
+use crate::testing::test_binary::TestBinary;
 
 /// A run of a test binary, or of what speaks like one.
 #[derive(Debug)]

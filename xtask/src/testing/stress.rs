@@ -13,9 +13,9 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::args::Stress;
 use crate::run;
-use crate::runner::{Closing, captured};
-use crate::suite::Variables;
-use crate::test_binary::TestBinary;
+use crate::testing::runner::{Closing, captured};
+use crate::testing::suite::Variables;
+use crate::testing::test_binary::TestBinary;
 
 /// Runs the tests whose names have this word, so many times, beside so much load.
 pub(crate) fn run(root: &Path, asked: &Stress) -> anyhow::Result<()> {
