@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use crate::testing::runner::{Flaky, Job, run_all};
+use crate::testing::runner::{Flaky, Job, LOGS, run_all};
 use crate::testing::suite::Suite;
 use crate::testing::test_binary::TestBinary;
 use crate::{contracts, run, slices};
@@ -46,6 +46,7 @@ pub(crate) fn with_more_cases(root: &Path) -> anyhow::Result<()> {
 
 fn all(root: &Path, flaky: &Flaky, change: impl Fn(&mut Job)) -> anyhow::Result<()> {
     let started = Instant::now();
+    run::empty_folder(&root.join(LOGS))?;
     let binaries = TestBinary::build_all(root)?;
     eprintln!("tests: built in {}", run::spoken(started.elapsed()));
     let cores = thread::available_parallelism().map_or(2, usize::from);

@@ -87,7 +87,7 @@ impl Flaky {
 
 /// Runs all jobs and returns how many tests passed; any test that fails is an error, and so is one that is ignored.
 pub(crate) fn run_all(root: &Path, jobs: Vec<Job>, flaky: &Flaky) -> anyhow::Result<u32> {
-    let logs = root.join("target/tests");
+    let logs = root.join(LOGS);
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
     let cores = thread::available_parallelism().map_or(2, usize::from);
     let (waiting, computing): (VecDeque<Job>, VecDeque<Job>) =
@@ -324,6 +324,9 @@ impl Closing {
         closing
     }
 }
+
+/// The folder of what test binaries said.
+pub(crate) const LOGS: &str = "target/tests";
 
 /// How long one binary may take, on a machine that does other things too.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
