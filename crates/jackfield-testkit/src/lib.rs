@@ -8,6 +8,8 @@ pub mod contract;
 pub mod facts;
 pub mod fakes;
 mod gate;
+#[doc(hidden)]
+pub mod interest;
 pub mod laws;
 pub mod mocks;
 pub mod outline;

@@ -8,6 +8,8 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+use crate::interest::keep_listening;
+
 /// Records every span and event of this thread, until the returned guard is dropped.
 pub(super) fn record() -> (SpanRecorder, tracing::subscriber::DefaultGuard) {
     let recording = SpanRecorder::default();
@@ -15,9 +17,8 @@ pub(super) fn record() -> (SpanRecorder, tracing::subscriber::DefaultGuard) {
         next: AtomicU64::new(1),
         recording: recording.clone(),
     };
+    keep_listening();
     let guard = tracing::subscriber::set_default(recorder);
-    // Another thread may have cached just now that there is no subscriber.
-    tracing::callsite::rebuild_interest_cache();
     (recording, guard)
 }
 

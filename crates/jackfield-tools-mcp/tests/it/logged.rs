@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jackfield_testkit::interest::keep_listening;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -9,9 +10,8 @@ use tracing::{Event, Level, Metadata, Subscriber};
 /// Keeps what this thread logs, from `info` on, until the guard is dropped.
 pub(crate) fn record() -> (Logged, DefaultGuard) {
     let logged = Logged::default();
+    keep_listening();
     let guard = tracing::subscriber::set_default(logged.clone());
-    // Another thread may have found out just now that nobody listens.
-    tracing::callsite::rebuild_interest_cache();
     (logged, guard)
 }
 
