@@ -34,7 +34,7 @@ impl TestBinary {
     }
 
     fn built(root: &Path, mut cargo: Command) -> anyhow::Result<Vec<Self>> {
-        cargo.args(["--quiet", "--message-format", "json-render-diagnostics"]);
+        cargo.args(["--message-format", "json-render-diagnostics"]);
         let output = cargo.stderr(Stdio::inherit()).output();
         let output = output.context("cannot start cargo")?;
         if !output.status.success() {
