@@ -132,7 +132,7 @@ pub(crate) enum Verb {
     Slices,
     /// Put mixed traffic on the gateway for a while, with clients that go away, an upstream and tools that fail; afterwards no turn may be open, and memory and descriptors are as before.
     #[command(
-        after_help = "A short one is among the slices.\n\nExample:\n  cargo xtask soak --minutes 5"
+        after_help = "A short one is among the tests, and one of five minutes in `nightly`.\n\nExample:\n  cargo xtask soak --minutes 5"
     )]
     Soak(Soak),
     /// Kill the real program wherever it may be, and look at what is left; look at the journal's system calls.

@@ -25,7 +25,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 }
 
 /// Lints the program with Claude alone, and tries it out.
-pub(crate) fn small(root: &Path) -> anyhow::Result<()> {
+fn small(root: &Path) -> anyhow::Result<()> {
     clippy(root, "jackfield-cli", SMALL)?;
     let test = || {
         let mut test = run::cargo(root, ["test", "--package", "jackfield-cli"]);

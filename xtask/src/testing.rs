@@ -40,7 +40,7 @@ pub(crate) fn for_ci(root: &Path, flaky: &Flaky) -> anyhow::Result<()> {
 /// The same, with more cases of each property.
 pub(crate) fn with_more_cases(root: &Path) -> anyhow::Result<()> {
     all(root, &Flaky::none(), |job| {
-        job.command.env(CASES, "512");
+        job.command.env(CASES, MORE_CASES);
     })
 }
 
@@ -88,6 +88,9 @@ fn documentation(root: &Path) -> Job {
 
 /// Says how many cases a property plays; `.cargo/config.toml` has the usual number.
 pub(crate) const CASES: &str = "PROPTEST_CASES";
+
+/// How many they are where time is no matter.
+pub(crate) const MORE_CASES: &str = "512";
 
 /// The package of the slices.
 const SLICES: &str = "jackfield-tests";

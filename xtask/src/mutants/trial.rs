@@ -9,6 +9,7 @@ use anyhow::Context as _;
 
 use crate::run;
 use crate::testing::test_binary::TestBinary;
+use crate::testing::{CASES, MORE_CASES};
 
 /// What came of a test.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -64,6 +65,7 @@ impl TestBinary {
             .arg("--exact")
             .args(tests)
             .args(["--test-threads", "1"])
+            .env(CASES, MORE_CASES)
             // A mutant's failure is not worth keeping, and the smallest one is not worth looking for.
             .env("INSTA_UPDATE", "no")
             .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")

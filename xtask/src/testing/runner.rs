@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -237,8 +237,7 @@ fn conclude(logs: &Path, ran: Vec<Done>, flaky: &Flaky) -> anyhow::Result<u32> {
             println!("\n==== {title}: {name} ====\n{}", part(&said, &name));
             if flaky.allowed > 0 && (done.job.may_be_flaky)(&name) {
                 let log = logs.join("again.log");
-                done.job.command.args(["--exact", &name, "--nocapture"]);
-                let status = captured(&mut done.job.command, &log, LIMIT)?;
+                let status = captured(&mut alone(&done.job.command, &name), &log, LIMIT)?;
                 let again = fs::read_to_string(&log).unwrap_or_default();
                 println!("==== {title}: {name}, once more and alone ====\n{again}");
                 let has_passed = status.is_some_and(|status| status.success())
@@ -260,6 +259,24 @@ fn conclude(logs: &Path, ran: Vec<Done>, flaky: &Flaky) -> anyhow::Result<u32> {
         bail!("tests failed; each alone:\n    {}", failed.join("\n    "));
     }
     Ok(passed)
+}
+
+/// The same command for one test.
+fn alone(command: &Command, name: &str) -> Command {
+    let mut alone = Command::new(command.get_program());
+    alone.args(command.get_args());
+    alone.args(["--exact", name, "--nocapture"]);
+    alone.stdin(Stdio::null());
+    if let Some(folder) = command.get_current_dir() {
+        alone.current_dir(folder);
+    }
+    for (variable, value) in command.get_envs() {
+        match value {
+            Some(value) => alone.env(variable, value),
+            None => alone.env_remove(variable),
+        };
+    }
+    alone
 }
 
 /// What a failed test said.
@@ -413,16 +430,16 @@ mod tests {
     #[test]
     fn a_test_that_passes_alone_is_flaky_where_it_may_be() {
         let root = tempfile::tempdir().unwrap();
-        let flaky = Flaky::at_most(1);
-        // Alone, it has arguments.
-        let unsteady = |name: &str| {
-            let (first, again) = (script(1, &[name]), script(1, &[]));
-            format!("if [ $# -gt 0 ]; then {again}; fi; {first}")
+        let flaky = Flaky::at_most(2);
+        // Alone, it has three arguments.
+        let unsteady = |names: &[&str]| {
+            let (first, again) = (script(1, names), script(1, &[]));
+            format!("if [ $# -eq 3 ]; then {again}; fi; {first}")
         };
-        let run = |name: &str| run_all(root.path(), vec![job("a", &unsteady(name))], &flaky);
-        assert_eq!(run("slice_a").unwrap(), 2);
-        assert!(run("survival_a").is_err(), "it may not be flaky");
-        assert_eq!(flaky.found(), ["slice_a"]);
-        assert!(run("slice_b").is_err(), "one too many");
+        let run = |names: &[&str]| run_all(root.path(), vec![job("a", &unsteady(names))], &flaky);
+        assert_eq!(run(&["slice_a", "slice_b"]).unwrap(), 3);
+        assert!(run(&["survival_a"]).is_err(), "it may not be flaky");
+        assert_eq!(flaky.found(), ["slice_a", "slice_b"]);
+        assert!(run(&["slice_c"]).is_err(), "one too many");
     }
 }
