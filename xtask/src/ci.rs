@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::ValueEnum as _;
 
 use self::stages::{Stage, run_all, stage};
-use crate::testing::runner::Flaky;
+use crate::testing::flaky::Flaky;
 use crate::testing::suite::Suite;
 use crate::{contracts, deny, readme, run, slices, survival, testing, tidy};
 

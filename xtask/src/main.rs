@@ -42,7 +42,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::args::{Args, Verb};
-use crate::testing::runner::Flaky;
+use crate::testing::flaky::Flaky;
 use crate::testing::suite::Suite;
 
 fn main() -> ExitCode {

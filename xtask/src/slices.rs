@@ -22,7 +22,7 @@ use anyhow::{Context as _, bail};
 pub(crate) use self::install::chromium;
 
 use crate::run;
-use crate::testing::runner::Flaky;
+use crate::testing::flaky::Flaky;
 use crate::testing::suite::Suite;
 use crate::testing::test_binary::TestBinary;
 

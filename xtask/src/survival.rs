@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::testing::runner::Flaky;
+use crate::testing::flaky::Flaky;
 use crate::testing::suite::{Suite, Variables};
 use crate::{apt, postgres, run};
 

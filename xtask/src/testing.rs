@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every test and doctest, with nothing but Rust.
 
+pub(crate) mod flaky;
 pub(crate) mod runner;
 pub(crate) mod stress;
 pub(crate) mod suite;
@@ -9,7 +10,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use crate::testing::runner::{Flaky, Job, LOGS, run_all};
+use crate::testing::flaky::Flaky;
+use crate::testing::runner::{Job, LOGS, run_all};
 use crate::testing::suite::Suite;
 use crate::testing::test_binary::TestBinary;
 use crate::{contracts, run, slices};
@@ -55,7 +57,7 @@ fn all(root: &Path, flaky: &Flaky, change: impl Fn(&mut Job)) -> anyhow::Result<
     for binary in &binaries {
         let mut job = Job::of_binary(binary);
         if binary.package == SLICES {
-            job.may_be_flaky = Suite::It.may_be_flaky();
+            job.sources = Suite::It.sources(root);
         }
         job.waits = WAITING.contains(&&*binary.package);
         if job.waits {
@@ -78,7 +80,7 @@ fn all(root: &Path, flaky: &Flaky, change: impl Fn(&mut Job)) -> anyhow::Result<
 fn documentation(root: &Path) -> Job {
     Job {
         command: run::cargo(root, ["test", "--workspace", "--doc", "--quiet"]),
-        may_be_flaky: |_| false,
+        sources: None,
         one: "cargo test --workspace --doc".to_owned(),
         is_shown: false,
         title: "documentation".to_owned(),

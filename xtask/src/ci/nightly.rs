@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::ci::stages::{Stage, run_all, stage};
-use crate::testing::runner::Flaky;
+use crate::testing::flaky::Flaky;
 use crate::testing::suite::Suite;
 use crate::{
     book, ci, explore, external_types, features, minimal_versions, mutants, packages, readme, soak,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 
 use crate::run;
-use crate::testing::runner::Flaky;
+use crate::testing::flaky::Flaky;
 
 /// A stage: its name, and what it does.
 pub(crate) struct Stage {
@@ -68,7 +68,7 @@ mod tests {
     use std::path::Path;
 
     use super::{Stage, run_all, stage};
-    use crate::testing::runner::Flaky;
+    use crate::testing::flaky::Flaky;
 
     const STAGES: &[Stage] = &[
         stage("fine", |_, _| Ok(())),

@@ -11,14 +11,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 
 use crate::run;
+use crate::testing::flaky::{Flaky, may_be_flaky};
 use crate::testing::test_binary::TestBinary;
 
 /// A run of a test binary, or of what speaks like one.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) command: Command,
-    /// Decides by the name of a test that failed whether it may be flaky.
-    pub(crate) may_be_flaky: fn(&str) -> bool,
+    /// The sources of its tests, if one that failed may be flaky.
+    pub(crate) sources: Option<PathBuf>,
     /// What runs one test alone; its name is added.
     pub(crate) one: String,
     /// Whether its output is for people, also where it passes.
@@ -41,47 +42,12 @@ impl Job {
         };
         Self {
             command: binary.command(),
-            may_be_flaky: |_| false,
+            sources: None,
             one: format!("cargo test --package {package}{of_target} -- --exact"),
             is_shown: false,
             title: format!("{package} {target}"),
             waits: false,
         }
-    }
-}
-
-/// The tests that failed and passed when they were run once more, alone, of a whole run of CI.
-#[derive(Debug)]
-pub(crate) struct Flaky {
-    /// How many there may be.
-    allowed: usize,
-    found: Mutex<Vec<String>>,
-}
-
-impl Flaky {
-    /// None: a failed test fails the run.
-    pub(crate) const fn none() -> Self {
-        Self::at_most(0)
-    }
-
-    /// So many tests may be flaky.
-    pub(crate) const fn at_most(allowed: usize) -> Self {
-        Self {
-            allowed,
-            found: Mutex::new(Vec::new()),
-        }
-    }
-
-    /// Those that were found.
-    pub(crate) fn found(&self) -> Vec<String> {
-        let found = self.found.lock();
-        found.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn add(&self, name: String) -> bool {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.push(name);
-        found.len() <= self.allowed
     }
 }
 
@@ -235,7 +201,13 @@ fn conclude(logs: &Path, ran: Vec<Done>, flaky: &Flaky) -> anyhow::Result<u32> {
         for name in std::mem::take(&mut done.result.failed) {
             let title = &done.job.title;
             println!("\n==== {title}: {name} ====\n{}", part(&said, &name));
-            if flaky.allowed > 0 && (done.job.may_be_flaky)(&name) {
+            if flaky.allowed > 0
+                && done
+                    .job
+                    .sources
+                    .as_deref()
+                    .is_some_and(|from| may_be_flaky(from, &name))
+            {
                 let log = logs.join("again.log");
                 let status = captured(&mut alone(&done.job.command, &name), &log, LIMIT)?;
                 let again = fs::read_to_string(&log).unwrap_or_default();
@@ -355,7 +327,8 @@ const WAITING_AT_ONCE: usize = 2;
 mod tests {
     use std::process::Command;
 
-    use super::{Closing, Flaky, Job, hanging, part, run_all};
+    use super::{Closing, Job, hanging, part, run_all};
+    use crate::testing::flaky::Flaky;
 
     const FAILED: &str = "running 3 tests\ntest a::b ... ok\ntest a::c ... FAILED\n\nfailures:\n\n\
         ---- a::c stdout ----\nthread panicked\n\nfailures:\n    a::c\n\n\
@@ -366,7 +339,7 @@ mod tests {
         command.args(["-c", script, "sh"]);
         Job {
             command,
-            may_be_flaky: |name| name.starts_with("slice"),
+            sources: None,
             one: "run".to_owned(),
             is_shown: false,
             title: title.to_owned(),
@@ -436,10 +409,15 @@ mod tests {
             let (first, again) = (script(1, names), script(1, &[]));
             format!("if [ $# -eq 3 ]; then {again}; fi; {first}")
         };
-        let run = |names: &[&str]| run_all(root.path(), vec![job("a", &unsteady(names))], &flaky);
-        assert_eq!(run(&["slice_a", "slice_b"]).unwrap(), 3);
-        assert!(run(&["survival_a"]).is_err(), "it may not be flaky");
-        assert_eq!(flaky.found(), ["slice_a", "slice_b"]);
-        assert!(run(&["slice_c"]).is_err(), "one too many");
+        std::fs::write(root.path().join("shows.rs"), "").unwrap();
+        let run = |names: &[&str]| {
+            let mut job = job("a", &unsteady(names));
+            job.sources = Some(root.path().to_owned());
+            run_all(root.path(), vec![job], &flaky)
+        };
+        assert_eq!(run(&["shows::a", "shows::b"]).unwrap(), 3);
+        assert!(run(&["counts::a"]).is_err(), "it may not be flaky");
+        assert_eq!(flaky.found(), ["shows::a", "shows::b"]);
+        assert!(run(&["shows::c"]).is_err(), "one too many");
     }
 }

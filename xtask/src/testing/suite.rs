@@ -1,14 +1,15 @@
 //! The suites of tests: how each is built, what it needs beside Rust, and how it is run.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use clap::ValueEnum;
 
 use crate::slices::{page, sdks, servers};
-use crate::testing::runner::{Flaky, Job, run_all};
+use crate::testing::flaky::Flaky;
+use crate::testing::runner::{Job, run_all};
 use crate::testing::test_binary::TestBinary;
 use crate::{postgres, run, survival};
 
@@ -72,11 +73,13 @@ impl Suite {
         command
     }
 
-    /// Whether a test that failed may be flaky: one of a slice, unless it counts payments or turns.
-    pub(crate) const fn may_be_flaky(self) -> fn(&str) -> bool {
+    /// The sources of its tests if one that failed may be flaky.
+    pub(crate) fn sources(self, root: &Path) -> Option<PathBuf> {
         match self {
-            Self::It | Self::Page | Self::Real | Self::Sdks => is_no_count,
-            Self::Postgres | Self::Survival | Self::Traced => |_| false,
+            Self::It | Self::Page | Self::Real | Self::Sdks => {
+                Some(root.join("tests").join(self.name()))
+            }
+            Self::Postgres | Self::Survival | Self::Traced => None,
         }
     }
 
@@ -98,18 +101,18 @@ impl Suite {
         let built = TestBinary::build(root, self.targets())?;
         let jobs = built
             .iter()
-            .map(|binary| self.job(binary, &variables, args));
+            .map(|binary| self.job(root, binary, &variables, args));
         run_all(root, jobs.collect(), flaky)?;
         eprintln!("{}: {}", self.name(), run::spoken(started.elapsed()));
         Ok(())
     }
 
-    fn job(self, binary: &TestBinary, variables: &Variables, args: &[&str]) -> Job {
+    fn job(self, root: &Path, binary: &TestBinary, variables: &Variables, args: &[&str]) -> Job {
         let mut command = self.command(binary, variables);
         command.args(args);
         Job {
             command,
-            may_be_flaky: self.may_be_flaky(),
+            sources: self.sources(root),
             one: format!(
                 "cargo xtask stress --suite {} --times 1 --load 0",
                 self.name()
@@ -126,46 +129,11 @@ impl Suite {
     }
 }
 
-/// Whether no count of payments or turns is in a test of this name.
-fn is_no_count(name: &str) -> bool {
-    !COUNTS.iter().any(|word| name.contains(word))
-}
-
-/// Words in the names of modules and tests that count payments, calls or turns: one failure of them is a fault.
-const COUNTS: &[&str] = &[
-    "again",
-    "once",
-    "twice",
-    "paid",
-    "pay",
-    "budget",
-    "spending",
-    "killed",
-    "kill",
-    "survive",
-    "released",
-    "coming_back",
-    "recover",
-    "resume",
-    "turn",
-];
-
 #[cfg(test)]
 mod tests {
     use clap::ValueEnum as _;
 
     use super::Suite;
-
-    #[test]
-    fn a_test_that_counts_may_not_be_flaky() {
-        let may = Suite::Sdks.may_be_flaky();
-        assert!(may("page::a_form_is_sent"));
-        assert!(!may("claude_code::nothing_runs_twice"));
-        assert!(!may("coming_back::a_client_is_answered"));
-        for suite in [Suite::Postgres, Suite::Survival, Suite::Traced] {
-            assert!(!suite.may_be_flaky()("a_form_is_sent"));
-        }
-    }
 
     #[test]
     fn every_suite_has_targets() {
