@@ -133,7 +133,7 @@ fn has_example(text: &str) -> bool {
     })
 }
 
-/// Whether this test binary is built only where it is named, so that nobody links it by chance.
+/// Whether this test binary is built only where it is named, so that it is not linked by chance.
 fn is_run_by_name(manifest: &toml::Table, test: &str) -> bool {
     let entry = target(manifest, "test", test);
     entry.and_then(|entry| entry.get("test")) == Some(&toml::Value::Boolean(false))

@@ -1,4 +1,4 @@
-//! What is said of changes to other processes.
+//! Notifications of changes to other processes.
 #![expect(clippy::expect_used, reason = "the ids of the test are valid")]
 
 use jackfield_domain::ids::SessionId;

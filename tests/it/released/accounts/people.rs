@@ -11,7 +11,7 @@ use super::world::{ANNS, GATEWAYS, MODEL, World};
 use super::{AccountsJournal, AccountsSecrets, secrets};
 use crate::harness::{Answer, Gateway};
 
-/// Everyone is who it was, and nobody else.
+/// Every key and login still belongs to its user, and wrong ones are refused.
 pub(crate) async fn people_are_who_they_were(journal: &AccountsJournal, text: &str) {
     let (world, secrets) = (World::new(None).await, secrets(text));
     let gateway = world.gateway(journal).await;

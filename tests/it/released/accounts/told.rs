@@ -1,5 +1,5 @@
-//! A journal with users as text: what nobody may lose. A field that is not there is not said, so that a later one
-//! that may be missing changes no text.
+//! A journal with users as text. An optional field that is missing is left out, so that a later optional field changes
+//! no text.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write as _};
