@@ -1,13 +1,9 @@
 //! Questions about calls that edit text.
 
-use anstream::adapter::strip_str;
-use jackfield_cli::render::human::HumanRenderer;
-use jackfield_cli::render::screen::Screen;
-use jackfield_cli::render::{PromptPlace, TurnRenderer as _};
 use jackfield_domain::fact::ToolUse;
 use serde_json::{Value, json};
 
-use crate::rendering::{ON_TERMINAL, Tty};
+use crate::rendering::question_shown;
 use crate::scene::Scene;
 
 /// Checks the lines in which a question shows the arguments of a call; `None` if there is no diff in them.
@@ -17,16 +13,7 @@ fn check(arguments: &Value, expected: Option<&[&str]>) {
         .round(ToolUse::Allowed)
         .calls("c1", "edit", &arguments.to_string())
         .asked("c1");
-    let tty = Tty::default();
-    let screen = Screen::new(tty.clone(), tty.clone(), true);
-    let mut human = HumanRenderer::new(screen, ON_TERMINAL);
-    for event in &scene.news {
-        human.show(event).unwrap();
-    }
-    human
-        .show_question(&wait, &PromptPlace::Inline.into())
-        .unwrap();
-    let shown = strip_str(&tty.text()).to_string();
+    let shown = question_shown(&scene, &wait);
     let lines = shown.lines().skip_while(|line| !line.starts_with("? Run"));
     let lines = lines.filter_map(|line| line.strip_prefix("    "));
     let lines: Vec<&str> = lines.collect();

@@ -14,6 +14,7 @@ use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
+use jackfield_domain::wait::Wait;
 use jackfield_engine::{AnswerFit, ToolboxProblem};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -329,16 +330,7 @@ fn a_call_that_was_edited_is_asked_about_as_it_runs() {
         .calls("c1", "remove", r#"{"path": "a.txt"}"#)
         .started_with("c1", Some(r#"{"path": "b.txt"}"#))
         .asked("c1");
-    let tty = Tty::default();
-    let screen = Screen::new(tty.clone(), tty.clone(), true);
-    let mut human = HumanRenderer::new(screen, ON_TERMINAL);
-    for event in &scene.news {
-        human.show(event).unwrap();
-    }
-    human
-        .show_question(&wait, &PromptPlace::Inline.into())
-        .unwrap();
-    let shown = strip_str(&tty.text()).to_string();
+    let shown = question_shown(&scene, &wait);
     assert!(
         shown.contains("? Run ⚙ remove(path: \"b.txt\")?"),
         "{shown}"
@@ -468,4 +460,18 @@ fn a_fault_is_its_messages_its_causes_and_what_to_do() {
             .unwrap()
             .starts_with("\u{1b}[1m\u{1b}[31merror\u{1b}[0m: ")
     );
+}
+
+/// What a terminal shows of a scene and the question after it, without colours.
+pub(crate) fn question_shown(scene: &Scene, wait: &Wait) -> String {
+    let tty = Tty::default();
+    let screen = Screen::new(tty.clone(), tty.clone(), true);
+    let mut human = HumanRenderer::new(screen, ON_TERMINAL);
+    for event in &scene.news {
+        human.show(event).unwrap();
+    }
+    human
+        .show_question(wait, &PromptPlace::Inline.into())
+        .unwrap();
+    strip_str(&tty.text()).to_string()
 }

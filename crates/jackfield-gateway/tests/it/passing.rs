@@ -8,12 +8,14 @@ use http::{HeaderMap, Method};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending_record::SpendingRecord;
-use jackfield_engine::{EndedTurn, Engine, PassedRequest, ServerTools, TurnObserver, TurnOptions};
-use jackfield_gateway::{Gateway, GatewayConfig, PassthroughUpstream, Principal, ReceivedRequest};
+use jackfield_engine::{EndedTurn, Engine, PassedRequest, TurnObserver, TurnOptions};
+use jackfield_gateway::{Gateway, GatewayConfig, PassthroughUpstream, ReceivedRequest};
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::upstream::{RawReply, RawRequest, Upstream};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::ScriptedModel;
+
+use crate::upstream::client;
 
 /// The errors of the requests that ended.
 #[derive(Default)]
@@ -69,21 +71,6 @@ fn gateway() -> (Gateway, Arc<Seen>) {
     upstreams.insert("provider".into(), upstream);
     let memory = Arc::new(MemoryJournal::default().ephemeral());
     (Gateway::new(engine, memory, config), seen)
-}
-
-fn client() -> Principal {
-    Principal {
-        admin: false,
-        endpoints: Vec::new(),
-        has_own_servers: false,
-        lookup: None,
-        models: None,
-        name: "ann".into(),
-        passthrough: None,
-        principal: "ann".into(),
-        quotas: Vec::new(),
-        tools: ServerTools::None,
-    }
 }
 
 fn request(path: &str) -> ReceivedRequest {
