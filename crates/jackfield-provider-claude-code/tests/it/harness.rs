@@ -96,32 +96,43 @@ impl World {
         std::fs::read_dir(folder).map_or(0, Iterator::count)
     }
 
-    /// Whether any of the started processes is alive.
-    pub(crate) fn is_any_alive(&self) -> bool {
-        self.starts().iter().any(|start| {
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", start["pid"]));
-            let state = stat.as_deref().ok().and_then(|stat| stat.rsplit_once(") "));
-            state.is_some_and(|(_, state)| !state.starts_with('Z'))
-        })
-    }
-
     /// Waits until no started process is alive.
     pub(crate) async fn all_ended(&self) {
-        let ended = async {
-            while self.is_any_alive() {
-                tokio::task::yield_now().await;
-            }
-        };
-        let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
-        ended.expect("every process ends");
+        let pids = self.starts();
+        let pids: Vec<String> = pids.iter().map(|start| start["pid"].to_string()).collect();
+        ended(&pids).await;
     }
 
-    /// Kills the last started process.
-    pub(crate) fn kill_last(&self) {
+    /// Kills the last started process and what it was started with, and waits until they have ended.
+    pub(crate) async fn kill_last(&self) {
         let pid = self.starts().last().unwrap()["pid"].to_string();
-        let killed = Command::new("kill").args(["-KILL", &pid]).status().unwrap();
-        assert!(killed.success());
+        let [_, _, group, ..] = &stat(&pid).unwrap()[..] else {
+            panic!("a process has a group");
+        };
+        let whole = format!("-{group}");
+        let killed = Command::new("kill").args(["-KILL", "--", &whole]).status();
+        assert!(killed.unwrap().success());
+        ended(&[pid, group.clone()]).await;
     }
+}
+
+/// Waits until none of these processes is alive.
+async fn ended(pids: &[String]) {
+    let is_alive = |pid: &String| stat(pid).is_some_and(|fields| fields[0] != "Z");
+    let ended = async {
+        while pids.iter().any(is_alive) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
+    ended.expect("every process ends");
+}
+
+/// The state of a process, its parent, its group and more; `None` once it is gone.
+fn stat(pid: &str) -> Option<Vec<String>> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    Some(fields.split(' ').map(str::to_owned).collect())
 }
 
 #[derive(Clone, Debug)]

@@ -84,8 +84,7 @@ async fn a_session_is_resumed_at_a_line_of_the_main_conversation() {
     let model = ClaudeCode::new(speaking(&world, of_subagent, None));
     let mut talk = Talk::new("Add and look!");
     talk.go_on(&model).await;
-    world.kill_last();
-    world.all_ended().await;
+    world.kill_last().await;
     talk.results([ToolResult::text("2"), ToolResult::text("3")]);
     talk.go_on(&model).await;
     check_resumed(&world);

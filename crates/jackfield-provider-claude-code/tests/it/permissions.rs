@@ -153,8 +153,7 @@ async fn a_permission_for_a_process_that_is_gone_is_asked_again() {
     let model = asking(&world, "asks-permission");
     let mut talk = Talk::new("List!");
     talk.go_on(&model).await;
-    world.kill_last();
-    world.all_ended().await;
+    world.kill_last().await;
     let arguments = json!({ "command": "ls" });
     talk.results([allowed(&arguments)]);
     talk.go_on(&model).await;

@@ -12,8 +12,7 @@ async fn a_process_that_was_killed_while_it_waited_is_resumed() {
     let model = world.model();
     let mut talk = Talk::new("Add and look!");
     talk.go_on(&model).await;
-    world.kill_last();
-    world.all_ended().await;
+    world.kill_last().await;
     talk.results([ToolResult::text("2"), ToolResult::text("3")]);
     let end = talk.go_on(&model).await;
     assert_eq!(end.notes, []);
@@ -39,8 +38,7 @@ async fn without_its_session_the_calls_and_results_are_told_as_text() {
     let model = jackfield_provider_claude_code::ClaudeCode::new(world.config("forgets"));
     let mut talk = Talk::new("Add and look!");
     talk.go_on(&model).await;
-    world.kill_last();
-    world.all_ended().await;
+    world.kill_last().await;
     talk.results([ToolResult::text("2"), ToolResult::error("nothing there")]);
     let end = talk.go_on(&model).await;
     assert_eq!(end.notes.len(), 1);
