@@ -359,7 +359,11 @@ async fn whether_a_call_of_unknown_outcome_is_made_again_is_said_from_elsewhere(
         let refused = approvals(folder.path(), [more[0], id(&asked), more[1]]).await;
         refused.fails(2, "its outcome is not known", option);
     }
-    let again = approvals(folder.path(), ["allow", id(&asked)]).await;
+    // A tool that may act runs a second time only if that is said.
+    let unsaid = approvals(folder.path(), ["allow", id(&asked)]).await;
+    unsaid.fails(2, "`bank__pay` may act a second time", "`--again`");
+    assert_eq!(server.count("call pay"), 1);
+    let again = approvals(folder.path(), ["allow", id(&asked), "--again"]).await;
     assert_eq!(again.code, Some(0), "{again:?}");
     // It came to nothing again, and is asked about again.
     let again = loop {

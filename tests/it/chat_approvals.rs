@@ -127,6 +127,53 @@ async fn forever_is_a_rule_of_the_configuration() {
     kept(&claude);
 }
 
+/// A conversation in which the call of this tool has no known outcome, at the question about it.
+async fn unknown(tool: Value) -> (Terminal, McpServer, ScriptedClaude) {
+    let name = tool["name"].as_str().expect("a name").to_owned();
+    let calls = json!({ name.as_str(): [{ "die": 3 }] });
+    let server = McpServer::new(json!({ "tools": [tool], "calls": calls }));
+    let call = ScriptTurn::call(&format!("bank__{name}"), &json!({}));
+    let claude = ScriptedClaude::start([call, ScriptTurn::text("who knows")]).await;
+    let policy = "[policy]\nunknown = \"ask\"\n[policy.tools]\n\"*\" = \"allow\"";
+    let chat = jackfield(["chat"]).servers([("bank", server.entry())]);
+    let mut terminal = chat
+        .at_with(&claude.base_url(), policy)
+        .at_terminal(Size(60, 120));
+    terminal.prompts().await;
+    terminal.line("go").await;
+    let choices = "[t]ell the model  [r]un again";
+    terminal.shows(choices).await;
+    terminal.shows("answer:").await;
+    (terminal, server, claude)
+}
+
+#[tokio::test]
+async fn a_call_that_may_act_runs_again_only_after_a_second_yes() {
+    let (mut terminal, server, claude) = unknown(tool("pay")).await;
+    terminal.line("r").await;
+    let about = "`bank__pay` may act a second time: Does pay.; r again runs it";
+    terminal.shows(about).await;
+    let asked = |screen: &str| screen.ends_with("answer:");
+    terminal.until("asked once more", asked).await;
+    assert_eq!(server.count("call pay"), 1);
+    // Anything else takes the first yes back.
+    terminal.line("hm").await;
+    terminal.shows("an answer is t, to tell the model").await;
+    terminal.until("asked again", asked).await;
+    terminal.line("r").await;
+    terminal.until("asked once more", asked).await;
+    assert_eq!(server.count("call pay"), 1);
+    terminal.line("r").await;
+    let both = |screen: &str| screen.matches("It is not known whether").count() == 2;
+    terminal.until("the second question", both).await;
+    assert_eq!(server.count("call pay"), 2);
+    terminal.until("asked", asked).await;
+    terminal.line("t").await;
+    terminal.shows("\nwho knows\n").await;
+    assert_eq!(server.count("call pay"), 2);
+    kept(&claude);
+}
+
 #[tokio::test]
 async fn the_tools_of_a_server_that_only_read_are_allowed_at_once() {
     let mut remove = tool("remove");

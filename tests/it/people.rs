@@ -22,6 +22,82 @@ async fn said(gateway: &Gateway, secret: &str) -> u16 {
 }
 
 #[tokio::test]
+async fn a_person_is_told_of_a_first_key_that_nobody_can_administer_with() {
+    let files = Kept::new();
+    files.done(&["users", "add", "ann"]).await;
+    let warning = "`jackfield keys create ann --admin` makes one";
+    let plain = files.done(&["keys", "create", "ann"]).await;
+    assert!(plain.err.contains(warning), "{}", plain.err);
+    let admin = files.done(&["keys", "create", "ann", "--admin"]).await;
+    assert!(!admin.err.contains("warning"), "{}", admin.err);
+    let after = files.done(&["keys", "create", "ann"]).await;
+    assert!(!after.err.contains("warning"), "{}", after.err);
+    // Nor is a key an administrator's that is not accepted any more.
+    files.done(&["users", "disable", "ann"]).await;
+    files.done(&["users", "add", "ben"]).await;
+    let lost = files.done(&["keys", "create", "ben"]).await;
+    assert!(lost.err.contains("keys create ben --admin"), "{}", lost.err);
+    // The configuration may name one.
+    let token = "[serve.tokens.ops]\nenv = \"OPS\"\nadmin = true\n";
+    let made = files.run(&["keys", "create", "ben"]).configured(token);
+    let made = made.run().await;
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    assert!(!made.err.contains("warning"), "{}", made.err);
+}
+
+#[tokio::test]
+async fn a_limit_that_is_not_named_stays() {
+    let files = Kept::new();
+    files.done(&["teams", "add", "red"]).await;
+    files.done(&["users", "add", "ann", "--team", "red"]).await;
+    let (id, _) = files.key(&["ann", "--parallel", "4"]).await;
+    for (kind, name) in [("keys", &*id), ("users", "ann"), ("teams", "red")] {
+        let limit = async |more: &[&str]| {
+            let limited = files.done(&[&[kind, "limit", name], more].concat()).await;
+            let (_, now) = limited.err.rsplit_once(" has ").expect("what holds now");
+            now.trim_end().to_owned()
+        };
+        limit(&["--requests-per-minute", "60", "--parallel", "4"]).await;
+        let all = "60 requests per minute, 4 at once, 2.5 USD per day";
+        assert_eq!(limit(&["--cost-per-day", "2.50"]).await, all);
+        let rest = "60 requests per minute, 2.5 USD per day";
+        assert_eq!(limit(&["--parallel", "none"]).await, rest);
+        let more = [
+            "--tokens-per-minute",
+            "9",
+            "--tokens-per-day",
+            "20",
+            "--tokens-per-month",
+        ];
+        limit(&[&more[..], &["30", "--cost-per-month", "40"]].concat()).await;
+        let kept = limit(&["--requests-per-minute", "none"]).await;
+        for part in [
+            "2.5 USD per day",
+            "40 USD per month",
+            "9 tokens",
+            "20 tokens",
+            "30 tokens",
+        ] {
+            assert!(kept.contains(part), "{kept}");
+        }
+        assert_eq!(limit(&["--none"]).await, "no limits");
+        let none = files.run(&[kind, "limit", name]).run().await;
+        none.fails(2, "no limit is named", "`--none` all of them");
+        let both = ["--none", "--parallel", "2"];
+        let both = files
+            .run(&[&[kind, "limit", name][..], &both].concat())
+            .run()
+            .await;
+        assert_eq!(both.code, Some(2), "{both:?}");
+        let zero = files
+            .run(&[kind, "limit", name, "--parallel", "0"])
+            .run()
+            .await;
+        assert_eq!(zero.code, Some(2), "{zero:?}");
+    }
+}
+
+#[tokio::test]
 async fn keys_of_the_command_line_open_a_gateway_that_runs_until_they_are_revoked() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").again()]).await;
@@ -275,8 +351,11 @@ async fn two_gateways_share_the_limits_of_a_key_and_say_what_is_left() {
         assert!(refused.headers.contains_key("retry-after"), "{refused:?}");
     }
     // The limit is taken away while they run.
-    let limited = files.done(&["keys", "limit", &id]).await;
-    assert!(limited.err.contains("has no limits"), "{}", limited.err);
+    let limited = files.done(&["keys", "limit", &id, "--none"]).await;
+    let told = format!(
+        "before: the key {id} had 3 requests per minute\nnow: the key {id} has no limits\n"
+    );
+    assert_eq!(limited.err, told);
     for gateway in gateways {
         assert_eq!(ask(&gateway, openai).await.status, 200);
         gateway.end().await;

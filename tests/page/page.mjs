@@ -361,10 +361,22 @@ const scenarios = {
     const card = page.locator('.card');
     const again = card.getByRole('button', { name: 'Run again' });
     await again.waitFor();
+    await card.locator('.state', { hasText: 'outcome unknown' }).first().waitFor();
+    // The safe answer stands first, and is the one that stands out.
+    assert.deepEqual(await card.getByRole('button').allTextContents(), ['Do not run; tell the model', 'Run again']);
+    assert.equal(await card.locator('button.primary').textContent(), 'Do not run; tell the model');
     await shot(page, 'unknown');
     await isAccessible(page);
+    // A call that may act is asked about once more, with what its tool does.
+    await again.click();
+    await card.getByText('“bank__pay” may act a second time.').waitFor();
+    await card.getByText('Pays.', { exact: true }).waitFor();
+    await shot(page, 'unknown-sure');
+    await isAccessible(page);
+    await page.keyboard.press('Escape');
     const first = await again.elementHandle();
     await again.click();
+    await card.getByRole('button', { name: 'Run it a second time' }).click();
     await page.waitForFunction((old) => !old.isConnected, first);
     await card.getByRole('button', { name: 'Do not run' }).click();
     await ended(page, 0);
@@ -525,6 +537,40 @@ const scenarios = {
   },
 
   // An administrator makes a user and a key, and the user finds its own things, until it is disabled.
+  async first_key(browser) {
+    const page = await opened(browser, { viewport: { width: 1280, height: 1000 } });
+    await page.goto(url);
+    await page.getByRole('link', { name: 'Users and keys' }).click();
+    const keys = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Keys', exact: true }) });
+    const users = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Users', exact: true }) });
+    await users.locator('summary', { hasText: 'Add a user' }).click();
+    await users.locator('label', { hasText: 'Name' }).locator('input').fill('ann');
+    await users.getByRole('button', { name: 'Add a user' }).click();
+    await users.locator('.card', { hasText: 'ann' }).waitFor();
+    await keys.locator('summary', { hasText: 'Make a key' }).click();
+    await keys.getByText('From now on this gateway needs a key').waitFor();
+    const isAdmin = keys.getByRole('checkbox');
+    assert.ok(await isAdmin.isChecked() && await isAdmin.isDisabled());
+    await isAccessible(page);
+    await keys.locator('label', { hasText: 'User' }).locator('input').fill('ann');
+    await keys.getByRole('button', { name: 'Make a key' }).click();
+    const secret = await page.getByLabel('Secret').inputValue();
+    assert.match(secret, /^jk_/);
+    await keys.locator('.card', { hasText: 'administrator' }).waitFor();
+    await shot(page, 'first-key');
+    await isAccessible(page);
+    assert.ok(await page.locator('#login').isHidden());
+    await page.getByRole('button', { name: 'Put away' }).click();
+    // The maker is signed in, and may make the next key, which is nobody's by itself.
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await keys.locator('summary', { hasText: 'Make a key' }).click();
+    assert.ok(await isAdmin.isEnabled() && !(await isAdmin.isChecked()));
+    // Others need a key from now on, and this one is an administrator's.
+    const other = await opened(browser);
+    await keyIn(other, secret);
+    await other.getByRole('link', { name: 'Users and keys' }).waitFor();
+  },
+
   async people(browser) {
     const admin = await opened(browser, { viewport: { width: 1280, height: 1000 } });
     await keyIn(admin, 'page-0123456789abcdef');

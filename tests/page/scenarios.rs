@@ -269,6 +269,15 @@ async fn an_administrator_makes_a_user_and_a_key_and_the_user_finds_its_own_thin
 }
 
 #[tokio::test]
+async fn a_person_who_makes_the_first_key_is_signed_in_with_it_and_administers() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([]).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    Browser::start("first_key", gateway.address()).ends().await;
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_browser_signs_in_at_a_provider_and_is_told_why_not() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([]).await;

@@ -212,6 +212,16 @@ pub enum TokenSource {
     Variable(Arc<str>),
 }
 
+impl ServeConfig {
+    /// Whether a token or a person may administer the gateway, whatever keys its journal has.
+    #[must_use]
+    pub fn names_admins(&self) -> bool {
+        let by_token = self.tokens.values().any(|token| token.admin);
+        let people = self.oidc.as_ref();
+        by_token || people.is_some_and(|oidc| !oidc.admins.is_empty())
+    }
+}
+
 impl Default for ServeConfig {
     fn default() -> Self {
         Self {

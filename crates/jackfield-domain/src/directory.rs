@@ -278,6 +278,17 @@ impl DirectoryEntry {
         }
     }
 
+    /// The place of what a key, a team or a user may use.
+    #[must_use]
+    pub const fn quota_mut(&mut self) -> Option<&mut Option<Quota>> {
+        match self {
+            Self::Key(key) => Some(&mut key.quota),
+            Self::ProviderKey(_) | Self::Server(_) | Self::SignIn(_) => None,
+            Self::Team(team) => Some(&mut team.quota),
+            Self::User(user) => Some(&mut user.quota),
+        }
+    }
+
     /// The key, if it is one.
     #[must_use]
     pub fn into_key(self) -> Option<ClientKey> {

@@ -46,6 +46,71 @@ impl Quota {
     }
 }
 
+/// What changes of a quota. `None` leaves a limit as it is, the inner `None` takes it away.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct QuotaChange {
+    /// See [`Quota::cost_per_day`].
+    pub cost_per_day: Option<Option<Money>>,
+    /// See [`Quota::cost_per_month`].
+    pub cost_per_month: Option<Option<Money>>,
+    /// See [`Quota::parallel`].
+    pub parallel: Option<Option<u32>>,
+    /// See [`Quota::requests_per_minute`].
+    pub requests_per_minute: Option<Option<u32>>,
+    /// See [`Quota::tokens_per_day`].
+    pub tokens_per_day: Option<Option<u64>>,
+    /// See [`Quota::tokens_per_minute`].
+    pub tokens_per_minute: Option<Option<u64>>,
+    /// See [`Quota::tokens_per_month`].
+    pub tokens_per_month: Option<Option<u64>>,
+}
+
+impl QuotaChange {
+    /// Takes all limits away.
+    pub const REMOVE_ALL: Self = Self {
+        cost_per_day: Some(None),
+        cost_per_month: Some(None),
+        parallel: Some(None),
+        requests_per_minute: Some(None),
+        tokens_per_day: Some(None),
+        tokens_per_minute: Some(None),
+        tokens_per_month: Some(None),
+    };
+
+    /// The quota after this change; `None` if it limits nothing.
+    #[must_use]
+    pub fn apply(&self, quota: Option<Quota>) -> Option<Quota> {
+        let before = quota.unwrap_or_default();
+        let after = Quota {
+            cost_per_day: self.cost_per_day.unwrap_or(before.cost_per_day),
+            cost_per_month: self.cost_per_month.unwrap_or(before.cost_per_month),
+            parallel: self.parallel.unwrap_or(before.parallel),
+            requests_per_minute: self
+                .requests_per_minute
+                .unwrap_or(before.requests_per_minute),
+            tokens_per_day: self.tokens_per_day.unwrap_or(before.tokens_per_day),
+            tokens_per_minute: self.tokens_per_minute.unwrap_or(before.tokens_per_minute),
+            tokens_per_month: self.tokens_per_month.unwrap_or(before.tokens_per_month),
+        };
+        Some(after).filter(|after| !after.is_empty())
+    }
+}
+
+impl From<Quota> for QuotaChange {
+    /// Sets the limits of this quota, and leaves the others as they are.
+    fn from(quota: Quota) -> Self {
+        Self {
+            cost_per_day: quota.cost_per_day.map(Some),
+            cost_per_month: quota.cost_per_month.map(Some),
+            parallel: quota.parallel.map(Some),
+            requests_per_minute: quota.requests_per_minute.map(Some),
+            tokens_per_day: quota.tokens_per_day.map(Some),
+            tokens_per_minute: quota.tokens_per_minute.map(Some),
+            tokens_per_month: quota.tokens_per_month.map(Some),
+        }
+    }
+}
+
 /// What was taken from the quota of a key, a user or a team.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Meter {

@@ -14,7 +14,7 @@ use jackfield_domain::directory::{
     ChangeAction, ClientKey, DirectoryChange, DirectoryEntry, EntryKind, EntryName, KeyRefusal,
     KeySecret, Team, User,
 };
-use jackfield_domain::quota::{MeterOperation, MeterOutcome, Quota};
+use jackfield_domain::quota::{MeterOperation, MeterOutcome, Quota, QuotaChange};
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
@@ -58,8 +58,8 @@ pub struct KeyOptions {
 pub struct UserUpdate {
     /// Whether its keys are refused.
     pub is_disabled: Option<bool>,
-    /// What all of its keys together may use; the inner `None` is no limit.
-    pub quota: Option<Option<Quota>>,
+    /// What all of its keys together may use.
+    pub quota: QuotaChange,
     /// The team; the inner `None` is no team.
     pub team: Option<Option<EntryName>>,
 }
@@ -104,6 +104,30 @@ impl ClientDirectory<'_> {
     /// [`DirectoryError::Journal`] if the journal cannot be read.
     pub async fn has_keys(&self) -> Result<bool, DirectoryError> {
         Ok(self.directory.has_keys().await?)
+    }
+
+    /// Whether there is a key of an administrator that is accepted.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectoryError::Journal`] if the journal cannot be read.
+    pub async fn has_admin_key(&self) -> Result<bool, DirectoryError> {
+        let now = self.now();
+        let mut after = None;
+        loop {
+            let keys = self.entries(EntryKind::Key, after, PAGE).await?;
+            let Some(last) = keys.last().map(DirectoryEntry::name) else {
+                return Ok(false);
+            };
+            let admins = keys.into_iter().filter_map(DirectoryEntry::into_key);
+            for key in admins.filter(|key| key.is_admin) {
+                let is_over = key.expires.is_some_and(|expires| expires <= now);
+                if key.revoked.is_none() && !is_over && !self.user(&key.user).await?.is_disabled {
+                    return Ok(true);
+                }
+            }
+            after = Some(last);
+        }
     }
 
     /// Adds a user.
@@ -160,7 +184,7 @@ impl ClientDirectory<'_> {
             if let Some(team) = &update.team {
                 user.team.clone_from(team);
             }
-            user.quota = update.quota.unwrap_or(user.quota);
+            user.quota = update.quota.apply(user.quota);
             Ok(action)
         });
         let changed = changed.await?;
@@ -196,45 +220,28 @@ impl ClientDirectory<'_> {
         Ok(team)
     }
 
-    /// Sets what all users of a team together may use; `None` is no limit.
+    /// Changes what a key, a user or a team may use. The result has the quota of before, and the entry.
     ///
     /// # Errors
     ///
-    /// [`DirectoryError`] if there is no such team.
-    pub async fn limit_team(
+    /// [`DirectoryError`] if there is no such entry.
+    pub async fn limit(
         &self,
         by: &Arc<str>,
+        kind: EntryKind,
         name: &EntryName,
-        quota: Option<Quota>,
-    ) -> Result<Team, DirectoryError> {
-        let changed = self.update(by, EntryKind::Team, name, |entry| {
-            if let DirectoryEntry::Team(team) = entry {
-                team.quota = quota;
+        change: &QuotaChange,
+    ) -> Result<(Option<Quota>, DirectoryEntry), DirectoryError> {
+        let mut before = None;
+        let changed = self.update(by, kind, name, |entry| {
+            if let Some(quota) = entry.quota_mut() {
+                before = *quota;
+                *quota = change.apply(before);
             }
             Ok(ChangeAction::Changed)
         });
-        let team = changed.await?.into_team();
-        team.ok_or_else(|| missing(EntryKind::Team, name))
-    }
-
-    /// Sets what a key may use; `None` is no limit of its own.
-    ///
-    /// # Errors
-    ///
-    /// [`DirectoryError`] if there is no such key.
-    pub async fn limit_key(
-        &self,
-        by: &Arc<str>,
-        id: &EntryName,
-        quota: Option<Quota>,
-    ) -> Result<ClientKey, DirectoryError> {
-        let changed = self.update(by, EntryKind::Key, id, |entry| {
-            if let DirectoryEntry::Key(key) = entry {
-                key.quota = quota;
-            }
-            Ok(ChangeAction::Changed)
-        });
-        key_of(changed.await?, id)
+        let entry = changed.await?;
+        Ok((before, entry))
     }
 
     /// Makes a key for a user. The secret is nowhere but in the result.
@@ -477,5 +484,7 @@ fn missing(kind: EntryKind, name: &EntryName) -> DirectoryError {
     }
 }
 
+/// How many entries are read at once.
+const PAGE: usize = 500;
 /// How often a change is tried that others overtake.
 const ATTEMPTS: u32 = 20;

@@ -40,6 +40,9 @@ pub enum Approvals {
         /// Let all later calls of this tool in the session run, too, as long as its definition stays.
         #[arg(long)]
         session: bool,
+        /// Run a call of unknown outcome again, although it may act a second time.
+        #[arg(long)]
+        again: bool,
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,

@@ -1,5 +1,7 @@
 //! The arguments of `jackfield keys`.
 
+use std::str::FromStr;
+
 use clap::Subcommand;
 use jackfield_domain::price::Money;
 
@@ -11,14 +13,14 @@ pub enum Keys {
     /// Make a key for a client of the gateway; it is shown once.
     #[command(after_help = CREATE_EXAMPLES)]
     Create(KeyCreate),
-    /// Limit a client's key; without a number, take its limits away.
+    /// Limit a client's key. What is not named stays as it is.
     #[command(after_help = LIMIT_EXAMPLES)]
     Limit {
         /// The id of the key, as `keys list` shows it.
         id: String,
-        /// What it may use.
+        /// What changes.
         #[command(flatten)]
-        quota: QuotaArgs,
+        limits: LimitArgs,
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,
@@ -106,6 +108,79 @@ pub struct QuotaArgs {
     pub tokens_per_month: Option<u64>,
 }
 
+/// What changes of the limits of a key, a user or a team. A limit that is not named stays as it is.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct LimitArgs {
+    /// At most this many requests per minute, which may also come all at once.
+    #[arg(long, value_name = "N|none", value_parser = limit(count::<u32>))]
+    pub requests_per_minute: Option<Limit<u32>>,
+    /// At most this many requests at once.
+    #[arg(long, value_name = "N|none", value_parser = limit(count::<u32>))]
+    pub parallel: Option<Limit<u32>>,
+    /// At most this many tokens of model calls per minute, input and output.
+    #[arg(long, value_name = "N|none", value_parser = limit(count::<u64>))]
+    pub tokens_per_minute: Option<Limit<u64>>,
+    /// At most this cost of model calls per day (UTC), in US dollars, such as 2.50.
+    #[arg(long, value_name = "USD|none", value_parser = limit(money))]
+    pub cost_per_day: Option<Limit<Money>>,
+    /// At most this cost of model calls per calendar month (UTC), in US dollars.
+    #[arg(long, value_name = "USD|none", value_parser = limit(money))]
+    pub cost_per_month: Option<Limit<Money>>,
+    /// At most this many tokens of model calls per day (UTC), input and output.
+    #[arg(long, value_name = "N|none", value_parser = limit(count::<u64>))]
+    pub tokens_per_day: Option<Limit<u64>>,
+    /// At most this many tokens of model calls per calendar month (UTC).
+    #[arg(long, value_name = "N|none", value_parser = limit(count::<u64>))]
+    pub tokens_per_month: Option<Limit<u64>>,
+    /// Take all limits away.
+    #[arg(long, conflicts_with_all = [
+        "requests_per_minute",
+        "parallel",
+        "tokens_per_minute",
+        "cost_per_day",
+        "cost_per_month",
+        "tokens_per_day",
+        "tokens_per_month",
+    ])]
+    pub none: bool,
+}
+
+/// A limit as it is given.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit<T> {
+    /// There is none any more.
+    None,
+    /// At most this.
+    Most(T),
+}
+
+impl<T> From<Limit<T>> for Option<T> {
+    fn from(limit: Limit<T>) -> Self {
+        match limit {
+            Limit::None => None,
+            Limit::Most(most) => Some(most),
+        }
+    }
+}
+
+/// A limit, or `none`.
+fn limit<T>(
+    parse: impl Fn(&str) -> Result<T, String> + Clone,
+) -> impl Fn(&str) -> Result<Limit<T>, String> + Clone {
+    move |text| match text.trim() {
+        "none" => Ok(Limit::None),
+        text => parse(text)
+            .map(Limit::Most)
+            .map_err(|why| format!("{why}; `none` takes the limit away")),
+    }
+}
+
+/// A number from 1 on.
+fn count<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| *number >= T::from(1));
+    number.ok_or_else(|| "this has to be a whole number from 1 on".to_owned())
+}
+
 /// An amount of US dollars.
 fn money(text: &str) -> Result<Money, String> {
     Money::parse(text.trim()).map_err(|error| error.to_string())
@@ -175,11 +250,11 @@ Once a journal has a key, a gateway with that journal refuses requests without o
 const LIMIT_EXAMPLES: &str = "\
 Examples:
   jackfield keys limit k3f9a2b8c1d04 --requests-per-minute 60 --parallel 4
-  jackfield keys limit k3f9a2b8c1d04 --cost-per-day 2.50 --tokens-per-month 20000000
-  jackfield keys limit k3f9a2b8c1d04
+  jackfield keys limit k3f9a2b8c1d04 --cost-per-day 2.50 --parallel none
+  jackfield keys limit k3f9a2b8c1d04 --none
 
 All gateways with this journal share the limits. A request has to fit the limits of its key, of the
-key's user and of the user's team. What is not given is not limited any more.";
+key's user and of the user's team.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::Source;
-use super::keys::QuotaArgs;
+use super::keys::LimitArgs;
 use super::own_servers::OwnServerCommand;
 
 /// `jackfield users`
@@ -39,14 +39,14 @@ pub enum Users {
         #[command(flatten)]
         source: Source,
     },
-    /// Limit what all keys of a user together may use; without a number, take its limits away.
+    /// Limit what all keys of a user together may use. What is not named stays as it is.
     #[command(after_help = LIMIT_EXAMPLES)]
     Limit {
         /// The user.
         name: String,
-        /// What it may use.
+        /// What changes.
         #[command(flatten)]
-        quota: QuotaArgs,
+        limits: LimitArgs,
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,
@@ -134,14 +134,14 @@ pub enum Teams {
         #[command(flatten)]
         source: Source,
     },
-    /// Limit what all users of a team together may use; without a number, take its limits away.
+    /// Limit what all users of a team together may use. What is not named stays as it is.
     #[command(after_help = LIMIT_EXAMPLES)]
     Limit {
         /// The team.
         name: String,
-        /// What it may use.
+        /// What changes.
         #[command(flatten)]
-        quota: QuotaArgs,
+        limits: LimitArgs,
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,
@@ -200,7 +200,8 @@ const LIMIT_EXAMPLES: &str = "\
 Examples:
   jackfield users limit ann --requests-per-minute 60 --parallel 4
   jackfield teams limit research --requests-per-minute 600 --cost-per-month 500
-  jackfield users limit ann";
+  jackfield users limit ann --parallel none
+  jackfield users limit ann --none";
 
 const LOG_EXAMPLES: &str = "\
 Examples:

@@ -74,6 +74,8 @@ async fn perform(
 
 enum ApprovalAnswer {
     Allow {
+        /// Whether a call that may act a second time runs again.
+        again: bool,
         edited: Option<Arc<Map<String, Value>>>,
         for_session: bool,
     },
@@ -82,7 +84,13 @@ enum ApprovalAnswer {
 
 fn answer(approvals: &Approvals) -> Result<Option<ApprovalAnswer>, CommandError> {
     match approvals {
-        Approvals::Allow { edit, session, .. } => Ok(Some(ApprovalAnswer::Allow {
+        Approvals::Allow {
+            again,
+            edit,
+            session,
+            ..
+        } => Ok(Some(ApprovalAnswer::Allow {
+            again: *again,
             edited: edit.as_deref().map(edited).transpose()?,
             for_session: *session,
         })),
@@ -189,11 +197,24 @@ async fn deliver(
             ApprovalAnswer::Allow {
                 edited,
                 for_session,
+                ..
             },
             WaitKind::Budget { .. },
         ) if edited.is_some() || for_session => {
             let message = "a turn that waits for its budget can only be let go on";
             let help = "leave `--edit` and `--session` out";
+            return Err(CommandError::new(Exit::Usage, message).with_help(help));
+        }
+        (ApprovalAnswer::Allow { again: false, .. }, WaitKind::UnknownOutcome)
+            if !question
+                .tool
+                .as_ref()
+                .is_some_and(|tool| tool.safety.may_repeat()) =>
+        {
+            let name = question.tool.as_ref().map(|tool| &tool.definition.name);
+            let name = name.map_or("the call", |name| name.as_str());
+            let message = format!("its outcome is not known: `{name}` may act a second time");
+            let help = "`--again` runs it again, and `jackfield approvals deny` tells the model";
             return Err(CommandError::new(Exit::Usage, message).with_help(help));
         }
         (ApprovalAnswer::Allow { .. }, WaitKind::UnknownOutcome) => {
@@ -210,6 +231,7 @@ async fn deliver(
             ApprovalAnswer::Allow {
                 edited: None,
                 for_session: false,
+                ..
             },
             WaitKind::Elicitation { question, .. },
         ) if question.schema.is_none() => {
@@ -228,6 +250,7 @@ async fn deliver(
             ApprovalAnswer::Allow {
                 edited,
                 for_session,
+                ..
             },
             _,
         ) => Answer::Approval(Approval::Granted {

@@ -8,14 +8,14 @@ use jackfield_assembly::{Registry, length_of_time};
 use jackfield_domain::directory::{
     ClientKey, DirectoryEntry, EntryKind, EntryName, InvalidEntryName, ServerOwner,
 };
-use jackfield_domain::quota::Quota;
+use jackfield_domain::quota::{Quota, QuotaChange};
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{
     ChangeQuery, ClientDirectory, DirectoryError, KeyOptions, SecretError, UserUpdate,
 };
 
 use crate::approval;
-use crate::args::{KeyCreate, QuotaArgs, Source, Teams, Users};
+use crate::args::{KeyCreate, LimitArgs, QuotaArgs, Source, Teams, Users};
 use crate::commands::session_journal::{JournalAccess, SessionJournal};
 use crate::commands::{ask, own_servers, printed, provider_keys, session_journal};
 use crate::exit::Exit;
@@ -58,15 +58,9 @@ pub async fn users(command: Users, registry: &Registry) -> Result<Exit, CommandE
         }
         Users::Limit {
             name,
-            quota,
+            limits,
             source,
-        } => {
-            let update = UserUpdate {
-                quota: Some(quota_of(quota)),
-                ..UserUpdate::default()
-            };
-            update_user(&name, &source, &update, registry).await
-        }
+        } => limit((EntryKind::User, &name), limits, &source, registry).await,
         Users::Move { name, team, source } => {
             let team = team.as_deref().map(parsed).transpose()?;
             let update = UserUpdate {
@@ -125,18 +119,9 @@ pub async fn teams(command: Teams, registry: &Registry) -> Result<Exit, CommandE
         }
         Teams::Limit {
             name,
-            quota,
+            limits,
             source,
-        } => {
-            let name = parsed(&name)?;
-            let limited = with_directory(&source, JournalAccess::Write, registry, async |of| {
-                of.limit_team(&author(), &name, quota_of(quota)).await
-            });
-            let team = limited.await?;
-            let limits = show::limits(team.quota.as_ref());
-            render::remark(&format!("the team {} has {limits}", team.name));
-            Ok(Exit::Answered)
-        }
+        } => limit((EntryKind::Team, &name), limits, &source, registry).await,
         Teams::Servers(command) => own_servers::run(command, ServerOwner::Team, registry).await,
         Teams::List { source, json } => {
             let teams = entries(EntryKind::Team, &source, registry).await?;
@@ -168,13 +153,25 @@ pub(crate) async fn create_key(key: KeyCreate, registry: &Registry) -> Result<Ex
             patterns(key.tool)
         },
     };
-    let made = with_directory(&key.source, JournalAccess::Write, registry, async |of| {
-        of.create_key(&author(), &user, options).await
+    let flags = ask::flags_without_servers(&key.source);
+    let opened = session_journal::open(&flags, JournalAccess::Write, registry).await?;
+    let is_administered = opened.config_names_admins;
+    let made = call_and_close(opened, async |directory| {
+        let (made, secret) = directory.create_key(&author(), &user, options).await?;
+        let is_administered = is_administered || directory.has_admin_key().await?;
+        Ok((made, secret, is_administered))
     });
-    let (made, secret) = made.await?;
+    let (made, secret, is_administered) = made.await?;
     let shown = show::secret(&mut anstream::stdout(), &made, secret.reveal(), key.json);
     render::remark(&format!("made: the key {} of {}", made.id, made.user));
     render::remark("it is shown this once; only its digest is kept");
+    if !is_administered {
+        let user = &made.user;
+        render::remark(&format!(
+            "warning: gateways with this journal need a key now, and no key is an administrator's: \
+             `jackfield keys create {user} --admin` makes one, for the page and the API"
+        ));
+    }
     finish(shown)
 }
 
@@ -277,25 +274,47 @@ async fn update_user(
     Ok(Exit::Answered)
 }
 
-/// Limits what a key may use.
+/// Changes what a key, a user or a team may use.
 ///
 /// # Errors
 ///
 /// [`CommandError`] with the exit code and help.
-pub(crate) async fn limit_key(
-    id: &str,
-    quota: QuotaArgs,
+pub(crate) async fn limit(
+    (kind, name): (EntryKind, &str),
+    limits: LimitArgs,
     source: &Source,
     registry: &Registry,
 ) -> Result<Exit, CommandError> {
-    let id = parsed(id)?;
+    let (name, change) = (parsed(name)?, change_of(limits));
+    if change == QuotaChange::default() {
+        let help = "`--parallel 4` sets a limit, `--parallel none` takes it away, and `--none` all of them";
+        return Err(CommandError::new(Exit::Usage, "no limit is named").with_help(help));
+    }
     let limited = with_directory(source, JournalAccess::Write, registry, async |directory| {
-        directory.limit_key(&author(), &id, quota_of(quota)).await
+        directory.limit(&author(), kind, &name, &change).await
     });
-    let key = limited.await?;
-    let limits = show::limits(key.quota.as_ref());
-    render::remark(&format!("the key {} of {} has {limits}", key.id, key.user));
+    let (before, entry) = limited.await?;
+    let (before, now) = (before.as_ref(), entry.quota());
+    let (before, now) = (show::limits(before), show::limits(now.as_ref()));
+    let kind = kind.as_str();
+    render::remark(&format!("before: the {kind} {name} had {before}"));
+    render::remark(&format!("now: the {kind} {name} has {now}"));
     Ok(Exit::Answered)
+}
+
+fn change_of(limits: LimitArgs) -> QuotaChange {
+    if limits.none {
+        return QuotaChange::REMOVE_ALL;
+    }
+    QuotaChange {
+        cost_per_day: limits.cost_per_day.map(Into::into),
+        cost_per_month: limits.cost_per_month.map(Into::into),
+        parallel: limits.parallel.map(Into::into),
+        requests_per_minute: limits.requests_per_minute.map(Into::into),
+        tokens_per_day: limits.tokens_per_day.map(Into::into),
+        tokens_per_minute: limits.tokens_per_minute.map(Into::into),
+        tokens_per_month: limits.tokens_per_month.map(Into::into),
+    }
 }
 
 /// The quota of arguments; `None` without any.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jackfield_assembly::{
     ConfigFile, Flags, Keyring, ProviderState, Registry, Surroundings, UnknownProvider,
 };
+use jackfield_domain::directory::EntryKind;
 
 use crate::args::{Keys, Source};
 use crate::commands::{ask, directory, key_store};
@@ -21,8 +22,8 @@ use crate::render;
 pub async fn run(keys: Keys, registry: &Registry) -> Result<Exit, CommandError> {
     match keys {
         Keys::Create(key) => directory::create_key(key, registry).await,
-        Keys::Limit { id, quota, source } => {
-            directory::limit_key(&id, quota, &source, registry).await
+        Keys::Limit { id, limits, source } => {
+            directory::limit((EntryKind::Key, &id), limits, &source, registry).await
         }
         Keys::List { user, source, json } => {
             directory::list_keys(user.as_deref(), &source, json, registry).await

@@ -84,6 +84,8 @@ pub(crate) enum JournalAccess {
 
 /// The journal of a command without models and tools, and an engine that has none.
 pub(crate) struct SessionJournal {
+    /// Whether the configuration names somebody who may administer a gateway.
+    pub(crate) config_names_admins: bool,
     pub(crate) engine: Engine,
     pub(crate) journal: OpenJournal,
 }
@@ -146,7 +148,11 @@ pub(crate) async fn open(
         return Err(fault);
     }
     let engine = Engine::builder(Arc::clone(&journal.journal)).build();
-    Ok(SessionJournal { engine, journal })
+    Ok(SessionJournal {
+        config_names_admins: config.serve.names_admins(),
+        engine,
+        journal,
+    })
 }
 
 /// As [`open`], with the configured master keys of secrets and the servers that people may have.
@@ -170,6 +176,7 @@ pub(crate) async fn open_with_secrets(
             .own_servers(Arc::new(config.own_servers))
             .build(),
         journal: opened.journal,
+        config_names_admins: opened.config_names_admins,
     })
 }
 

@@ -60,7 +60,10 @@ pub fn one(
         return document(out, &question_json(question));
     }
     let what = match &question.wait.kind {
-        WaitKind::UnknownOutcome => "it may have taken effect: run it again?".to_owned(),
+        WaitKind::UnknownOutcome => {
+            "it may have taken effect: tell the model (deny), or run it again (allow --again)?"
+                .to_owned()
+        }
         WaitKind::Budget { .. } => "is there room again?".to_owned(),
         WaitKind::Elicitation { question, .. } => {
             let lines = question.message.lines().map(words::one_line);

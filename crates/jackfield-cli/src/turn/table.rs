@@ -47,9 +47,19 @@ pub(super) struct QuestionTable<'a> {
 
 /// The question that a person is answering.
 struct PendingQuestion {
-    /// Whether it asks for the arguments, and not for the approval.
-    arguments: bool,
+    stage: Stage,
     wait: Wait,
+}
+
+/// What a question asks for now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Stage {
+    /// The answer.
+    Answer,
+    /// The arguments, to edit them.
+    Arguments,
+    /// Once more, whether a call that may act a second time runs again.
+    Sure,
 }
 
 impl<'a> QuestionTable<'a> {
@@ -230,7 +240,7 @@ impl<'a> QuestionTable<'a> {
             self.last_asked = Some(wait.clone());
             person.ask(question(ANSWER, String::new()));
             self.current = Some(PendingQuestion {
-                arguments: false,
+                stage: Stage::Answer,
                 wait,
             });
         }
@@ -339,7 +349,18 @@ impl<'a> QuestionTable<'a> {
                     person.ask(question(ARGUMENTS, initial));
                 }
                 self.current = Some(PendingQuestion {
-                    arguments: true,
+                    stage: Stage::Arguments,
+                    wait: pending.wait,
+                });
+                return Ok(());
+            }
+            ParsedAnswer::Sure(remark) => {
+                output.write(|view| view.show_remark(&remark));
+                if let AskMode::Person(person) = &mut self.ask_mode {
+                    person.ask(question(ANSWER, String::new()));
+                }
+                self.current = Some(PendingQuestion {
+                    stage: Stage::Sure,
                     wait: pending.wait,
                 });
                 return Ok(());
@@ -356,7 +377,7 @@ impl<'a> QuestionTable<'a> {
                         person.ask(question(ANSWER, String::new()));
                         let wait = pending.wait;
                         self.current = Some(PendingQuestion {
-                            arguments: false,
+                            stage: Stage::Answer,
                             wait,
                         });
                         return Ok(());

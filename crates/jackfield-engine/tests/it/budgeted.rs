@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
-use jackfield_domain::directory::EntryName;
+use jackfield_domain::directory::{EntryKind, EntryName};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::price::{Money, Price, PriceList};
 use jackfield_domain::quota::{Amount, Meter, MeterOperation, MeterOutcome, Quota};
@@ -111,11 +111,11 @@ pub(crate) async fn limit(engine: &Engine, quota: Quota) {
     let by = Arc::from("a test");
     let directory = engine.directory().expect("a directory");
     directory
-        .limit_team(&by, &name("t"), Some(quota))
+        .limit(&by, EntryKind::Team, &name("t"), &quota.into())
         .await
         .expect("limited");
     let update = UserUpdate {
-        quota: Some(Some(quota)),
+        quota: quota.into(),
         ..UserUpdate::default()
     };
     directory

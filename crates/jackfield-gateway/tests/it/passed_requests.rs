@@ -210,7 +210,7 @@ async fn reserved(path: &str, body: &str) -> u64 {
         ..Quota::default()
     };
     let update = UserUpdate {
-        quota: Some(Some(quota)),
+        quota: quota.into(),
         ..UserUpdate::default()
     };
     let limited = directory.update_user(&by, &ann, &update).await;

@@ -10,7 +10,7 @@ use jackfield_domain::directory::{
     DirectoryEntry, EntryKind, EntryName, user_of_principal, user_principal,
 };
 use jackfield_domain::price::Money;
-use jackfield_domain::quota::Quota;
+use jackfield_domain::quota::QuotaChange;
 use jackfield_engine::{ChangeQuery, ClientDirectory, DirectoryError, SecretError, UserUpdate};
 use jackfield_gateway::{Gateway, Principal, failures};
 use serde::Deserialize;
@@ -117,7 +117,7 @@ pub(crate) async fn edit_user(
     });
     let update = UserUpdate {
         is_disabled: value.disabled,
-        quota: value.quota.map(quota).transpose()?,
+        quota: quota_change(value.quota)?,
         team: team.transpose()?,
     };
     let by = author(&client);
@@ -171,9 +171,10 @@ pub(crate) async fn edit_team(
     JsonBody { value, .. }: JsonBody<QuotaEdited>,
 ) -> Result<Json<TeamView>, ProblemDetails> {
     let directory = for_admin(&gateway, &client)?;
-    let (name, quota) = (known(&name, EntryKind::Team)?, quota(value.quota)?);
-    let by = author(&client);
-    let team = directory.limit_team(&by, &name, quota).await?;
+    let team = limited(&directory, &client, (EntryKind::Team, &name), value).await?;
+    let team = team
+        .into_team()
+        .ok_or_else(|| gone(EntryKind::Team, &name))?;
     Ok(Json((&team).into()))
 }
 
@@ -262,24 +263,46 @@ pub(super) fn name(text: &str, place: &str) -> Result<EntryName, ProblemDetails>
 
 /// A name in a path. What cannot be a name is missing.
 pub(super) fn known(text: &str, kind: EntryKind) -> Result<EntryName, ProblemDetails> {
-    EntryName::parse(text).map_err(|error| {
-        let detail = format!("there is no {} `{}`", kind.as_str(), error.0);
-        ProblemDetails::new(ProblemKind::NotFound, detail)
-    })
+    EntryName::parse(text).map_err(|error| gone(kind, &error.0))
 }
 
-/// A quota in a body. One without limits is none.
-pub(super) fn quota(given: Option<QuotaForm>) -> Result<Option<Quota>, ProblemDetails> {
-    let Some(given) = given else {
-        return Ok(None);
-    };
-    let money = |given: Option<String>, place| {
-        let parsed = given.map(|text| Money::parse(&text));
+/// There is no entry of this name.
+pub(super) fn gone(kind: EntryKind, name: &str) -> ProblemDetails {
+    let detail = format!("there is no {} `{name}`", kind.as_str());
+    ProblemDetails::new(ProblemKind::NotFound, detail)
+}
+
+/// Changes what an entry may use.
+pub(super) async fn limited(
+    directory: &ClientDirectory<'_>,
+    client: &Principal,
+    (kind, name): (EntryKind, &str),
+    edited: QuotaEdited,
+) -> Result<DirectoryEntry, ProblemDetails> {
+    let (name, change) = (known(name, kind)?, quota_change(Some(edited.quota))?);
+    let by = author(client);
+    let (_, entry) = directory.limit(&by, kind, &name, &change).await?;
+    Ok(entry)
+}
+
+/// What a body changes of a quota; the inner `None` takes all limits away.
+fn quota_change(given: Option<Option<QuotaForm>>) -> Result<QuotaChange, ProblemDetails> {
+    match given {
+        None => Ok(QuotaChange::default()),
+        Some(None) => Ok(QuotaChange::REMOVE_ALL),
+        Some(Some(given)) => quota(given),
+    }
+}
+
+/// The limits that a body names.
+pub(super) fn quota(given: QuotaForm) -> Result<QuotaChange, ProblemDetails> {
+    let money = |given: Option<Option<String>>, place| {
+        let parsed = given.map(|limit| limit.map(|text| Money::parse(&text)).transpose());
         parsed
             .transpose()
             .map_err(|error| ProblemDetails::field(place, error.to_string()))
     };
-    let quota = Quota {
+    let change = QuotaChange {
         cost_per_day: money(given.cost_per_day, "/quota/cost_per_day")?,
         cost_per_month: money(given.cost_per_month, "/quota/cost_per_month")?,
         parallel: given.parallel,
@@ -288,17 +311,17 @@ pub(super) fn quota(given: Option<QuotaForm>) -> Result<Option<Quota>, ProblemDe
         tokens_per_minute: given.tokens_per_minute,
         tokens_per_month: given.tokens_per_month,
     };
-    let requests = [quota.parallel, quota.requests_per_minute];
+    let requests = [change.parallel, change.requests_per_minute];
     let tokens = [
-        quota.tokens_per_minute,
-        quota.tokens_per_day,
-        quota.tokens_per_month,
+        change.tokens_per_minute,
+        change.tokens_per_day,
+        change.tokens_per_month,
     ];
-    if requests.contains(&Some(0)) || tokens.contains(&Some(0)) {
+    if requests.contains(&Some(Some(0))) || tokens.contains(&Some(Some(0))) {
         let why = "a limit is at least 1; `disabled` refuses a user";
         return Err(ProblemDetails::field("/quota", why));
     }
-    Ok(Some(quota).filter(|quota| !quota.is_empty()))
+    Ok(change)
 }
 
 /// The author of a change, as the log of changes names it.

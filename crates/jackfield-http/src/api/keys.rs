@@ -7,17 +7,19 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::StatusCode;
-use http::header::CACHE_CONTROL;
+use http::header::{CACHE_CONTROL, SET_COOKIE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode};
 use jackfield_domain::directory::{ClientKey, DirectoryEntry, EntryKind, user_principal};
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{ClientDirectory, DirectoryError, KeyOptions, NewSecret};
 use jackfield_gateway::{Gateway, Principal};
 
 use super::directory::{
-    EntryFilter, author, directory, for_admin, known, limit, name, page, quota,
+    EntryFilter, author, directory, for_admin, gone, known, limit, limited, name, page, quota,
 };
 use super::extract::{JsonBody, NamePath, OptionalJsonBody, Parameters, Requester};
+use super::login;
 use super::problem::{ProblemDetails, Problems};
 use super::wire::directory::{KeyGiven, KeyPage, KeyView, QuotaEdited, Rotation, SecretView};
 
@@ -61,9 +63,13 @@ pub(crate) async fn keys(
 pub(crate) async fn create_key(
     Requester(client): Requester,
     State(gateway): State<Gateway>,
+    parts: Parts,
     JsonBody { value, .. }: JsonBody<KeyGiven>,
 ) -> Result<Response, ProblemDetails> {
     let directory = for_admin(&gateway, &client)?;
+    if value.sign_in {
+        login::check_source(&parts)?;
+    }
     let user = name(&value.user, "/user")?;
     let label = value.label.unwrap_or_default();
     if label.chars().count() > MAX_LABEL {
@@ -82,13 +88,29 @@ pub(crate) async fn create_key(
         is_admin: value.admin,
         label: label.into(),
         models: value.models.map(|of| patterns(of, "/models")).transpose()?,
-        quota: quota(value.quota)?,
+        quota: value
+            .quota
+            .map(quota)
+            .transpose()?
+            .and_then(|quota| quota.apply(None)),
         tools: value.tools.map(|of| patterns(of, "/tools")).transpose()?,
     };
     let by = author(&client);
     let made = directory.create_key(&by, &user, options);
     let (key, secret) = made.await?;
-    Ok(with_secret(StatusCode::CREATED, &key, &secret))
+    let mut response = with_secret(StatusCode::CREATED, &key, &secret);
+    if value.sign_in {
+        match sign_in(&gateway, &secret, &parts.headers).await {
+            Ok(cookie) => {
+                response.headers_mut().insert(SET_COOKIE, cookie);
+            }
+            // The key is made, and its secret is in no other answer.
+            Err(problem) => {
+                tracing::warn!(?problem, "the browser that made a key is not signed in");
+            }
+        }
+    }
+    Ok(response)
 }
 
 /// One key, without its secret.
@@ -119,9 +141,8 @@ pub(crate) async fn edit_key(
     JsonBody { value, .. }: JsonBody<QuotaEdited>,
 ) -> Result<Json<KeyView>, ProblemDetails> {
     let directory = for_admin(&gateway, &client)?;
-    let (id, quota) = (known(&id, EntryKind::Key)?, quota(value.quota)?);
-    let by = author(&client);
-    let key = directory.limit_key(&by, &id, quota).await?;
+    let key = limited(&directory, &client, (EntryKind::Key, &id), value).await?;
+    let key = key.into_key().ok_or_else(|| gone(EntryKind::Key, &id))?;
     Ok(Json((&key).into()))
 }
 
@@ -192,6 +213,16 @@ fn patterns(given: Vec<String>, place: &str) -> Result<Vec<Arc<str>>, ProblemDet
         return Err(ProblemDetails::field(place, why));
     }
     Ok(given.into_iter().map(Into::into).collect())
+}
+
+/// Signs the browser that made a key in with it; the header with its cookie.
+async fn sign_in(
+    gateway: &Gateway,
+    secret: &NewSecret,
+    headers: &HeaderMap,
+) -> Result<HeaderValue, ProblemDetails> {
+    let client = gateway.authenticate(Some(secret.reveal())).await?;
+    login::sign_in(gateway, &client, headers).await
 }
 
 /// The answer with a secret, which no cache may keep.

@@ -35,6 +35,9 @@ pub(crate) struct LoginView {
     user: Option<String>,
     /// Whether it sees the sessions of all tokens.
     admin: bool,
+    /// Whether the gateway is open, and nobody could administer it once it needs a key: the first key has to be an
+    /// admin's.
+    admin_missing: bool,
     /// How long the login lasts from now on, if the request had one.
     remaining_ms: Option<u64>,
     /// The name of the identity provider at which people can sign in, by `GET /login/oidc`, if there is one.
@@ -68,6 +71,7 @@ pub(crate) async fn get(
         name: client.as_ref().map(|client| client.name.to_string()),
         user: client.as_deref().and_then(user),
         admin: client.is_some_and(|client| client.admin),
+        admin_missing: is_open && lacks_admins(&gateway),
         remaining_ms: remaining.map(values::millis),
         oidc: provider(&gateway),
     }))
@@ -92,16 +96,34 @@ pub(crate) async fn post(
         name: Some(client.name.to_string()),
         user: user(&client),
         admin: client.admin,
+        admin_missing: is_open && lacks_admins(&gateway),
         remaining_ms: (!is_open).then(|| values::millis(LOGIN_LIFETIME)),
         oidc: provider(&gateway),
     };
     let mut response = Json(view).into_response();
     if !is_open {
-        let value = gateway.log_in(&client).await?;
-        let cookie = cookie(&value, LOGIN_LIFETIME.as_secs(), came_over_tls(&headers));
+        let cookie = sign_in(&gateway, &client, &headers).await?;
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
     Ok(response)
+}
+
+/// Signs a browser in as this client; the header with its cookie.
+pub(super) async fn sign_in(
+    gateway: &Gateway,
+    client: &Principal,
+    headers: &HeaderMap,
+) -> Result<HeaderValue, ProblemDetails> {
+    let value = gateway.log_in(client).await?;
+    let is_secure = came_over_tls(headers);
+    Ok(cookie(&value, LOGIN_LIFETIME.as_secs(), is_secure))
+}
+
+/// Whether no person can sign in at a provider as an admin.
+fn lacks_admins(gateway: &Gateway) -> bool {
+    gateway
+        .sign_in()
+        .is_none_or(|config| config.admins.is_empty())
 }
 
 /// Signs a browser out: its cookie is worth nothing any more. The browser forgets it even if the gateway cannot.
@@ -145,7 +167,7 @@ pub(crate) async fn authenticate(
 }
 
 /// Refuses a request that a page of another origin sent. Browsers say so in a header that no page can set.
-fn check_source(parts: &Parts) -> Result<(), ProblemDetails> {
+pub(super) fn check_source(parts: &Parts) -> Result<(), ProblemDetails> {
     let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().ok());
     let is_own = match (header("sec-fetch-site"), header(ORIGIN.as_str())) {
         (Some(site), _) => {

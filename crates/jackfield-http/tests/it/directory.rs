@@ -623,7 +623,16 @@ async fn the_requests_of_a_key_a_user_and_a_team_are_limited() {
             "cost_per_month": null, "tokens_per_day": null, "tokens_per_month": null,
         })
     );
-    root(Method::PATCH, "/api/v1/users/ann", limit(2)).await;
+    let more = json!({ "quota": { "parallel": 9, "cost_per_day": "2.50" } });
+    root(Method::PATCH, "/api/v1/users/ann", more).await;
+    let ann_now = root(Method::PATCH, "/api/v1/users/ann", limit(2)).await;
+    // What is not named stays, and `null` takes a limit away.
+    assert_eq!(ann_now["quota"]["parallel"], 9, "{ann_now}");
+    assert_eq!(ann_now["quota"]["cost_per_day"], "2.5", "{ann_now}");
+    let less = json!({ "quota": { "parallel": null, "cost_per_day": null } });
+    let ann_now = root(Method::PATCH, "/api/v1/users/ann", less).await;
+    assert_eq!(ann_now["quota"]["parallel"], Value::Null, "{ann_now}");
+    assert_eq!(ann_now["quota"]["requests_per_minute"], 2, "{ann_now}");
     let ask = async |secret: &str| {
         let path = "/v1/chat/completions";
         let bearer = format!("Bearer {secret}");

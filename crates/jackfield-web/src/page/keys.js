@@ -3,15 +3,17 @@
 import { button, element, named, sureButton, time, visible } from './dom.js';
 import { say } from './languages.js';
 import { limitsForm, limitsText } from './limits.js';
+import { loginState } from './login.js';
 import { Section, entryCard, everything, formBehind, orNone, patterns } from './section.js';
 
 // The keys of a user, or of all. An administrator may make and change them.
 export function keySection({ title, user, isAdmin }) {
   return new Section(title, async (section) => {
     const keys = (await everything('/keys', 'keys')).filter((key) => !user || key.user === user);
+    const isFirst = isAdmin && keys.length === 0 && (await loginState()).admin_missing;
     const order = (key) => (state(key) === 'active' ? 0 : 1);
     keys.sort((one, other) => order(one) - order(other));
-    return [isAdmin ? newKey(section, user) : '', orNone(keys.map((key) => keyCard(section, key, isAdmin)))].flat();
+    return [isAdmin ? newKey(section, user, isFirst) : '', orNone(keys.map((key) => keyCard(section, key, isAdmin)))].flat();
   });
 }
 
@@ -36,7 +38,8 @@ function keyCard(section, key, isAdmin) {
     buttons, isAdmin && isActive ? limitsForm(key.quota, (quota) => section.change(path, 'PATCH', { quota })) : '');
 }
 
-function newKey(section, user) {
+// `isFirst`: nobody could administer the gateway without this key, so it is an admin's, and signs its maker in.
+function newKey(section, user, isFirst) {
   const days = [['', say('never')], ...[30, 90, 365].map((n) => [n, say('days', { n })])];
   const fields = {
     user: named(say('user'), element('input', { type: 'text', required: true, value: user || '', readOnly: Boolean(user), autocomplete: 'off', maxLength: 64 })),
@@ -44,29 +47,33 @@ function newKey(section, user) {
     days: named(say('ends'), element('select', {}, days.map(([value, textContent]) => element('option', { value, textContent })))),
     models: named(say('models_for'), element('input', { type: 'text', autocomplete: 'off', placeholder: 'claude/*, openai/*' })),
     tools: named(say('tools_for'), element('input', { type: 'text', autocomplete: 'off', placeholder: 'builtin/*' })),
-    admin: named(say('administrator'), element('input', { type: 'checkbox' })),
+    admin: named(say('administrator'), element('input', { type: 'checkbox', checked: isFirst, disabled: isFirst })),
   };
-  return formBehind(say('make_key'), fields, say('make_key'), async ({ days: count, models, tools, ...given }) => {
+  const form = formBehind(say('make_key'), fields, say('make_key'), async ({ days: count, models, tools, ...given }) => {
     const expires = count ? new Date(Date.now() + count * 86_400_000).toISOString() : undefined;
-    const body = { ...given, label: given.label || undefined, expires, models: patterns(models), tools: patterns(tools) };
+    const body = { ...given, label: given.label || undefined, expires, models: patterns(models), tools: patterns(tools), sign_in: isFirst };
     const made = await section.change('/keys', 'POST', body);
-    if (made) showSecret(section, made);
+    if (made) showSecret(section, made, isFirst);
     return made;
   });
+  if (isFirst) form.querySelector('form').prepend(element('p', { textContent: say('first_key') }));
+  return form;
 }
 
-// The secret of a key, until it is put away.
-function showSecret(section, { id, secret }) {
+// The secret of a key, until it is put away. Who is signed in with it now has other places.
+function showSecret(section, { id, secret }, isSignedIn = false) {
   const text = element('input', { type: 'text', readOnly: true, value: secret, 'aria-label': say('secret') });
   const copy = button(say('copy'), async () => {
     text.select();
     await navigator.clipboard?.writeText(secret).catch(() => {});
   });
   const done = button(say('put_away'), () => {
+    if (isSignedIn) location.reload();
     section.notice.replaceChildren();
     section.title.focus();
   });
-  section.notice.replaceChildren(element('div', { className: 'card secret' }, element('p', { textContent: say('secret_once', { id }) }), text,
+  section.notice.replaceChildren(element('div', { className: 'card secret' }, element('p', { textContent: say('secret_once', { id }) }),
+    isSignedIn ? element('p', { textContent: say('first_key_made') }) : '', text,
     element('div', { className: 'buttons' }, copy, done)));
   text.focus();
   text.select();

@@ -13,17 +13,16 @@ export function limitsText(quota) {
   return set.map((name) => `${say(`limit_${name}`)}: ${quota[name]}`).join(' · ') || say('no_limits');
 }
 
-// The form; `save` gets the limits, or `null` for none.
+// The form; `save` gets all limits, with `null` where there is none.
 export function limitsForm(quota, save) {
   const input = (name) => element('input', NUMBERS.includes(name)
     ? { type: 'number', min: 1, step: 1, value: quota?.[name] ?? '' }
     : { type: 'text', inputMode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', value: quota?.[name] ?? '' });
   const fields = Object.fromEntries(NAMES.map((name) => [name, named(say(`limit_${name}`), input(name))]));
   return formBehind(say('limits'), fields, say('save'), (values) => {
-    const set = NAMES.filter((name) => values[name] !== '');
-    const limits = Object.fromEntries(set.map((name) => [name, NUMBERS.includes(name) ? Number(values[name]) : values[name]]));
+    const limit = (name) => (NUMBERS.includes(name) ? Number(values[name]) : values[name]);
     // The form that is there then has the limits that hold.
-    save(set.length ? limits : null);
+    save(Object.fromEntries(NAMES.map((name) => [name, values[name] === '' ? null : limit(name)])));
     return false;
   });
 }

@@ -31,8 +31,8 @@ export class Question {
       ]));
     } else if (kind === 'unknown_outcome') {
       this.root.append(this.buttons([
-        button(say('run_again'), () => this.answer('allow', {}), { className: 'primary' }),
-        button(say('report_unknown'), () => this.answer('deny', {})),
+        button(say('report_unknown'), () => this.answer('deny', {}), { className: 'primary' }),
+        button(say('run_again'), () => this.runAgain()),
       ]));
     } else if (kind === 'budget') {
       this.root.append(this.buttons([
@@ -91,6 +91,26 @@ export class Question {
     this.ask(reason, deny);
   }
 
+  // Runs a call again; one that may act a second time only after another question, which says what the tool does.
+  async runAgain() {
+    this.state.textContent = '';
+    let asked;
+    try {
+      asked = await ask(`/approvals/${encodeURIComponent(this.wait.id)}`);
+    } catch (error) {
+      this.state.textContent = say('not_sent', { why: error.message });
+      return;
+    }
+    const run = () => this.answer('allow', {});
+    if (asked.safety === 'read_only' || asked.safety === 'idempotent') {
+      run();
+      return;
+    }
+    const about = [say('may_act_twice', { tool: visible(asked.tool || '?') }), visible(asked.description || '').slice(0, 300)];
+    const words = element('div', {}, about.filter(Boolean).map((textContent) => element('p', { textContent })));
+    this.ask(words, button(say('run_again_sure'), run, { className: 'danger' }));
+  }
+
   // Asks for more before the answer; `Esc` goes back.
   ask(field, answer) {
     const back = button(say('back'), () => {
@@ -104,7 +124,7 @@ export class Question {
       event.stopPropagation();
       back.click();
     };
-    field.focus();
+    (field.matches('input, textarea') ? field : back).focus();
   }
 
   argumentsText() {

@@ -105,6 +105,7 @@ export class ToolCard {
   // A question about it.
   waits(wait) {
     this.setState('waiting');
+    if (wait.kind === 'unknown_outcome') this.state.textContent = say('call_unknown');
     if (wait.kind === 'client_result') {
       this.ask.replaceChildren(element('p', { className: 'dim', textContent: say('ask_client_result') }));
       return;

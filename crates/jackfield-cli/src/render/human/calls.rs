@@ -215,7 +215,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         let (question, choices) = match &wait.kind {
             WaitKind::UnknownOutcome => (
                 format!("{WARM}?{WARM:#} It is not known whether {label} took effect."),
-                format!("[{NAME}r{NAME:#}]un again  [{NAME}t{NAME:#}]ell the model"),
+                format!("[{NAME}t{NAME:#}]ell the model  [{NAME}r{NAME:#}]un again"),
             ),
             WaitKind::Elicitation { question, .. } => (
                 format!("{WARM}?{WARM:#} The server of {label} asks:"),

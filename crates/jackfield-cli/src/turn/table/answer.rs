@@ -9,7 +9,7 @@ use jackfield_domain::wait::{Answer, Approval, ElicitationAnswer, UnknownAnswer,
 use serde_json::{Map, Value};
 
 use super::texts::{NOBODY, NOT_EDITED, NOT_KEPT, NOT_READING};
-use super::{AskMode, PendingQuestion, QuestionTable};
+use super::{AskMode, PendingQuestion, QuestionTable, Stage};
 use crate::approval::{self, ApprovalChoice};
 use crate::elicitation;
 use crate::person::PersonAnswer;
@@ -24,6 +24,8 @@ pub(super) enum ParsedAnswer {
     Cancel,
     /// A request to edit the arguments, with this initial text.
     Edit(String),
+    /// A yes that has to be repeated, for this reason.
+    Sure(String),
     /// Unclear: the question is asked again, with this reason.
     Unclear(Option<String>),
 }
@@ -36,7 +38,9 @@ impl QuestionTable<'_> {
         input: PersonAnswer,
     ) -> ParsedAnswer {
         let line = match input {
-            PersonAnswer::Interrupted if pending.arguments => return ParsedAnswer::Unclear(None),
+            PersonAnswer::Interrupted if pending.stage == Stage::Arguments => {
+                return ParsedAnswer::Unclear(None);
+            }
             PersonAnswer::Interrupted => return ParsedAnswer::Cancel,
             PersonAnswer::Gone if pending.wait.kind == WaitKind::UnknownOutcome => {
                 return ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Report));
@@ -51,12 +55,17 @@ impl QuestionTable<'_> {
             PersonAnswer::Line(line) => line,
         };
         let wait = &pending.wait;
-        if pending.arguments {
+        if pending.stage == Stage::Arguments {
             return self.edited(wait, &line);
         }
         if wait.kind == WaitKind::UnknownOutcome {
             return match line.trim().to_lowercase().as_str() {
-                "r" | "run" => ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Retry)),
+                "r" | "run" => match self.second_effect(wait) {
+                    Some(remark) if pending.stage == Stage::Answer => ParsedAnswer::Sure(remark),
+                    Some(_) | None => {
+                        ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Retry))
+                    }
+                },
                 "t" | "tell" => ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Report)),
                 _ => ParsedAnswer::Unclear(None),
             };
@@ -86,6 +95,21 @@ impl QuestionTable<'_> {
             Some(ApprovalChoice::Once) => granted(None, false),
             None => ParsedAnswer::Unclear(None),
         }
+    }
+
+    /// That the call may act a second time, and what its tool does; `None` if a repetition has no effect.
+    fn second_effect(&self, wait: &Wait) -> Option<String> {
+        let tool = self.tool(wait);
+        if tool.is_some_and(|tool| tool.safety.may_repeat()) {
+            return None;
+        }
+        let about = tool.map(|tool| words::one_line(&tool.definition.description));
+        let about = about.filter(|about| !about.is_empty());
+        let about = about.map_or_else(String::new, |about| format!(": {about}"));
+        let name = tool.map_or("the call", |tool| tool.definition.name.as_str());
+        Some(format!(
+            "`{name}` may act a second time{about}; r again runs it, t tells the model"
+        ))
     }
 
     /// Allows the tool by a rule of the configuration, and so for the session, too.

@@ -12,7 +12,7 @@ pub(super) const fn question(prompt: &'static str, initial: String) -> PersonQue
 /// The possible answers, in short.
 pub(super) const fn hint(wait: &Wait) -> &'static str {
     match &wait.kind {
-        WaitKind::UnknownOutcome => "an answer is r, to run it again, or t, to tell the model",
+        WaitKind::UnknownOutcome => "an answer is t, to tell the model, or r, to run it again",
         WaitKind::Elicitation { question, .. } if question.schema.is_some() => {
             "an answer is a JSON object with the fields, or n"
         }

@@ -299,9 +299,9 @@ impl Chunks {
     fn wait_started(&mut self, wait: &WaitView) -> Option<Value> {
         let reason = match &*wait.kind {
             "approval" => None,
-            "unknown_outcome" => {
-                Some("It is unknown whether this call took effect. A yes runs it again.")
-            }
+            "unknown_outcome" => Some(
+                "It is unknown whether this call took effect. A no tells the model so, a yes runs it again.",
+            ),
             _ => return None,
         };
         self.asked.insert(wait.id.clone());

@@ -15,8 +15,8 @@ use super::blocks::arguments;
 pub(crate) struct ApprovalView {
     /// Its id.
     pub(crate) id: String,
-    /// What is asked: `approval` (may it run?), `unknown_outcome` (may it run again, although it is unknown
-    /// whether it took effect?), `elicitation` (a tool's own question) or `budget` (the turn waits for room in a
+    /// What is asked: `approval` (may it run?), `unknown_outcome` (it is unknown whether it took effect: a no tells
+    /// the model so, a yes runs it again), `elicitation` (a tool's own question) or `budget` (the turn waits for room in a
     /// budget: may it try again?).
     pub(crate) kind: String,
     /// The session.
@@ -31,6 +31,8 @@ pub(crate) struct ApprovalView {
     pub(crate) server: Option<String>,
     /// What the tool says of itself.
     pub(crate) description: Option<String>,
+    /// What is known of the tool's effects: `idempotent`, `read_only`, or `unknown`, where each call may have one.
+    pub(crate) safety: Option<String>,
     /// What it would be run with: an object, or the text that is none.
     pub(crate) arguments: Option<Value>,
     /// A tool's own question, in words; of `budget`, what is used up and what was spent.
@@ -81,6 +83,7 @@ impl ApprovalView {
             tool: tool.map(|tool| tool.definition.name.to_string()),
             server: tool.map(|tool| tool.origin.toolbox.to_string()),
             description: tool.map(|tool| tool.definition.description.to_string()),
+            safety: tool.map(|tool| tool.safety.as_str().to_owned()),
             arguments: question.input.as_ref().map(arguments),
             question: question_text(&question.wait.kind),
             schema: own.and_then(|own| own.schema.as_deref().cloned()),

@@ -11,33 +11,67 @@ use utoipa::ToSchema;
 
 use super::own_servers::{OwnServerView, SignInView};
 
-/// What a key, a user or a team may use. What is missing has no limit.
-#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
-#[schema(as = Quota, example = json!({ "requests_per_minute": 60, "parallel": 4, "cost_per_day": "2.50" }))]
+/// Limits of a key, a user or a team. What is missing stays as it is; `null` takes a limit away.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[schema(as = EditLimits, example = json!({ "requests_per_minute": 60, "parallel": null, "cost_per_day": "2.50" }))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuotaForm {
     /// The number of requests per minute, which may also come all at once.
-    #[schema(minimum = 1)]
-    pub(crate) requests_per_minute: Option<u32>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(minimum = 1, value_type = Option<u32>)]
+    pub(crate) requests_per_minute: Option<Option<u32>>,
     /// The number of requests at once.
-    #[schema(minimum = 1)]
-    pub(crate) parallel: Option<u32>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(minimum = 1, value_type = Option<u32>)]
+    pub(crate) parallel: Option<Option<u32>>,
     /// How many tokens its model calls may use per minute, input and output.
-    #[schema(minimum = 1)]
-    pub(crate) tokens_per_minute: Option<u64>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(minimum = 1, value_type = Option<u64>)]
+    pub(crate) tokens_per_minute: Option<Option<u64>>,
     /// What its model calls may cost per day (UTC), in US dollars.
-    pub(crate) cost_per_day: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) cost_per_day: Option<Option<String>>,
     /// What its model calls may cost per calendar month (UTC), in US dollars.
-    pub(crate) cost_per_month: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) cost_per_month: Option<Option<String>>,
     /// How many tokens its model calls may use per day (UTC), input and output.
-    #[schema(minimum = 1)]
-    pub(crate) tokens_per_day: Option<u64>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(minimum = 1, value_type = Option<u64>)]
+    pub(crate) tokens_per_day: Option<Option<u64>>,
     /// How many tokens its model calls may use per calendar month (UTC).
-    #[schema(minimum = 1)]
-    pub(crate) tokens_per_month: Option<u64>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(minimum = 1, value_type = Option<u64>)]
+    pub(crate) tokens_per_month: Option<Option<u64>>,
 }
 
-impl From<Quota> for QuotaForm {
+/// What a key, a user or a team may use; `null` is no limit.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Quota)]
+pub(crate) struct QuotaView {
+    /// The number of requests per minute, which may also come all at once.
+    #[schema(minimum = 1)]
+    requests_per_minute: Option<u32>,
+    /// The number of requests at once.
+    #[schema(minimum = 1)]
+    parallel: Option<u32>,
+    /// How many tokens its model calls may use per minute, input and output.
+    #[schema(minimum = 1)]
+    tokens_per_minute: Option<u64>,
+    /// What its model calls may cost per day (UTC), in US dollars.
+    cost_per_day: Option<String>,
+    /// What its model calls may cost per calendar month (UTC), in US dollars.
+    cost_per_month: Option<String>,
+    /// How many tokens its model calls may use per day (UTC), input and output.
+    #[schema(minimum = 1)]
+    tokens_per_day: Option<u64>,
+    /// How many tokens its model calls may use per calendar month (UTC).
+    #[schema(minimum = 1)]
+    tokens_per_month: Option<u64>,
+}
+
+impl From<Quota> for QuotaView {
     fn from(quota: Quota) -> Self {
         Self {
             requests_per_minute: quota.requests_per_minute,
@@ -56,7 +90,7 @@ impl From<Quota> for QuotaForm {
 #[schema(as = EditQuota)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuotaEdited {
-    /// What it may use; `null` for no limit.
+    /// What changes of what it may use; `null` takes all limits away.
     #[serde(deserialize_with = "Option::deserialize")]
     pub(crate) quota: Option<QuotaForm>,
 }
@@ -80,7 +114,7 @@ pub(crate) struct UserAdded {
 pub(crate) struct UserEdited {
     /// Whether its keys are refused.
     pub(crate) disabled: Option<bool>,
-    /// What all of its keys together may use; `null` for no limit.
+    /// What changes of what all of its keys together may use; `null` takes all limits away.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<QuotaForm>)]
     pub(crate) quota: Option<Option<QuotaForm>>,
@@ -122,6 +156,9 @@ pub(crate) struct KeyGiven {
     /// Whether it sees the sessions of all, and may change users and keys.
     #[serde(default)]
     pub(crate) admin: bool,
+    /// Whether the answer signs the browser in with this key, by a cookie. Only for the gateway's own page.
+    #[serde(default)]
+    pub(crate) sign_in: bool,
 }
 
 /// How a key is rotated.
@@ -145,7 +182,7 @@ pub(crate) struct UserView {
     /// Whether its keys are refused.
     disabled: bool,
     /// What all of its keys together may use; `null` for no limit.
-    quota: Option<QuotaForm>,
+    quota: Option<QuotaView>,
 }
 
 impl From<&User> for UserView {
@@ -176,7 +213,7 @@ pub(crate) struct TeamView {
     /// The name.
     name: String,
     /// What all of its users together may use; `null` for no limit.
-    quota: Option<QuotaForm>,
+    quota: Option<QuotaView>,
 }
 
 impl From<&Team> for TeamView {
@@ -215,7 +252,7 @@ pub(crate) struct KeyView {
     /// The server tools that it may use; `null` for those of the gateway.
     tools: Option<Vec<String>>,
     /// What it may use; `null` for no limit of its own.
-    quota: Option<QuotaForm>,
+    quota: Option<QuotaView>,
     /// When it ends; `null` for never.
     #[schema(format = DateTime)]
     expires: Option<String>,
