@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use crate::deaths::When;
 use crate::judge::{Survived, Verdict};
@@ -76,6 +77,45 @@ where
     F: Future<Output = Survived> + Send + 'static,
 {
     let mut table = Table::default();
+    add_all(&mut table, many, survive).await;
+    table
+}
+
+/// Does this at so many random instants of a turn, and at further ones until so many kills have landed. How long a turn
+/// takes is measured again and again, as the machine may have more or less to do.
+pub(crate) async fn at_instants<F>(
+    instants: u64,
+    kills: u64,
+    undisturbed: impl AsyncFn() -> Duration,
+    survive: impl Fn(u64, Duration) -> F,
+) -> Table
+where
+    F: Future<Output = Survived> + Send + 'static,
+{
+    let mut table = Table::default();
+    let batch = instants.div_ceil(BATCHES);
+    for first in (0..instants * MOST_TIMES).step_by(usize::try_from(batch).unwrap_or(1)) {
+        if first >= instants && u64::from(table.all_kills()) >= kills {
+            return table;
+        }
+        let whole = undisturbed().await;
+        println!("what nothing befalls takes {whole:?}");
+        add_all(&mut table, first..first + batch, |nth| survive(nth, whole)).await;
+    }
+    assert!(
+        u64::from(table.all_kills()) >= kills,
+        "too few kills landed: {table}"
+    );
+    table
+}
+
+async fn add_all<T, F>(
+    table: &mut Table,
+    many: impl IntoIterator<Item = T>,
+    survive: impl Fn(T) -> F,
+) where
+    F: Future<Output = Survived> + Send + 'static,
+{
     let mut running = tokio::task::JoinSet::new();
     for one in many {
         if running.len() == AT_ONCE
@@ -88,8 +128,11 @@ where
     while let Some(survived) = running.join_next().await {
         table.add(survived.expect("a turn is judged"));
     }
-    table
 }
 
+/// How often the time of an undisturbed turn is measured anew.
+const BATCHES: u64 = 10;
+/// How many times as many instants are tried at most.
+const MOST_TIMES: u64 = 3;
 /// How many turns are under way at once: they mostly wait.
 const AT_ONCE: usize = 4;
