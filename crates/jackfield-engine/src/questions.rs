@@ -1,8 +1,10 @@
 //! The approvals of all sessions, queried from the journal.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jackfield_domain::ids::{SessionId, TurnId, WaitId};
+use jackfield_domain::setup::Setup;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::ToolInput;
@@ -25,6 +27,8 @@ pub struct OpenQuestion {
     pub input: Option<ToolInput>,
     /// The session.
     pub session: SessionId,
+    /// What the turn began with.
+    pub setup: Arc<Setup>,
     /// The tool, as defined when the turn began.
     pub tool: Option<CatalogEntry>,
     /// The turn.
@@ -139,6 +143,7 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
             end: asked.decided().cloned(),
             input: input.or_else(|| call.map(|call| &call.input)).cloned(),
             session: session.clone(),
+            setup: Arc::clone(&turn.setup),
             tool: call.and_then(|call| turn.tool(call)).cloned(),
             turn: Some(turn.turn.clone()),
             wait: asked.wait.clone(),

@@ -56,6 +56,12 @@ impl Principal {
         })
     }
 
+    /// Whether it may not use every model and server tool.
+    #[must_use]
+    pub fn is_narrow(&self) -> bool {
+        self.models.is_some() || self.tools != ServerTools::All
+    }
+
     /// Its quotas that have budgets.
     #[must_use]
     pub fn budget_quotas(&self) -> Vec<(Arc<str>, Quota)> {

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{ClientLookup, User};
 use jackfield_domain::listing::ListedModel;
+use jackfield_domain::setup::Setup;
+use jackfield_domain::tool::{CatalogEntry, Permission};
 use jackfield_engine::{AcceptedKey, ClientDirectory, DirectoryError, KEY_PREFIX, ServerTools};
 
+use crate::agents::AGENTS;
 use crate::api_keys::Principal;
 use crate::browser_logins::BrowserLogin;
 use crate::gateway::Gateway;
@@ -105,6 +109,51 @@ impl Gateway {
         let shown = name.unwrap_or(own_name);
         let message = format!("this key may not use the model `{shown}`");
         Err(ServeError::new(ServeErrorKind::Forbidden, message).at("model"))
+    }
+
+    /// Refuses to go on with a turn of a model or with server tools that this client may not use: another key of its
+    /// principal began it.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Forbidden`].
+    pub fn check_turn(&self, client: &Principal, setup: &Setup) -> Result<(), ServeError> {
+        self.check_model_of_turn(client, setup)?;
+        let is_forbidden = |tool: &&CatalogEntry| {
+            let may_run = !matches!(tool.permission, Permission::Deny(_));
+            let is_ours = tool.ran_by == RanBy::Engine && tool.asked_by.is_none();
+            is_ours && may_run && !client.tools.offers(&tool.origin)
+        };
+        match setup.catalog.iter().find(is_forbidden) {
+            Some(tool) if *setup.model.provider != *AGENTS => {
+                let name = &tool.definition.name;
+                let message =
+                    format!("this turn has the tool `{name}`, which this key may not use");
+                Err(ServeError::new(ServeErrorKind::Forbidden, message))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Refuses to go on with the model of a turn that this client may not use.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Forbidden`].
+    pub fn check_model_of_turn(&self, client: &Principal, setup: &Setup) -> Result<(), ServeError> {
+        let model = format!("{}/{}", setup.model.provider, setup.model.model);
+        let own_name = setup.assistant.as_deref().or(setup.route.as_deref());
+        let named = setup.caller.as_deref().map(|caller| &*caller.model);
+        let mut names = [Some(own_name.unwrap_or(&model)), named]
+            .into_iter()
+            .flatten();
+        // The questions of agents have no model.
+        if *setup.model.provider == *AGENTS || names.any(|name| client.allows_model(name)) {
+            return Ok(());
+        }
+        let message =
+            format!("this key may not use the model `{model}`, with which this turn goes on");
+        Err(ServeError::new(ServeErrorKind::Forbidden, message))
     }
 
     /// The models that a client may name, as [`model_catalog`](Self::model_catalog) lists them.

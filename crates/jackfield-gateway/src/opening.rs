@@ -16,6 +16,7 @@ use jackfield_domain::rules::RuleViolation;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::CatalogEntry;
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_engine::{
     ClientResultsOptions, Durability, Engine, EngineError, JournalError, SendMessage, ServerTools,
     StartedTurn, TurnOptions,
@@ -391,6 +392,13 @@ impl TurnOpener<'_> {
             streams: self.request.incoming.stream,
             turn,
         };
+        if self.request.client.is_narrow() {
+            let loaded = self.engine.load(&options.session).await;
+            let loaded = loaded.map_err(|error| from_engine_error(&error))?;
+            if let Some(log) = SessionLog::of_turn(&options.turn, &loaded.steps, &[]) {
+                self.gateway.check_turn(&self.request.client, &log.setup)?;
+            }
+        }
         let answered = self.engine.submit_client_results(options).await;
         Ok(answered.map_err(|error| from_engine_error(&error))?.started)
     }

@@ -46,6 +46,8 @@ pub struct ParsedRequest {
     pub key: Option<Arc<str>>,
     /// The options of its turn.
     pub options: TurnOptions,
+    /// Its client.
+    pub client: Principal,
     /// The principal whose conversations it sees.
     pub principal: Arc<str>,
     /// The session that it names.
@@ -168,6 +170,7 @@ impl ParsedRequest {
             is_durable,
             key,
             options,
+            client: client.clone(),
             principal: client.principal_for(incoming.settings.end_user.as_deref()),
             session,
             shows_tools: config.show_tools && dialect.shows_server_tools(),

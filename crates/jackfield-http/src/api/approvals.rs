@@ -107,6 +107,7 @@ pub(crate) async fn allow(
     OptionalJsonBody(allow): OptionalJsonBody<Allow>,
 ) -> Result<Json<ApprovalView>, ProblemDetails> {
     let question = find(&gateway, &client, &id).await?;
+    gateway.check_turn(&client, &question.setup)?;
     let Allow {
         arguments,
         for_session,

@@ -251,12 +251,19 @@ pub(crate) async fn compact(
     let log = SessionLog::from_steps(&loaded.steps, &[]);
     drop(loaded);
     let requested = match log.turns.last() {
-        Some(turn) => RequestedModel {
-            assistant: None,
-            model: turn.setup.model.clone(),
-            route: turn.setup.route.clone(),
-        },
-        None => gateway.default_model(),
+        Some(turn) => {
+            gateway.check_model_of_turn(&own.client, &turn.setup)?;
+            RequestedModel {
+                assistant: None,
+                model: turn.setup.model.clone(),
+                route: turn.setup.route.clone(),
+            }
+        }
+        None => {
+            let requested = gateway.default_model();
+            gateway.check_model(&own.client, None, &requested)?;
+            requested
+        }
     };
     let mut options = gateway.options_for(&requested).ok_or_else(|| {
         let detail = format!("there is no provider `{}`", requested.model.provider);

@@ -147,9 +147,9 @@ pub(crate) async fn results(
     let slot = slot.map_err(|refused| refused.error)?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
-    if SessionLog::of_turn(&turn, &loaded.steps, &[]).is_none() {
-        return Err(no_turn(turn.as_str()));
-    }
+    let log = SessionLog::of_turn(&turn, &loaded.steps, &[]);
+    let log = log.ok_or_else(|| no_turn(turn.as_str()))?;
+    gateway.check_turn(&own.client, &log.setup)?;
     let calls: Vec<ToolCallId> = results.iter().map(|(call, _)| call.clone()).collect();
     // The events begin with the results, also when they are sent again.
     let facts = loaded.steps.iter().flat_map(|step| &step.facts);

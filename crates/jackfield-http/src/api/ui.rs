@@ -261,6 +261,10 @@ async fn go_on(
     let loaded = engine.load(&session).await?;
     let log = SessionLog::of_turn(&turn, &loaded.steps, &loaded.deliveries);
     let log = log.ok_or_else(|| no_turn(turn.as_str()))?;
+    let is_yes = |(_, approved, _): &(WaitId, bool, String)| *approved;
+    if !answers.results.is_empty() || answers.approvals.iter().any(is_yes) {
+        gateway.check_turn(&client, &log.setup)?;
+    }
     let answered = deliver(&gateway, &client, &session, &log, &answers).await?;
     let calls: Vec<_> = log.open_waits().filter(is_for_client).collect();
     let results = answers.results.into_iter();

@@ -15,6 +15,7 @@ mod gemini;
 mod harness;
 mod login;
 mod mcp;
+mod narrow_keys;
 mod routes;
 mod side_by_side;
 mod sign_in;
