@@ -20,6 +20,7 @@ use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
 use crate::api_keys::Principal;
 use crate::gateway::Gateway;
 use crate::models::RequestedModel;
+use crate::passthrough::other_models;
 use crate::{ids, tools};
 
 /// A parsed request.
@@ -84,6 +85,7 @@ impl ParsedRequest {
         sort_by_call_order(&mut incoming.messages);
         let requested = gateway.requested_model(&incoming.model)?;
         gateway.check_model(client, Some(&incoming.model), &requested)?;
+        other_models::check_json(client, body)?;
         let RequestedModel {
             assistant, model, ..
         } = &requested;

@@ -13,6 +13,7 @@ mod json;
 mod language;
 mod max_output;
 mod multipart;
+pub(crate) mod other_models;
 mod own_key;
 mod record;
 mod reply;
@@ -142,6 +143,7 @@ impl Gateway {
             return Ok(None);
         };
         self.check_model(client, Some(&body.model), &requested)?;
+        other_models::check_members(client, &body.members)?;
         let (is_assistant, model) = (requested.assistant.is_some(), requested.model);
         let language = Language::of_path(&request.path);
         let route = requested.route.as_ref();

@@ -15,7 +15,7 @@ use super::language::Language;
 use super::reply::ModelNames;
 use super::request::{RequestBody, UpstreamBody};
 use super::request_span::RequestSpan;
-use super::{Passthrough, ReceivedRequest, multipart};
+use super::{Passthrough, ReceivedRequest, multipart, other_models};
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
 use crate::failures;
@@ -65,6 +65,19 @@ impl Gateway {
         request: &ReceivedRequest,
     ) -> Result<Passthrough, ServeError> {
         let named = NamedModel::read(request);
+        match (form_of(request), &named) {
+            (Some(kind), _) => other_models::check_form(client, kind, &request.body)?,
+            (
+                None,
+                Some(NamedModel {
+                    form: NamedForm::Json(body),
+                    ..
+                }),
+            ) => {
+                other_models::check_members(client, &body.members)?;
+            }
+            (None, _) => other_models::check_json(client, &request.body)?,
+        }
         let mut own = client.endpoints.iter();
         if let Some(endpoint) = own.find(|own| endpoint_covers(&own.path, &request.path)) {
             let upstream = self.endpoint_upstream(client, request, &endpoint.provider)?;
@@ -153,6 +166,12 @@ pub fn is_multipart(content_type: &str) -> bool {
     kind.is_some_and(|kind| kind.eq_ignore_ascii_case(MULTIPART))
 }
 
+/// The content type of a request whose body is a form.
+fn form_of(request: &ReceivedRequest) -> Option<&str> {
+    let content_type = request.headers.get(CONTENT_TYPE)?.to_str().ok();
+    content_type.filter(|kind| is_multipart(kind))
+}
+
 /// The model that a body names.
 struct NamedModel<'a> {
     form: NamedForm<'a>,
@@ -170,9 +189,7 @@ enum NamedForm<'a> {
 impl<'a> NamedModel<'a> {
     /// The model of this request; `None` unless its body names one.
     fn read(request: &'a ReceivedRequest) -> Option<Self> {
-        let content_type = request.headers.get(CONTENT_TYPE);
-        let content_type = content_type.and_then(|value| value.to_str().ok());
-        if let Some(kind) = content_type.filter(|kind| is_multipart(kind)) {
+        if let Some(kind) = form_of(request) {
             let range = multipart::field(kind, &request.body, "model")?;
             let name = std::str::from_utf8(request.body.get(range.clone())?).ok()?;
             let name = Cow::Borrowed(name);

@@ -6,6 +6,25 @@ use memchr::memmem;
 
 /// The place of the only text field of this name; `None` if there is none or several, or if the body is not whole.
 pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Range<usize>> {
+    let mut found = None;
+    for part in parts(content_type, body)? {
+        if let Some(text) = text_of(body, part, name)
+            && found.replace(text).is_some()
+        {
+            return None;
+        }
+    }
+    found
+}
+
+/// The names of all parts; `None` if the body is not whole, or a part has no name that every server reads alike.
+pub(super) fn names(content_type: &str, body: &[u8]) -> Option<Vec<String>> {
+    let parts = parts(content_type, body)?.into_iter();
+    parts.map(|part| name_of(body.get(part)?)).collect()
+}
+
+/// The places of all parts, each from the line break behind its delimiter on; `None` if the body is not whole.
+fn parts(content_type: &str, body: &[u8]) -> Option<Vec<Range<usize>>> {
     let delimiter = format!("\r\n--{}", boundary(content_type)?);
     let finder = memmem::Finder::new(&delimiter);
     // The first delimiter may stand at the very beginning, without its line break.
@@ -15,11 +34,11 @@ pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Range
     } else {
         finder.find(body)? + delimiter.len()
     };
-    let mut found = None;
+    let mut found = Vec::new();
     for _ in 0..MAX_PARTS {
         let rest = body.get(at..)?;
         if rest.starts_with(b"--") {
-            return found;
+            return Some(found);
         }
         // Blanks may stand behind a delimiter.
         let blanks = rest.iter().take_while(|byte| b" \t".contains(byte)).count();
@@ -29,12 +48,8 @@ pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Range
         }
         let length = finder.find(body.get(part..)?)?;
         let content = part..part + length;
-        if let Some(text) = text_of(body, content.clone(), name)
-            && found.replace(text).is_some()
-        {
-            return None;
-        }
         at = content.end + delimiter.len();
+        found.push(content);
     }
     None
 }
@@ -49,12 +64,42 @@ fn boundary(content_type: &str) -> Option<&str> {
     ((1..=70).contains(&boundary.len()) && !boundary.contains(['\r', '\n'])).then_some(boundary)
 }
 
+/// The name of a part, if it has one alone.
+fn name_of(part: &[u8]) -> Option<String> {
+    let (head, _) = head_of(part)?;
+    let mut dispositions = head.split("\r\n").filter_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        let is_it = key.trim().eq_ignore_ascii_case("content-disposition");
+        is_it.then_some(value)
+    });
+    let (_, parameters) = dispositions.next()?.split_once(';')?;
+    // A folded line, a second name or an extended one is read by some.
+    let is_plain = dispositions.next().is_none()
+        && !head.contains("\r\n ")
+        && !head.contains("\r\n\t")
+        && !parameters.contains('\\');
+    let keys = parameters.split([';', ' ']);
+    let keys = keys.map(|one| {
+        one.split('=')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+    });
+    let names = keys.filter(|key| ["name", "name*"].contains(&key.trim()));
+    (is_plain && names.collect::<Vec<_>>() == ["name"])
+        .then(|| parameter(parameters, "name").map(str::to_owned))?
+}
+
+/// The head of a part, and its length.
+fn head_of(part: &[u8]) -> Option<(&str, usize)> {
+    let length = memmem::find(part.get(..part.len().min(MAX_HEAD))?, b"\r\n\r\n")?;
+    Some((std::str::from_utf8(part.get(..length)?).ok()?, length))
+}
+
 /// The text of a part, if it is the text field of this name. The part begins with the line break behind its
 /// delimiter.
 fn text_of(body: &[u8], part: Range<usize>, name: &str) -> Option<Range<usize>> {
-    let bytes = body.get(part.clone())?;
-    let head_length = memmem::find(bytes.get(..bytes.len().min(MAX_HEAD))?, b"\r\n\r\n")?;
-    let head = std::str::from_utf8(bytes.get(..head_length)?).ok()?;
+    let (head, head_length) = head_of(body.get(part.clone())?)?;
     let disposition = head.split("\r\n").find_map(|line| {
         let (key, value) = line.split_once(':')?;
         let is_it = key.trim().eq_ignore_ascii_case("content-disposition");

@@ -11,6 +11,7 @@ mod ephemeral;
 mod failures;
 mod finding;
 mod harness;
+mod other_models;
 mod passed_forms;
 mod passed_paths;
 mod passed_replies;

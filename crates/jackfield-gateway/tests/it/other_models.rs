@@ -1,0 +1,191 @@
+//! Bodies that name a further model, from a client whose models or money are bounded.
+
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_dialect_openai::chat::serve::ChatCompletions;
+use jackfield_domain::quota::Quota;
+use jackfield_gateway::{ParsedRequest, Principal, ReceivedRequest};
+use serde_json::{Value, json};
+
+use crate::upstream::{PassingWorld, client, request};
+
+static CHAT_LANGUAGE: ChatCompletions = ChatCompletions::new();
+const CHAT: &str = "/v1/chat/completions";
+const MESSAGES: &str = "/v1/messages";
+const RESPONSES: &str = "/v1/responses";
+const IMAGES: &str = "/v1/images/edits";
+
+/// Clients for whom it matters which model answers.
+fn bounded() -> [Principal; 2] {
+    let narrow = Principal {
+        models: Some(vec!["b".into(), "a/b".into()]),
+        ..client()
+    };
+    let quota = Quota {
+        tokens_per_day: Some(1_000_000),
+        ..Quota::default()
+    };
+    let poor = Principal {
+        quotas: vec![("key:k".into(), quota)],
+        ..client()
+    };
+    [narrow, poor]
+}
+
+/// Whether a client may send this request at a path for messages, or at one that is only passed through.
+fn is_taken(client: &Principal, request: &ReceivedRequest) -> Result<(), ServeError> {
+    let world = PassingWorld::with(|config| {
+        config.passthrough.endpoints = vec![IMAGES.into()];
+    });
+    if request.path == IMAGES {
+        return world.gateway.passthrough_only(client, request).map(|_| ());
+    }
+    world.gateway.passthrough(client, request).map(|_| ())
+}
+
+fn with(field: &str, value: &Value) -> String {
+    let mut body = json!({ "model": "b", "max_tokens": 9, "messages": [], "input": "hi" });
+    body[field] = value.clone();
+    body.to_string()
+}
+
+#[tokio::test]
+async fn a_body_that_names_a_further_model_is_refused_where_the_model_matters() {
+    let advisor = json!([{ "type": "advisor_20260301", "name": "advisor", "model": "dear" }]);
+    let image = json!([{ "type": "image_generation", "model": "gpt-image-9" }]);
+    let batch = json!([{ "custom_id": "1", "params": { "model": "dear" } }]);
+    for (path, field, value, place) in [
+        (CHAT, "models", json!(["b", "dear"]), "models"),
+        (CHAT, "Model", json!("dear"), "Model"),
+        (CHAT, "MODEL", json!("dear"), "MODEL"),
+        (CHAT, "fallbacks", json!([{ "model": "dear" }]), "fallbacks"),
+        (
+            CHAT,
+            "extra_body",
+            json!({ "models": ["dear"] }),
+            "extra_body/…/models",
+        ),
+        (
+            CHAT,
+            "plugins",
+            json!([{ "id": "x", "model": "dear" }]),
+            "plugins/…/model",
+        ),
+        (MESSAGES, "tools", advisor, "tools/…/model"),
+        (MESSAGES, "fallback_model", json!("dear"), "fallback_model"),
+        (RESPONSES, "tools", image, "tools/…/model"),
+        (IMAGES, "requests", batch, "requests/…/model"),
+        (IMAGES, "models", json!(["dear"]), "models"),
+    ] {
+        let body = request(path, with(field, &value));
+        for client in bounded() {
+            let refused = is_taken(&client, &body).expect_err(field);
+            assert_eq!(refused.kind, ServeErrorKind::Forbidden, "{refused:?}");
+            assert!(
+                refused.message.contains(&format!("`{place}`")),
+                "{refused:?}"
+            );
+        }
+        assert!(
+            is_taken(&client(), &body).is_ok(),
+            "{field}: all may be named"
+        );
+    }
+    let twice = request(IMAGES, r#"{"model":"b","model":"dear"}"#);
+    for client in bounded() {
+        assert!(is_taken(&client, &twice).is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_body_in_which_the_clients_own_data_say_model_is_taken() {
+    let schema = json!({ "type": "object", "properties": { "model": {}, "fallback": {} } });
+    let function = json!([
+        { "type": "function", "function": { "name": "buy", "parameters": schema } },
+        { "type": "function", "name": "buy", "parameters": schema },
+        { "name": "buy", "input_schema": schema },
+    ]);
+    let call =
+        json!([{ "role": "user", "content": [{ "type": "text", "text": "{\"model\": 1}" }] }]);
+    for (field, value) in [
+        ("tools", function),
+        ("messages", call),
+        ("models", Value::Null),
+        ("models", json!([])),
+        ("metadata", json!({ "model": "T" })),
+    ] {
+        for path in [CHAT, MESSAGES, RESPONSES] {
+            for client in bounded() {
+                let taken = is_taken(&client, &request(path, with(field, &value)));
+                assert!(taken.is_ok(), "{path} {field}: {taken:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_reads_no_further_model_either() {
+    let world = PassingWorld::new();
+    let body = json!({
+        "model": "a/b", "models": ["dear"], "messages": [{ "role": "user", "content": "hi" }],
+    });
+    let body = body.to_string();
+    let parse = |client: &Principal| {
+        let none = |_: &str| None;
+        ParsedRequest::parse(
+            &world.gateway,
+            &CHAT_LANGUAGE,
+            client,
+            &none,
+            body.as_bytes(),
+        )
+    };
+    for client in bounded() {
+        let refused = parse(&client).map(|_| ()).expect_err("it is refused");
+        assert!(refused.message.contains("`models`"), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_has_one_model_and_no_part_that_is_read_in_two_ways() {
+    let part = |head: &str, text: &str| {
+        format!("--x\r\nContent-Disposition: form-data; {head}\r\n\r\n{text}\r\n")
+    };
+    let model = part("name=\"model\"", "b");
+    let send = |client: &Principal, more: &str| {
+        let mut form = request(IMAGES, format!("{model}{more}--x--\r\n"));
+        let kind = HeaderValue::from_static("multipart/form-data; boundary=x");
+        form.headers.insert(CONTENT_TYPE, kind);
+        is_taken(client, &form)
+    };
+    for client in bounded() {
+        for taken in [
+            "",
+            &part("name=\"image\"; filename=\"model.png\"", "…"),
+            &part("name=image; filename*=UTF-8''m%20odel.png", "…"),
+            &part("name=\"prompt\"", "a model of a ship, name=model"),
+        ] {
+            assert!(send(&client, taken).is_ok(), "{taken}");
+        }
+        for refused in [
+            &part("name=\"model\"", "dear"),
+            &part("name=\"Model\"", "dear"),
+            &part("name=\"model[]\"", "dear"),
+            &part("name=\"fallbacks\"", "dear"),
+            &part("name=\"model\"; filename=\"m\"", "dear"),
+            &part("name=\"prompt\"; name=\"model\"", "dear"),
+            &part("name*=UTF-8''model", "dear"),
+            &part("name=\"prompt\"; name*=UTF-8''model", "dear"),
+            &part("name=\"mo\\del\"", "dear"),
+            &part("name=\"prompt\";\r\n name=\"model\"", "dear"),
+            &part(
+                "name=\"prompt\"\r\nContent-Disposition: form-data; name=\"model\"",
+                "dear",
+            ),
+            "--x\r\nContent-Type: text/plain\r\n\r\ndear\r\n",
+        ] {
+            assert!(send(&client, refused).is_err(), "{refused}");
+        }
+    }
+}
