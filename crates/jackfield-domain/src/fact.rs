@@ -81,6 +81,9 @@ pub enum Fact {
         edited: Option<Arc<ToolInput>>,
         /// Whether it may run again if its outcome is lost.
         may_repeat: bool,
+        /// Until when that may be, if the tool tells repetitions only by their idempotency key, which the other side
+        /// forgets at some time; loops of version 3 and before did not say it.
+        repeat_until: Option<WallTime>,
         /// Its time limit.
         time_limit: Duration,
     },

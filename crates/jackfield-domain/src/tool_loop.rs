@@ -52,7 +52,9 @@ pub(crate) use self::live::LiveState;
 pub use crate::restrictions::{Restriction, Restrictions};
 
 /// The version of the loop's rules. Another version may decide a replayed step differently.
-pub const LOOP_VERSION: u32 = 3;
+///
+/// Version 4 repeats a call by its idempotency key only for a day.
+pub const LOOP_VERSION: u32 = 4;
 
 /// The loop's output for an input.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -356,11 +356,13 @@ impl Turn {
                 attempt,
                 edited,
                 may_repeat,
+                repeat_until,
                 time_limit,
                 ..
             } => {
                 if let Some(call) = self.call(&attempt.call) {
                     call.attempts = attempt.attempt;
+                    call.repeat_until = *repeat_until;
                     call.edited.clone_from(edited);
                     call.state = CallState::Running(RunningCall {
                         answer: None,
@@ -408,6 +410,7 @@ impl Turn {
                 attempts: 0,
                 call: Arc::clone(call),
                 edited: None,
+                repeat_until: None,
                 state: CallState::Queued,
                 waits: 0,
             })

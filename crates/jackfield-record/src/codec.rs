@@ -21,7 +21,7 @@ pub const VERSION: u64 = 1;
 /// The vocabulary of this build within the form; incremented by each release that adds a kind of fact, a field
 /// or a value. A store keeps it beside its records, so that an older build notices unknown content without
 /// reading it.
-pub const VOCABULARY: u32 = 4;
+pub const VOCABULARY: u32 = 5;
 
 /// Encodes a step.
 ///

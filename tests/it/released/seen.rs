@@ -84,8 +84,10 @@ impl Seen {
                 attempt: _,
                 edited,
                 may_repeat: _,
+                repeat_until,
                 time_limit: _,
             } => {
+                self.field("field.repeat_until", repeat_until.is_some());
                 self.field("field.approval", approval.is_some());
                 self.field("field.edited", edited.is_some());
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_assembly::Registry;
+use jackfield_domain::tool::Safety;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::{
     Answer, Approval, DeliveryBody, ElicitationAnswer, UnknownAnswer, WaitKind,
@@ -209,7 +210,7 @@ async fn deliver(
             if !question
                 .tool
                 .as_ref()
-                .is_some_and(|tool| tool.safety.may_repeat()) =>
+                .is_some_and(|tool| tool.safety == Safety::ReadOnly) =>
         {
             let name = question.tool.as_ref().map(|tool| &tool.definition.name);
             let name = name.map_or("the call", |name| name.as_str());

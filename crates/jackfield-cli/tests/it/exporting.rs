@@ -105,6 +105,7 @@ fn started(call: &str) -> Fact {
         },
         edited: None,
         may_repeat: false,
+        repeat_until: None,
         time_limit: Duration::from_secs(1),
     }
 }

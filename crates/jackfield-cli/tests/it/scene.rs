@@ -183,6 +183,7 @@ impl Scene {
             },
             edited,
             may_repeat: true,
+            repeat_until: None,
             time_limit: Duration::from_secs(30),
         });
         self

@@ -117,10 +117,18 @@ fn fact_fields(fact: &Fact) -> Parts {
             attempt,
             edited,
             may_repeat,
+            repeat_until,
             time_limit,
         } => (
             "call_started",
-            fields![approval, attempt, edited, may_repeat, time_limit],
+            fields![
+                approval,
+                attempt,
+                edited,
+                may_repeat,
+                repeat_until,
+                time_limit
+            ],
         ),
         Fact::Compacted(compaction) => ("compacted", fields![compaction]),
         Fact::Late(Late::Outcome {

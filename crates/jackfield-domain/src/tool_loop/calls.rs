@@ -1,6 +1,7 @@
 //! Tool calls: what to do with each call of a reply, and its outcome.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::approval;
 use crate::block::{RanBy, ToolCall};
@@ -14,7 +15,8 @@ use crate::limits::{LimitKind, OnLimit};
 use crate::outcome::ToolResult;
 use crate::reply::FinishReason;
 use crate::request::{Attempt, ToolRun};
-use crate::tool::{Catalog, InputFormat, Permission, ToolChoice, UnknownPolicy};
+use crate::time::WallTime;
+use crate::tool::{Catalog, InputFormat, Permission, Safety, ToolChoice, UnknownPolicy};
 use crate::tool_input::ToolInput;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::approvals::StartPermission;
@@ -188,7 +190,7 @@ impl Decider<'_> {
             };
             match self.start_permission(&next) {
                 StartPermission::Granted(approval) => {
-                    self.start(&call, next.edited, attempt, approval);
+                    self.start(&call, (next.edited, next.repeat_until), attempt, approval);
                 }
                 // Only a tampered journal leads here; the call must not run.
                 StartPermission::Mismatch | StartPermission::NeedsApproval(_) => {
@@ -201,7 +203,7 @@ impl Decider<'_> {
     fn start(
         &mut self,
         call: &ToolCall,
-        edited: Option<Arc<ToolInput>>,
+        (edited, repeat_until): (Option<Arc<ToolInput>>, Option<WallTime>),
         attempt: ToolAttempt,
         approval: Option<WaitId>,
     ) {
@@ -223,11 +225,15 @@ impl Decider<'_> {
             attempt: attempt.clone(),
         };
         let may_repeat = tool.safety.may_repeat();
+        let by_key = tool.safety == Safety::Idempotent;
+        let repeat_until =
+            repeat_until.or_else(|| by_key.then(|| self.now.wall.after(KEY_LIFETIME)));
         self.decide(Fact::CallStarted {
             approval,
             attempt: attempt.clone(),
             edited,
             may_repeat,
+            repeat_until,
             time_limit,
         });
         self.live
@@ -459,5 +465,7 @@ fn end_for_streamed_call(call: &ToolCall, finish: &FinishReason) -> TurnEnd {
     }
 }
 
+/// How long a call is repeated by its idempotency key, from its first attempt on. Vendors keep keys for a day or more.
+const KEY_LIFETIME: Duration = Duration::from_hours(24);
 /// The maximum number of attempts of a call whose outcome is unknown, if the policy is to retry.
 const MAX_ATTEMPTS: u32 = 3;

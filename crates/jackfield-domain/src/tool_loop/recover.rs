@@ -148,7 +148,12 @@ impl Decider<'_> {
         let failure =
             ToolFailure::unknown(ToolFailureKind::Crashed, "the process that ran it ended");
         let may_start = self.restriction(&running.attempt.call).is_none();
-        let then = if running.may_repeat && may_start {
+        // The other side may have forgotten the key since.
+        let mut calls = self.turn.calls().iter();
+        let call = calls.find(|call| call.call.id == running.attempt.call);
+        let until = call.and_then(|call| call.repeat_until);
+        let in_time = until.is_none_or(|until| self.now.wall <= until);
+        let then = if running.may_repeat && in_time && may_start {
             AfterLoss::Repeat
         } else {
             self.after_crash(running, may_start)

@@ -12,6 +12,7 @@ use crate::ids::{ToolAttempt, ToolCallId, WaitId};
 use crate::message::{Message, Role};
 use crate::outcome::{ToolOutcome, ToolResult};
 use crate::reply::FinishReason;
+use crate::time::WallTime;
 use crate::tool_input::ToolInput;
 use crate::wait::{ElicitationAnswer, JobHandle, Wait, WaitKind};
 
@@ -30,6 +31,8 @@ pub(crate) struct BatchCall {
     pub(crate) call: Arc<ToolCall>,
     /// The arguments that replaced the model's, if an approver edited them.
     pub(crate) edited: Option<Arc<ToolInput>>,
+    /// Until when it may run again by itself, if there is an end of that.
+    pub(crate) repeat_until: Option<WallTime>,
     pub(crate) state: CallState,
     pub(crate) waits: u32,
 }

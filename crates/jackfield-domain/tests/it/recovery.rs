@@ -18,6 +18,7 @@ use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
+use jackfield_domain::tool::Safety;
 use jackfield_domain::tool_loop::{Action, Input, Restriction, Restrictions, Step, ToolLoop};
 use jackfield_domain::wait::{Answer, Approval, JobHandle, UnknownAnswer};
 
@@ -173,6 +174,47 @@ fn a_repeatable_call_is_not_repeated_where_today_forbids_it() {
         "{:?}",
         hand.ends()
     );
+}
+
+/// The attempts that run after a crash at this time.
+fn repeated(hand: &mut Hand, hours: u64) -> Vec<u32> {
+    let since = Duration::from_hours(hours);
+    hand.now.wall = WallTime::from_millis(1_000_000).after(since);
+    let actions = hand.crash(Restrictions::default());
+    let runs = actions.iter().filter_map(|action| match action {
+        Action::RunTool(run) => Some(run.attempt.attempt),
+        _ => None,
+    });
+    runs.collect()
+}
+
+#[test]
+fn a_call_is_repeated_by_its_key_for_a_day_from_its_first_attempt_on() {
+    let of = |safety| {
+        let mut setup = setup(Limits::default());
+        let tools = setup.catalog.iter().cloned().map(|mut tool| {
+            if tool.definition.name.as_str() == "write" {
+                tool.safety = safety;
+            }
+            tool
+        });
+        setup.catalog = Arc::new(tools.collect());
+        let (mut hand, _) = Hand::begin_with(setup);
+        let _run = hand.call(FIRST, &["write"]);
+        hand
+    };
+    let mut hand = of(Safety::Idempotent);
+    assert_eq!(repeated(&mut hand, 20), [2]);
+    // The second attempt does not begin another day.
+    assert_eq!(repeated(&mut hand, 24), [3]);
+    assert_eq!(repeated(&mut hand, 25), [0; 0]);
+    assert_eq!(hand.ends()["write"], CallEnd::Reported);
+    let mut hand = of(Safety::Idempotent);
+    assert_eq!(repeated(&mut hand, 25), [0; 0]);
+    let mut hand = of(Safety::ReadOnly);
+    assert_eq!(repeated(&mut hand, 1_000), [2]);
+    let mut hand = of(Safety::Unknown);
+    assert_eq!(repeated(&mut hand, 0), [0; 0]);
 }
 
 #[test]

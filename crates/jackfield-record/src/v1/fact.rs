@@ -54,7 +54,7 @@ stored_enum! { Fact as FactForm {
     },
     CallStarted {
         attempt: ToolAttempt, may_repeat: bool, time_limit: Duration;
-        maybe approval: WaitId, edited: Arc<ToolInput>
+        maybe approval: WaitId, edited: Arc<ToolInput>, repeat_until: WallTime
     },
     Compacted(compaction: Arc<Compaction>),
     Late(late: Late),

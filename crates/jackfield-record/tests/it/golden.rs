@@ -43,6 +43,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
     vec![
         ("call_closed_cached", samples::call_closed_cached()),
         ("call_started_approved", samples::call_started_approved()),
+        ("call_started_until", samples::call_started_until()),
         ("compacted_failed", samples::compacted_failed()),
         (
             "model_call_ended_at_once",

@@ -34,8 +34,8 @@ use jackfield_domain::wait::{
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::approval::{
-    call_started_approved, delivered_grant, turn_opened_granted, wait_closed_granted,
-    wait_opened_approval,
+    call_started_approved, call_started_until, delivered_grant, turn_opened_granted,
+    wait_closed_granted, wait_opened_approval,
 };
 pub(crate) use self::caller::{
     delivered_late, delivered_result, delivered_withdrawn, delivered_written, turn_ended_viewed,
@@ -155,6 +155,7 @@ pub(crate) fn call_started() -> Envelope {
         approval: None,
         edited: edited.map(Arc::new),
         may_repeat: true,
+        repeat_until: None,
         time_limit: Duration::from_millis(30_500),
     };
     let edited = ToolInput::Json(JsonInput::from(fields(&json!({ "b": 1, "a": 0.1 }))));

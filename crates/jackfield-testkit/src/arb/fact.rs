@@ -208,13 +208,22 @@ fn call_lost() -> BoxedStrategy<Fact> {
 fn call_started() -> BoxedStrategy<Fact> {
     let edited = option::weighted(0.3, tool_input());
     let approval = option::of(wait_id());
-    (tool_attempt(), approval, edited, any::<bool>(), duration())
+    let until = option::of(wall_time());
+    (
+        tool_attempt(),
+        approval,
+        edited,
+        any::<bool>(),
+        until,
+        duration(),
+    )
         .prop_map(
-            |(attempt, approval, edited, may_repeat, time_limit)| Fact::CallStarted {
+            |(attempt, approval, edited, may_repeat, repeat_until, time_limit)| Fact::CallStarted {
                 approval,
                 attempt,
                 edited: edited.map(Arc::new),
                 may_repeat,
+                repeat_until,
                 time_limit,
             },
         )

@@ -102,7 +102,7 @@ export class Question {
       return;
     }
     const run = () => this.answer('allow', {});
-    if (asked.safety === 'read_only' || asked.safety === 'idempotent') {
+    if (asked.safety === 'read_only') {
       run();
       return;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::block::ToolCall;
-use jackfield_domain::tool::CatalogEntry;
+use jackfield_domain::tool::{CatalogEntry, Safety};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::{Answer, Approval, ElicitationAnswer, UnknownAnswer, Wait, WaitKind};
 use serde_json::{Map, Value};
@@ -100,7 +100,7 @@ impl QuestionTable<'_> {
     /// That the call may act a second time, and what its tool does; `None` if a repetition has no effect.
     fn second_effect(&self, wait: &Wait) -> Option<String> {
         let tool = self.tool(wait);
-        if tool.is_some_and(|tool| tool.safety.may_repeat()) {
+        if tool.is_some_and(|tool| tool.safety == Safety::ReadOnly) {
             return None;
         }
         let about = tool.map(|tool| words::one_line(&tool.definition.description));

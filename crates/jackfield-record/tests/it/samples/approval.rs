@@ -33,9 +33,22 @@ pub(crate) fn call_started_approved() -> Envelope {
         attempt: tool_attempt(),
         edited: Some(Arc::new(edited)),
         may_repeat: false,
+        repeat_until: None,
         time_limit: Duration::from_secs(30),
     };
     step(InputKind::Delivered, vec![started])
+}
+
+pub(crate) fn call_started_until() -> Envelope {
+    let started = Fact::CallStarted {
+        approval: None,
+        attempt: tool_attempt(),
+        edited: None,
+        may_repeat: true,
+        repeat_until: Some(WallTime::from_millis(1_790_086_400_123)),
+        time_limit: Duration::from_secs(30),
+    };
+    step(InputKind::ReplyEnded, vec![started])
 }
 
 pub(crate) fn delivered_grant() -> Delivery {

@@ -116,6 +116,7 @@ pub(super) fn call_started(id: &str) -> Fact {
         },
         edited: None,
         may_repeat: false,
+        repeat_until: None,
         time_limit: Duration::from_secs(30),
     }
 }
