@@ -110,21 +110,22 @@ impl Drop for EphemeralCleanup {
 
 impl Engine {
     /// Stores what an ephemeral turn used that is over, and deletes its session once its answer was written or has
-    /// expired. Does nothing for durable sessions.
+    /// expired. An answer with an idempotency key stays until it expires: who asks again gets it. Does nothing for
+    /// durable sessions.
     pub(crate) async fn delete_when_delivered(&self, session: &SessionId, turn: &TurnId) {
         if self.durability(session) == Durability::Durable {
             return;
         }
-        self.record_ephemeral_turn(session, turn).await;
+        let has_key = self.record_ephemeral_turn(session, turn).await;
         let ephemeral = self.shared.ephemeral;
         let (subscribers, undelivered) = (&self.shared.subscribers, &self.shared.undelivered);
         let delivered_or_expired = async {
-            if subscribers.wait_disconnected(turn).await {
+            if subscribers.wait_disconnected(turn).await && !has_key {
                 return;
             }
             let evicted = undelivered.push(ephemeral.max_sessions);
             tokio::select! {
-                () = subscribers.wait_delivered(turn) => {}
+                () = subscribers.wait_delivered(turn), if !has_key => {}
                 () = evicted.notified() => {}
                 () = tokio::time::sleep(ephemeral.retain_for) => {}
             }

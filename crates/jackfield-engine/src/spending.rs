@@ -1,5 +1,6 @@
 //! Spending records: what model calls used that belong to no session of the durable journal.
 
+use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::spending;
 use jackfield_domain::spending_record::SpendingRecord;
@@ -59,8 +60,9 @@ impl Engine {
         }
     }
 
-    /// Stores what an ephemeral turn used that has ended, since its session will be deleted.
-    pub(crate) async fn record_ephemeral_turn(&self, session: &SessionId, turn: &TurnId) {
+    /// Stores what an ephemeral turn used that has ended, since its session will be deleted. Returns whether its request
+    /// had an idempotency key.
+    pub(crate) async fn record_ephemeral_turn(&self, session: &SessionId, turn: &TurnId) -> bool {
         match self.load(session).await {
             Ok(loaded) => {
                 // The driver has recorded the calls that count for budgets.
@@ -68,10 +70,23 @@ impl Engine {
                 for record in records.into_iter().filter(|one| one.settled.is_empty()) {
                     self.record_spending(record);
                 }
+                let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
+                facts.any(|fact| match fact {
+                    Fact::TurnOpened {
+                        setup,
+                        turn: opened,
+                        ..
+                    } if opened == turn => setup
+                        .caller
+                        .as_ref()
+                        .is_some_and(|caller| caller.key.is_some()),
+                    _ => false,
+                })
             }
             Err(error) => {
                 let error = chain(&error);
                 tracing::warn!(%session, %error, "the usage of an ephemeral turn could not be read");
+                false
             }
         }
     }

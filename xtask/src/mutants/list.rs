@@ -75,10 +75,18 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "unknown-taken-as-not-started",
         file: "crates/jackfield-domain/src/tool_loop/recover.rs",
-        from: "if running.may_repeat && may_start {",
-        to: "if may_start {",
+        from: "if running.may_repeat && in_time && may_start {",
+        to: "if in_time && may_start {",
         package: "jackfield-domain",
         test: "loop_properties::what_must_not_be_repeated_is_never_asked_for_twice",
+    },
+    Mutant {
+        name: "repeated-after-the-key-is-forgotten",
+        file: "crates/jackfield-domain/src/tool_loop/recover.rs",
+        from: "if running.may_repeat && in_time && may_start {",
+        to: "if running.may_repeat && may_start {",
+        package: "jackfield-domain",
+        test: "recovery::a_call_is_repeated_by_its_key_for_a_day_from_its_first_attempt_on",
     },
     Mutant {
         name: "policy-read-again-on-recovery",

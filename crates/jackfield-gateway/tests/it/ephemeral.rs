@@ -1,6 +1,7 @@
 //! Durable and ephemeral sessions of one engine: where each is found, and how long it stays.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::block::Block;
 use jackfield_domain::locate::{HistoryKeys, Located};
@@ -34,7 +35,7 @@ fn continued() -> Vec<Message> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_ephemeral_turn_is_found_until_its_answer_was_written() {
+async fn an_ephemeral_turn_with_a_key_is_found_for_two_minutes() {
     let engine = engine(1);
     engine.create_ephemeral(&named("one")).expect("a journal");
     let message = message("one", caller("a", "hi", Some("k"), &hi()), &hi());
@@ -68,12 +69,36 @@ async fn an_ephemeral_turn_is_found_until_its_answer_was_written() {
         assert_eq!(is_new, !is_there, "{durability:?}");
     }
     begun.connection.mark_written();
+    tokio::time::sleep(Ephemeral::default().retain_for - Duration::from_secs(1)).await;
+    let repeated = RequestIdentity {
+        durability: EPHEMERAL,
+        ..request("a", "hi", Some("k"), false)
+    };
+    let again = matcher.find(&repeated).await;
+    let RequestMatch::Existing(again) = again.expect("readable") else {
+        panic!("the answer was taken, and is asked for again");
+    };
+    assert_eq!(again.turn, begun.turn);
+    drop(again);
+    tokio::time::sleep(Ephemeral::default().retain_for).await;
+    assert!(engine.load(&named("one")).await.is_err(), "it is deleted");
+    let found = engine.find(None, "a", &[Mark::Turn(begun.turn)], 1).await;
+    assert_eq!(found.expect("readable"), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ephemeral_turn_without_a_key_stays_until_its_answer_was_written() {
+    let engine = engine(1);
+    engine.create_ephemeral(&named("one")).expect("a journal");
+    let message = message("one", caller("a", "hi", None, &hi()), &hi());
+    let mut begun = engine.begin(message).await.expect("begun");
+    to_the_end(&mut begun.watcher).await;
+    assert!(engine.load(&named("one")).await.is_ok());
+    begun.connection.mark_written();
     while engine.durability(&named("one")) == Durability::Ephemeral {
         tokio::task::yield_now().await;
     }
     assert!(engine.load(&named("one")).await.is_err(), "it is deleted");
-    let found = engine.find(None, "a", &[Mark::Turn(begun.turn)], 1).await;
-    assert_eq!(found.expect("readable"), []);
 }
 
 #[tokio::test(start_paused = true)]
