@@ -45,6 +45,23 @@ fn chat(stream: bool) -> Value {
 }
 
 #[tokio::test]
+async fn an_answer_that_was_taken_is_given_again_to_the_same_key_and_body() {
+    let replies = ["Good day", "Another day"].map(ScriptedReply::text);
+    let gateway = gateway(replies, |_| {});
+    let key = [("idempotency-key", "order-17")];
+    let path = "/v1/chat/completions";
+    let (_, first) = json(post(&gateway, path, &key, &chat(false)).await).await;
+    assert_eq!(first["choices"][0]["message"]["content"], "Good day");
+    let (status, again) = json(post(&gateway, path, &key, &chat(false)).await).await;
+    assert_eq!((status, again), (StatusCode::OK, first));
+    let (_, streamed, text) = text(post(&gateway, path, &key, &chat(true)).await).await;
+    // Another body is another request.
+    assert!(text.contains("idempotency key"), "{streamed:?} {text}");
+    let (_, other) = json(post(&gateway, path, &[], &chat(false)).await).await;
+    assert_eq!(other["choices"][0]["message"]["content"], "Another day");
+}
+
+#[tokio::test]
 async fn a_bare_name_of_another_vendor_is_not_asked_of_the_default_provider() {
     let provider = |kind: &str, at_vendor| ProviderSummary {
         at_vendor,
