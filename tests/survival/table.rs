@@ -83,13 +83,14 @@ where
 
 /// Does this at so many random instants of a turn, and at further ones until so many kills have landed. How long a turn
 /// takes is measured again and again, as the machine may have more or less to do.
-pub(crate) async fn at_instants<F>(
+pub(crate) async fn at_instants<U, F>(
     instants: u64,
     kills: u64,
-    undisturbed: impl AsyncFn() -> Duration,
-    survive: impl Fn(u64, Duration) -> F,
+    undisturbed: fn() -> U,
+    survive: impl Fn(u64, Duration) -> F + Send + Sync,
 ) -> Table
 where
+    U: Future<Output = Duration> + Send,
     F: Future<Output = Survived> + Send + 'static,
 {
     let mut table = Table::default();

@@ -71,16 +71,17 @@ impl Engine {
                     self.record_spending(record);
                 }
                 let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
-                facts.any(|fact| match fact {
-                    Fact::TurnOpened {
+                facts.any(|fact| {
+                    let Fact::TurnOpened {
                         setup,
                         turn: opened,
                         ..
-                    } if opened == turn => setup
-                        .caller
-                        .as_ref()
-                        .is_some_and(|caller| caller.key.is_some()),
-                    _ => false,
+                    } = fact
+                    else {
+                        return false;
+                    };
+                    let caller = setup.caller.as_ref();
+                    opened == turn && caller.is_some_and(|caller| caller.key.is_some())
                 })
             }
             Err(error) => {
