@@ -7,6 +7,7 @@ use std::time::Duration;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::time::WallTime;
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
 use jackfield_ports::journal::{Journal as _, JournalError};
 use tokio::runtime::Handle;
@@ -133,6 +134,10 @@ impl Engine {
         };
         delivered_or_expired.await;
         subscribers.forget(turn);
+        // A turn that began there since deletes the session at its own end.
+        if has_key && !self.is_last_turn(session, turn).await {
+            return;
+        }
         match self.shared.journal.delete(session).await {
             Ok(()) | Err(JournalError::UnknownSession { .. }) => {}
             Err(error) => {
@@ -140,6 +145,15 @@ impl Engine {
                 tracing::warn!(%session, %error, "an ephemeral session could not be deleted");
             }
         }
+    }
+
+    /// Whether no turn was begun in the session after this one, as far as the journal can be read.
+    async fn is_last_turn(&self, session: &SessionId, turn: &TurnId) -> bool {
+        let Ok(loaded) = self.load(session).await else {
+            return true;
+        };
+        let log = SessionLog::from_steps(&loaded.steps, &[]);
+        log.turns.last().is_none_or(|last| last.turn == *turn)
     }
 
     /// Deletes up to `most` expired sessions, and spending records that are too old; if `dry_run` is set, only lists

@@ -8,6 +8,7 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{ClientLookup, User};
+use jackfield_domain::find_tools;
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::tool::{CatalogEntry, Permission};
@@ -121,17 +122,18 @@ impl Gateway {
         self.check_model_of_turn(client, setup)?;
         let is_forbidden = |tool: &&CatalogEntry| {
             let may_run = !matches!(tool.permission, Permission::Deny(_));
-            let is_ours = tool.ran_by == RanBy::Engine && tool.asked_by.is_none();
-            is_ours && may_run && !client.tools.offers(&tool.origin)
+            // A provider's own tool is ours to decide about if it asks.
+            let is_ours = tool.ran_by == RanBy::Engine || tool.asked_by.is_some();
+            is_ours && may_run && !find_tools::is(tool) && !client.tools.offers(&tool.origin)
         };
         match setup.catalog.iter().find(is_forbidden) {
-            Some(tool) if *setup.model.provider != *AGENTS => {
+            Some(tool) => {
                 let name = &tool.definition.name;
                 let message =
                     format!("this turn has the tool `{name}`, which this key may not use");
                 Err(ServeError::new(ServeErrorKind::Forbidden, message))
             }
-            Some(_) | None => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -144,11 +146,20 @@ impl Gateway {
         let model = format!("{}/{}", setup.model.provider, setup.model.model);
         let own_name = setup.assistant.as_deref().or(setup.route.as_deref());
         let named = setup.caller.as_deref().map(|caller| &*caller.model);
-        let mut names = [Some(own_name.unwrap_or(&model)), named]
-            .into_iter()
-            .flatten();
+        // What its client may have written.
+        let aliases = self.shared.config.aliases.iter();
+        let aliases = aliases.filter(|(_, of)| **of == setup.model);
+        let bare = Some(&*setup.model.model);
+        let bare = bare.filter(|name| self.model(name).is_ok_and(|of| of == setup.model));
+        let names = [Some(own_name.unwrap_or(&model)), named, bare];
+        let mut names = names.into_iter().flatten();
         // The questions of agents have no model.
-        if *setup.model.provider == *AGENTS || names.any(|name| client.allows_model(name)) {
+        if *setup.model.provider == *AGENTS
+            || names.any(|name| client.allows_model(name))
+            || aliases
+                .into_iter()
+                .any(|(alias, _)| client.allows_model(alias))
+        {
             return Ok(());
         }
         let message =

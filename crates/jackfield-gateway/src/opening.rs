@@ -265,11 +265,13 @@ impl TurnOpener<'_> {
     }
 
     /// A request for a new session continues no other one, except with results that a turn there waits for, or with
-    /// the id of an earlier reply.
+    /// the id of an earlier reply. Nor does any request continue a session that is not kept: it goes at its time, and
+    /// the request has the whole conversation.
     fn unless_new(&self, located: Located) -> Located {
         let is_new = self.request.begins_session && self.request.incoming.previous.is_none();
-        let continues = matches!(located, Located::Continue { .. } | Located::Fork { .. });
-        if is_new && continues {
+        if let Located::Continue { session, .. } | Located::Fork { session, .. } = &located
+            && (is_new || self.engine.durability(session) == Durability::Ephemeral)
+        {
             Located::New
         } else {
             located

@@ -89,7 +89,8 @@ Examples:
   jackfield approvals allow 3f2a --session
   jackfield approvals allow 3f2a --edit '{\"path\": \"draft.txt\"}'
 
-For a call whose outcome is unknown, this means: run it again.
+For a call whose outcome is unknown, this means: run it again. Where the tool may act a second time,
+it needs `--again`.
 The exit code is 10 if another answer came first, or it has expired.";
 
 const DENY_EXAMPLES: &str = "\

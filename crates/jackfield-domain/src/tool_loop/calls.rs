@@ -22,7 +22,7 @@ use crate::tool_loop::action::Action;
 use crate::tool_loop::approvals::StartPermission;
 use crate::tool_loop::decider::Decider;
 use crate::tool_loop::error_texts;
-use crate::turn::{CallState, RunningCall, Stage};
+use crate::turn::{BatchCall, CallState, RunningCall, Stage};
 use crate::wait::{JobHandle, Question, WaitKind};
 
 /// What to do with a call.
@@ -184,6 +184,16 @@ impl Decider<'_> {
                 self.restrict(&call.id, attempts);
                 continue;
             }
+            if let Some(then) = self.after_forgotten_key(&next) {
+                let lost = ToolAttempt {
+                    call: call.id.clone(),
+                    attempt: attempts,
+                };
+                let why = "the time is over in which its repetition is recognised";
+                let failure = ToolFailure::unknown(ToolFailureKind::Crashed, why);
+                self.record_loss(&lost, &failure, then);
+                continue;
+            }
             let attempt = ToolAttempt {
                 call: call.id.clone(),
                 attempt: attempts + 1,
@@ -197,6 +207,19 @@ impl Decider<'_> {
                     self.close(&call.id, CallEnd::NotRun, error_texts::approval_mismatch());
                 }
             }
+        }
+    }
+
+    /// What to do about a call that waited too long to be repeated by its key; `None` if it may start.
+    fn after_forgotten_key(&self, call: &BatchCall) -> Option<AfterLoss> {
+        let is_over = call.repeat_until.is_some_and(|until| self.now.wall > until);
+        if !is_over || !matches!(call.state, CallState::Queued) {
+            return None;
+        }
+        match self.unknown_policy(&call.call.id) {
+            UnknownPolicy::Ask => Some(AfterLoss::Ask),
+            UnknownPolicy::Report => Some(AfterLoss::Report),
+            UnknownPolicy::Retry => None,
         }
     }
 

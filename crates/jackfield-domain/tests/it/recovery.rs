@@ -8,7 +8,7 @@ use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
-use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolName};
+use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolAttempt, ToolName};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::message::{Message, Messages};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
@@ -20,7 +20,7 @@ use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::Safety;
 use jackfield_domain::tool_loop::{Action, Input, Restriction, Restrictions, Step, ToolLoop};
-use jackfield_domain::wait::{Answer, Approval, JobHandle, UnknownAnswer};
+use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, JobHandle, UnknownAnswer};
 
 use crate::scene::{It, answer, calls, check};
 use crate::world::setup;
@@ -188,18 +188,70 @@ fn repeated(hand: &mut Hand, hours: u64) -> Vec<u32> {
     runs.collect()
 }
 
+/// A setup whose tool `write` is of this kind.
+fn writing(limits: Limits, safety: Safety) -> Setup {
+    let mut setup = setup(limits);
+    let tools = setup.catalog.iter().cloned().map(|mut tool| {
+        if tool.definition.name.as_str() == "write" {
+            tool.safety = safety;
+        }
+        tool
+    });
+    setup.catalog = Arc::new(tools.collect());
+    setup
+}
+
+#[test]
+fn a_call_that_waits_to_be_repeated_until_its_key_is_forgotten_is_not() {
+    let limits = Limits {
+        parallel_calls: 1,
+        ..Limits::default()
+    };
+    let (mut hand, _) = Hand::begin_with(writing(limits, Safety::Idempotent));
+    // `ask` waits for a person, so `write` has the slot.
+    let actions = hand.call(FIRST, &["ask", "write"]);
+    assert_eq!(runs(&actions), 1);
+    let opened = hand.facts.iter().find_map(|fact| match fact {
+        Fact::WaitOpened { wait } => Some(wait.id.clone()),
+        _ => None,
+    });
+    let granted = Approval::Granted {
+        edited: None,
+        for_session: false,
+    };
+    let delivery = Delivery {
+        at: hand.now.wall,
+        body: DeliveryBody::Answer {
+            answer: Answer::Approval(granted),
+            wait: opened.expect("a question"),
+        },
+        by: "a person".into(),
+        id: DeliveryId::parse("yes").expect("an id"),
+    };
+    let actions = hand.feed(Input::Delivered(delivery));
+    assert_eq!(runs(&actions), 0, "the slot is taken");
+    // `ask` takes it first, and `write` waits to be repeated.
+    let actions = hand.crash(Restrictions::default());
+    let asked = actions.iter().find_map(|action| match action {
+        Action::RunTool(run) => Some(run.attempt.clone()),
+        _ => None,
+    });
+    let asked = asked.expect("it runs");
+    assert_eq!((runs(&actions), asked.attempt), (1, 1));
+    hand.now.wall = hand.now.wall.after(Duration::from_hours(25));
+    let result = ToolResult::text("done");
+    let actions = hand.feed(Input::ToolFinished {
+        attempt: asked,
+        result,
+    });
+    assert_eq!(runs(&actions), 0, "{actions:?}");
+    assert_eq!(hand.ends()["write"], CallEnd::Reported);
+}
+
 #[test]
 fn a_call_is_repeated_by_its_key_for_a_day_from_its_first_attempt_on() {
     let of = |safety| {
-        let mut setup = setup(Limits::default());
-        let tools = setup.catalog.iter().cloned().map(|mut tool| {
-            if tool.definition.name.as_str() == "write" {
-                tool.safety = safety;
-            }
-            tool
-        });
-        setup.catalog = Arc::new(tools.collect());
-        let (mut hand, _) = Hand::begin_with(setup);
+        let (mut hand, _) = Hand::begin_with(writing(Limits::default(), safety));
         let _run = hand.call(FIRST, &["write"]);
         hand
     };

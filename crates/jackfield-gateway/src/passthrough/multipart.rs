@@ -19,7 +19,10 @@ pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Range
 
 /// The names of all parts; `None` if the body is not whole, or a part has no name that every server reads alike.
 pub(super) fn names(content_type: &str, body: &[u8]) -> Option<Vec<String>> {
-    let parts = parts(content_type, body)?.into_iter();
+    // Before the first delimiter, some read other parts.
+    let first = format!("--{}", boundary(content_type)?);
+    let parts = parts(content_type, body).filter(|_| body.starts_with(first.as_bytes()))?;
+    let parts = parts.into_iter();
     parts.map(|part| name_of(body.get(part)?)).collect()
 }
 
@@ -73,8 +76,9 @@ fn name_of(part: &[u8]) -> Option<String> {
         is_it.then_some(value)
     });
     let (_, parameters) = dispositions.next()?.split_once(';')?;
-    // A folded line, a second name or an extended one is read by some.
-    let is_plain = dispositions.next().is_none()
+    // A folded line, a lone line break, a second name or an extended one is read by some.
+    let is_plain = !head.replace("\r\n", "").contains(['\r', '\n'])
+        && dispositions.next().is_none()
         && !head.contains("\r\n ")
         && !head.contains("\r\n\t")
         && !parameters.contains('\\');

@@ -30,9 +30,9 @@ pub(crate) fn check_json(client: &Principal, body: &[u8]) -> Result<(), ServeErr
 ///
 /// As for [`check_json`].
 pub(super) fn check_members(client: &Principal, members: &[Member<'_>]) -> Result<(), ServeError> {
-    match of_body(members) {
-        Some(place) if is_bound(client) => Err(refusal(&place)),
-        Some(_) | None => Ok(()),
+    match is_bound(client).then(|| of_body(members)).flatten() {
+        Some(place) => Err(refusal(&place)),
+        None => Ok(()),
     }
 }
 
@@ -90,14 +90,27 @@ fn of_body(members: &[Member<'_>]) -> Option<String> {
 /// The place of a model in an entry of a list. What is in schemas and arguments is the client's own.
 fn of_entry(entry: &str) -> Option<String> {
     let members = json::members(entry)?;
-    members.iter().find_map(|member| {
-        let names = member.key == MODEL || is_other(&member.key);
-        if names && says_something(member.value) {
-            return Some(member.key.clone().into_owned());
-        }
-        let is_whole = ["body", "params"].contains(&&*member.key);
-        is_whole.then(|| of_entry(member.value)).flatten()
+    let is_function = |member: &Member<'_>| member.key == "type" && member.value == "\"function\"";
+    let has_schema = members.iter().any(is_function);
+    let inner = members.iter().filter(|member| match &*member.key {
+        "body" | "params" => true,
+        // Of a vendor's own tool, these are settings.
+        "parameters" => !has_schema,
+        _ => false,
+    });
+    named(&members).or_else(|| {
+        let mut inner = inner.filter_map(|member| json::members(member.value));
+        inner.find_map(|members| named(&members))
     })
+}
+
+/// The first member that names a model.
+fn named(members: &[Member<'_>]) -> Option<String> {
+    let names = |member: &&Member<'_>| {
+        (member.key == MODEL || is_other(&member.key)) && says_something(member.value)
+    };
+    let found = members.iter().find(names);
+    found.map(|member| member.key.clone().into_owned())
 }
 
 /// Whether a field may name models, other than `model` itself.
@@ -112,7 +125,7 @@ fn says_something(value: &str) -> bool {
 
 fn refusal(place: &str) -> ServeError {
     let message = format!(
-        "this key is for named models, or has a budget, and `{place}` could name another model: leave it out"
+        "this key is for named models, or its cost or tokens are limited, and `{place}` could name another model: leave it out"
     );
     ServeError::new(ServeErrorKind::Forbidden, message).at(place)
 }

@@ -54,6 +54,8 @@ fn with(field: &str, value: &Value) -> String {
 async fn a_body_that_names_a_further_model_is_refused_where_the_model_matters() {
     let advisor = json!([{ "type": "advisor_20260301", "name": "advisor", "model": "dear" }]);
     let image = json!([{ "type": "image_generation", "model": "gpt-image-9" }]);
+    let drawing =
+        json!([{ "type": "openrouter:image_generation", "parameters": { "model": "dear" } }]);
     let batch = json!([{ "custom_id": "1", "params": { "model": "dear" } }]);
     for (path, field, value, place) in [
         (CHAT, "models", json!(["b", "dear"]), "models"),
@@ -75,6 +77,7 @@ async fn a_body_that_names_a_further_model_is_refused_where_the_model_matters() 
         (MESSAGES, "tools", advisor, "tools/…/model"),
         (MESSAGES, "fallback_model", json!("dear"), "fallback_model"),
         (RESPONSES, "tools", image, "tools/…/model"),
+        (CHAT, "tools", drawing, "tools/…/model"),
         (IMAGES, "requests", batch, "requests/…/model"),
         (IMAGES, "models", json!(["dear"]), "models"),
     ] {
@@ -91,6 +94,16 @@ async fn a_body_that_names_a_further_model_is_refused_where_the_model_matters() 
             is_taken(&client(), &body).is_ok(),
             "{field}: all may be named"
         );
+    }
+    // Nothing is looked at for ever.
+    let deep = 100_000;
+    let deep = format!(
+        "{{\"model\":\"b\",\"requests\":[{}1{}]}}",
+        "{\"params\":".repeat(deep),
+        "}".repeat(deep)
+    );
+    for client in bounded().into_iter().chain([client()]) {
+        let _taken = is_taken(&client, &request(IMAGES, deep.clone()));
     }
     let twice = request(IMAGES, r#"{"model":"b","model":"dear"}"#);
     for client in bounded() {
@@ -160,6 +173,11 @@ async fn a_form_has_one_model_and_no_part_that_is_read_in_two_ways() {
         is_taken(client, &form)
     };
     for client in bounded() {
+        let before = "--x\nContent-Disposition: form-data; name=\"model\"\n\ndear\n";
+        let mut form = request(IMAGES, format!("{before}{model}--x--\r\n"));
+        let kind = HeaderValue::from_static("multipart/form-data; boundary=x");
+        form.headers.insert(CONTENT_TYPE, kind);
+        assert!(is_taken(&client, &form).is_err(), "a part before the first");
         for taken in [
             "",
             &part("name=\"image\"; filename=\"model.png\"", "…"),
@@ -184,6 +202,10 @@ async fn a_form_has_one_model_and_no_part_that_is_read_in_two_ways() {
                 "dear",
             ),
             "--x\r\nContent-Type: text/plain\r\n\r\ndear\r\n",
+            &part(
+                "name=\"prompt\"\r\nX: y\nContent-Disposition: form-data; name=\"model\"",
+                "dear",
+            ),
         ] {
             assert!(send(&client, refused).is_err(), "{refused}");
         }

@@ -98,8 +98,12 @@ impl World {
         config.api_keys = ApiKeys::new([
             key("wide", None, ServerTools::All),
             key("cheap", Some("claude/cheap"), ServerTools::All),
+            key("alias", Some("best"), ServerTools::All),
+            key("bare", Some("de*"), ServerTools::All),
             key("toolless", None, ServerTools::None),
         ]);
+        let dear = config.default_options.model.clone();
+        config.aliases.insert("best".into(), dear);
         let memory = Arc::new(MemoryJournal::default().ephemeral());
         Self {
             gateway: Gateway::new(engine, memory, config),
@@ -208,12 +212,14 @@ async fn a_key_that_may_do_less_goes_on_with_no_turn_of_its_user() {
             assert!(text.contains("this key may not use"), "{text}");
             world.kept();
         }
-        let (world, turn) = waiting().await;
-        let (path, body) = request(route, &turn);
-        // The turn is still open, which a summary refuses.
-        if !route.ends_with("/compact") {
-            let (status, text) = world.send("wide", (method, &path), &[], &body).await;
-            assert_eq!(status, StatusCode::OK, "{route}: {text}");
+        // The keys that may name the model in another way; the turn is still open, which a summary refuses.
+        for key in ["wide", "alias", "bare"] {
+            let (world, turn) = waiting().await;
+            let (path, body) = request(route, &turn);
+            if !route.ends_with("/compact") {
+                let (status, text) = world.send(key, (method, &path), &[], &body).await;
+                assert_eq!(status, StatusCode::OK, "{route} by {key}: {text}");
+            }
         }
     }
 }

@@ -40,7 +40,9 @@ function keyCard(section, key, isAdmin) {
 
 // `isFirst`: nobody could administer the gateway without this key, so it is an admin's, and signs its maker in.
 function newKey(section, user, isFirst) {
-  const days = [['', say('never')], ...[30, 90, 365].map((n) => [n, say('days', { n })])];
+  // Without it nobody could make the next one.
+  const ends = isFirst ? [] : [30, 90, 365];
+  const days = [['', say('never')], ...ends.map((n) => [n, say('days', { n })])];
   const fields = {
     user: named(say('user'), element('input', { type: 'text', required: true, value: user || '', readOnly: Boolean(user), autocomplete: 'off', maxLength: 64 })),
     label: named(say('label'), element('input', { type: 'text', autocomplete: 'off', maxLength: 200 })),
