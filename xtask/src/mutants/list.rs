@@ -89,6 +89,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "recovery::a_call_is_repeated_by_its_key_for_a_day_from_its_first_attempt_on",
     },
     Mutant {
+        name: "started-after-the-key-is-forgotten",
+        file: "crates/jackfield-domain/src/tool_loop/calls.rs",
+        from: "let is_over = call.repeat_until.is_some_and(|until| self.now.wall > until);",
+        to: "let is_over = false;",
+        package: "jackfield-domain",
+        test: "recovery::a_call_that_waits_to_be_repeated_until_its_key_is_forgotten_is_not",
+    },
+    Mutant {
         name: "policy-read-again-on-recovery",
         file: "crates/jackfield-domain/src/tool_loop/recover.rs",
         from: "CallState::Granted(_) | CallState::Queued => self.restrict(&call, attempts),",

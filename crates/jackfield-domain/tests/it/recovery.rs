@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
+use jackfield_domain::fact::{AfterLoss, CallEnd, Fact, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolAttempt, ToolName};
 use jackfield_domain::limits::Limits;
@@ -263,6 +263,12 @@ fn a_call_is_repeated_by_its_key_for_a_day_from_its_first_attempt_on() {
     assert_eq!(hand.ends()["write"], CallEnd::Reported);
     let mut hand = of(Safety::Idempotent);
     assert_eq!(repeated(&mut hand, 25), [0; 0]);
+    // It is lost once, and not to be repeated first.
+    let lost = hand.facts.iter().filter_map(|fact| match fact {
+        Fact::CallLost { then, .. } => Some(*then),
+        _ => None,
+    });
+    assert_eq!(lost.collect::<Vec<_>>(), [AfterLoss::Report]);
     let mut hand = of(Safety::ReadOnly);
     assert_eq!(repeated(&mut hand, 1_000), [2]);
     let mut hand = of(Safety::Unknown);
