@@ -44,7 +44,7 @@ pub use self::demo::Demo;
 pub use self::doctor::Doctor;
 pub use self::export::{Export, ExportFormat};
 pub use self::journal::JournalCommand;
-pub use self::keys::{KeyCreate, Keys, Limit, LimitArgs, QuotaArgs};
+pub use self::keys::{KeyCreate, Keys, Limit, LimitArgs, LimitChanges};
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpAdd, McpImport, McpServe};
 pub use self::models::{ModelsArgs, Providers};

@@ -20,7 +20,7 @@ pub enum Keys {
         id: String,
         /// What changes.
         #[command(flatten)]
-        limits: LimitArgs,
+        limits: LimitChanges,
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,
@@ -82,33 +82,7 @@ pub enum Keys {
     },
 }
 
-/// What a key, a user or a team may use.
-#[derive(Clone, Copy, Debug, clap::Args)]
-pub struct QuotaArgs {
-    /// At most this many requests per minute, which may also come all at once.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub requests_per_minute: Option<u32>,
-    /// At most this many requests at once.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub parallel: Option<u32>,
-    /// At most this many tokens of model calls per minute, input and output.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub tokens_per_minute: Option<u64>,
-    /// At most this cost of model calls per day (UTC), in US dollars, such as 2.50.
-    #[arg(long, value_name = "USD", value_parser = money)]
-    pub cost_per_day: Option<Money>,
-    /// At most this cost of model calls per calendar month (UTC), in US dollars.
-    #[arg(long, value_name = "USD", value_parser = money)]
-    pub cost_per_month: Option<Money>,
-    /// At most this many tokens of model calls per day (UTC), input and output.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub tokens_per_day: Option<u64>,
-    /// At most this many tokens of model calls per calendar month (UTC).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub tokens_per_month: Option<u64>,
-}
-
-/// What changes of the limits of a key, a user or a team. A limit that is not named stays as it is.
+/// Limits of a key, a user or a team.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct LimitArgs {
     /// At most this many requests per minute, which may also come all at once.
@@ -132,16 +106,16 @@ pub struct LimitArgs {
     /// At most this many tokens of model calls per calendar month (UTC).
     #[arg(long, value_name = "N|none", value_parser = limit(count::<u64>))]
     pub tokens_per_month: Option<Limit<u64>>,
+}
+
+/// What changes of the limits of what has some.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct LimitChanges {
+    /// The limits that are named.
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Take all limits away.
-    #[arg(long, conflicts_with_all = [
-        "requests_per_minute",
-        "parallel",
-        "tokens_per_minute",
-        "cost_per_day",
-        "cost_per_month",
-        "tokens_per_day",
-        "tokens_per_month",
-    ])]
+    #[arg(long, conflicts_with = "LimitArgs")]
     pub none: bool,
 }
 
@@ -208,7 +182,7 @@ pub struct KeyCreate {
     pub no_tools: bool,
     /// What it may use.
     #[command(flatten)]
-    pub quota: QuotaArgs,
+    pub quota: LimitArgs,
     /// It sees the sessions of all, and may change users and keys by the API.
     #[arg(long)]
     pub admin: bool,

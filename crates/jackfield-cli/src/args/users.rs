@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::Source;
-use super::keys::LimitArgs;
+use super::keys::LimitChanges;
 use super::own_servers::OwnServerCommand;
 
 /// `jackfield users`
@@ -46,7 +46,7 @@ pub enum Users {
         name: String,
         /// What changes.
         #[command(flatten)]
-        limits: LimitArgs,
+        limits: LimitChanges,
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,
@@ -141,7 +141,7 @@ pub enum Teams {
         name: String,
         /// What changes.
         #[command(flatten)]
-        limits: LimitArgs,
+        limits: LimitChanges,
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,

@@ -8,14 +8,14 @@ use jackfield_assembly::{Registry, length_of_time};
 use jackfield_domain::directory::{
     ClientKey, DirectoryEntry, EntryKind, EntryName, InvalidEntryName, ServerOwner,
 };
-use jackfield_domain::quota::{Quota, QuotaChange};
+use jackfield_domain::quota::QuotaChange;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{
     ChangeQuery, ClientDirectory, DirectoryError, KeyOptions, SecretError, UserUpdate,
 };
 
 use crate::approval;
-use crate::args::{KeyCreate, LimitArgs, QuotaArgs, Source, Teams, Users};
+use crate::args::{KeyCreate, LimitArgs, LimitChanges, Source, Teams, Users};
 use crate::commands::session_journal::{JournalAccess, SessionJournal};
 use crate::commands::{ask, own_servers, printed, provider_keys, session_journal};
 use crate::exit::Exit;
@@ -146,7 +146,7 @@ pub(crate) async fn create_key(key: KeyCreate, registry: &Registry) -> Result<Ex
         is_admin: key.admin,
         label: key.label.unwrap_or_default().into(),
         models: patterns(key.model),
-        quota: quota_of(key.quota),
+        quota: named(key.quota).apply(None),
         tools: if key.no_tools {
             Some(Vec::new())
         } else {
@@ -282,11 +282,15 @@ async fn update_user(
 /// [`CommandError`] with the exit code and help.
 pub(crate) async fn limit(
     (kind, name): (EntryKind, &str),
-    limits: LimitArgs,
+    changes: LimitChanges,
     source: &Source,
     registry: &Registry,
 ) -> Result<Exit, CommandError> {
-    let (name, change) = (parsed(name)?, change_of(limits));
+    let name = parsed(name)?;
+    let change = match changes.none {
+        true => QuotaChange::REMOVE_ALL,
+        false => named(changes.limits),
+    };
     if change == QuotaChange::default() {
         let help = "`--parallel 4` sets a limit, `--parallel none` takes it away, and `--none` all of them";
         return Err(CommandError::new(Exit::Usage, "no limit is named").with_help(help));
@@ -303,10 +307,8 @@ pub(crate) async fn limit(
     Ok(Exit::Answered)
 }
 
-fn change_of(limits: LimitArgs) -> QuotaChange {
-    if limits.none {
-        return QuotaChange::REMOVE_ALL;
-    }
+/// The limits that arguments name.
+fn named(limits: LimitArgs) -> QuotaChange {
     QuotaChange {
         cost_per_day: limits.cost_per_day.map(Into::into),
         cost_per_month: limits.cost_per_month.map(Into::into),
@@ -316,20 +318,6 @@ fn change_of(limits: LimitArgs) -> QuotaChange {
         tokens_per_minute: limits.tokens_per_minute.map(Into::into),
         tokens_per_month: limits.tokens_per_month.map(Into::into),
     }
-}
-
-/// The quota of arguments; `None` without any.
-fn quota_of(arguments: QuotaArgs) -> Option<Quota> {
-    let quota = Quota {
-        cost_per_day: arguments.cost_per_day,
-        cost_per_month: arguments.cost_per_month,
-        parallel: arguments.parallel,
-        requests_per_minute: arguments.requests_per_minute,
-        tokens_per_day: arguments.tokens_per_day,
-        tokens_per_minute: arguments.tokens_per_minute,
-        tokens_per_month: arguments.tokens_per_month,
-    };
-    Some(quota).filter(|quota| !quota.is_empty())
 }
 
 async fn entries(

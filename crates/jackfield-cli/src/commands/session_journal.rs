@@ -84,7 +84,7 @@ pub(crate) enum JournalAccess {
 
 /// The journal of a command without models and tools, and an engine that has none.
 pub(crate) struct SessionJournal {
-    /// Whether the configuration names somebody who may administer a gateway.
+    /// Whether the configuration names an administrator of a gateway.
     pub(crate) config_names_admins: bool,
     pub(crate) engine: Engine,
     pub(crate) journal: OpenJournal,
