@@ -4,6 +4,7 @@
 //! What is measured has one core to itself, the load and the upstream share another one, where the system
 //! has a `taskset`. All of them take turns within one run; the ratios to nginx are what counts.
 
+pub mod answers;
 pub mod load;
 pub mod proxy;
 pub mod subject;

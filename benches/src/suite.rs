@@ -81,6 +81,7 @@ const CASES: &[(&str, Case)] = &[
     ("gateway-turn", served::turn),
     ("gateway-crowd", served::crowd),
     ("gateway-replicas", served::replicas),
+    ("gateway-answers", served::answers),
     ("mcp-list", mcp::list),
     ("mcp-call", mcp::call),
     ("mcp-http", mcp::http),

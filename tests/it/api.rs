@@ -373,7 +373,7 @@ async fn health_needs_no_token_and_the_document_describes_every_path() {
             if path.ends_with("/approvals/events") {
                 // It ends with its connection alone.
                 let mut sent = gateway.raw(&verb.to_uppercase(), &path).sent().await;
-                sent.until("event: approvals\ndata: {\"approvals\":[]}")
+                sent.until("event: approvals\ndata: {\"approvals\":[],\"next\":null}")
                     .await;
                 continue;
             }

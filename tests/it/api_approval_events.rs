@@ -32,7 +32,7 @@ async fn questions_are_told_as_they_are_asked_and_answered_by_whichever_process(
         .sent()
         .await;
     for stream in [&mut all, &mut own] {
-        stream.until("data: {\"approvals\":[]}").await;
+        stream.until("data: {\"approvals\":[],\"next\":null}").await;
     }
     let made = as_token("POST", "/api/v1/sessions", "a").answered().await;
     let session = made.header("location").to_owned();
@@ -48,7 +48,7 @@ async fn questions_are_told_as_they_are_asked_and_answered_by_whichever_process(
     let denied = files.run(&["approvals", "deny", id]).run().await;
     assert_eq!(denied.code, Some(0), "{denied:?}");
     // The next event, in a chunk of its own.
-    all.until("\"ended\":null}]}\n\n\r\n29\r\nevent: approvals\ndata: {\"approvals\":[]}")
+    all.until("\"ended\":null}],\"next\":null}\n\n\r\n35\r\nevent: approvals\ndata: {\"approvals\":[],\"next\":null}")
         .await;
     let rest = as_token("GET", &format!("{session}/events?until=rest"), "a");
     rest.answered().await;

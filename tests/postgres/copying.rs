@@ -87,9 +87,9 @@ async fn told(
     }
     let waits = WaitQuery {
         limit: 99,
-        session: None,
+        ..WaitQuery::default()
     };
-    let mut waits = journal.open_waits(&waits).await.expect("a list");
+    let mut waits = journal.waits(&waits).await.expect("a list");
     waits.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut due = journal
         .due(WallTime::from_millis(i64::MAX), 99)

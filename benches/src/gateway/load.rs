@@ -192,14 +192,14 @@ pub async fn streams(
 }
 
 /// One connection.
-struct Client {
+pub(crate) struct Client {
     host: String,
     path: String,
     sender: SendRequest<Full<Bytes>>,
 }
 
 impl Client {
-    async fn connect(base_url: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(base_url: &str) -> anyhow::Result<Self> {
         let rest = base_url.strip_prefix("http://").context("no http URL")?;
         let (host, path) = rest.split_once('/').context("no path")?;
         let stream = TcpStream::connect(host).await?;
@@ -215,7 +215,26 @@ impl Client {
     }
 
     async fn ask(&mut self, body: Bytes) -> anyhow::Result<Incoming> {
-        let request = Request::post(&self.path)
+        let path = self.path.clone();
+        self.send("POST", &path, body).await
+    }
+
+    /// Sends a request of the gateway's own API, and reads its answer.
+    pub(crate) async fn call(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> anyhow::Result<Value> {
+        let path = format!("/api/v1{path}");
+        let answer = self.send(method, &path, body.to_string().into()).await?;
+        Ok(serde_json::from_slice(&answer.collect().await?.to_bytes())?)
+    }
+
+    async fn send(&mut self, method: &str, path: &str, body: Bytes) -> anyhow::Result<Incoming> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
             .header("host", &self.host)
             .header("content-type", "application/json")
             .header("authorization", "Bearer none")

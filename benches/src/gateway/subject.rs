@@ -50,6 +50,8 @@ impl fmt::Display for Kind {
 /// What all servers have before and behind them.
 #[derive(Debug)]
 pub struct World {
+    /// Whether a person is asked before each call of a gateway's tool.
+    pub asks: bool,
     database: Option<PostgresServer>,
     folder: TempDir,
     nginx: Option<PathBuf>,
@@ -78,6 +80,7 @@ impl World {
             .map(PathBuf::from)
             .find(|path| path.is_file());
         Ok(Self {
+            asks: false,
             database: None,
             folder: tempfile::tempdir()?,
             nginx,
@@ -310,12 +313,13 @@ fn configure(home: &Path, world: &World, kind: Kind) -> anyhow::Result<()> {
         (Kind::GatewayInPostgres, None) => bail!("there is no database"),
         _ => "[journal]\nkind = \"memory\"\n".to_owned(),
     };
+    let verdict = if world.asks { "ask" } else { "allow" };
     let config = format!(
         "model = \"turns/bench\"\n\n[serve]\naccess_log = false\noffer = \"all\"\n\n{journal}\n\
          [providers.bench]\nkind = \"openai-compatible\"\nbase_url = \"{upstream}\"\n\
          api_key_env = \"\"\napi = \"chat\"\npassthrough = \"{passthrough}\"\n\n\
          [providers.turns]\nkind = \"openai-compatible\"\nbase_url = \"{provider}\"\n\
-         api_key_env = \"\"\napi = \"chat\"\n\n[policy.tools]\n\"*\" = \"allow\"\n"
+         api_key_env = \"\"\napi = \"chat\"\n\n[policy.tools]\n\"*\" = \"{verdict}\"\n"
     );
     std::fs::write(folder.join("jackfield.toml"), config)?;
     // The server of its tools is behind it as the upstream is, and would inherit its core.

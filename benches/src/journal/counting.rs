@@ -10,9 +10,10 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::spending::SpendingLog;
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
 };
@@ -121,11 +122,8 @@ impl<J: Journal> Journal for Counting<J> {
         self.journal.due(now, most).await
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        self.journal.open_waits(query).await
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
+        self.journal.waits(query).await
     }
 
     async fn find(

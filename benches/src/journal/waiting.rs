@@ -105,9 +105,9 @@ async fn begin(
     }
     let every = WaitQuery {
         limit: usize::MAX,
-        session: None,
+        ..WaitQuery::default()
     };
-    while journal.open_waits(&every).await?.len() < there + turns {
+    while journal.waits(&every).await?.len() < there + turns {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     // Who has seen that it waits lets go of it.

@@ -198,6 +198,27 @@ pub(super) fn replicas(amount: Amount, report: &mut Report) -> anyhow::Result<()
     Ok(())
 }
 
+pub(super) fn answers(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let (open, answered) = (amount.times(5_000), amount.times(1_000));
+    let took = gateway::answers::measure(open, answered)?;
+    let rows: Vec<[String; 4]> = took
+        .iter()
+        .map(|took| {
+            [
+                took.kind.to_string(),
+                "10 s".to_owned(),
+                shown(took.all),
+                shown(took.each.p50()),
+            ]
+        })
+        .collect();
+    let about = format!(
+        "{answered} answers by 16 clients to the oldest of {open} open questions; the turns go on beside."
+    );
+    report.table(&about, ["", "aim", "all of them", "each, p50"], &rows);
+    Ok(())
+}
+
 const fn aim(kind: Kind, aim: &'static str) -> &'static str {
     match kind {
         Kind::Passthrough => aim,

@@ -14,9 +14,10 @@ use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::spending::SpendingLog;
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
 };
@@ -179,11 +180,12 @@ impl Journal for Journals {
         Ok(due)
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        self.durable.open_waits(query).await
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
+        self.durable.waits(query).await
+    }
+
+    async fn open_waits_mark(&self) -> Result<OpenWaitsMark, JournalError> {
+        self.durable.open_waits_mark().await
     }
 
     async fn find(

@@ -94,7 +94,9 @@ pub use jackfield_ports::context_source::{
 };
 pub use jackfield_ports::journal::directory::ChangeQuery;
 pub use jackfield_ports::journal::marks::{FoundTurn, Mark};
-pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow};
+pub use jackfield_ports::journal::sessions::{
+    ListedWait, OpenTurn, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery, is_of_principal,
+};
 pub use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 pub use jackfield_ports::journal::{DeliveryOutcome, Hold, JournalError, Loaded, Outage};
 pub use jackfield_ports::mcp_observer::{
@@ -136,7 +138,7 @@ pub use self::options::{
 pub use self::own_servers::{
     BegunLogin, OpenedServer, OwnServerFactory, OwnServerLimits, SignInClient,
 };
-pub use self::questions::OpenQuestion;
+pub use self::questions::{OpenQuestion, QuestionPage};
 pub use self::report::{CallReport, TurnReport, reports};
 pub use self::resume::ResumeSession;
 pub use self::retention::{PruneReport, Pruner, Retention};

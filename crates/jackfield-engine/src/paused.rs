@@ -11,7 +11,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::session::Session;
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, WaitKind};
 use jackfield_ports::journal::directory::{ChangeQuery, Directory};
-use jackfield_ports::journal::sessions::WaitQuery;
+use jackfield_ports::journal::sessions::{ListedWait, WaitQuery};
 use jackfield_ports::journal::{Journal as _, JournalError};
 use tokio::time::Instant;
 
@@ -96,21 +96,34 @@ const fn may_raise(kind: EntryKind) -> bool {
 impl Engine {
     /// Lets the turns go on that wait for budgets which have room now.
     async fn answer_paused(&self) -> Result<(), EngineError> {
-        let query = WaitQuery {
-            limit: MAX_WAITS,
-            session: None,
+        let mut query = WaitQuery {
+            limit: WAITS_PER_READ,
+            ..WaitQuery::default()
         };
-        for (session, row) in self.shared.journal.open_waits(&query).await? {
-            if !matches!(row.wait.kind, WaitKind::Budget { .. }) {
-                continue;
+        loop {
+            let open = self.shared.journal.waits(&query).await?;
+            let is_last = open.len() < query.limit;
+            for ListedWait {
+                number,
+                row,
+                session,
+                ..
+            } in open
+            {
+                query.after = number;
+                if !matches!(row.wait.kind, WaitKind::Budget { .. }) {
+                    continue;
+                }
+                // The others can still go on.
+                if let Err(error) = self.answer_if_room(&session, &row.wait.id).await {
+                    let error = chain(&error);
+                    tracing::warn!(%session, %error, "a turn that waits for a budget cannot be looked after");
+                }
             }
-            // The others can still go on.
-            if let Err(error) = self.answer_if_room(&session, &row.wait.id).await {
-                let error = chain(&error);
-                tracing::warn!(%session, %error, "a turn that waits for a budget cannot be looked after");
+            if is_last {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     async fn answer_if_room(&self, session: &SessionId, wait: &WaitId) -> Result<(), EngineError> {
@@ -165,4 +178,4 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Who answers.
 const BY: &str = "a change of the budget";
 /// The maximum number of open waits that are queried.
-const MAX_WAITS: usize = 10_000;
+const WAITS_PER_READ: usize = 1000;

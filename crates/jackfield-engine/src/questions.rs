@@ -1,16 +1,18 @@
 //! The approvals of all sessions, queried from the journal.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use jackfield_domain::ids::{SessionId, TurnId, WaitId};
+use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::setup::Setup;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
-use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
+use jackfield_ports::journal::sessions::{ListedWait, OpenWaitsMark, WaitQuery};
+use jackfield_ports::journal::waits::WaitState;
 use jackfield_ports::journal::{Journal as _, JournalError, Loaded};
 
 use crate::error::EngineError;
@@ -25,6 +27,8 @@ pub struct OpenQuestion {
     pub end: Option<(WallTime, WaitEnd)>,
     /// The arguments of the call.
     pub input: Option<ToolInput>,
+    /// The owner of the session: the principal of the first caller that began a turn in it, if any.
+    pub principal: Option<Arc<str>>,
     /// The session.
     pub session: SessionId,
     /// What the turn began with.
@@ -37,87 +41,117 @@ pub struct OpenQuestion {
     pub wait: Wait,
 }
 
-impl Engine {
-    /// The open questions that a person can answer, the newest last.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError::Journal`] if the journal cannot be read. Unreadable sessions are skipped.
-    pub async fn open_questions(
-        &self,
-        session: Option<&SessionId>,
-    ) -> Result<Vec<OpenQuestion>, EngineError> {
-        let query = WaitQuery {
-            limit: MAX_WAITS,
-            session: session.cloned(),
-        };
-        let open = self.shared.journal.open_waits(&query).await?;
-        let mut sessions: BTreeMap<SessionId, Vec<OpenQuestion>> = BTreeMap::new();
-        for (session, row) in open {
-            if !is_for_person(&row.wait.kind) {
-                continue;
-            }
-            if !sessions.contains_key(&session) {
-                let questions = self.load_questions(&session).await?;
-                sessions.insert(session.clone(), questions);
-            }
-        }
-        let mut questions: Vec<OpenQuestion> = sessions.into_values().flatten().collect();
-        questions.retain(|asked| asked.end.is_none());
-        questions.sort_by_key(|asked| asked.wait.deadline);
-        Ok(questions)
-    }
+/// A page of open questions.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct QuestionPage {
+    /// What the next page takes as [`WaitQuery::after`], if there may be one.
+    pub next: Option<u64>,
+    /// The waits, in the order in which they were opened.
+    pub waits: Vec<ListedWait>,
+}
 
-    /// The ids of the open questions that a person can answer, the newest last. It reads no session, so it tells cheaply
-    /// whether there are others than before.
+impl Engine {
+    /// The open waits of a query that a person can answer and that `sees` lets through. It reads no session:
+    /// [`Engine::load_questions`] does.
     ///
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the journal cannot be read.
-    pub async fn open_question_ids(&self) -> Result<Vec<WaitId>, EngineError> {
-        let query = WaitQuery {
-            limit: MAX_WAITS,
-            session: None,
+    pub async fn open_questions(
+        &self,
+        query: &WaitQuery,
+        sees: impl Fn(&ListedWait) -> bool,
+    ) -> Result<QuestionPage, EngineError> {
+        let mut page = QuestionPage::default();
+        let mut next = WaitQuery {
+            limit: query.limit.saturating_add(1),
+            ..query.clone()
         };
-        let open = self.shared.journal.open_waits(&query).await?;
-        let asked = open.into_iter().map(|(_, row)| row.wait);
-        let asked = asked.filter(|wait| is_for_person(&wait.kind));
-        Ok(asked.map(|wait| wait.id).collect())
+        for _ in 0..MAX_READS {
+            let found = self.shared.journal.waits(&next).await?;
+            let is_last = found.len() < next.limit;
+            for listed in found {
+                let number = listed.number;
+                if is_for_person(&listed.row.wait.kind) && sees(&listed) {
+                    if page.waits.len() == query.limit {
+                        page.next = Some(next.after);
+                        return Ok(page);
+                    }
+                    page.waits.push(listed);
+                }
+                next.after = number;
+            }
+            if is_last {
+                return Ok(page);
+            }
+            next.limit = WAITS_PER_READ;
+        }
+        page.next = Some(next.after);
+        Ok(page)
     }
 
-    /// The questions whose id begins with `id`: the open ones or, if there are none, the closed ones
-    /// of the sessions that changed last.
+    /// Tells without a list whether the open questions may be others than at an earlier call.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn open_waits_mark(&self) -> Result<OpenWaitsMark, EngineError> {
+        Ok(self.shared.journal.open_waits_mark().await?)
+    }
+
+    /// The questions of these waits with their contexts, in the same order. Each session is read once; what was deleted
+    /// meanwhile or is unreadable is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn load_questions(
+        &self,
+        waits: &[ListedWait],
+    ) -> Result<Vec<OpenQuestion>, EngineError> {
+        let mut sessions: BTreeMap<&SessionId, Vec<OpenQuestion>> = BTreeMap::new();
+        let mut found = Vec::new();
+        for listed in waits {
+            let asked = match sessions.entry(&listed.session) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(self.questions_of(listed).await?),
+            };
+            let is_asked = |asked: &&OpenQuestion| asked.wait.id == listed.row.wait.id;
+            found.extend(asked.iter().find(is_asked).cloned());
+        }
+        Ok(found)
+    }
+
+    /// The questions whose id begins with `id`, or with `wait_` and it: the open ones or, if there are none, the closed
+    /// ones.
     ///
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the journal cannot be read. Unreadable sessions are skipped.
     pub async fn find_questions(&self, id: &str) -> Result<Vec<OpenQuestion>, EngineError> {
-        let fits = |question: &OpenQuestion| {
-            let known = question.wait.id.as_str();
-            known.starts_with(id)
-                || known
-                    .strip_prefix("wait_")
-                    .is_some_and(|known| known.starts_with(id))
-        };
-        let mut found = self.open_questions(None).await?;
-        found.retain(fits);
-        if !found.is_empty() {
-            return Ok(found);
+        for id in [id.to_owned(), format!("wait_{id}")] {
+            let query = WaitQuery {
+                id: Some(id.into()),
+                limit: MAX_FOUND,
+                ..WaitQuery::default()
+            };
+            let mut waits = self.shared.journal.waits(&query).await?;
+            let is_open = |listed: &ListedWait| listed.row.state == WaitState::Open;
+            if waits.iter().any(is_open) {
+                waits.retain(is_open);
+            }
+            let found = self.load_questions(&waits).await?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
         }
-        let query = SessionQuery {
-            limit: MAX_SESSIONS,
-            ..SessionQuery::default()
-        };
-        for row in self.shared.journal.sessions(&query).await? {
-            let questions = self.load_questions(&row.session).await?;
-            found.extend(questions.into_iter().filter(fits));
-        }
-        Ok(found)
+        Ok(Vec::new())
     }
 
-    async fn load_questions(&self, session: &SessionId) -> Result<Vec<OpenQuestion>, EngineError> {
-        match self.shared.journal.load(session).await {
-            Ok(loaded) => Ok(questions(session, &loaded)),
+    async fn questions_of(&self, listed: &ListedWait) -> Result<Vec<OpenQuestion>, EngineError> {
+        match self.shared.journal.load(&listed.session).await {
+            Ok(loaded) => Ok(questions(listed, &loaded)),
             // Deleted meanwhile, or unreadable: the other questions can still be answered.
             Err(
                 JournalError::Corrupt { .. }
@@ -129,7 +163,7 @@ impl Engine {
     }
 }
 
-fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
+fn questions(listed: &ListedWait, loaded: &Loaded) -> Vec<OpenQuestion> {
     let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
     let waits = log
         .turns
@@ -142,7 +176,8 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
         OpenQuestion {
             end: asked.decided().cloned(),
             input: input.or_else(|| call.map(|call| &call.input)).cloned(),
-            session: session.clone(),
+            principal: listed.principal.clone(),
+            session: listed.session.clone(),
             setup: Arc::clone(&turn.setup),
             tool: call.and_then(|call| turn.tool(call)).cloned(),
             turn: Some(turn.turn.clone()),
@@ -163,7 +198,9 @@ const fn is_for_person(kind: &WaitKind) -> bool {
     }
 }
 
-/// The maximum number of sessions that are searched for a closed question.
-const MAX_SESSIONS: usize = 200;
-/// The maximum number of open waits that are queried.
-const MAX_WAITS: usize = 10_000;
+/// The maximum number of questions that are found by the beginning of an id.
+const MAX_FOUND: usize = 100;
+/// The maximum number of reads for a page.
+const MAX_READS: usize = 20;
+/// How many waits a read gets after the first one, if others than those that were asked for are among them.
+const WAITS_PER_READ: usize = 1000;

@@ -43,11 +43,11 @@ impl QuestionFeed {
         let mut known = None;
         loop {
             // A journal that cannot be read has no news; a request for the questions gets the error.
-            if let Ok(waits) = engine.open_question_ids().await
-                && known.as_ref() != Some(&waits)
+            if let Ok(mark) = engine.open_waits_mark().await
+                && known != Some(mark)
             {
                 // The first look counts, too: a question may have come since the subscriber looked.
-                known = Some(waits);
+                known = Some(mark);
                 self.changes.send_modify(|changes| *changes += 1);
             }
             tokio::time::sleep(LOOK_AGAIN).await;

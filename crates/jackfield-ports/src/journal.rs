@@ -33,9 +33,8 @@ use self::marks::{FoundTurn, Mark};
 use self::meters::Meters;
 pub use self::outage::{Outage, OutageError};
 use self::secrets::Secrets;
-use self::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use self::sessions::{DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery};
 use self::spending::SpendingLog;
-use self::waits::WaitRow;
 use crate::chat_model::BoxError;
 
 /// Stores the facts and the inbox of every session.
@@ -62,7 +61,7 @@ use crate::chat_model::BoxError;
 ///   accept MUST be treated as if there were no such wait, and not be stored.
 /// - A delivery MUST be in `load` and `inbox` from the moment it was accepted. Dropping `inbox` while it waits
 ///   MUST NOT lose anything. The same holds for a committed step and `follow`.
-/// - The results of `sessions`, `due`, `open_waits` and `find` MUST be what a fold of the facts by [`summary`],
+/// - The results of `sessions`, `due`, `waits` and `find` MUST be what a fold of the facts by [`summary`],
 ///   [`waits`] and [`marks`] gives, from the moment that an append is committed: they are written in the same
 ///   transaction. Only the title of a row is another one where `rename` gave one.
 /// - A title that `rename` gave MUST be listed and found by its words, whichever process owns the session, until
@@ -218,15 +217,30 @@ pub trait Journal: Send + Sync {
     /// [`JournalError`] if the journal cannot be read.
     async fn due(&self, now: WallTime, limit: usize) -> Result<DueSessions, JournalError>;
 
-    /// The open waits of one session or of all: the newest ones, in the order in which they were opened.
+    /// The open waits, in the order in which they were opened, or those of an id. Its cost SHOULD NOT grow with the
+    /// number of closed waits, nor that of a query by id with the number of waits.
     ///
     /// # Errors
     ///
     /// [`JournalError`] if the journal cannot be read. A session that does not exist has no waits.
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError>;
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError>;
+
+    /// Tells without a list whether waits were opened or ceased to be open since an earlier call. The default lists them.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be read.
+    async fn open_waits_mark(&self) -> Result<OpenWaitsMark, JournalError> {
+        let query = WaitQuery {
+            limit: usize::MAX,
+            ..WaitQuery::default()
+        };
+        let open = self.waits(&query).await?;
+        Ok(OpenWaitsMark {
+            count: open.len() as u64,
+            newest: open.last().map_or(0, |listed| listed.number),
+        })
+    }
 
     /// The turns of a principal with these marks, in the order of the marks: for each mark at most `most`
     /// turns, the newest first.

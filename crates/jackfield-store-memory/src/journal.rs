@@ -21,10 +21,11 @@ use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::summary::normalize;
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -380,23 +381,10 @@ impl Journal for MemoryJournal {
         })
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
         let sessions = self.lock();
-        let is_selected =
-            |id: &SessionId| query.session.as_ref().is_none_or(|session| session == id);
-        let mut open: Vec<(u64, &SessionId, &WaitRow)> = sessions
-            .by_id
-            .iter()
-            .filter(|(id, _)| is_selected(id))
-            .flat_map(|(id, found)| found.open_waits().map(move |(nth, row)| (nth, id, row)))
-            .collect();
-        open.sort_unstable_by_key(|(nth, ..)| *nth);
-        let newest = open.split_off(open.len().saturating_sub(query.limit));
-        let rows = newest.into_iter();
-        Ok(rows.map(|(_, id, row)| (id.clone(), row.clone())).collect())
+        let all = sessions.by_id.iter();
+        Ok(query.select(all.flat_map(|(id, found)| found.waits(id))))
     }
 
     async fn find(

@@ -10,9 +10,9 @@ use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::Delivery;
 use jackfield_ports::journal::fold::SessionFold;
-use jackfield_ports::journal::sessions::SessionRow;
+use jackfield_ports::journal::sessions::{ListedWait, SessionRow};
 use jackfield_ports::journal::summary;
-use jackfield_ports::journal::waits::{WaitChange, WaitRow, WaitState, changes};
+use jackfield_ports::journal::waits::{WaitChange, changes};
 use jackfield_ports::journal::{
     Append, AppendRefusal, DeliveryOutcome, Epoch, Lease, LeaseDeadline,
 };
@@ -39,7 +39,7 @@ pub(crate) struct SessionRows {
     mark_places: Vec<Digest>,
     owner: Option<Owner>,
     steps: Vec<StepRow>,
-    /// The waits, each with its place among all that were ever opened.
+    /// The waits, each with its number among all that were ever opened.
     opened_waits: Vec<(u64, WaitId)>,
     /// The searchable text, by step.
     searchable_texts: Vec<String>,
@@ -190,7 +190,7 @@ impl SessionRows {
                     .skip(before)
                     .any(|(_, id)| *id == wait.id)
             {
-                let nth = OPENED.fetch_add(1, Ordering::Relaxed);
+                let nth = NEXT_WAIT.fetch_add(1, Ordering::Relaxed);
                 self.opened_waits.push((nth, wait.id.clone()));
             }
         }
@@ -300,10 +300,15 @@ impl SessionRows {
         self.changed
     }
 
-    pub(crate) fn open_waits(&self) -> impl Iterator<Item = (u64, &WaitRow)> {
-        let rows = self.opened_waits.iter();
-        let rows = rows.filter_map(|(nth, id)| Some((*nth, self.fold.wait(id)?)));
-        rows.filter(|(_, row)| row.state == WaitState::Open)
+    pub(crate) fn waits(&self, session: &SessionId) -> impl Iterator<Item = ListedWait> {
+        self.opened_waits.iter().filter_map(|(number, id)| {
+            Some(ListedWait {
+                number: *number,
+                principal: self.fold.summary.principal.clone(),
+                row: self.fold.wait(id)?.clone(),
+                session: session.clone(),
+            })
+        })
     }
 
     /// When it is due, if it has no owner and something to do.
@@ -338,5 +343,5 @@ impl SessionRows {
     }
 }
 
-/// The number of waits that were ever opened, in all journals of the process.
-static OPENED: AtomicU64 = AtomicU64::new(0);
+/// The number of the next wait, of all journals of the process.
+static NEXT_WAIT: AtomicU64 = AtomicU64::new(1);

@@ -26,9 +26,10 @@ use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::spending::SpendingLog;
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -347,12 +348,14 @@ impl Journal for PostgresJournal {
         due.map_err(|fault| self.unreachable(fault))
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        let waits = again!(listing::open_waits(&mut self.pool.get().await?, query).await);
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
+        let waits = again!(listing::waits(&mut self.pool.get().await?, query).await);
         waits.map_err(|fault| self.unreachable(fault))
+    }
+
+    async fn open_waits_mark(&self) -> Result<OpenWaitsMark, JournalError> {
+        let mark = again!(listing::open_waits_mark(&mut self.pool.get().await?).await);
+        mark.map_err(|fault| self.unreachable(fault))
     }
 
     async fn find(

@@ -1,11 +1,12 @@
-//! Lists of sessions, of due sessions, of open waits and of found turns.
+//! Lists of sessions, of due sessions, of waits and of found turns.
 
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::summary::{OpenTurnSummary, normalize};
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_record::VOCABULARY;
 use tokio_postgres::Row;
 
@@ -93,19 +94,54 @@ pub(crate) async fn due(
     Ok(due)
 }
 
-/// The newest open waits.
-pub(crate) async fn open_waits(
+/// The waits of a query.
+pub(crate) async fn waits(
     connection: &mut Connection,
     query: &WaitQuery,
-) -> Result<Vec<(SessionId, WaitRow)>, Fault> {
+) -> Result<Vec<ListedWait>, Fault> {
     let session = query.session.as_ref().map(SessionId::as_str);
+    let id = query.id.as_deref().map(without_nul);
+    let principal = query.principal.as_deref().map(str::as_bytes);
+    let after = i64::try_from(query.after).unwrap_or(i64::MAX);
     let limit = limit(query.limit);
-    let values = values![i64::from(VOCABULARY) => INT8, session => TEXT, limit => INT8];
-    let found = connection.query(WAITS, values).await?;
-    let newest_last = found.iter().rev();
-    newest_last
-        .map(|row| Ok((session_id(row, 7)?, waits::from_row(row)?)))
-        .collect()
+    let vocabulary = i64::from(VOCABULARY);
+    let found = match &id {
+        Some(id) => {
+            let values = values![
+                vocabulary => INT8, session => TEXT, principal => BYTEA, id => TEXT, limit => INT8,
+            ];
+            connection.query(WAITS_BY_ID, values).await?
+        }
+        None => {
+            let values = values![
+                vocabulary => INT8, session => TEXT, principal => BYTEA, after => INT8, limit => INT8,
+            ];
+            let statement = match session {
+                Some(_) => WAITS_OF_SESSION,
+                None => OPEN_WAITS,
+            };
+            connection.query(statement, values).await?
+        }
+    };
+    let listed = found.iter().map(|row| {
+        let principal: Option<&[u8]> = column(row, 9)?;
+        Ok(ListedWait {
+            number: count(row, 8)?,
+            principal: principal.map(utf8).transpose()?,
+            row: waits::from_row(row)?,
+            session: session_id(row, 7)?,
+        })
+    });
+    listed.collect()
+}
+
+pub(crate) async fn open_waits_mark(connection: &mut Connection) -> Result<OpenWaitsMark, Fault> {
+    let row = connection.query_row(OPEN_WAITS_MARK, &[]).await?;
+    let row = row.ok_or_else(|| Fault::row("a count without a row"))?;
+    Ok(OpenWaitsMark {
+        count: count(&row, 0)?,
+        newest: count(&row, 1)?,
+    })
 }
 
 /// The turns with these marks; of each mark, the newest first.
@@ -161,10 +197,38 @@ const DUE: &str = "SELECT id, due FROM jackfield.sessions s
              SELECT 1 FROM jackfield.processes p WHERE p.name = s.owner AND p.alive_until > clock_timestamp())
      ORDER BY due, number LIMIT $2";
 
-const WAITS: &str = "SELECT w.wait, w.state, w.at, w.by, w.how, w.delivery, w.place, s.id
-     FROM jackfield.waits w JOIN jackfield.sessions s ON s.number = w.session
-     WHERE w.state = 'open' AND s.vocabulary <= $1 AND ($2::text IS NULL OR s.id = $2)
-     ORDER BY w.number DESC LIMIT $3";
+/// The beginning of each statement for waits: of a principal, its end users, or nobody.
+macro_rules! waits {
+    ($which:literal, $order:literal) => {
+        concat!(
+            "SELECT w.wait, w.state, w.at, w.by, w.how, w.delivery, w.place, s.id, w.number, s.principal
+             FROM jackfield.waits w JOIN jackfield.sessions s ON s.number = w.session
+             WHERE s.vocabulary <= $1 AND ($2::text IS NULL OR s.id = $2)
+                 AND ($3::bytea IS NULL OR s.principal IS NULL OR s.principal = $3
+                      OR (s.principal > $3 || '/'::bytea AND s.principal < $3 || '0'::bytea))
+                 AND ",
+            $which,
+            " ORDER BY ",
+            $order,
+            " LIMIT $5"
+        )
+    };
+}
+
+const OPEN_WAITS: &str = waits!("w.state = 'open' AND w.number > $4", "w.number");
+
+const WAITS_OF_SESSION: &str = waits!(
+    "w.session = (SELECT number FROM jackfield.sessions WHERE id = $2) AND w.state = 'open' AND w.number > $4",
+    "w.number"
+);
+
+const WAITS_BY_ID: &str = waits!(
+    "w.id >= $4 AND w.id < $4 || chr(1114111)",
+    "w.state = 'open' DESC, w.number"
+);
+
+const OPEN_WAITS_MARK: &str =
+    "SELECT count(*), coalesce(max(number), 0) FROM jackfield.waits WHERE state = 'open'";
 
 const FIND: &str = "SELECT found.id, found.turn, asked.nth
      FROM unnest($1) WITH ORDINALITY AS asked (place, nth),

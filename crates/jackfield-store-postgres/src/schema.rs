@@ -171,7 +171,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The current form; [`MIGRATIONS`] has an entry for each.
-pub(crate) const FORM: i32 = 4;
+pub(crate) const FORM: i32 = 5;
 
 const OLDEST_SERVER: i32 = 150_000;
 
@@ -352,4 +352,7 @@ CREATE TABLE jackfield.logins (
     client text COLLATE \"C\" NOT NULL,
     expires bigint NOT NULL
 );
+","
+-- Waits are found by their ids.
+CREATE INDEX waits_by_id ON jackfield.waits (id);
 "];

@@ -209,7 +209,7 @@ pub(crate) fn append(
                 }
             }
             WaitUpdate::Opened { record, wait } => {
-                rows::open_wait(connection, row.number, &wait.id, wait.deadline, record)?;
+                rows::open_wait(connection, row.number, &wait.id, record)?;
             }
         }
     }

@@ -1,9 +1,10 @@
 //! The forms (schema versions) of the file, and the migrations between them.
 
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
-pub(crate) const FORM: i64 = 10;
+pub(crate) const FORM: i64 = 11;
 
-/// The oldest form that can be read without a migration: forms 6 to 10 only add tables.
+/// The oldest form that can be read without a migration: forms 6 to 10 only add tables, and form 11 only what waits are
+/// found by.
 pub(crate) const READABLE_FORM: i64 = 5;
 
 /// The form that adds the table of spending records.
@@ -64,11 +65,12 @@ CREATE TABLE deliveries (
     UNIQUE (session, id)
 ) STRICT;
 
+-- The numbers never come again.
 CREATE TABLE waits (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
     session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
     id TEXT NOT NULL,
     wait BLOB NOT NULL,
-    deadline INTEGER NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('open', 'answered', 'closed')),
     at INTEGER,
     by TEXT,
@@ -78,7 +80,8 @@ CREATE TABLE waits (
     UNIQUE (session, id)
 ) STRICT;
 
-CREATE INDEX open_waits ON waits (deadline) WHERE state = 'open';
+CREATE INDEX open_waits ON waits (number) WHERE state = 'open';
+CREATE INDEX waits_by_id ON waits (id);
 
 -- What is searched of a step has the step's number.
 CREATE TABLE texts (
@@ -383,4 +386,30 @@ CREATE TABLE logins (
     client TEXT NOT NULL,
     expires INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+","
+-- Waits have numbers that never come again, and are found by their ids.
+CREATE TABLE waits_anew (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    wait BLOB NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'answered', 'closed')),
+    at INTEGER,
+    by TEXT,
+    how TEXT CHECK (how IN ('answered', 'cancelled', 'expired', 'superseded')),
+    delivery TEXT,
+    place INTEGER,
+    UNIQUE (session, id)
+) STRICT;
+
+INSERT INTO waits_anew (number, session, id, wait, state, at, by, how, delivery, place)
+    SELECT rowid, session, id, wait, state, at, by, how, delivery, place FROM waits ORDER BY rowid;
+
+-- An empty copy leaves a row that an empty table has not.
+DELETE FROM sqlite_sequence WHERE name = 'waits_anew' AND seq = 0;
+
+DROP TABLE waits;
+ALTER TABLE waits_anew RENAME TO waits;
+CREATE INDEX open_waits ON waits (number) WHERE state = 'open';
+CREATE INDEX waits_by_id ON waits (id);
 "];

@@ -26,9 +26,10 @@ use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::spending::SpendingLog;
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -437,13 +438,15 @@ impl Journal for SqliteJournal {
         read.map_err(|fault| self.unreachable(fault))
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
         let query = query.clone();
-        let read = move |connection: &Connection| listing::open_waits(connection, &query);
+        let read = move |connection: &Connection| listing::waits(connection, &query);
         let read = self.readers.read(read).await;
+        read.map_err(|fault| self.unreachable(fault))
+    }
+
+    async fn open_waits_mark(&self) -> Result<OpenWaitsMark, JournalError> {
+        let read = self.readers.read(listing::open_waits_mark).await;
         read.map_err(|fault| self.unreachable(fault))
     }
 

@@ -1,13 +1,14 @@
-//! Lists of sessions, of due sessions and of open waits.
+//! Lists of sessions, of due sessions and of waits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::summary::{OpenTurnSummary, normalize};
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_record::VOCABULARY;
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -244,27 +245,58 @@ pub(crate) fn due(
     Ok(due)
 }
 
-/// The newest open waits.
-pub(crate) fn open_waits(
+/// The waits of a query.
+pub(crate) fn waits(
     connection: &Connection,
     query: &WaitQuery,
-) -> rusqlite::Result<Vec<(SessionId, WaitRow)>> {
-    let mut select = connection.prepare_cached(
-        "SELECT wait, state, at, by, how, delivery, place, id FROM (
-             SELECT waits.wait, waits.state, waits.at, waits.by, waits.how, waits.delivery, waits.place,
-                    sessions.id, waits.rowid AS nth
-             FROM waits JOIN sessions ON sessions.number = waits.session
-             WHERE waits.state = 'open' AND sessions.vocabulary <= ?1
-                   AND (?2 IS NULL OR sessions.id = ?2)
-             ORDER BY waits.rowid DESC LIMIT ?3
-         ) ORDER BY nth",
-    )?;
-    let most = i64::try_from(query.limit).unwrap_or(i64::MAX);
+) -> rusqlite::Result<Vec<ListedWait>> {
+    // Each form of the query has an index of its own. Files of older forms have no column `number`, but its values.
+    let (which, order) = match (&query.id, &query.session) {
+        (Some(_), _) => (
+            "waits.id >= ?5 AND waits.id < ?5 || char(1114111)",
+            "waits.state = 'open' DESC, waits.rowid",
+        ),
+        (None, Some(_)) => ("+waits.state = 'open' AND +waits.rowid > ?4", "waits.rowid"),
+        (None, None) => ("waits.state = 'open' AND waits.rowid > ?4", "waits.rowid"),
+    };
+    let which = match &query.session {
+        Some(_) => format!("{which} AND sessions.id = ?2"),
+        None => which.to_owned(),
+    };
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT wait, state, at, by, how, delivery, place, sessions.id, waits.rowid, sessions.principal
+         FROM waits JOIN sessions ON sessions.number = waits.session
+         WHERE {which} AND sessions.vocabulary <= ?1
+             AND (?3 IS NULL OR sessions.principal IS NULL OR sessions.principal = ?3
+                  OR (sessions.principal > ?3 || '/' AND sessions.principal < ?3 || '0'))
+         ORDER BY {order} LIMIT ?6",
+    ))?;
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+    let after = i64::try_from(query.after).unwrap_or(i64::MAX);
     let session = query.session.as_ref().map(SessionId::as_str);
-    let found = select.query_map(params![VOCABULARY, session, most], |row| {
-        Ok((session_id(row, 7)?, wait_row(row)?))
+    let (principal, id) = (query.principal.as_deref(), query.id.as_deref());
+    let values = params![VOCABULARY, session, principal, after, id, limit];
+    let found = select.query_map(values, |row| {
+        Ok(ListedWait {
+            number: row.get(8)?,
+            principal: row.get::<_, Option<String>>(9)?.map(Into::into),
+            row: wait_row(row)?,
+            session: session_id(row, 7)?,
+        })
     })?;
     found.collect()
+}
+
+pub(crate) fn open_waits_mark(connection: &Connection) -> rusqlite::Result<OpenWaitsMark> {
+    let mut select = connection.prepare_cached(
+        "SELECT count(*), coalesce(max(rowid), 0) FROM waits WHERE state = 'open'",
+    )?;
+    select.query_row([], |row| {
+        Ok(OpenWaitsMark {
+            count: row.get(0)?,
+            newest: row.get(1)?,
+        })
+    })
 }
 
 fn session_id(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {

@@ -26,9 +26,10 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, EntryQuery};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace, Secrets};
-use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    self, DueSessions, ListedWait, OpenWaitsMark, SessionQuery, WaitQuery,
+};
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Lease, Loaded,
 };
@@ -267,13 +268,14 @@ impl Journal for ReadOnlyJournal {
         .await
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
         let query = query.clone();
-        self.read(move |connection| listing::open_waits(connection, &query))
+        self.read(move |connection| listing::waits(connection, &query))
             .await
+    }
+
+    async fn open_waits_mark(&self) -> Result<OpenWaitsMark, JournalError> {
+        self.read(listing::open_waits_mark).await
     }
 
     async fn find(

@@ -151,19 +151,13 @@ pub(crate) fn open_wait(
     connection: &Connection,
     session: i64,
     wait: &WaitId,
-    deadline: WallTime,
     record: &[u8],
 ) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(
-        "INSERT INTO waits (session, id, wait, deadline, state) VALUES (?1, ?2, ?3, ?4, 'open')
+        "INSERT INTO waits (session, id, wait, state) VALUES (?1, ?2, ?3, 'open')
          ON CONFLICT DO NOTHING",
     )?;
-    insert.execute(params![
-        session,
-        wait.as_str(),
-        record,
-        deadline.as_millis()
-    ])?;
+    insert.execute(params![session, wait.as_str(), record])?;
     Ok(())
 }
 

@@ -17,8 +17,9 @@ use jackfield_domain::wait::{Delivery, DeliveryBody, ElicitationAnswer, JobHandl
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
-use jackfield_ports::journal::waits::WaitRow;
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
 };
@@ -139,10 +140,7 @@ mock! {
         async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError>;
         async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError>;
         async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError>;
-        async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError>;
+        async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError>;
         async fn find(
             &self,
             principal: &str,

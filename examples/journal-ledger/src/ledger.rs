@@ -1,6 +1,6 @@
 //! The journal: one table of sessions behind a lock, and one signal for all waiting readers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -12,9 +12,11 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::fold::SessionFold;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::summary::{normalize, searchable_text};
-use jackfield_ports::journal::waits::{WaitChange, WaitRow, WaitState, changes};
+use jackfield_ports::journal::waits::{WaitChange, changes};
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -38,8 +40,10 @@ struct Table {
     /// The turns by their marks, the oldest first.
     marks: HashMap<Digest, Vec<(SessionId, TurnId)>>,
     sessions: HashMap<SessionId, Stored>,
-    /// All waits, in the order in which they were opened.
-    waits: Vec<(SessionId, WaitId)>,
+    /// The number of the newest wait.
+    newest_wait: u64,
+    /// All waits, by number.
+    waits: BTreeMap<u64, (SessionId, WaitId)>,
 }
 
 #[derive(Default)]
@@ -129,11 +133,12 @@ impl Table {
             turns.push((session, marked.turn));
         }
         for change in append.steps.iter().flat_map(changes) {
-            let opened = |id: &WaitId| (append.session.clone(), id.clone());
-            if let WaitChange::Opened(wait) = change
-                && !self.waits.contains(&opened(&wait.id))
-            {
-                self.waits.push(opened(&wait.id));
+            if let WaitChange::Opened(wait) = change {
+                let opened = (append.session.clone(), wait.id.clone());
+                if !self.waits.values().any(|known| *known == opened) {
+                    self.newest_wait += 1;
+                    self.waits.insert(self.newest_wait, opened);
+                }
             }
         }
         Ok(())
@@ -308,7 +313,7 @@ impl Journal for Ledger {
             turns.retain(|(of, _)| *of != session);
             !turns.is_empty()
         });
-        table.waits.retain(|(of, _)| *of != session);
+        table.waits.retain(|_, (of, _)| *of != session);
         table.deleted = table.deleted.max(epoch);
         self.changed.notify_waiters();
         Ok(())
@@ -339,19 +344,18 @@ impl Journal for Ledger {
         })
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
         let table = self.table();
-        let is_asked = |id: &SessionId| query.session.as_ref().is_none_or(|asked| asked == id);
-        let asked = table.waits.iter().filter(|(session, _)| is_asked(session));
-        let rows = asked.filter_map(|(session, wait)| {
-            let row = table.sessions.get(session)?.fold.wait(wait)?;
-            (row.state == WaitState::Open).then(|| (session.clone(), row.clone()))
+        let all = table.waits.iter().filter_map(|(number, (session, wait))| {
+            let fold = &table.sessions.get(session)?.fold;
+            Some(ListedWait {
+                number: *number,
+                principal: fold.summary.principal.clone(),
+                row: fold.wait(wait)?.clone(),
+                session: session.clone(),
+            })
         });
-        let mut rows: Vec<(SessionId, WaitRow)> = rows.collect();
-        Ok(rows.split_off(rows.len().saturating_sub(query.limit)))
+        Ok(query.select(all))
     }
 
     async fn find(

@@ -10,6 +10,9 @@ pub enum Approvals {
     /// List the calls that wait for a yes or a no.
     #[command(after_help = LIST_EXAMPLES)]
     List {
+        /// At most this many, the oldest first.
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+        most: u32,
         /// Where the configuration is.
         #[command(flatten)]
         source: Source,

@@ -8,7 +8,7 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::{
     Answer, Approval, DeliveryBody, ElicitationAnswer, UnknownAnswer, WaitKind,
 };
-use jackfield_engine::{DeliveryOutcome, Engine, OpenQuestion};
+use jackfield_engine::{DeliveryOutcome, Engine, ListedWait, OpenQuestion, WaitQuery};
 use serde_json::{Map, Value};
 
 use crate::approval;
@@ -17,6 +17,7 @@ use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::approvals as show;
+use crate::render::plain::DIM;
 use crate::since::now;
 
 /// Lists, shows or answers approvals.
@@ -49,12 +50,25 @@ async fn perform(
 ) -> Result<Exit, CommandError> {
     let out = &mut anstream::stdout();
     match (approvals, answer) {
-        (Approvals::List { json, .. }, _) => {
+        (Approvals::List { json, most, .. }, _) => {
             let now = now();
-            let mut open = engine.open_questions(None).await?;
+            let query = WaitQuery {
+                limit: usize::try_from(*most).unwrap_or(usize::MAX),
+                ..WaitQuery::default()
+            };
             // Expired questions cannot be answered; the next driver of the turn closes them.
-            open.retain(|asked| asked.wait.deadline >= now);
-            printed::finish(show::list(out, &open, now, *json), Exit::Answered)
+            let can_be_answered = |listed: &ListedWait| listed.row.wait.deadline >= now;
+            let page = engine.open_questions(&query, can_be_answered).await?;
+            let mut open = engine.load_questions(&page.waits).await?;
+            open.retain(|asked| asked.end.is_none());
+            let are_all = page.next.is_none();
+            let printed = show::list(out, &open, now, *json);
+            let exit = printed::finish(printed, Exit::Answered)?;
+            if !are_all {
+                let note = format!("more than these {most} wait: `--most` lists more of them");
+                anstream::eprintln!("{DIM}{note}{DIM:#}");
+            }
+            Ok(exit)
         }
         (Approvals::Show { id, json, .. }, _) => {
             let question = find(engine, id).await?;

@@ -24,9 +24,10 @@ use jackfield_engine::{Clock, Engine, Observer, ObserverEvent, SendMessage, Turn
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::spending::SpendingLog;
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
 };
@@ -358,11 +359,8 @@ impl Journal for Watched {
         self.inner.due(now, most).await
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        self.inner.open_waits(query).await
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
+        self.inner.waits(query).await
     }
 
     async fn find(

@@ -6,6 +6,7 @@
 )]
 
 mod approvers;
+mod asking;
 mod background;
 mod broken_schemas;
 mod budgeted;

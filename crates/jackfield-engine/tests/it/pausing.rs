@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::wait::WaitKind;
-use jackfield_engine::{DriveOutcome, Engine, Ephemeral, KeeperOptions, OpenQuestion, TurnOptions};
+use jackfield_engine::{
+    DriveOutcome, Engine, Ephemeral, KeeperOptions, OpenQuestion, TurnOptions, WaitQuery,
+};
 use jackfield_ports::journal::{Append, Journal};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{AppendFault, FaultyJournal, Gate};
@@ -25,8 +27,15 @@ fn pausing(options: TurnOptions) -> TurnOptions {
 async fn pause(engine: &Engine) -> OpenQuestion {
     loop {
         tokio::task::yield_now().await;
-        let open = engine.open_questions(None).await.expect("questions");
-        if let Some(question) = open.into_iter().next() {
+        let query = WaitQuery {
+            limit: 1,
+            ..WaitQuery::default()
+        };
+        let open = engine.open_questions(&query, |_| true).await;
+        let open = open.expect("questions").waits;
+        let questions = engine.load_questions(&open).await.expect("questions");
+        let is_open = |asked: &OpenQuestion| asked.end.is_none();
+        if let Some(question) = questions.into_iter().find(is_open) {
             return question;
         }
     }

@@ -10,8 +10,9 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, Wait};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
-use jackfield_ports::journal::waits::WaitRow;
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Lease, Loaded,
 };
@@ -143,7 +144,7 @@ impl Journal for Vast {
         })
     }
 
-    async fn open_waits(&self, _: &WaitQuery) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+    async fn waits(&self, _: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
         Ok(Vec::new())
     }
 

@@ -1,4 +1,4 @@
-//! The open questions as server-sent events: all of them at once, and again whenever they change.
+//! The open questions as server-sent events: the oldest of them at once, and again whenever they change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,20 +8,21 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use jackfield_engine::EngineError;
+use jackfield_engine::{EngineError, ListedWait, WaitQuery};
 use jackfield_gateway::{Gateway, Principal, RequestSlot};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use super::approvals::visible;
+use super::approvals;
 use super::extract::Requester;
 use super::problem::{ProblemDetails, Problems};
-use super::wire::approval::ApprovalList;
+use super::sessions::USUAL_LIMIT;
+use super::wire::approval::{ApprovalList, ApprovalView};
 use crate::event_stream::event_stream;
 use crate::revocation::end_when_revoked;
 
-/// Streams the open questions: the event `approvals` has all of them, at once and whenever they change, whichever
-/// process asks or answers them. Ends only with the connection.
+/// Streams the open questions: the event `approvals` has the first page of their list, at once and whenever it changes,
+/// whichever process asks or answers them. Ends only with the connection.
 #[utoipa::path(
     get, path = "/approvals/events", tag = "approvals", operation_id = "watch_approvals",
     responses((status = 200, description = "The questions, as they are asked and answered.", body = ApprovalList,
@@ -40,6 +41,7 @@ pub(crate) async fn events(
         gateway: gateway.clone(),
         is_due: true,
         last: None,
+        shown: Vec::new(),
         sent: Instant::now(),
         _slot: slot,
     };
@@ -59,6 +61,8 @@ struct QuestionStream {
     is_due: bool,
     /// What was sent last; others may have questions that this client does not see.
     last: Option<String>,
+    /// What it had, which does not change while it is open: each question is read once.
+    shown: Vec<ApprovalView>,
     /// When anything was sent last.
     sent: Instant,
     _slot: RequestSlot,
@@ -75,9 +79,10 @@ impl QuestionStream {
             if self.is_due {
                 self.is_due = false;
                 // A journal that cannot be read ends the stream, and the client comes again.
-                let approvals = visible(&self.gateway, &self.client, None).await.ok()?;
+                let list = self.list().await.ok()?;
                 // JSON on one line: line breaks in texts are escaped.
-                let data = serde_json::to_string(&ApprovalList { approvals }).ok()?;
+                let data = serde_json::to_string(&list).ok()?;
+                self.shown = list.approvals;
                 if self.last.as_ref() != Some(&data) {
                     self.sent = Instant::now();
                     let text = format!("event: approvals\ndata: {data}\n\n");
@@ -92,6 +97,26 @@ impl QuestionStream {
                 return Some(": still there\n\n".to_owned());
             }
         }
+    }
+
+    /// The first page of the open questions.
+    async fn list(&mut self) -> Result<ApprovalList, EngineError> {
+        let query = WaitQuery {
+            limit: USUAL_LIMIT,
+            ..WaitQuery::default()
+        };
+        let page = approvals::visible(&self.gateway, &self.client, query).await?;
+        let mut shown = std::mem::take(&mut self.shown);
+        shown.retain(|view| page.waits.iter().any(|listed| view.is_of(listed)));
+        let is_new = |listed: &ListedWait| !shown.iter().any(|view| view.is_of(listed));
+        let new: Vec<ListedWait> = page.waits.into_iter().filter(is_new).collect();
+        // What is new was asked later than all that is shown.
+        let loaded = approvals::load(&self.gateway, &new).await?;
+        shown.extend(loaded.iter().map(ApprovalView::from_question));
+        Ok(ApprovalList {
+            approvals: shown,
+            next: page.next,
+        })
     }
 }
 

@@ -10,24 +10,31 @@ use jackfield_domain::wait::{
     Answer, Approval, DeliveryBody, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitEndKind,
     WaitKind,
 };
-use jackfield_engine::{DeliveryOutcome, EngineError, OpenQuestion};
+use jackfield_engine::{
+    DeliveryOutcome, EngineError, ListedWait, OpenQuestion, QuestionPage, WaitQuery,
+};
 use jackfield_gateway::Gateway;
 use jackfield_gateway::Principal;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::extract::{ApprovalPath, OptionalJsonBody, Parameters, Requester};
-use super::owner;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::turns::delivery_id;
 use super::wire::approval::{ApprovalList, ApprovalView};
 use super::wire::request::{Allow, Deny};
+use super::{owner, sessions};
 
 /// Which questions are listed.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ApprovalQuery {
+    /// Those that come after a page: what that page said as `next`.
+    after: Option<u64>,
+    /// At most this many.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<usize>,
     /// Only those of this session.
     session: Option<String>,
 }
@@ -40,7 +47,11 @@ pub(crate) struct ApprovalQuery {
 pub(crate) async fn list(
     Requester(client): Requester,
     State(gateway): State<Gateway>,
-    Parameters(ApprovalQuery { session }): Parameters<ApprovalQuery>,
+    Parameters(ApprovalQuery {
+        after,
+        limit,
+        session,
+    }): Parameters<ApprovalQuery>,
 ) -> Result<Json<ApprovalList>, ProblemDetails> {
     let session = match session {
         None => None,
@@ -53,30 +64,42 @@ pub(crate) async fn list(
             Some(session)
         }
     };
-    let approvals = visible(&gateway, &client, session.as_ref()).await?;
-    Ok(Json(ApprovalList { approvals }))
+    let query = WaitQuery {
+        after: after.unwrap_or_default(),
+        limit: sessions::limit(limit)?,
+        session,
+        ..WaitQuery::default()
+    };
+    let QuestionPage { next, waits, .. } = visible(&gateway, &client, query).await?;
+    let open = load(&gateway, &waits).await?;
+    let approvals = open.iter().map(ApprovalView::from_question).collect();
+    Ok(Json(ApprovalList { approvals, next }))
 }
 
-/// The open questions that this client sees, of one session or of all, oldest first.
+/// The open questions of a query that this client sees, oldest first.
 pub(super) async fn visible(
     gateway: &Gateway,
     client: &Principal,
-    session: Option<&SessionId>,
-) -> Result<Vec<ApprovalView>, EngineError> {
-    let open = gateway.engine().open_questions(session).await?;
-    let mut approvals = Vec::new();
-    let mut last: Option<(SessionId, bool)> = None;
-    for question in &open {
-        let is_visible = match &last {
-            Some((known, sees)) if *known == question.session => *sees,
-            _ => owner::can_see(gateway, client, &question.session).await?,
-        };
-        last = Some((question.session.clone(), is_visible));
-        if is_visible {
-            approvals.push(ApprovalView::from_question(question));
-        }
-    }
-    Ok(approvals)
+    query: WaitQuery,
+) -> Result<QuestionPage, EngineError> {
+    let query = WaitQuery {
+        principal: (!client.admin).then(|| Arc::clone(&client.principal)),
+        ..query
+    };
+    let sees = |listed: &ListedWait| {
+        owner::can_see_owned(client, &listed.session, listed.principal.as_deref())
+    };
+    gateway.engine().open_questions(&query, sees).await
+}
+
+/// These questions, but for those that were answered meanwhile.
+pub(super) async fn load(
+    gateway: &Gateway,
+    waits: &[ListedWait],
+) -> Result<Vec<OpenQuestion>, EngineError> {
+    let mut open = gateway.engine().load_questions(waits).await?;
+    open.retain(|asked| asked.end.is_none());
+    Ok(open)
 }
 
 /// One question, answered or not.
@@ -197,13 +220,11 @@ async fn find(
     };
     let wait = WaitId::parse(id).map_err(|_| not_found())?;
     let found = gateway.engine().find_questions(wait.as_str()).await?;
-    let question = found.into_iter().find(|asked| asked.wait.id == wait);
-    let question = question.ok_or_else(not_found)?;
-    if owner::can_see(gateway, client, &question.session).await? {
-        Ok(question)
-    } else {
-        Err(not_found())
-    }
+    let question = found.into_iter().find(|asked| {
+        let owner = asked.principal.as_deref();
+        asked.wait.id == wait && owner::can_see_owned(client, &asked.session, owner)
+    });
+    question.ok_or_else(not_found)
 }
 
 async fn deliver(

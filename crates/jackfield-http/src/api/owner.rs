@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::ids::SessionId;
-use jackfield_engine::{EngineError, ServerTools, SessionRow};
+use jackfield_engine::{EngineError, ServerTools, SessionRow, is_of_principal};
 use jackfield_gateway::{AssistantConfig, Gateway, Principal, ids, tools};
 
 use super::problem::{ProblemDetails, ProblemKind};
@@ -23,16 +23,20 @@ pub(crate) async fn can_see(
 
 /// Whether this client sees a listed session.
 pub(crate) fn can_see_row(client: &Principal, row: &SessionRow) -> bool {
-    match &row.principal {
+    can_see_owned(client, &row.session, row.principal.as_deref())
+}
+
+/// Whether this client sees a session with this owner.
+pub(crate) fn can_see_owned(client: &Principal, session: &SessionId, owner: Option<&str>) -> bool {
+    match owner {
         Some(principal) => can_see_principal(client, principal),
-        None => client.admin || ids::is_issued_to(&row.session, &client.principal),
+        None => client.admin || ids::is_issued_to(session, &client.principal),
     }
 }
 
 /// Whether this client sees what belongs to a principal: its own, or an end user of it.
 pub(crate) fn can_see_principal(client: &Principal, principal: &str) -> bool {
-    let behind = principal.strip_prefix(&*client.principal);
-    client.admin || behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    client.admin || is_of_principal(principal, &client.principal)
 }
 
 /// The client's principal, or that of one of its end users. Their conversations are found separately. Token names

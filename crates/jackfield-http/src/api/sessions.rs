@@ -373,7 +373,8 @@ pub(crate) async fn row(
     found.ok_or_else(|| ProblemDetails::no_session(session.as_str()))
 }
 
-fn limit(given: Option<usize>) -> Result<usize, ProblemDetails> {
+/// The number of entries of a page.
+pub(super) fn limit(given: Option<usize>) -> Result<usize, ProblemDetails> {
     match given {
         None => Ok(USUAL_LIMIT),
         Some(limit @ 1..=LIMIT) => Ok(limit),
@@ -407,4 +408,4 @@ const LIMIT: usize = 200;
 const MAX_EXAMINED: usize = 2_000;
 /// How many rows are read at once.
 const PAGE: usize = 200;
-const USUAL_LIMIT: usize = 50;
+pub(super) const USUAL_LIMIT: usize = 50;

@@ -1,9 +1,11 @@
-//! Lists of sessions, and the sessions that are due.
+//! Lists of sessions and of waits, and the sessions that are due.
 
 use std::sync::Arc;
 
-use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::ids::{SessionId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
+
+use super::waits::{WaitRow, WaitState};
 
 /// A query for sessions.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -74,11 +76,80 @@ pub struct DueSessions {
     pub sessions: Vec<SessionId>,
 }
 
-/// A query for open waits.
+/// A query for waits.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct WaitQuery {
+    /// Only those after the one with this number, for paging. It does not apply to a query by `id`.
+    pub after: u64,
+    /// Those whose id begins with this, open or not: the open ones first.
+    pub id: Option<Arc<str>>,
     /// The maximum number of waits.
     pub limit: usize,
+    /// Only those in sessions of this principal, of an end user of it (`principal/user`), or of nobody.
+    pub principal: Option<Arc<str>>,
     /// Only those of this session.
     pub session: Option<SessionId>,
+}
+
+/// A wait in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedWait {
+    /// Its place in the list, from 1 on: a wait that is opened later has a greater one.
+    pub number: u64,
+    /// The owner of its session, as in [`SessionRow::principal`].
+    pub principal: Option<Arc<str>>,
+    /// The wait and its state.
+    pub row: WaitRow,
+    /// Its session.
+    pub session: SessionId,
+}
+
+/// What is another value whenever the open waits are others than before, as no number comes again.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct OpenWaitsMark {
+    /// How many are open.
+    pub count: u64,
+    /// The number of the newest one; 0 if none is open.
+    pub newest: u64,
+}
+
+impl WaitQuery {
+    /// Whether a wait is among those that the query names, whatever its state and its place.
+    #[must_use]
+    pub fn selects(&self, session: &SessionId, principal: Option<&str>, wait: &WaitId) -> bool {
+        let id = self.id.as_deref();
+        self.session.as_ref().is_none_or(|asked| asked == session)
+            && id.is_none_or(|id| wait.as_str().starts_with(id))
+            && self
+                .principal
+                .as_deref()
+                .is_none_or(|asked| principal.is_none_or(|owner| is_of_principal(owner, asked)))
+    }
+
+    /// The waits of a list of all, in the order of their numbers, that the query asks for: what a journal returns that
+    /// keeps its waits in memory.
+    #[must_use]
+    pub fn select(&self, all: impl IntoIterator<Item = ListedWait>) -> Vec<ListedWait> {
+        let is_open = |listed: &ListedWait| listed.row.state == WaitState::Open;
+        let named = all.into_iter().filter(|listed| {
+            let wait = &listed.row.wait.id;
+            self.selects(&listed.session, listed.principal.as_deref(), wait)
+        });
+        let mut found: Vec<ListedWait> = if self.id.is_some() {
+            named.collect()
+        } else {
+            let open = named.filter(|listed| is_open(listed) && listed.number > self.after);
+            open.collect()
+        };
+        found.sort_by_key(|listed| (!is_open(listed), listed.number));
+        found.truncate(self.limit);
+        found
+    }
+}
+
+/// Whether an owner is this principal or an end user of it.
+#[must_use]
+pub fn is_of_principal(owner: &str, principal: &str) -> bool {
+    let behind = owner.strip_prefix(principal);
+    behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

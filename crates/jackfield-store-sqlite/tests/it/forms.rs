@@ -217,9 +217,9 @@ async fn a_file_of_the_first_form_keeps_everything_and_gets_what_is_new() {
     );
     let every = WaitQuery {
         limit: 9,
-        session: None,
+        ..WaitQuery::default()
     };
-    let waits = journal.open_waits(&every).await.expect("a list");
+    let waits = journal.waits(&every).await.expect("a list");
     assert_eq!(waits.len(), 1);
     // Its owner is long dead, and what was delivered has not been seen.
     let due = journal.due(WallTime::from_millis(0), 9).await;

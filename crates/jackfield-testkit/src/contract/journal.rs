@@ -286,12 +286,18 @@ macro_rules! journal_clauses {
             /// Sessions are found by what users and models said, in every script, regardless of case and spacing.
             /// A search finds nothing in languages without spaces, or only with the right capitals.
             sessions_are_found_by_their_words
-            /// `open_waits` lists the questions that are neither answered nor closed, in the order in which they were opened.
+            /// `waits` lists the questions that are neither answered nor closed, in the order in which they were opened, and `open_waits_mark` is another one after each change of them.
             /// A person is asked what is decided already, or is not asked at all.
             open_waits_are_those_without_an_answer
-            /// `open_waits` lists the newest ones, of one session or of all, and no more than were asked for.
-            /// Old questions hide the one that is waited for.
-            open_waits_are_the_newest_of_one_session_or_of_all
+            /// `waits` lists the oldest open ones, of one session or of all, no more than were asked for, and goes on after any of them.
+            /// Questions are missing between two pages of a list.
+            open_waits_are_the_oldest_of_one_session_or_of_all
+            /// `waits` finds all waits whose ids begin with a text, the open ones first.
+            /// A question cannot be answered, as nothing finds it, or who answers late is told that it never was.
+            waits_are_found_by_their_ids
+            /// `waits` lists those in the sessions of a principal, of its end users and of nobody, and tells whose each is.
+            /// A client gets the questions of another one, or not its own.
+            waits_are_listed_by_principal
             /// A session with an open turn that has something to do is due as soon as it has no owner; one without is not.
             /// After a crash a turn stays open until its user asks again.
             an_open_turn_without_owner_is_due_at_once

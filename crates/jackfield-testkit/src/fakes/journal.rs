@@ -19,9 +19,10 @@ use jackfield_ports::journal::logins::Logins;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -79,8 +80,8 @@ pub enum JournalRequest {
     Logins,
     /// `mark_restored`.
     MarkRestored,
-    /// `open_waits`.
-    OpenWaits,
+    /// `waits`.
+    Waits,
     /// `own`.
     Own,
     /// `SpendingLog::delete_before`.
@@ -365,12 +366,9 @@ impl Journal for FaultyJournal {
         self.inner.due(now, most).await
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        self.check_reachable(JournalRequest::OpenWaits)?;
-        self.inner.open_waits(query).await
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
+        self.check_reachable(JournalRequest::Waits)?;
+        self.inner.waits(query).await
     }
 
     async fn find(

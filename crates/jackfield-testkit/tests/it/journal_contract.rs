@@ -279,9 +279,15 @@ const MISTAKES: &[(Mistake, &str)] = &[
         "open_waits_are_those_without_an_answer",
     ),
     (
-        Mistake::OldestWaits,
-        "open_waits_are_the_newest_of_one_session_or_of_all",
+        Mistake::NewestWaits,
+        "open_waits_are_the_oldest_of_one_session_or_of_all",
     ),
+    (Mistake::ClosedWaitsLost, "waits_are_found_by_their_ids"),
+    (
+        Mistake::WaitsUnnoticed,
+        "open_waits_are_those_without_an_answer",
+    ),
+    (Mistake::WaitsOfAll, "waits_are_listed_by_principal"),
     (
         Mistake::DueNever,
         "an_open_turn_without_owner_is_due_at_once",

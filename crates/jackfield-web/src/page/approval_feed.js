@@ -4,15 +4,15 @@
 import { EventStream } from './event_stream.js';
 
 export class ApprovalFeed {
-  // `listener` gets all open questions, at once and whenever they change.
+  // `listener` gets the oldest open questions, and whether there are more, at once and whenever that changes.
   constructor(listener) {
     this.listener = listener;
     this.last = null;
     this.channel = new BroadcastChannel(NAME);
     this.channel.onmessage = ({ data }) => {
-      if (data.approvals) this.take(data.approvals);
+      if (data.approvals) this.take(data);
       else if (data.answered) this.drop(data.answered);
-      else if (this.stream && this.last) this.channel.postMessage({ approvals: this.last });
+      else if (this.stream && this.last) this.channel.postMessage(this.last);
     };
     // What is answered here is known before the gateway tells of it.
     addEventListener('question-answered', ({ detail }) => {
@@ -52,9 +52,9 @@ export class ApprovalFeed {
   // Reads until this tab leaves.
   read() {
     this.stream = new EventStream(() => '/approvals/events', {
-      event: ({ approvals }) => {
-        this.take(approvals);
-        this.channel.postMessage({ approvals });
+      event: ({ approvals, next }) => {
+        this.take({ approvals, more: next !== null });
+        this.channel.postMessage(this.last);
       },
       // The stream of the session says that the gateway is away.
       connected: () => {},
@@ -71,12 +71,14 @@ export class ApprovalFeed {
   }
 
   drop(answered) {
-    if (this.last) this.take(this.last.filter((approval) => approval.id !== answered));
+    if (!this.last) return;
+    const approvals = this.last.approvals.filter((approval) => approval.id !== answered);
+    this.take({ ...this.last, approvals });
   }
 
-  take(approvals) {
-    this.last = approvals;
-    this.listener(approvals);
+  take(open) {
+    this.last = open;
+    this.listener(open);
   }
 }
 

@@ -9,12 +9,14 @@ import { jsonView } from './value.js';
 export class Approvals {
   constructor() {
     this.list = element('div');
-    this.root = element('div', { className: 'page' }, element('h1', { textContent: say('approvals') }), this.list);
+    this.more = element('p', { className: 'dim', textContent: say('more_approvals'), hidden: true });
+    this.root = element('div', { className: 'page' }, element('h1', { textContent: say('approvals') }), this.list, this.more);
     this.shown = new Map();
   }
 
   // Shows the open questions. One that is being answered stays as it is.
-  show(approvals) {
+  show({ approvals, more }) {
+    this.more.hidden = !more;
     const open = new Set(approvals.map((approval) => approval.id));
     for (const [id, entry] of this.shown) {
       if (open.has(id) || entry.gone) continue;

@@ -116,8 +116,9 @@ class App {
   // Shows the questions that are open now.
   showApprovals(open) {
     const badge = byId('waiting');
-    badge.hidden = open.length === 0;
-    badge.textContent = say('waiting', { n: open.length });
+    const count = open.approvals.length;
+    badge.hidden = count === 0;
+    badge.textContent = say('waiting', { n: open.more ? `${count}+` : count });
     if (this.view instanceof Approvals) this.view.show(open);
   }
 

@@ -258,9 +258,10 @@ async fn sessions(text: &mut String, journal: &dyn Journal) {
         let query = WaitQuery {
             limit: MANY,
             session: Some(row.session.clone()),
+            ..WaitQuery::default()
         };
-        for (_, wait) in journal.open_waits(&query).await.expect("a list") {
-            let kind = match wait.wait.kind {
+        for listed in journal.waits(&query).await.expect("a list") {
+            let kind = match listed.row.wait.kind {
                 WaitKind::Approval { .. } => "waits for an approval",
                 WaitKind::Budget { .. } => "waits for a budget",
                 WaitKind::ClientResult => "waits for its client",

@@ -1,7 +1,7 @@
 //! Wire types of approvals.
 
 use jackfield_domain::wait::{Question, WaitEnd, WaitKind};
-use jackfield_engine::OpenQuestion;
+use jackfield_engine::{ListedWait, OpenQuestion};
 use jackfield_export::values;
 use serde::Serialize;
 use serde_json::Value;
@@ -68,9 +68,16 @@ pub(crate) struct AnsweredView {
 pub(crate) struct ApprovalList {
     /// The questions, the one asked last at the end.
     pub(crate) approvals: Vec<ApprovalView>,
+    /// What the next page takes as `after`, if there may be one.
+    pub(crate) next: Option<u64>,
 }
 
 impl ApprovalView {
+    /// Whether it is the view of this wait.
+    pub(crate) fn is_of(&self, listed: &ListedWait) -> bool {
+        self.id == listed.row.wait.id.as_str() && self.session == listed.session.as_str()
+    }
+
     pub(crate) fn from_question(question: &OpenQuestion) -> Self {
         let tool = question.tool.as_ref();
         let own = own_question(&question.wait.kind);

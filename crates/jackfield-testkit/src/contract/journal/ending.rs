@@ -70,9 +70,9 @@ pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
     assert_eq!(scene.list(query).await, []);
     let every = WaitQuery {
         limit: 9,
-        session: None,
+        ..WaitQuery::default()
     };
-    assert_eq!(scene.open_waits(every).await, [""; 0]);
+    assert_eq!(scene.waits(every).await, [""; 0]);
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
     // Nor does a later session with the same name have any of it.
     let epoch = scene.take_ownership().await;

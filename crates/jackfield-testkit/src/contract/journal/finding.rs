@@ -292,7 +292,7 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
 }
 
 /// The caller of a turn.
-fn caller(principal: &str, body: &str, key: Option<&str>) -> Caller {
+pub(super) fn caller(principal: &str, body: &str, key: Option<&str>) -> Caller {
     Caller {
         body: Some(digest(body)),
         dialect: "claude".into(),

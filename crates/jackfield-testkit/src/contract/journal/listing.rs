@@ -1,4 +1,4 @@
-//! Clauses about the lists of sessions and of open waits.
+//! Clauses about the lists of sessions and of waits.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::ids::WaitId;
@@ -7,10 +7,11 @@ use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, WaitQuery};
 
+use super::finding::caller;
 use super::scene::{DEADLINE, JournalScene, cancel, granted, resumed_step, session, step};
 use super::story::{
     all, approval_opened, call_closed, call_started, elicitation_opened, model_call_started,
-    reply_received, turn, turn_ended, turn_opened, wait_expired,
+    reply_received, turn, turn_ended, turn_opened, turn_opened_for, wait_expired,
 };
 use super::{JournalHarness, START};
 
@@ -261,24 +262,35 @@ pub(super) async fn open_waits_are_those_without_an_answer<H: JournalHarness>() 
         .map(|id| approval_opened(id, DEADLINE))
         .collect();
     let scene = JournalScene::<H>::with_calls(&calls, asked).await;
-    let every = || WaitQuery {
-        limit: 100,
-        session: None,
-    };
-    assert_eq!(scene.open_waits(every()).await, ["a", "b", "c"]);
+    let mark = async || scene.journal.open_waits_mark().await.expect("a mark");
+    let mut marks = vec![mark().await];
+    assert_eq!(scene.waits(open_waits(100)).await, ["a", "b", "c"]);
     scene
         .commit(2, vec![step(2, vec![wait_expired("b")])])
         .await;
-    assert_eq!(scene.open_waits(every()).await, ["a", "c"]);
+    marks.push(mark().await);
+    assert_eq!(scene.waits(open_waits(100)).await, ["a", "c"]);
     let answer = DeliveryBody::Answer {
         answer: granted(),
         wait: WaitId::parse("a").expect("a valid id"),
     };
     scene.deliver("d", "ann", answer).await;
-    assert_eq!(scene.open_waits(every()).await, ["c"]);
+    marks.push(mark().await);
+    assert_eq!(scene.waits(open_waits(100)).await, ["c"]);
+    // Each change is noticed, and nothing else.
+    assert_eq!(marks.last(), Some(&mark().await));
+    let opened = approval_opened("d", DEADLINE);
+    scene.commit(3, vec![step(3, vec![opened])]).await;
+    marks.push(mark().await);
+    for (nth, mark) in marks.iter().enumerate() {
+        assert!(
+            !marks.iter().take(nth).any(|earlier| earlier == mark),
+            "{marks:?}"
+        );
+    }
 }
 
-pub(super) async fn open_waits_are_the_newest_of_one_session_or_of_all<H: JournalHarness>() {
+pub(super) async fn open_waits_are_the_oldest_of_one_session_or_of_all<H: JournalHarness>() {
     let asked = vec![
         approval_opened("z", DEADLINE),
         approval_opened("y", DEADLINE),
@@ -287,17 +299,108 @@ pub(super) async fn open_waits_are_the_newest_of_one_session_or_of_all<H: Journa
     let beside = scene.other_session("beside").await;
     let asked = step(0, vec![approval_opened("x", DEADLINE)]);
     scene.commit_to(&beside, 0, vec![asked]).await;
-    let query = |most, session| WaitQuery {
-        limit: most,
+    let of = |limit, session| WaitQuery {
         session,
+        ..open_waits(limit)
     };
-    assert_eq!(scene.open_waits(query(9, None)).await, ["z", "y", "x"]);
-    assert_eq!(scene.open_waits(query(2, None)).await, ["y", "x"]);
+    assert_eq!(scene.waits(of(9, None)).await, ["z", "y", "x"]);
+    assert_eq!(scene.waits(of(2, None)).await, ["z", "y"]);
     let here = || Some(scene.session.clone());
-    assert_eq!(scene.open_waits(query(9, here())).await, ["z", "y"]);
-    assert_eq!(scene.open_waits(query(1, here())).await, ["y"]);
-    let nowhere = Some(session("nowhere"));
-    assert_eq!(scene.open_waits(query(9, nowhere)).await, [""; 0]);
+    assert_eq!(scene.waits(of(9, here())).await, ["z", "y"]);
+    assert_eq!(scene.waits(of(1, here())).await, ["z"]);
+    assert_eq!(scene.waits(of(9, Some(session("nowhere")))).await, [""; 0]);
+    // A list goes on after any wait of it.
+    let all = scene.journal.waits(&open_waits(9)).await.expect("a list");
+    for (nth, listed) in all.iter().enumerate() {
+        let later = |query| WaitQuery {
+            after: listed.number,
+            ..query
+        };
+        let expected = all.iter().map(|listed| listed.row.wait.id.to_string());
+        let expected: Vec<String> = expected.skip(nth + 1).collect();
+        assert_eq!(scene.waits(later(open_waits(9))).await, expected);
+        let of_session = scene.waits(later(of(9, here()))).await;
+        assert!(expected.starts_with(&of_session), "{of_session:?}");
+    }
+}
+
+pub(super) async fn waits_are_found_by_their_ids<H: JournalHarness>() {
+    let asked = ["wait_ab", "wait_ac", "wait_b"].map(|id| approval_opened(id, DEADLINE));
+    let scene = JournalScene::<H>::with_calls(&["a", "b", "c"], asked.to_vec()).await;
+    let beside = scene.other_session("beside").await;
+    let asked = step(0, vec![approval_opened("wait_b", DEADLINE)]);
+    scene.commit_to(&beside, 0, vec![asked]).await;
+    let found = async |id: &str| {
+        let query = WaitQuery {
+            id: Some(id.into()),
+            ..open_waits(9)
+        };
+        let found = scene.journal.waits(&query).await.expect("a list");
+        let found = found.into_iter();
+        found
+            .map(|listed| format!("{} {}", listed.session, listed.row.wait.id))
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(found("wait_ab").await, ["contract wait_ab"]);
+    let both = ["contract wait_ab", "contract wait_ac"];
+    assert_eq!(found("wait_a").await, both);
+    assert_eq!(found("wait_b").await, ["contract wait_b", "beside wait_b"]);
+    for nothing in ["ait", "wait_abc", "wait_a%", "wait_a\u{10ffff}"] {
+        assert_eq!(found(nothing).await, [""; 0], "{nothing}");
+    }
+    // A closed one is found as well, after those that are open.
+    let closed = step(2, vec![wait_expired("wait_ab"), wait_expired("wait_b")]);
+    scene.commit(2, vec![closed]).await;
+    assert_eq!(found("wait_ab").await, ["contract wait_ab"]);
+    assert_eq!(
+        found("wait_a").await,
+        ["contract wait_ac", "contract wait_ab"]
+    );
+    assert_eq!(found("wait_b").await, ["beside wait_b", "contract wait_b"]);
+}
+
+pub(super) async fn waits_are_listed_by_principal<H: JournalHarness>() {
+    let scene = JournalScene::<H>::begin().await;
+    // Before the first caller, a session belongs to no principal.
+    let asked = vec![approval_opened("nobodys", DEADLINE)];
+    scene.commit(0, vec![step(0, asked)]).await;
+    for (name, principal) in [("a", "ann"), ("b", "bob"), ("c", "ann/x"), ("d", "anna")] {
+        let other = scene.other_session(name).await;
+        let caller = caller(principal, "body", None);
+        let opened = turn_opened_for(&other.session, 1, caller);
+        let asked = step(0, vec![opened, approval_opened(name, DEADLINE)]);
+        scene.commit_to(&other, 0, vec![asked]).await;
+    }
+    for (principal, expected) in [
+        ("ann", vec!["nobodys", "a", "c"]),
+        ("ann/x", vec!["nobodys", "c"]),
+        ("bob", vec!["nobodys", "b"]),
+        ("an", vec!["nobodys"]),
+    ] {
+        let query = || WaitQuery {
+            principal: Some(principal.into()),
+            ..open_waits(9)
+        };
+        assert_eq!(scene.waits(query()).await, expected, "{principal}");
+        let by_id = WaitQuery {
+            id: Some("".into()),
+            ..query()
+        };
+        assert_eq!(scene.waits(by_id).await, expected, "{principal}");
+    }
+    let all = scene.journal.waits(&open_waits(9)).await.expect("a list");
+    let owners = all.iter().map(|listed| listed.principal.as_deref());
+    let owners: Vec<_> = owners.collect();
+    let expected = [None, Some("ann"), Some("bob"), Some("ann/x"), Some("anna")];
+    assert_eq!(owners, expected);
+}
+
+/// The open waits of all sessions.
+fn open_waits(limit: usize) -> WaitQuery {
+    WaitQuery {
+        limit,
+        ..WaitQuery::default()
+    }
 }
 
 /// This many seconds after the start.

@@ -254,12 +254,11 @@ impl<H: JournalHarness> JournalScene<H> {
         rows.into_iter().find(|row| row.session == self.session)
     }
 
-    /// The ids of the open questions, in their order.
-    pub(super) async fn open_waits(&self, query: WaitQuery) -> Vec<String> {
-        let open = self.journal.open_waits(&query).await.expect("a list");
-        open.iter()
-            .map(|(_, row)| row.wait.id.to_string())
-            .collect()
+    /// The ids of waits, in their order.
+    pub(super) async fn waits(&self, query: WaitQuery) -> Vec<String> {
+        let found = self.journal.waits(&query).await.expect("a list");
+        let ids = found.iter().map(|listed| listed.row.wait.id.to_string());
+        ids.collect()
     }
 
     /// The sessions that are due at this instant, and when to ask again.

@@ -23,9 +23,10 @@ use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::{MonoTime, WallTime};
 use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, WaitEnd, WaitEndKind};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+};
 use jackfield_ports::journal::spending::SpendingLog;
-use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -422,11 +423,12 @@ impl Journal for Mistaken {
         self.have_to_do(now, most).await
     }
 
-    async fn open_waits(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+    async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
         self.asked(query).await
+    }
+
+    async fn open_waits_mark(&self) -> Result<OpenWaitsMark, JournalError> {
+        self.noticed().await
     }
 
     async fn find(

@@ -189,6 +189,7 @@ export default {
   models: 'Models',
   models_for: 'Models (patterns; empty for all)',
   more: 'More',
+  more_approvals: 'More wait: they are shown as these are answered.',
   more_budgets: 'There are more budgets than are listed here.',
   more_lines: '{n} more lines are in the CSV file.',
   my_keys: 'My keys',

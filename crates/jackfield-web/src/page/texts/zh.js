@@ -189,6 +189,7 @@ export default {
   models: '模型',
   models_for: '模型（模式；留空为全部）',
   more: '更多',
+  more_approvals: '还有更多事项：答复这些之后会显示。',
   more_budgets: '预算比此处列出的更多。',
   more_lines: 'CSV 文件中还有 {n} 行。',
   my_keys: '我的密钥',

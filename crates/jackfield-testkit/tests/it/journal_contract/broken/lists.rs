@@ -9,8 +9,10 @@ use std::sync::atomic::Ordering;
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
-use jackfield_ports::journal::waits::WaitRow;
+use jackfield_ports::journal::sessions::{
+    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+};
+use jackfield_ports::journal::waits::{WaitRow, WaitState};
 use jackfield_ports::journal::{Epoch, Journal as _, JournalError};
 
 use super::{Mistake, Mistaken, id};
@@ -184,34 +186,52 @@ impl Mistaken {
         Ok(due)
     }
 
-    pub(super) async fn asked(
-        &self,
-        query: &WaitQuery,
-    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+    pub(super) async fn asked(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
         match self.is {
-            Mistake::OldestWaits => {
+            Mistake::NewestWaits => {
                 let all = WaitQuery {
                     limit: usize::MAX,
-                    session: query.session.clone(),
+                    ..query.clone()
                 };
-                let mut waits = self.inner.open_waits(&all).await?;
-                waits.truncate(query.limit);
+                let mut waits = self.inner.waits(&all).await?;
+                Ok(waits.split_off(waits.len().saturating_sub(query.limit)))
+            }
+            Mistake::ClosedWaitsLost => {
+                let mut waits = self.inner.waits(query).await?;
+                waits.retain(|listed| listed.row.state == WaitState::Open);
                 Ok(waits)
+            }
+            Mistake::WaitsOfAll => {
+                let all = WaitQuery {
+                    principal: None,
+                    ..query.clone()
+                };
+                self.inner.waits(&all).await
             }
             Mistake::WaitsNeverClose => {
                 let written = self.written.lock().expect("no panic");
                 let opened = written.iter().flat_map(|append| {
                     let facts = append.steps.iter().flat_map(|step| &step.facts);
                     facts.filter_map(|fact| match fact {
-                        Fact::WaitOpened { wait } => {
-                            Some((append.session.clone(), WaitRow::opened(wait.clone())))
-                        }
+                        Fact::WaitOpened { wait } => Some(ListedWait {
+                            number: 1,
+                            principal: None,
+                            row: WaitRow::opened(wait.clone()),
+                            session: append.session.clone(),
+                        }),
                         _ => None,
                     })
                 });
                 Ok(opened.collect())
             }
-            _ => self.inner.open_waits(query).await,
+            _ => self.inner.waits(query).await,
+        }
+    }
+
+    pub(super) async fn noticed(&self) -> Result<OpenWaitsMark, JournalError> {
+        match self.is {
+            Mistake::WaitsUnnoticed => Ok(OpenWaitsMark::default()),
+            _ => self.inner.open_waits_mark().await,
         }
     }
 
