@@ -9,8 +9,7 @@ use jackfield_domain::wait::{
     Answer, Approval, CancelCause, DeliveryBody, Wait, WaitEnd, WaitKind,
 };
 use jackfield_engine::{CopyReport, copy_journal};
-use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, WaitQuery};
-use jackfield_ports::journal::waits::WaitRow;
+use jackfield_ports::journal::sessions::{DueSessions, ListedWait, SessionQuery, WaitQuery};
 use jackfield_ports::journal::{Append, AppendRefusal, Appended, DeliveryOutcome, Journal, Loaded};
 use jackfield_store_postgres::{Address, PostgresJournal};
 use jackfield_store_sqlite::SqliteJournal;
@@ -69,13 +68,7 @@ fn arbitrary_steps() -> Vec<Vec<Envelope>> {
 }
 
 /// What a journal says of everything in it.
-async fn told(
-    journal: &dyn Journal,
-) -> (
-    Vec<(SessionId, Loaded)>,
-    Vec<(SessionId, WaitRow)>,
-    DueSessions,
-) {
+async fn told(journal: &dyn Journal) -> (Vec<(SessionId, Loaded)>, Vec<ListedWait>, DueSessions) {
     let query = SessionQuery {
         limit: 99,
         ..SessionQuery::default()
@@ -89,8 +82,13 @@ async fn told(
         limit: 99,
         ..WaitQuery::default()
     };
-    let mut waits = journal.waits(&waits).await.expect("a list");
-    waits.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let listed = journal.waits(&waits).await.expect("a list").into_iter();
+    let of_any_number = |listed| ListedWait {
+        number: 0,
+        ..listed
+    };
+    let mut waits: Vec<ListedWait> = listed.map(of_any_number).collect();
+    waits.sort_by(|one, other| one.session.cmp(&other.session));
     let mut due = journal
         .due(WallTime::from_millis(i64::MAX), 99)
         .await

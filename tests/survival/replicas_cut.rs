@@ -68,6 +68,47 @@ async fn a_gateway_that_is_cut_off_from_its_database_does_nothing_more() {
     table.promised("Replicas, one of which is cut off from the database");
 }
 
+/// A gateway has sent the opening of a turn when its network goes silent. Its client asks another gateway, which begins the
+/// turn; the opening arrives after the lease of its sender, beside what that repeats.
+#[tokio::test]
+async fn an_opening_that_arrives_after_its_turn_was_begun_elsewhere_begins_none() {
+    let mut table = Table::default();
+    for speaks in Speaks::ALL {
+        for is_patient in [false, true] {
+            let world = World::replicated(SharedDatabase::new().unheard(), "").await;
+            let label = format!("{speaks:?}, the opening is late, patient: {is_patient}");
+            let mut judge = Judge::of_all(&world, label);
+            let proxy = Proxy::start(SharedDatabase::socket()).await;
+            let through = format!("postgres://postgres@127.0.0.1:{}/postgres", proxy.port);
+            let cut_off = Gateway::start_with(&world, None, ".data-cut", Some(&through)).await;
+            let cut_off = cut_off.expect("it listens");
+            let mut fleet = Fleet::start(&world, 1, None).await;
+            let mut client = Client::new(speaks);
+            proxy.set(Cut::AtAppend);
+            let (address, request) = (cut_off.address(), client.request());
+            let waiting = tokio::spawn(async move { send(&address, &request).await });
+            proxy.silent().await;
+            let silent = Instant::now();
+            if !is_patient {
+                waiting.abort();
+            }
+            let heard = client.heard(&send(&fleet.gateways[0].address(), &client.request()).await);
+            judge.heard(&heard, None);
+            tokio::time::sleep(LEASE.saturating_sub(silent.elapsed())).await;
+            proxy.set(Cut::Never);
+            let _late = timeout(TIME_LIMIT, waiting).await.expect("it ends");
+            conclude(&mut fleet, &mut judge, &mut client, heard).await;
+            // Whatever was begun a second time would be taken up by now.
+            tokio::time::sleep(LEASE).await;
+            let when = When::AfterAcceptance(Duration::ZERO);
+            judge.lives(cut_off.end().await.killed(true), when).await;
+            fleet.end(&mut judge).await;
+            table.add(judge.verdict().await);
+        }
+    }
+    table.promised("Replicas, one of which sends the opening of a turn that arrives late");
+}
+
 #[tokio::test]
 async fn a_database_that_restarts_in_the_middle_of_turns_costs_nothing() {
     let mut table = Table::default();
@@ -217,6 +258,8 @@ async fn acted(world: &World, effects: usize) {
 /// What happens to the connections through a proxy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Cut {
+    /// It is silent from the first append on.
+    AtAppend,
     /// They end, and no other begins.
     Closed,
     Never,
@@ -234,10 +277,11 @@ impl Proxy {
     async fn start(socket: PathBuf) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let (cut, seen) = watch::channel(Cut::Never);
+        let cut = watch::Sender::new(Cut::Never);
+        let setting = cut.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (socket, seen) = (socket.clone(), seen.clone());
+                let (socket, cut) = (socket.clone(), setting.clone());
                 tokio::spawn(async move {
                     let Ok(server) = UnixStream::connect(socket).await else {
                         return;
@@ -245,8 +289,8 @@ impl Proxy {
                     let (from_client, to_client) = client.into_split();
                     let (from_server, to_server) = server.into_split();
                     tokio::select! {
-                        () = pass(from_client, to_server, seen.clone()) => {}
-                        () = pass(from_server, to_client, seen) => {}
+                        () = pass(from_client, to_server, &cut) => {}
+                        () = pass(from_server, to_client, &cut) => {}
                     }
                 });
             }
@@ -257,21 +301,37 @@ impl Proxy {
     fn set(&self, cut: Cut) {
         self.cut.send_replace(cut);
     }
+
+    /// Waits until it is silent.
+    async fn silent(&self) {
+        let mut cut = self.cut.subscribe();
+        let silent = cut.wait_for(|cut| *cut == Cut::Silent);
+        let silent = timeout(TIME_LIMIT, silent).await.expect("an append");
+        silent.expect("it lives");
+    }
 }
+
+/// What a statement has that appends.
+const APPEND: &[u8] = b"WITH guard";
+/// After it the lease of a process has passed of which nothing was heard.
+const LEASE: Duration = Duration::from_millis(2200);
 
 /// Passes on in one direction until the connection ends or is closed.
 async fn pass(
     mut from: impl tokio::io::AsyncRead + Unpin,
     mut to: impl tokio::io::AsyncWrite + Unpin,
-    mut cut: watch::Receiver<Cut>,
+    cut: &watch::Sender<Cut>,
 ) {
-    let mut closed = cut.clone();
+    let (mut closed, mut passes) = (cut.subscribe(), cut.subscribe());
     let passing = async {
         let mut piece = vec![0; 65536];
         while let Ok(length @ 1..) = from.read(&mut piece).await {
-            if cut.wait_for(|cut| *cut == Cut::Never).await.is_err()
-                || to.write_all(&piece[..length]).await.is_err()
-            {
+            let mut words = piece[..length].windows(APPEND.len());
+            if *cut.borrow() == Cut::AtAppend && words.any(|words| words == APPEND) {
+                cut.send_replace(Cut::Silent);
+            }
+            let passes = passes.wait_for(|cut| matches!(cut, Cut::AtAppend | Cut::Never));
+            if passes.await.is_err() || to.write_all(&piece[..length]).await.is_err() {
                 return;
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::fact::{Envelope, Fact};
+use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::{Append, AppendRefusal, Appended, Journal as _, Loaded};
 use tokio::task::JoinSet;
@@ -72,8 +72,9 @@ impl Ledger {
             steps: std::mem::take(steps),
         };
         crash::point("before-append");
-        let outcome = if opens_turn(&append) && self.ownership.has_passed() {
-            // The process has slept, and its client may have asked another one: only that one begins the turn.
+        let outcome = if append.begins() && self.ownership.has_passed() {
+            // The process has slept, and its client may have asked another one: only that one begins the turn. What is
+            // repeated below is refused by the journal.
             let refusal = AppendRefusal::StaleEpoch;
             CommitOutcome::Failed {
                 why: refusal.to_string().into(),
@@ -143,12 +144,6 @@ impl Ledger {
             }
         }
     }
-}
-
-/// Whether a turn begins with it.
-fn opens_turn(append: &Append) -> bool {
-    let mut facts = append.steps.iter().flat_map(|step| &step.facts);
-    facts.any(|fact| matches!(fact, Fact::TurnOpened { .. }))
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(5);

@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jackfield_domain::fact::Envelope;
+use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody, WaitEndKind};
@@ -46,7 +46,10 @@ use crate::chat_model::BoxError;
 /// - A [lease](Lease) that can end MUST have passed for its owner before `own` gives the session to another
 ///   process: until then, that `own` MUST wait or return [`Owned`](JournalError::Owned). A lease ends only if the
 ///   journal no longer hears of its owner: the journal extends it by appends or heartbeats. From the moment that
-///   another process owns the session, the appends of the former owner MUST be refused as stale.
+///   another process owns the session, the appends of the former owner MUST be refused as stale. One that
+///   [begins something](Append::begins) MUST be refused as stale from the moment that the lease has passed by the
+///   journal's clock, whenever it arrives: its client may have asked another process. One that only records what was
+///   done SHOULD be taken as long as nobody else owns the session.
 /// - A session exists from the moment that it was first owned. `load`, `deliver` and `inbox` of one that was
 ///   never owned MUST return [`UnknownSession`](JournalError::UnknownSession).
 /// - `append` MUST be atomic: all of its steps or none. The steps MUST be numbered consecutively from its
@@ -359,6 +362,20 @@ pub struct Append {
     pub steps: Vec<Envelope>,
 }
 
+impl Append {
+    /// Whether it begins a turn, a resumption or a call, and does not only record what was done.
+    #[must_use]
+    pub fn begins(&self) -> bool {
+        let mut facts = self.steps.iter().flat_map(|step| &step.facts);
+        facts.any(|fact| {
+            matches!(
+                fact,
+                Fact::CallStarted { .. } | Fact::TurnOpened { .. } | Fact::TurnResumed { .. }
+            )
+        })
+    }
+}
+
 /// The result of an append.
 #[derive(Debug)]
 pub enum Appended {
@@ -380,8 +397,8 @@ pub enum AppendRefusal {
     /// Its position is not the journal's end.
     #[error("the journal does not end there")]
     Position,
-    /// Another owner has taken the session.
-    #[error("another process owns the session")]
+    /// Another owner has taken the session, or may have.
+    #[error("another process owns the session, or may own it by now")]
     StaleEpoch,
     /// The journal is full, or cannot be written for another permanent reason.
     #[error("the journal cannot be written: {why}")]

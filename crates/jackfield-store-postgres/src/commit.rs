@@ -212,8 +212,11 @@ pub(crate) async fn append(
     };
     let before = KnownRow::from_row(&row, append.epoch)?;
     let appended = before.append(connection, append, Some(row.loud), now);
-    let known = appended.await?;
-    let known = known.ok_or_else(|| Fault::row("a locked row has changed"))?;
+    let Some(known) = appended.await? else {
+        // The row is locked, so the lease has passed.
+        connection.roll_back().await?;
+        return Ok(Err(AppendRefusal::StaleEpoch));
+    };
     for change in &append.changes {
         match change {
             WaitUpdate::Closed { at, end, wait } => {

@@ -54,7 +54,7 @@ impl KnownRow {
     }
 
     /// Writes an append that follows this row, and all that is derived of it, with one statement. `None` if the row is
-    /// another one: then nothing was written.
+    /// another one, or the append begins something and the lease of its owner has passed: then nothing was written.
     ///
     /// `loud` is the position after the last delivery that an owner has to handle, if the row is locked; otherwise the
     /// append is written only if it has seen them all.
@@ -137,6 +137,7 @@ impl KnownRow {
             turns => TEXT_ARRAY,
             positions => INT8_ARRAY,
             texts => TEXT_ARRAY,
+            append.begins => BOOL,
         ];
         // The server plans each statement anew, so one has no part that writes nothing.
         let mut statement = String::from(GUARD);
@@ -161,6 +162,8 @@ const GUARD: &str = "WITH guard AS (
              principal = $11, vocabulary = greatest(vocabulary, $12), bytes = bytes + $13,
              changed = coalesce($14, (extract(epoch FROM clock_timestamp()) * 1000)::bigint), restored = false
          WHERE number = $1 AND epoch = $2 AND steps = $3 AND owner IS NOT NULL AND loud <= $6
+             AND (NOT $22 OR EXISTS (
+                 SELECT 1 FROM jackfield.processes p WHERE p.name = owner AND p.alive_until > clock_timestamp()))
          RETURNING number
      ), appended AS (
          INSERT INTO jackfield.steps (session, position, epoch, record)

@@ -13,6 +13,8 @@ use jackfield_record::{EncodeError, Part};
 
 /// An append with its encoded records.
 pub(crate) struct AppendJob<'a> {
+    /// Whether it is refused once the lease of its owner has passed.
+    pub(crate) begins: bool,
     /// The number of bytes of the records, including their parts.
     pub(crate) bytes: usize,
     pub(crate) changes: Vec<WaitUpdate<'a>>,
@@ -70,6 +72,7 @@ impl<'a> AppendJob<'a> {
             Some((crate::pool::int(step.step), without_nul(&text)))
         });
         Ok(Self {
+            begins: append.begins(),
             bytes,
             changes: changes.collect::<Result<_, EncodeError>>()?,
             epoch: append.epoch,

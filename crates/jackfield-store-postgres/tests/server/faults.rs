@@ -126,6 +126,49 @@ async fn an_append_without_an_answer_is_unknown_and_committed_later() {
     journal.close().await;
 }
 
+/// What was sent before the network went silent arrives when it is back, and is repeated beside: by then the client may
+/// have asked another process.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_that_arrives_after_the_lease_begins_nothing_and_still_records_what_was_done() {
+    for is_known in [true, false] {
+        let place = Place::new();
+        let (proxy, journal) = behind_proxy(&place).await;
+        let id = session("s");
+        let epoch = journal.own(&id).await.expect("a lease").epoch;
+        let sent = append(&id, epoch, 0);
+        let mut recorded = append_with_wait(&sent);
+        recorded.position = 0;
+        recorded.steps[0].step = 0;
+        let sent = if is_known {
+            sent
+        } else {
+            // One with a wait is written in a transaction.
+            let mut sent = sent;
+            sent.steps[0].facts.extend(recorded.steps[0].facts.clone());
+            sent
+        };
+        proxy.set(Cut::Silent);
+        let appending = tokio::spawn(async move {
+            let appended = journal.append(&sent).await;
+            (journal, appended)
+        });
+        if is_known {
+            while !proxy.holds_append() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
+        place.sql("UPDATE @.processes SET alive_until = now() - interval '1 second'");
+        proxy.set(Cut::Never);
+        let (journal, appended) = appending.await.expect("no panic");
+        let is_stale = matches!(appended, Appended::Refused(AppendRefusal::StaleEpoch));
+        assert!(is_stale, "{appended:?}");
+        assert_eq!(place.sql("SELECT count(*) FROM @.steps"), "0");
+        let appended = journal.append(&recorded).await;
+        assert!(matches!(appended, Appended::Committed), "{appended:?}");
+        journal.close().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_without_a_network_loses_its_sessions_after_its_lease_and_not_before() {
     let place = Place::new();

@@ -1,8 +1,9 @@
 //! A proxy in front of a server, which cuts connections where a test says so.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
@@ -20,6 +21,8 @@ struct Shared {
     cut: AtomicU8,
     /// How many connections were cut at a commit.
     cuts: AtomicUsize,
+    /// Whether an append was sent while nothing passed.
+    holds_append: AtomicBool,
 }
 
 /// What happens to the next statement that commits.
@@ -33,6 +36,8 @@ pub(crate) enum Cut {
     After = 2,
     /// Every connection ends, and no other begins.
     Down = 3,
+    /// Nothing passes, and nothing ends, until it is set to something else: what was sent meanwhile passes then.
+    Silent = 4,
 }
 
 impl Proxy {
@@ -71,6 +76,11 @@ impl Proxy {
         }
     }
 
+    /// Whether an append was sent while nothing passed.
+    pub(crate) fn holds_append(&self) -> bool {
+        self.shared.holds_append.load(Ordering::SeqCst)
+    }
+
     /// How many connections were cut at a commit.
     pub(crate) fn cuts(&self) -> usize {
         self.shared.cuts.load(Ordering::SeqCst)
@@ -90,6 +100,12 @@ async fn pass(mut client: TcpStream, socket: &Path, shared: &Shared) {
             length = client.read(&mut said) => {
                 let Ok(length @ 1..) = length else { return };
                 let said = &said[..length];
+                while shared.cut.load(Ordering::SeqCst) == Cut::Silent as u8 {
+                    if has(said, b"WITH guard") {
+                        shared.holds_append.store(true, Ordering::SeqCst);
+                    }
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
                 let commits = has(said, b"COMMIT\0") || (!within && has(said, b"WITH guard"));
                 within = (within || has(said, b"BEGIN")) && !has(said, b"COMMIT\0") && !has(said, b"ROLLBACK\0");
                 if commits {

@@ -109,6 +109,9 @@ macro_rules! journal_clauses {
             /// Once another process owns the session, an owner whose lease has passed is refused as stale, even what it wrote.
             /// A process that was paused goes on where another one has taken over.
             an_owner_whose_lease_has_passed_can_append_no_more
+            /// An append that begins a turn, a resumption or a call is refused as stale once the lease has passed, although nobody else owns the session.
+            /// A request is lost on its way, its client asks another process, and then it arrives: the turn runs twice.
+            an_owner_whose_lease_has_passed_begins_nothing
             /// `close` releases every session and keeps what was acknowledged; afterwards nothing is appended under its epochs.
             /// After an orderly stop sessions stay locked, or lack what was acknowledged.
             what_is_closed_owns_nothing_and_loses_nothing

@@ -79,6 +79,10 @@ const MISTAKES: &[(Mistake, &str)] = &[
         "an_owner_whose_lease_has_passed_can_append_no_more",
     ),
     (
+        Mistake::LeaseOverstayed,
+        "an_owner_whose_lease_has_passed_begins_nothing",
+    ),
+    (
         Mistake::CloseForgotten,
         "what_is_closed_owns_nothing_and_loses_nothing",
     ),

@@ -9,7 +9,8 @@ use jackfield_ports::journal::{
 };
 
 use super::JournalHarness;
-use super::scene::{JournalScene, cancel, resumed_step, with_timeout};
+use super::scene::{JournalScene, cancel, resumed_step, step, with_timeout};
+use super::story::turn_opened;
 
 pub(super) async fn a_session_has_one_owner_until_its_lease_has_passed<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
@@ -64,6 +65,29 @@ pub(super) async fn an_owner_whose_lease_has_passed_can_append_no_more<H: Journa
     scene
         .assert_steps(&[resumed_step(0), resumed_step(1)])
         .await;
+}
+
+pub(super) async fn an_owner_whose_lease_has_passed_begins_nothing<H: JournalHarness>() {
+    let scene = JournalScene::<H>::begin().await;
+    let (scene, lease) = scene.with_lease().await;
+    if lease.is_never() {
+        return;
+    }
+    // The journal answers by the row as it knows it from the first append, and by another look.
+    let opened = |position| step(position, vec![turn_opened(&scene.session, 1, "Hi")]);
+    scene.commit(0, vec![resumed_step(0)]).await;
+    let sent = scene.append(1, vec![opened(1)]);
+    scene.harness.pass_leases().await;
+    let stale = Some(&AppendRefusal::StaleEpoch);
+    for _ in 0..2 {
+        scene.expect(&sent, stale).await;
+    }
+    scene.assert_steps(&[resumed_step(0)]).await;
+    let row = scene.row().await.expect("a row");
+    assert_eq!((row.turns, row.open), (0, None));
+    let epoch = scene.take_ownership().await;
+    scene.expect(&sent, stale).await;
+    scene.expect(&Append { epoch, ..sent }, None).await;
 }
 
 pub(super) async fn what_is_closed_owns_nothing_and_loses_nothing<H: JournalHarness>() {
