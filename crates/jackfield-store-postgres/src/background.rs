@@ -31,6 +31,8 @@ pub(crate) struct Duties {
     /// The time limit of a request: several fit into the lease, so that one without an answer does not end it.
     pub(crate) request_limit: Duration,
     pub(crate) stop: Notify,
+    /// How old a transaction is that waits for a client which is gone.
+    pub(crate) stranded: Duration,
 }
 
 impl Background {
@@ -122,7 +124,7 @@ impl Duties {
             self.arrivals.look(connection).await?;
         }
         if timers.is_over(Timer::Tidy, TIDY_HEARTBEATS * self.heartbeat) {
-            process::tidy(connection).await?;
+            process::tidy(connection, self.stranded).await?;
             self.delete_forgotten_holds(connection).await?;
         }
         Ok(())

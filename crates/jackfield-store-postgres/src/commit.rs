@@ -13,7 +13,7 @@ use jackfield_record::DecodeError;
 
 use crate::derived::KnownRow;
 use crate::error::Fault;
-use crate::pool::{Connection, Values, column, count, int, values};
+use crate::pool::{Connection, Transaction, Values, column, count, int, values};
 use crate::process::{self, Incarnation};
 use crate::requests::{AppendJob, WaitUpdate, without_nul};
 use crate::rows::{SELECT_LOCKED, StoredSession};
@@ -36,13 +36,13 @@ pub(crate) enum NotOwned {
 /// Begins a transaction with the row of a session, locked.
 async fn lock(
     connection: &mut Connection,
-    begin: &str,
+    kind: Transaction,
     session: &SessionId,
     now: Option<i64>,
 ) -> Result<Option<StoredSession>, Fault> {
     let session = session.as_str();
     let values = values![session => TEXT, now => INT8];
-    let rows = connection.begin(begin, SELECT_LOCKED, values).await?;
+    let rows = connection.begin(kind, SELECT_LOCKED, values).await?;
     rows.first().map(StoredSession::from_row).transpose()
 }
 
@@ -55,7 +55,7 @@ pub(crate) async fn own(
 ) -> Result<Result<KnownRow, NotOwned>, Fault> {
     let name = incarnation.name.as_str();
     loop {
-        let Some(row) = lock(connection, BEGIN, session, now).await? else {
+        let Some(row) = lock(connection, Transaction::Synced, session, now).await? else {
             let id = session.as_str();
             let values = values![id => TEXT, name => TEXT, now => INT8];
             let created = connection.query_row(CREATE, values).await?;
@@ -113,7 +113,7 @@ pub(crate) async fn delete(
     let id = session.as_str();
     // A process that takes a hold now waits for the deletion, and then holds a session that does not exist.
     connection
-        .begin(BEGIN, LOCK_HOLDS, values![id => TEXT])
+        .begin(Transaction::Synced, LOCK_HOLDS, values![id => TEXT])
         .await?;
     let none: Option<i64> = None;
     let values = values![id => TEXT, none => INT8];
@@ -150,7 +150,7 @@ pub(crate) async fn update(
     session: &SessionId,
     change: Change<'_>,
 ) -> Result<Result<(), NotOwned>, Fault> {
-    let Some(row) = lock(connection, BEGIN, session, None).await? else {
+    let Some(row) = lock(connection, Transaction::Synced, session, None).await? else {
         connection.roll_back().await?;
         return Ok(Err(NotOwned::Unknown));
     };
@@ -190,7 +190,7 @@ pub(crate) async fn append(
     append: &AppendJob<'_>,
     now: Option<i64>,
 ) -> Result<Result<Option<KnownRow>, AppendRefusal>, Fault> {
-    let checked = match lock(connection, BEGIN, append.session, now).await? {
+    let checked = match lock(connection, Transaction::Synced, append.session, now).await? {
         // An owner that released the session may not append any more, nor one of a session that does not exist.
         Some(row) if row.epoch == append.epoch.0 && row.owner.is_some() => {
             check(connection, &row, append)
@@ -308,14 +308,14 @@ pub(crate) async fn deliver(
     now: Option<i64>,
 ) -> Result<Result<DeliveryOutcome, NotOwned>, Fault> {
     // The record that a reply was written may be lost: then the reply is still owed and is sent again.
-    let begin = match body {
-        DeliveryBody::Written { .. } => BEGIN_UNSYNCED,
+    let kind = match body {
+        DeliveryBody::Written { .. } => Transaction::Unsynced,
         DeliveryBody::Answer { .. }
         | DeliveryBody::Cancel { .. }
         | DeliveryBody::Late { .. }
-        | DeliveryBody::Withdrawn { .. } => BEGIN,
+        | DeliveryBody::Withdrawn { .. } => Transaction::Synced,
     };
-    let Some(row) = lock(connection, begin, session, now).await? else {
+    let Some(row) = lock(connection, kind, session, now).await? else {
         connection.roll_back().await?;
         return Ok(Err(NotOwned::Unknown));
     };
@@ -374,11 +374,6 @@ async fn add_delivery(
     connection.execute(DELIVER, values).await?;
     Ok(None)
 }
-
-/// The server ends a transaction whose process was stopped in the middle, with its locks.
-pub(crate) const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
-const BEGIN_UNSYNCED: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s';
-     SET LOCAL synchronous_commit = off";
 
 const CREATE: &str = "INSERT INTO jackfield.sessions (id, epoch, owner, created, changed)
      SELECT $1, nextval('jackfield.epochs'), $2, at, at

@@ -40,6 +40,18 @@ impl Connector {
         self.address.to_string()
     }
 
+    /// Asks the server to cancel what a connection runs, as far as it can be reached.
+    pub(crate) async fn cancel(&self, client: &Client) {
+        let token = client.cancel_token();
+        let asked = match &self.tls {
+            Some(tls) => token.cancel_query(tls.clone()).await,
+            None => token.cancel_query(NoTls).await,
+        };
+        if let Err(error) = asked {
+            tracing::debug!(%error, "a statement could not be cancelled");
+        }
+    }
+
     /// Opens a connection, which a task drives until it ends. The task calls `on_notification` with each notification,
     /// and drops it with the connection.
     pub(crate) async fn connect(

@@ -7,9 +7,8 @@ use jackfield_ports::journal::secrets::SealedSecret;
 use jackfield_record::VOCABULARY;
 use tokio_postgres::Row;
 
-use crate::commit::BEGIN;
 use crate::error::Fault;
-use crate::pool::{Connection, column, count, int, values};
+use crate::pool::{Connection, Transaction, column, count, int, values};
 use crate::secrets;
 
 /// Stores a change with its record, if it is the next one of its entry, in a transaction that others wait for.
@@ -20,7 +19,7 @@ pub(crate) async fn change(
     secrets: Option<&[SealedSecret]>,
 ) -> Result<Changed, Fault> {
     connection
-        .begin(BEGIN, LOCK, values![LOCK_NAME => TEXT])
+        .begin(Transaction::Synced, LOCK, values![LOCK_NAME => TEXT])
         .await?;
     let stored = store(connection, change, record).await?;
     if let (Stored::Now, Some(secrets)) = (stored, secrets) {

@@ -178,9 +178,10 @@ impl Fault {
         }
     }
 
-    /// Whether the database refused what was asked for last, so that nothing of it was done.
-    pub(crate) const fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused { .. })
+    /// Whether the database refused what was asked for last, so that nothing of it was done, for another reason than that
+    /// it took too long.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if !matches!(&**code, CANCELLED | LOCKED))
     }
 
     /// The error with the address.
@@ -200,6 +201,7 @@ impl Fault {
             Self::Lost(why) if &**why == LATE => Some(Outage::Slow),
             Self::Lost(_) | Self::Unconnected(_) => Some(Outage::Unreachable),
             Self::Refused { code, .. } => match &**code {
+                CANCELLED | LOCKED => Some(Outage::Slow),
                 DISK_FULL => Some(Outage::DiskFull),
                 READ_ONLY => Some(Outage::ReadOnly),
                 UNDEFINED_COLUMN | UNDEFINED_SCHEMA | UNDEFINED_TABLE => Some(Outage::Older),
@@ -220,6 +222,9 @@ impl Fault {
 }
 
 fn refused(code: &str, why: &str) -> String {
+    if matches!(code, CANCELLED | LOCKED) {
+        return format!("{LATE} ({why})");
+    }
     let help = match code {
         DISK_FULL => "; its disk is full: make room",
         READ_ONLY => "; it can only be read: it is a standby, or set so",
@@ -244,8 +249,12 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> Arc<str> {
 /// Why a connection counts as lost whose server may still be at work.
 pub(crate) const LATE: &str = "it gave no answer in time";
 
+/// The server's own time limit for a statement has passed.
+const CANCELLED: &str = "57014";
 const DENIED: &str = "42501";
 const DISK_FULL: &str = "53100";
+/// The server's own time limit for a lock has passed.
+const LOCKED: &str = "55P03";
 const READ_ONLY: &str = "25006";
 const UNDEFINED_COLUMN: &str = "42703";
 const UNDEFINED_SCHEMA: &str = "3F000";

@@ -7,10 +7,9 @@ use jackfield_ports::journal::copy::{Imported, SessionCopy};
 use jackfield_ports::journal::summary::{AT_ONCE, normalize};
 use jackfield_ports::journal::{Append, Epoch};
 
-use crate::commit::BEGIN;
 use crate::derived::KnownRow;
 use crate::error::Fault;
-use crate::pool::{Connection, column, count, int, values};
+use crate::pool::{Connection, Transaction, column, count, int, values};
 use crate::requests::{AppendJob, without_nul};
 use crate::waits;
 
@@ -22,7 +21,9 @@ pub(crate) async fn import(
     let id = copy.session.as_str();
     let (created, changed) = (copy.created.as_millis(), copy.changed.as_millis());
     let values = values![id => TEXT, created => INT8];
-    let made = connection.begin(BEGIN, CREATE, values).await?;
+    let made = connection
+        .begin(Transaction::Synced, CREATE, values)
+        .await?;
     let Some(made) = made.first() else {
         connection.roll_back().await?;
         return Ok(Imported::AlreadyThere);

@@ -127,6 +127,7 @@ impl PostgresJournal {
                 pool: Arc::clone(&pool),
                 process: Arc::clone(&process),
                 stop: tokio::sync::Notify::new(),
+                stranded: 3 * options.timeout,
             }),
             arrivals,
             holds,

@@ -5,9 +5,8 @@ use jackfield_domain::directory::ClientLookup;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::logins::{Login, MAX_LOGINS};
 
-use crate::commit::BEGIN;
 use crate::error::Fault;
-use crate::pool::{Connection, column, values};
+use crate::pool::{Connection, Transaction, column, values};
 
 /// Stores a login, and deletes those that are over or too many, in one transaction.
 pub(crate) async fn insert(
@@ -17,7 +16,9 @@ pub(crate) async fn insert(
 ) -> Result<(), Fault> {
     let (client, secret) = (login.client.to_string(), &login.secret.as_bytes()[..]);
     let stored = values![secret => BYTEA, &*client => TEXT, login.expires.as_millis() => INT8];
-    connection.begin(BEGIN, INSERT, stored).await?;
+    connection
+        .begin(Transaction::Synced, INSERT, stored)
+        .await?;
     let limit = i64::try_from(MAX_LOGINS).unwrap_or(i64::MAX);
     let deleted = values![
         now.as_millis() => INT8, &*client => TEXT, limit => INT8,

@@ -3,7 +3,6 @@
 use jackfield_domain::quota::{Meter, MeterOperation, MeterOutcome};
 use tokio_postgres::Row;
 
-use crate::commit::BEGIN;
 use crate::error::Fault;
 use crate::pool::{Connection, column, values};
 
@@ -17,22 +16,13 @@ pub(crate) async fn perform(
         let rows = connection.query(READ, values![names => TEXT_ARRAY]).await?;
         return Ok(operation.apply(&mut meters_of(&names, &rows)?));
     }
-    apply(connection, Some(BEGIN), operation).await
+    apply(connection, operation).await
 }
 
-/// Performs an operation in the transaction that has begun, and commits it.
-pub(crate) async fn perform_last(
-    connection: &mut Connection,
-    operation: &MeterOperation,
-) -> Result<MeterOutcome, Fault> {
-    apply(connection, None, operation).await
-}
-
-/// Applies an operation in two exchanges: its rows are made and locked in the order of their names, so that no two
+/// Applies an operation, in the transaction that has begun or in one of its own, and commits it. It takes two exchanges: its rows are made and locked in the order of their names, so that no two
 /// operations wait for each other; and what has changed is stored and committed.
-async fn apply(
+pub(crate) async fn apply(
     connection: &mut Connection,
-    begin: Option<&str>,
     operation: &MeterOperation,
 ) -> Result<MeterOutcome, Fault> {
     let names: Vec<&str> = operation.meters().map(|name| &**name).collect();
@@ -41,7 +31,7 @@ async fn apply(
     let none = jackfield_record::encode_meter(&Meter::default()).map_err(Fault::row)?;
     let made = values![sorted => TEXT_ARRAY, none => BYTEA];
     let locked = values![sorted => TEXT_ARRAY];
-    let rows = connection.query_after(begin, (MAKE, made), LOCK, locked);
+    let rows = connection.query_after((MAKE, made), LOCK, locked);
     let mut meters = meters_of(&names, &rows.await?)?;
     let before = meters.clone();
     let outcome = operation.apply(&mut meters);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{join, join3};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Client, Row};
@@ -80,6 +81,7 @@ impl Pool {
         Ok(Connection {
             client: Some(client),
             is_dirty: false,
+            is_within: false,
             pool: Arc::clone(self),
             slot: Some(slot),
             timeout: self.timeout,
@@ -96,6 +98,7 @@ impl Pool {
         Ok(Connection {
             client: Some(self.connect(timeout).await?),
             is_dirty: false,
+            is_within: false,
             pool: Arc::clone(self),
             slot: None,
             timeout,
@@ -136,35 +139,55 @@ impl Pool {
     }
 }
 
-/// A connection of the pool. Dropped in the middle of a transaction or of a statement, it is closed, and the database
-/// undoes the transaction.
+/// A connection of the pool. Dropped in the middle of a transaction or of a statement, it is ended: what runs is cancelled
+/// and undone, and its place in the pool is free once the server has said so, or after the time limit of a statement.
 pub(crate) struct Connection {
     /// There until it is dropped.
     client: Option<Client>,
     /// Whether it is within a transaction, or has no answer to its last statement yet.
     is_dirty: bool,
+    is_within: bool,
     pool: Arc<Pool>,
     slot: Option<OwnedSemaphorePermit>,
     /// The time limit of a statement.
     timeout: Duration,
 }
 
+/// A kind of transaction. The server ends one whose process was stopped or cut off in the middle, with its locks.
+#[derive(Clone, Copy)]
+pub(crate) enum Transaction {
+    Synced,
+    /// Its statements wait for locks and run as long as they need.
+    Unlimited,
+    /// What it commits may be lost by a crash of the server.
+    Unsynced,
+}
+
 impl Connection {
-    /// The rows of one statement by itself.
+    /// Lets each statement take as long as this from now on.
+    pub(crate) const fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
+    /// The rows of one statement: within the transaction, or else in one of its own, in one exchange. After
+    /// [`Fault::Lost`] it is unknown whether that is committed.
     pub(crate) async fn query(
         &mut self,
         statement: &str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, Fault> {
-        let was_dirty = std::mem::replace(&mut self.is_dirty, true);
-        let statement = self.pool.localize(statement);
-        let asking = self.client()?.query_typed(&statement, values);
-        let answer = within(self.timeout, asking).await;
-        // After a refusal within a transaction, nothing but its end is possible.
-        self.settle(was_dirty, answer)
+        self.is_dirty = true;
+        let (begin, statement) = (self.begins(), self.pool.localize(statement));
+        let client = self.client()?;
+        let asking = client.query_typed(&statement, values);
+        let answer = match begin {
+            None => within(self.timeout, asking).await,
+            Some(begin) => within(self.timeout, alone(client, &begin, asking)).await,
+        };
+        self.settle(answer)
     }
 
-    /// The first row of one statement by itself.
+    /// The first row of one statement, as by [`query`](Self::query).
     pub(crate) async fn query_row(
         &mut self,
         statement: &str,
@@ -173,41 +196,46 @@ impl Connection {
         Ok(self.query(statement, values).await?.into_iter().next())
     }
 
-    /// Executes one statement, and returns the number of rows.
+    /// Executes one statement, as by [`query`](Self::query), and returns the number of rows.
     pub(crate) async fn execute(
         &mut self,
         statement: &str,
         values: Values<'_>,
     ) -> Result<u64, Fault> {
-        let was_dirty = std::mem::replace(&mut self.is_dirty, true);
-        let statement = self.pool.localize(statement);
-        let asking = self.client()?.execute_typed(&statement, values);
-        let answer = within(self.timeout, asking).await;
-        self.settle(was_dirty, answer)
+        self.is_dirty = true;
+        let (begin, statement) = (self.begins(), self.pool.localize(statement));
+        let client = self.client()?;
+        let asking = client.execute_typed(&statement, values);
+        let answer = match begin {
+            None => within(self.timeout, asking).await,
+            Some(begin) => within(self.timeout, alone(client, &begin, asking)).await,
+        };
+        self.settle(answer)
     }
 
-    /// Executes several statements without values.
+    /// Executes several statements without values, within a transaction.
     pub(crate) async fn batch(&mut self, statements: &str) -> Result<(), Fault> {
-        let was_dirty = std::mem::replace(&mut self.is_dirty, true);
+        self.is_dirty = true;
         let statements = self.pool.localize(statements);
         let asking = self.client()?.batch_execute(&statements);
         let answer = within(self.timeout, asking).await;
-        self.settle(was_dirty, answer)
+        self.settle(answer)
     }
 
-    /// Begins a transaction, by `begin`, with a first statement, which is sent along.
+    /// Begins a transaction with a first statement, which is sent along.
     pub(crate) async fn begin(
         &mut self,
-        begin: &str,
+        kind: Transaction,
         statement: &str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, Fault> {
-        self.is_dirty = true;
+        let begin = self.beginning(kind);
+        (self.is_dirty, self.is_within) = (true, true);
         let statement = self.pool.localize(statement);
         let client = self.client()?;
         let both = async {
             let (begun, rows) = join(
-                client.batch_execute(begin),
+                client.batch_execute(&begin),
                 client.query_typed(&statement, values),
             )
             .await;
@@ -216,22 +244,22 @@ impl Connection {
         within(self.timeout, both).await
     }
 
-    /// The rows of a statement in a transaction, after another one in the same exchange, and after the beginning of a transaction by
-    /// `begin` if it is given.
+    /// The rows of a statement in a transaction, after another one in the same exchange, and after its beginning if
+    /// there is none yet.
     pub(crate) async fn query_after(
         &mut self,
-        begin: Option<&str>,
         first: (&str, Values<'_>),
         statement: &str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, Fault> {
+        let begin = self.begins();
         // Within a transaction until its end.
-        self.is_dirty = true;
+        (self.is_dirty, self.is_within) = (true, true);
         let (before, statement) = (self.pool.localize(first.0), self.pool.localize(statement));
         let client = self.client()?;
         let all = async {
             let beginning = async {
-                match begin {
+                match &begin {
                     Some(begin) => client.batch_execute(begin).await,
                     None => Ok(()),
                 }
@@ -266,32 +294,60 @@ impl Connection {
             done.and(committed)
         };
         let committed = within(self.timeout, both).await;
-        self.is_dirty = committed.is_err();
-        committed
+        self.ended(committed)
     }
 
     /// Commits the transaction. After [`Fault::Lost`] it is unknown whether it is committed.
     pub(crate) async fn commit(&mut self) -> Result<(), Fault> {
         let committing = self.client()?.batch_execute("COMMIT");
         let committed = within(self.timeout, committing).await;
-        self.is_dirty = committed.is_err();
-        committed
+        self.ended(committed)
     }
 
     pub(crate) async fn roll_back(&mut self) -> Result<(), Fault> {
         let undoing = self.client()?.batch_execute("ROLLBACK");
         let undone = within(self.timeout, undoing).await;
-        self.is_dirty = undone.is_err();
-        undone
+        self.ended(undone)
     }
 
-    fn settle<T>(&mut self, was_dirty: bool, answer: Result<T, Fault>) -> Result<T, Fault> {
+    /// What a transaction of one statement begins with; `None` within another one.
+    fn begins(&self) -> Option<String> {
+        (!self.is_within).then(|| self.beginning(Transaction::Synced))
+    }
+
+    /// What a transaction begins with: limits of the server's own, which hold where the network or this process does not
+    /// answer any more, and behind a pooler without a setting of it.
+    fn beginning(&self, kind: Transaction) -> String {
+        let limit = self.timeout.as_millis().max(10);
+        // The server gives up before this process does.
+        let (statement, lock) = match kind {
+            Transaction::Synced | Transaction::Unsynced => (limit * 9 / 10, limit / 2),
+            Transaction::Unlimited => (0, 0),
+        };
+        let more = match kind {
+            Transaction::Synced | Transaction::Unlimited => "",
+            Transaction::Unsynced => "; SET LOCAL synchronous_commit = off",
+        };
+        format!(
+            "BEGIN; SET LOCAL statement_timeout = {statement}; SET LOCAL lock_timeout = {lock}; {IDLE_LIMITS}{more}"
+        )
+    }
+
+    /// Notes whether the connection can go on after a statement.
+    fn settle<T>(&mut self, answer: Result<T, Fault>) -> Result<T, Fault> {
         let is_lost = matches!(answer, Err(Fault::Lost(_)));
-        self.is_dirty = was_dirty || is_lost;
+        // After a refusal within a transaction, nothing but its end is possible.
+        self.is_dirty = self.is_within || is_lost;
         if is_lost {
             self.pool.drop_idle();
         }
         answer
+    }
+
+    fn ended(&mut self, ended: Result<(), Fault>) -> Result<(), Fault> {
+        self.is_dirty = ended.is_err();
+        self.is_within = ended.is_err();
+        ended
     }
 
     fn client(&self) -> Result<&Client, Fault> {
@@ -301,17 +357,48 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let client = self.client.take().filter(|client| {
-            let is_usable = !self.is_dirty && !client.is_closed();
-            is_usable && self.slot.is_some() && !self.pool.is_closed()
-        });
-        if let Some(client) = client {
+        let Some(client) = self.client.take().filter(|client| !client.is_closed()) else {
+            return;
+        };
+        if self.is_dirty {
+            let (pool, slot) = (Arc::clone(&self.pool), self.slot.take());
+            let limit = self.timeout;
+            if let Ok(runtime) = Handle::try_current() {
+                runtime.spawn(async move {
+                    let ending = async {
+                        pool.connector.cancel(&client).await;
+                        // Answered after whatever is under way.
+                        client.batch_execute("ROLLBACK").await
+                    };
+                    // It is not used again: the cancellation may come late.
+                    let _ended = tokio::time::timeout(limit, ending).await;
+                    drop((client, slot));
+                });
+            }
+        } else if self.slot.is_some() && !self.pool.is_closed() {
             let mut idle = self.pool.idle.lock();
             idle.as_mut()
                 .unwrap_or_else(|poisoned| poisoned.get_mut())
                 .push(client);
         }
     }
+}
+
+/// A statement in a transaction of its own.
+async fn alone<T>(
+    client: &Client,
+    begin: &str,
+    asking: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, tokio_postgres::Error> {
+    // The server ends a failed transaction by undoing it.
+    let (begun, answer, committed) = join3(
+        client.batch_execute(begin),
+        asking,
+        client.batch_execute("COMMIT"),
+    )
+    .await;
+    let answer = begun.and(answer)?;
+    committed.map(|()| answer)
 }
 
 async fn within<T>(
@@ -340,3 +427,8 @@ pub(crate) fn count(row: &Row, number: usize) -> Result<u64, Fault> {
 pub(crate) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
+
+/// How long a transaction may be idle, and when a server notices that nobody is there any more.
+const IDLE_LIMITS: &str = "SET LOCAL idle_in_transaction_session_timeout = '5s'; \
+     SET LOCAL tcp_keepalives_idle = 10; SET LOCAL tcp_keepalives_interval = 5; \
+     SET LOCAL tcp_keepalives_count = 3";

@@ -1,14 +1,14 @@
 //! This process as the database knows it: a name, and the time until which it counts as alive.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jackfield_ports::journal::LeaseDeadline;
 
 use crate::error::Fault;
 use crate::holds::LocalHolds;
 use crate::options::Options;
-use crate::pool::{Connection, Pool, values};
+use crate::pool::{Connection, Pool, column, values};
 
 /// The name of this process, for as long as its lease lasts. After that, it is another one to the database.
 pub(crate) struct Incarnation {
@@ -158,9 +158,15 @@ pub(crate) async fn is_dead(connection: &mut Connection, name: &str) -> Result<b
     Ok(alive.is_empty())
 }
 
-/// Deletes the rows of processes that died long ago.
-pub(crate) async fn tidy(connection: &mut Connection) -> Result<(), Fault> {
+/// Deletes the rows of processes that died long ago, and ends what the server still holds for a process whose connection
+/// was cut within a statement: nothing of the server's own ends that, and its locks stay.
+pub(crate) async fn tidy(connection: &mut Connection, limit: Duration) -> Result<(), Fault> {
     connection.execute(TIDY, &[]).await?;
+    let limit = limit.as_secs_f64();
+    for row in connection.query(STRANDED, values![limit => FLOAT8]).await? {
+        let pid: i32 = column(&row, 0)?;
+        tracing::warn!(pid, "a transaction of a lost connection was ended");
+    }
     Ok(())
 }
 
@@ -187,3 +193,10 @@ const ALIVE: &str = "SELECT 1 FROM jackfield.processes WHERE name = $1";
 const TIDY: &str = "DELETE FROM jackfield.processes WHERE name IN (
          SELECT name FROM jackfield.processes
          WHERE alive_until < clock_timestamp() - interval '1 minute' FOR UPDATE SKIP LOCKED)";
+/// A server process of one of ours, in a transaction that is older than any of ours gets, which waits for the rest of a
+/// statement.
+const STRANDED: &str = "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+         AND application_name = current_setting('application_name')
+         AND state = 'active' AND wait_event = 'ClientRead' AND xact_start < clock_timestamp() - make_interval(secs => $1)
+         AND strpos(query, 'jackfield.') > 0";

@@ -1,10 +1,11 @@
 //! The tables and their forms, and what has to be true of a server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::{Fault, OpenError};
 use crate::options::Options;
-use crate::pool::{Connection, Pool, column, values};
+use crate::pool::{Connection, Pool, Transaction, column, values};
 
 /// Checks the server, and makes the tables or brings them up to date. Any number of processes may do so at once.
 pub(crate) async fn prepare(pool: &Arc<Pool>, options: &Options) -> Result<(), OpenError> {
@@ -124,8 +125,9 @@ async fn migrate(
 ) -> Result<Result<(), Fault>, OpenError> {
     let lock = format!("jackfield schema {}", options.schema);
     let values = values![lock => TEXT];
+    connection.set_timeout(MIGRATION_LIMIT);
     let locked = connection.begin(
-        "BEGIN",
+        Transaction::Unlimited,
         "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
         values,
     );
@@ -177,6 +179,9 @@ const OLDEST_SERVER: i32 = 150_000;
 
 const SERVER: &str = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), \
      pg_is_in_recovery() OR current_setting('transaction_read_only')::bool, current_setting('synchronous_commit')";
+
+/// How long a statement of a migration may take, and how long others wait for it.
+const MIGRATION_LIMIT: Duration = Duration::from_secs(3600);
 
 /// Where the form is written.
 const BEFORE: &str = "

@@ -9,10 +9,9 @@ use jackfield_ports::journal::spending::{SpendingPage, SpendingQuery};
 use jackfield_record::{DecodeError, VOCABULARY};
 use tokio_postgres::Row;
 
-use crate::commit::BEGIN;
 use crate::error::Fault;
 use crate::meters;
-use crate::pool::{Connection, column, values};
+use crate::pool::{Connection, Transaction, column, values};
 use crate::requests::utf8;
 
 /// Stores a record and adds what it settled to its meters, unless there is one of the same id.
@@ -32,13 +31,15 @@ pub(crate) async fn insert(
         connection.execute(INSERT, values).await?;
         return Ok(());
     };
-    let inserted = connection.begin(BEGIN, INSERT, values).await?;
+    let inserted = connection
+        .begin(Transaction::Synced, INSERT, values)
+        .await?;
     let operation = if inserted.is_empty() {
         releasing
     } else {
         settling
     };
-    meters::perform_last(connection, &operation).await?;
+    meters::apply(connection, &operation).await?;
     Ok(())
 }
 

@@ -169,6 +169,43 @@ async fn an_append_that_arrives_after_the_lease_begins_nothing_and_still_records
     }
 }
 
+/// A connection is cut within a statement that has locked a row, and its server never learns of it: no time limit of
+/// a server applies there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_is_free_again_after_a_connection_was_cut_within_a_statement() {
+    let place = Place::new();
+    let proxy = Proxy::start(SERVER.socket()).await;
+    let url = format!("postgres://postgres@127.0.0.1:{}/postgres", proxy.port);
+    let mut options = place.options();
+    // So often do processes look.
+    options.lease = Duration::from_secs(2);
+    options.timeout = Duration::from_secs(1);
+    let (cut_off_options, other_options) = (options.clone(), options);
+    let opening = tokio::task::spawn_blocking(move || {
+        PostgresJournal::open(address(&url), cut_off_options).expect("a journal")
+    });
+    let cut_off = opening.await.expect("opened");
+    let other = PostgresJournal::open(place.address.clone(), other_options).expect("a journal");
+    other.own(&session("another")).await.expect("a lease");
+    let id = session("s");
+    let epoch = cut_off.own(&id).await.expect("a lease").epoch;
+    proxy.set(Cut::Within);
+    let appended = cut_off.append(&append(&id, epoch, 0)).await;
+    let cuts = proxy.cuts();
+    assert_eq!(cuts, 1, "{appended:?}");
+    let began = Instant::now();
+    while let Err(error) = other
+        .deliver(&id, delivery("d"), "ann".into(), cancel(&id))
+        .await
+    {
+        assert_eq!(Outage::of(&error), Some(Outage::Slow), "{error:?}");
+        let waited = began.elapsed();
+        assert!(waited < Duration::from_secs(60), "it stays locked");
+    }
+    other.close().await;
+    cut_off.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_without_a_network_loses_its_sessions_after_its_lease_and_not_before() {
     let place = Place::new();

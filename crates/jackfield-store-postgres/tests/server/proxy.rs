@@ -36,6 +36,8 @@ pub(crate) enum Cut {
     After = 2,
     /// Every connection ends, and no other begins.
     Down = 3,
+    /// The append passes, but not the end of its exchange, and nothing more on this connection, which stays open.
+    Within = 5,
     /// Nothing passes, and nothing ends, until it is set to something else: what was sent meanwhile passes then.
     Silent = 4,
 }
@@ -111,6 +113,12 @@ async fn pass(mut client: TcpStream, socket: &Path, shared: &Shared) {
                 if commits {
                     // Only the first one is cut.
                     let cut = shared.cut.swap(Cut::Never as u8, Ordering::SeqCst);
+                    if cut == Cut::Within as u8 {
+                        let sync = said.windows(SYNC.len()).position(|part| part == SYNC);
+                        let _gone = server.write_all(&said[..sync.unwrap_or(0)]).await;
+                        shared.cuts.fetch_add(1, Ordering::SeqCst);
+                        std::future::pending::<()>().await;
+                    }
                     if cut == Cut::Before as u8 {
                         shared.cuts.fetch_add(1, Ordering::SeqCst);
                         return;
@@ -135,6 +143,9 @@ async fn pass(mut client: TcpStream, socket: &Path, shared: &Shared) {
         }
     }
 }
+
+/// The message that ends an exchange.
+const SYNC: &[u8] = b"S\0\0\0\x04";
 
 fn has(said: &[u8], text: &[u8]) -> bool {
     said.windows(text.len()).any(|window| window == text)

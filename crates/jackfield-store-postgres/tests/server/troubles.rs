@@ -1,5 +1,6 @@
 //! Databases that are slow or full, and clocks that jump: what they say, and that they heal.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_ports::journal::{AppendRefusal, Appended, Journal as _, JournalError, Outage};
@@ -44,6 +45,55 @@ async fn a_database_that_is_slow_is_told_from_one_that_is_gone_and_heals() {
     let appended = journal.append(&append(&id, epoch, 0)).await;
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
     assert_eq!(journal.load(&id).await.expect("loaded").steps, [step(0)]);
+    journal.close().await;
+}
+
+/// While a table is locked, as by `VACUUM FULL` or a migration, requests come, time out and are given up: the server has
+/// no more to do for them than there are connections, and is free when the lock is.
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_that_wait_for_a_lock_are_no_more_than_the_connections() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.timeout = Duration::from_secs(1);
+    let connections = options.connections;
+    let journal = PostgresJournal::open(place.address.clone(), options).expect("a journal");
+    let journal = Arc::new(journal);
+    let id = session("s");
+    let epoch = journal.own(&id).await.expect("a lease").epoch;
+    let sql = place.schema.clone();
+    let locking = std::thread::spawn(move || {
+        let statements = format!("BEGIN; LOCK TABLE {sql}.sessions; SELECT pg_sleep(4); COMMIT");
+        crate::harness::SERVER.sql(&statements).expect("locked");
+    });
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%@.%'";
+    let mut most = 0;
+    while most == 0 || !locking.is_finished() {
+        for nth in 0..20 {
+            let (journal, id) = (Arc::clone(&journal), id.clone());
+            // Each third client loses patience.
+            let patience = Duration::from_millis(if nth % 3 == 0 { 20 } else { 5_000 });
+            tokio::spawn(async move {
+                let asking = async {
+                    match nth % 2 {
+                        0 => drop(journal.exists(&id).await),
+                        _ => drop(journal.append(&append(&id, epoch, 0)).await),
+                    }
+                };
+                let _patience = tokio::time::timeout(patience, asking).await;
+            });
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        most = most.max(place.sql(waiting).parse().expect("a number"));
+        assert!(most <= connections, "{most} statements wait");
+    }
+    locking.join().expect("unlocked");
+    let began = Instant::now();
+    while journal.exists(&id).await.is_err() {
+        assert!(began.elapsed() < LIMIT, "it does not heal");
+    }
+    let appended = journal.append(&append(&id, epoch, 0)).await;
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+    assert_eq!(place.sql(waiting), "0");
     journal.close().await;
 }
 
