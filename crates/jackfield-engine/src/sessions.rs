@@ -1,17 +1,19 @@
 //! Stored sessions: reading, forking and deleting.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::fork;
-use jackfield_domain::ids::{DeliveryId, ForkPlace, SessionId, TurnId};
+use jackfield_domain::ids::{DeliveryId, ForkPlace, ModelAttempt, SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
 use jackfield_ports::journal::{
-    Append, Appended, Hold, Journal as _, JournalError, Loaded, Outage, OutageError,
+    Append, AppendRefusal, Appended, Epoch, Hold, Journal as _, JournalError, Loaded, Outage,
+    OutageError,
 };
 
 use crate::error::EngineError;
@@ -120,8 +122,8 @@ impl Engine {
         self.shared.write_health.is_failing()
     }
 
-    /// Checks that the journal has the form of this build and accepts writes, by creating and deleting a probe session.
-    /// Gives up after ten seconds.
+    /// Checks that the journal has the form of this build and accepts writes as large as a turn's, by creating and deleting
+    /// a probe session with a step. Gives up after ten seconds.
     ///
     /// # Errors
     ///
@@ -149,7 +151,20 @@ impl Engine {
         journal.check_form().await?;
         match SessionOwnership::take(&self.shared, &session).await {
             Ok(mut owned) => {
+                let appended = journal.append(&self.probe(&session, owned.epoch())).await;
                 owned.release().await;
+                match appended {
+                    // Another process has taken it, or a probe was not deleted, as it is below.
+                    Appended::Committed
+                    | Appended::Refused(AppendRefusal::Position | AppendRefusal::StaleEpoch) => {}
+                    Appended::Refused(refusal) => {
+                        let why = refusal.to_string().into();
+                        return Err(EngineError::NotCommitted { why });
+                    }
+                    Appended::Unknown(source) => {
+                        return Err(JournalError::Unreachable { source }.into());
+                    }
+                }
                 match journal.delete(&session).await {
                     // Another process probes at the same time, and has deleted it.
                     Ok(()) | Err(JournalError::UnknownSession { .. }) => Ok(()),
@@ -162,6 +177,30 @@ impl Engine {
             }
             Err(JournalError::Owned { .. }) => self.try_delivering(&session).await,
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// An append of a step as large as those of turns are: where the last room is used up, small rows still fit.
+    fn probe(&self, session: &SessionId, epoch: Epoch) -> Append {
+        Append {
+            epoch,
+            position: 0,
+            seen: 0,
+            session: session.clone(),
+            steps: vec![Envelope {
+                // It belongs to no turn.
+                facts: vec![Fact::BackendSession {
+                    attempt: ModelAttempt {
+                        attempt: 0,
+                        round: 0,
+                    },
+                    id: ballast(),
+                }],
+                input: InputKind::Began,
+                now: self.shared.clock.now(),
+                step: 0,
+                version: LOOP_VERSION,
+            }],
         }
     }
 
@@ -178,7 +217,7 @@ impl Engine {
             turn: TurnId::derive(session, 1),
         };
         let journal = &self.shared.journal;
-        match journal.deliver(session, id, "a probe".into(), body).await {
+        match journal.deliver(session, id, ballast(), body).await {
             // The other process has deleted the probe session, which proves a write, too.
             Ok(_) | Err(JournalError::UnknownSession { .. }) => Ok(()),
             Err(error) => Err(error.into()),
@@ -372,6 +411,18 @@ fn facts(loaded: &Loaded) -> impl Iterator<Item = &Fact> {
 
 /// The maximum length of a title that a session is given, in characters.
 const MAX_TITLE: usize = 200;
+
+/// Random letters, which no store can make smaller.
+fn ballast() -> Arc<str> {
+    let mut bytes = [0; PROBE_SIZE / 2];
+    // Without random numbers it is a smaller probe.
+    let _random = getrandom::fill(&mut bytes);
+    let letters = bytes.iter().map(|byte| format!("{byte:02x}"));
+    letters.collect::<String>().into()
+}
+
+/// The size of a probe, in bytes.
+const PROBE_SIZE: usize = 32 << 10;
 
 /// The id of the probe session.
 const PROBE: &str = "probe-of-the-journal";

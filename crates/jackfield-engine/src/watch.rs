@@ -14,10 +14,12 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::session_events::{EventStream, SessionEvent};
+use jackfield_domain::turn::Turn;
+use jackfield_ports::journal::sessions::SessionQuery;
 use jackfield_ports::journal::{Journal as _, JournalError};
 use tokio::sync::watch;
 
-use crate::error::EngineError;
+use crate::error::{EngineError, ParkReason};
 use crate::feeds::{Feed, RunningCall, count};
 use crate::state::{Engine, EngineState};
 
@@ -55,6 +57,7 @@ impl Engine {
         let before = count(earlier);
         let cursor = Cursor::after_facts(before + offset.unwrap_or(0) as u64);
         let mut watcher = self.watcher(session.clone(), cursor);
+        watcher.is_of_turn = true;
         watcher.events.skip(before);
         watcher.steps = earlier.len() as u64;
         watcher.feed(of_turn.iter().cloned());
@@ -66,6 +69,7 @@ impl Engine {
         Watcher {
             following: None,
             feed_receiver: None,
+            is_of_turn: false,
             session,
             shared: Arc::clone(&self.shared),
             steps: 0,
@@ -78,6 +82,8 @@ impl Engine {
 pub struct Watcher {
     following: Option<FollowFuture>,
     feed_receiver: Option<watch::Receiver<Feed>>,
+    /// Whether it waits for what becomes of a turn.
+    is_of_turn: bool,
     session: SessionId,
     shared: Arc<EngineState>,
     /// The number of steps that `teller` was fed.
@@ -104,7 +110,8 @@ impl Watcher {
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the session was deleted or cannot be read, and [`EngineError::NotCommitted`]
-    /// if its turn was interrupted because the journal could not be written; the next call tries again.
+    /// if its turn was interrupted because the journal could not be written; the next call tries again. That of one turn
+    /// also [`EngineError::Parked`], if it is parked.
     pub async fn next(&mut self) -> Result<(Cursor, SessionEvent), EngineError> {
         loop {
             if let Some(event) = self.try_next() {
@@ -146,6 +153,14 @@ impl Watcher {
                     None => std::future::pending().await,
                 }
             };
+            let parked = self.is_of_turn && self.feed_receiver.is_none();
+            let parked = parked.then(|| Box::pin(self.shared.wait_until_parked(&self.session)));
+            let parked = async {
+                match parked {
+                    Some(parked) => parked.await,
+                    None => std::future::pending().await,
+                }
+            };
             let feed_changed = async {
                 match &mut self.feed_receiver {
                     Some(feed) => feed.changed().await.is_ok(),
@@ -164,6 +179,7 @@ impl Watcher {
                     self.feed_receiver = None;
                 },
                 error = stalled => return Err(error),
+                error = parked => return Err(error),
             }
         }
     }
@@ -227,6 +243,51 @@ impl Watcher {
 }
 
 impl EngineState {
+    /// Waits until the open turn of a session is parked, and on no process's hands any more.
+    async fn wait_until_parked(&self, session: &SessionId) -> EngineError {
+        loop {
+            let query = SessionQuery {
+                limit: 1,
+                session: Some(session.clone()),
+                ..SessionQuery::default()
+            };
+            // A journal that cannot be read has no news.
+            if let Ok(rows) = self.journal.sessions(&query).await {
+                let row = rows.into_iter().next();
+                let open = row.and_then(|row| Some((row.owned, row.open?)));
+                let Some((is_owned, open)) = open.filter(|(_, open)| open.parked) else {
+                    // Nothing parks it before its next step, with which a watcher looks again.
+                    return std::future::pending().await;
+                };
+                // Its last try may be under way.
+                if !is_owned && self.driven_sessions.progress(session).is_none() {
+                    return self.parked(session, open.turn).await;
+                }
+            }
+            tokio::time::sleep(STALLED_POLL).await;
+        }
+    }
+
+    async fn parked(&self, session: &SessionId, turn: TurnId) -> EngineError {
+        let loaded = match self.journal.load(session).await {
+            Ok(loaded) => loaded,
+            Err(error) => return error.into(),
+        };
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let folded = Session::fold(session.clone(), facts);
+        let times = folded.open_turn().map_or(0, Turn::resumes_without_progress);
+        let why = if loaded.restored {
+            ParkReason::Restored
+        } else {
+            ParkReason::NoProgress { times }
+        };
+        EngineError::Parked {
+            session: session.clone(),
+            turn,
+            why: Box::new(why),
+        }
+    }
+
     /// Waits until the open turn of a session cannot continue: it has work to do, no task of this process
     /// drives it, and the journal fails.
     async fn wait_until_stalled(&self, session: &SessionId) -> EngineError {

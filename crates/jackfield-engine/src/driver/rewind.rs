@@ -13,6 +13,7 @@ use crate::batch::{BatchUndo, StepBatch, notices_only};
 use crate::commit::Ledger;
 use crate::error::EngineError;
 use crate::ownership::SessionOwnership;
+use crate::state::Engine;
 
 impl Driver<'_> {
     /// An answer arrived before this batch closed its wait. Goes back to the state before the batch, and feeds
@@ -98,6 +99,15 @@ impl Driver<'_> {
         let now = self.shared.clock.now();
         let (targets, setup) = (&mut self.targets, self.turn.turn().setup());
         let recovered = targets.recover(setup, &session, &loaded, now, restrictions);
+        if let Some((turn, _)) = &recovered {
+            // The one that begins here counts already.
+            let earlier = turn.turn().resumes_without_progress().saturating_sub(1);
+            let shared = Arc::clone(&self.shared);
+            let checked = Engine { shared }.check_room(earlier).await;
+            if checked.is_err() {
+                return Err(EngineError::NotCommitted { why });
+            }
+        }
         let mut batch = StepBatch::default();
         match recovered {
             Some((turn, step)) => {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::ids::{DeliveryId, ToolboxId, TurnId};
 use jackfield_domain::outcome::ToolResult;
@@ -12,7 +13,9 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_domain::session::Session;
 use jackfield_domain::tool::Safety;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_engine::{Disconnect, Engine, EngineError, Keeper, KeeperOptions, StartedTurn};
+use jackfield_engine::{
+    Disconnect, Engine, EngineError, Keeper, KeeperOptions, ResumeSession, StartedTurn,
+};
 use jackfield_ports::journal::sessions::SessionQuery;
 use jackfield_ports::journal::{AppendRefusal, Journal, JournalError, Loaded};
 use jackfield_store_memory::MemoryJournal;
@@ -293,6 +296,79 @@ async fn whoever_comes_back_while_the_journal_fails_does_not_wait_for_it() {
     }
     scene.journal.fail_next(JournalRequest::Own, 0);
     scene.ended().await;
+}
+
+/// Where the last room is used up, a small row still fits, and the next larger one does not.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_taken_up_where_small_rows_alone_fit_is_not_parked() {
+    let gate = Gate::new();
+    let large = || ScriptedReply::text(&"large ".repeat(2_000));
+    let mut replies = vec![large().held_at(&gate)];
+    replies.extend((0..20).map(|_| large()));
+    let scene = Scene::new(replies);
+    let _keeper = scene.keep();
+    let mut begun = scene.engine.begin(message(options())).await.expect("begun");
+    gate.reached().await;
+    scene.journal.leave_room(Some(6_000));
+    gate.open();
+    broken_off(&mut begun).await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert!(scene.engine.check_writable().await.is_err());
+    let loaded = scene.loaded().await;
+    let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+    let folded = Session::fold(session(), facts);
+    let open = folded.open_turn().expect("it is open");
+    assert!(open.resumes_without_progress() <= 1, "{open:?}");
+    assert!(
+        scene.model.requests().len() <= 3,
+        "it is asked again and again"
+    );
+    scene.journal.leave_room(None);
+    assert!(scene.ended().await < Duration::from_secs(10));
+    assert_eq!(scene.end().await, Some(ANSWERED));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_of_a_parked_turn_is_told_so_and_a_watcher_of_its_session_is_not() {
+    let gates: Vec<Gate> = (0..4).map(|_| Gate::new()).collect();
+    let scene = Scene::new(
+        gates
+            .iter()
+            .map(|gate| ScriptedReply::text("never").held_at(gate)),
+    );
+    let (first, later) = gates.split_first().expect("four");
+    let mut nobody = ();
+    tokio::select! {
+        sent = scene.engine.send(message(options()), &mut nobody) => panic!("it ended: {sent:?}"),
+        () = first.reached() => {}
+    }
+    let turn = TurnId::derive(&session(), 1);
+    let subscribe = async || {
+        let (session, finish) = (session(), Disconnect::Finish);
+        let subscribed = scene.engine.subscribe(&session, &turn, 0, finish);
+        subscribed.await.expect("it can be read")
+    };
+    // One that has come before learns it as well.
+    let mut early = subscribe().await;
+    for gate in later {
+        let resume = ResumeSession::new(session(), options().policy);
+        tokio::select! {
+            resumed = scene.engine.resume(resume, &mut nobody) => panic!("it ended: {resumed:?}"),
+            () = gate.reached() => {}
+        }
+    }
+    let asked = Instant::now();
+    for begun in [&mut early, &mut subscribe().await] {
+        let error = broken_off(begun).await;
+        assert!(matches!(error, EngineError::Parked { .. }), "{error}");
+    }
+    assert!(asked.elapsed() < Duration::from_secs(5));
+    let watching = scene.engine.watch(session(), Cursor::START).await;
+    let mut watcher = watching.expect("a watcher");
+    let until = Instant::now() + Duration::from_secs(30);
+    while let Ok(told) = tokio::time::timeout_at(until, watcher.next()).await {
+        told.expect("nothing is wrong with it");
+    }
 }
 
 #[tokio::test(start_paused = true)]

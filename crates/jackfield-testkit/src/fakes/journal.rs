@@ -52,6 +52,8 @@ struct FakeJournalState {
     secrets_gate: Option<Gate>,
     /// How many further requests of each kind succeed before any fails.
     passing: BTreeMap<JournalRequest, usize>,
+    /// Appends that are longer, written out, are refused.
+    room: Option<usize>,
     unreachable: bool,
 }
 
@@ -152,6 +154,13 @@ impl FaultyJournal {
     pub fn fail_after(&self, request: JournalRequest, successes: usize) -> &Self {
         locked(&self.state).passing.insert(request, successes);
         self.fail_next(request, 1)
+    }
+
+    /// Refuses appends whose steps are longer than this, written out, as a disk that is nearly full does; `None` is room
+    /// for all.
+    pub fn leave_room(&self, room: Option<usize>) -> &Self {
+        locked(&self.state).room = room;
+        self
     }
 
     /// Lets the next `times` requests for ownership find the session owned by another live process.
@@ -284,6 +293,11 @@ impl Journal for FaultyJournal {
             state.appends.push(append.clone());
             if state.unreachable {
                 return Appended::Unknown(lost());
+            }
+            let length = format!("{:?}", append.steps).len();
+            if state.room.is_some_and(|room| length > room) {
+                let why = "the disk is nearly full".into();
+                return Appended::Refused(AppendRefusal::Unwritable { why });
             }
             state.faults.pop_front().flatten()
         };
