@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -39,6 +39,11 @@ impl Gateway {
         if let Some(database) = database {
             program.env("JACKFIELD_DB", database);
         }
+        Self::start_program(program).await
+    }
+
+    /// Starts it by this command, which becomes it.
+    pub(crate) async fn start_program(mut program: Command) -> Result<Self, Life> {
         let mut child = program.spawn().expect("the program starts");
         let err = child.stderr.take().expect("standard error is piped");
         let mut lines = BufReader::new(err).lines();

@@ -3,11 +3,16 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::time::Duration;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use jackfield_testkit::server::Gate;
+use jackfield_testservers::script::ScriptTurn;
+use serde_json::json;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use crate::served::{Asking, Gateway, send};
 use crate::world::World;
 
 #[tokio::test]
@@ -99,6 +104,79 @@ async fn a_log_that_cannot_be_read_there_is_no_older_state_in_silence() {
     assert!(list.err.contains("copy both files"), "{list:?}");
 }
 
+/// The last room of a disk is used up while the model answers: small rows still fit, and the answer does not.
+#[tokio::test]
+async fn a_turn_whose_disk_is_nearly_full_is_not_given_up_and_its_client_is_told() {
+    let (gate, large) = (Gate::new(), "large ".repeat(30_000));
+    let turns = [
+        ScriptTurn::text(&large).pause_after(0, &gate),
+        ScriptTurn::text(&large).again(),
+    ];
+    let world = World::scripted(turns.into()).await.keeping_in("disk");
+    world.configure("[serve]\noffer = \"all\"");
+    std::fs::create_dir_all(world.path("disk")).expect("the home can be written");
+    let serve = world.about(&["serve", "--bind", "127.0.0.1:0"], None);
+    let script = "mount -t tmpfs -o size=8m none \"$disk\" && exec \"$jackfield\" \"$@\"";
+    let serve = in_namespace(&world, script, serve.as_std());
+    let gateway = Gateway::start_program(serve).await.expect("it listens");
+    let request = || {
+        let messages = json!([{ "role": "user", "content": "Tell me much." }]);
+        let body = json!({ "model": "claude/claude-sonnet-5", "messages": messages });
+        let request = Asking::post("/v1/chat/completions", &body);
+        request.header("x-jackfield-tools", "all")
+    };
+    let (address, first) = (gateway.address(), request());
+    let waiting = tokio::spawn(async move { send(&address, &first).await });
+    gate.reached().await;
+    let disk = format!(
+        "/proc/{}/root{}",
+        gateway.process(),
+        world.path("disk").display()
+    );
+    let rest = Path::new(&disk).join("rest");
+    fill(&rest, 64 << 10);
+    gate.open();
+    let told = waiting.await.expect("no panic");
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains(" 503 "), "{told}");
+    let begun = Instant::now();
+    let ready = || async {
+        let answer = send(&gateway.address(), &Asking::get("/readyz")).await;
+        String::from_utf8_lossy(&answer).contains(" 200 ")
+    };
+    while ready().await {
+        assert!(begun.elapsed() < TIME_LIMIT, "it counts as ready");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // As long as it takes a keeper to try more often than a turn is taken up without progress.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    std::fs::remove_file(&rest).expect("there is room again");
+    let begun = Instant::now();
+    let whole = loop {
+        let answer = send(&gateway.address(), &request()).await;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        if answer.contains(" 200 ") {
+            break answer;
+        }
+        assert!(begun.elapsed() < TIME_LIMIT, "{answer}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    assert!(whole.contains(large.trim_end()), "{whole}");
+    // Asked at first, by the resume that did not fit, and when there was room.
+    let asked = world.claude.requests().len();
+    assert!(asked <= 4, "the model was asked {asked} times");
+    gateway.end().await;
+}
+
+/// Fills a disk with a file but for so many bytes.
+fn fill(file: &Path, left: u64) {
+    let mut filling = std::fs::File::create(file).expect("the disk is there");
+    let zeros = [0; 4096];
+    while std::io::Write::write_all(&mut filling, &zeros).is_ok() {}
+    let length = filling.metadata().expect("its size").len();
+    filling.set_len(length - left).expect("it is cut");
+}
+
 /// What a program said, and how it ended.
 #[derive(Debug)]
 struct Ran {
@@ -125,20 +203,8 @@ async fn on_disk(world: &World, script: &str) -> Ran {
         "mount -t tmpfs -o size=4m none \"$disk\" || exit {NO_MOUNT}\n\
          cp \"$journal\" \"$disk/kept.db\"\nchmod 600 \"$disk/kept.db\"\n{script}"
     );
-    let mut command = Command::new("unshare");
-    if std::fs::metadata("/proc/self").expect("Linux").uid() != 0 {
-        command.args(["--user", "--map-root-user"]);
-    }
-    command.args(["--mount", "sh", "-c", &script]).env_clear();
-    let environment = program.get_envs();
-    command.envs(environment.filter_map(|(name, value)| Some((name, value?))));
-    command
-        .env("disk", &disk)
-        .env("journal", journal)
-        .env("jackfield", program.get_program())
-        .current_dir(world.path("project"))
-        .stdin(std::process::Stdio::null())
-        .kill_on_drop(true);
+    let mut command = in_namespace(world, &script, program);
+    command.env("journal", journal);
     let output = timeout(TIME_LIMIT, command.output()).await;
     let output = output.expect("it ends").expect("there is `unshare`");
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -150,6 +216,27 @@ async fn on_disk(world: &World, script: &str) -> Ran {
          user may have namespaces: {err}"
     );
     Ran { code, err, out }
+}
+
+/// This script with the arguments of a program, in a namespace in which it can mount a disk.
+fn in_namespace(world: &World, script: &str, program: &std::process::Command) -> Command {
+    let mut command = Command::new("unshare");
+    if std::fs::metadata("/proc/self").expect("Linux").uid() != 0 {
+        command.args(["--user", "--map-root-user"]);
+    }
+    command.args(["--mount", "sh", "-c", script, "sh"]);
+    command.args(program.get_args()).env_clear();
+    let environment = program.get_envs();
+    command.envs(environment.filter_map(|(name, value)| Some((name, value?))));
+    command
+        .env("disk", world.path("disk"))
+        .env("jackfield", program.get_program())
+        .current_dir(world.path("project"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
 }
 
 /// The ways in which a file cannot be written: its disk, and it alone.
