@@ -8,6 +8,8 @@
 )]
 
 mod budgets;
+#[cfg(target_os = "linux")]
+mod clocks;
 mod commands;
 mod copying;
 mod copying_accounts;

@@ -14,7 +14,17 @@ pub(crate) fn prepare(root: &Path) -> anyhow::Result<Variables> {
     if !POOLERS.iter().any(|program| Path::new(program).is_file()) {
         apt::install(root, "pgbouncer").context("install PgBouncer: the package `pgbouncer`")?;
     }
+    if cfg!(target_os = "linux") && !has_faketime() {
+        apt::install(root, "faketime").context("install faketime: the package `faketime`")?;
+    }
     Ok(Vec::new())
+}
+
+/// Whether there is the library that shifts the clock of a program; the tests look in the same places.
+fn has_faketime() -> bool {
+    let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    let mut files = folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1"));
+    files.any(|file| file.is_file())
 }
 
 /// Sees that there is a server that tests can start.

@@ -13,6 +13,7 @@ use crate::factory::{JournalFactory, JournalSettings};
 use crate::journal::{JournalKind, MEMORY, POSTGRES, SQLITE};
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::registry::Registry;
+use jackfield_engine::Engine;
 use jackfield_engine::near::{DID_YOU_MEAN, did_you_mean};
 
 /// An open journal.
@@ -58,6 +59,14 @@ impl OpenJournal {
     #[must_use]
     pub fn ephemeral() -> Self {
         Self::opened(Arc::new(MemoryJournal::new().ephemeral()))
+    }
+
+    /// The same for an engine beside its own journal, by its clock.
+    #[must_use]
+    pub fn ephemeral_beside(engine: &Engine) -> Self {
+        let engine = engine.clone();
+        let memory = MemoryJournal::with_clock(move || engine.now());
+        Self::opened(Arc::new(memory.ephemeral()))
     }
 
     fn not_persisted(causes: Vec<String>, has_file: bool) -> Self {

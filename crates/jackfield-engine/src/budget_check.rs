@@ -191,10 +191,6 @@ impl Engine {
         let sums = sums.into_iter().map(|(name, sum)| (name, totals(&sum)));
         Ok((sums.collect(), unreadable))
     }
-
-    fn now(&self) -> WallTime {
-        self.shared.clock.now().wall
-    }
 }
 
 fn add(sums: &mut BTreeMap<Arc<str>, Meter>, record: &SpendingRecord) {

@@ -381,7 +381,7 @@ impl ClientDirectory<'_> {
     /// When requests are made now.
     #[must_use]
     pub fn now(&self) -> WallTime {
-        self.engine.shared.clock.now().wall
+        self.engine.now()
     }
 
     async fn entry(

@@ -9,6 +9,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::routing::Route;
+use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolHints, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
@@ -22,7 +23,7 @@ use jackfield_ports::toolbox_source::{
 use crate::approver::{Approver, ToolApprover};
 use crate::catalog::{self, ToolOffer};
 use crate::clients;
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, JournalClock, SystemClock};
 use crate::ephemeral::Ephemeral;
 use crate::error::EngineError;
 use crate::journals::Journals;
@@ -144,7 +145,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Replaces the clock.
+    /// Replaces the clock. The wall time is that of the journal, if [that has one](Journal::now).
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
@@ -179,6 +180,10 @@ impl EngineBuilder {
             turn_observers,
             mcp_observers,
         } = self;
+        let clock = Arc::new(JournalClock {
+            journal: Arc::clone(&journal),
+            machine: clock,
+        });
         let fixed: Arc<dyn ToolboxSource> = Arc::new(FixedToolboxes::new(toolboxes));
         let sources: Arc<Vec<_>> = Arc::new([fixed].into_iter().chain(sources).collect());
         let (approver, approver_tool) = match approver {
@@ -274,6 +279,12 @@ impl Engine {
                 ..EngineSetup::clone(&self.shared)
             })),
         }
+    }
+
+    /// The time by which deadlines, meters and retention are judged.
+    #[must_use]
+    pub fn now(&self) -> WallTime {
+        self.shared.clock.now().wall
     }
 
     /// The observers of requests that MCP clients make.

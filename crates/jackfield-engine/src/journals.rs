@@ -180,6 +180,10 @@ impl Journal for Journals {
         Ok(due)
     }
 
+    fn now(&self) -> Option<WallTime> {
+        self.durable.now()
+    }
+
     async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {
         self.durable.waits(query).await
     }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::ClientLookup;
-use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::logins::Login;
 use jackfield_ports::journal::{Journal as _, JournalError};
 
@@ -29,7 +28,7 @@ impl Engine {
             source: "this journal keeps no logins, so no browser can log in".into(),
         })?;
         let secret = Digest::from_bytes(random()?).to_hex();
-        let now = self.wall_time();
+        let now = self.now();
         let login = Login {
             client,
             expires: now.after(lifetime),
@@ -53,7 +52,7 @@ impl Engine {
             return Ok(None);
         };
         let found = logins.find_login(&secret).await?;
-        let now = self.wall_time();
+        let now = self.now();
         let open = found.filter(|login| login.expires > now);
         Ok(open.map(|login| {
             let millis = login.expires.as_millis().abs_diff(now.as_millis());
@@ -75,10 +74,6 @@ impl Engine {
             logins.remove_login(&secret).await?;
         }
         Ok(())
-    }
-
-    fn wall_time(&self) -> WallTime {
-        self.shared.clock.now().wall
     }
 }
 

@@ -9,7 +9,7 @@ use jackfield_domain::quota::{
     BudgetPeriod, BudgetState, MeterOperation, MeterOutcome, Quota, QuotaLimit, QuotaRefusal,
     RateLeft,
 };
-use jackfield_engine::{Clock as _, SystemClock, exhausted};
+use jackfield_engine::exhausted;
 
 use crate::api_keys::Principal;
 use crate::gateway::Gateway;
@@ -139,7 +139,7 @@ impl Gateway {
             return Ok(admission);
         }
         let is_held = quotas.iter().any(|(_, quota)| quota.parallel.is_some());
-        let now = SystemClock::default().now().wall;
+        let now = self.engine().now();
         let id = ids::random().map_err(|error| failures::internal(&error))?;
         let id: Arc<str> = id.into();
         // It ends by itself if this future is dropped after the journal was written.
@@ -187,7 +187,7 @@ impl Gateway {
         }
         let states = self.engine().budget_states(&quotas).await;
         let states = states.map_err(|error| failures::meters_unavailable(&error))?;
-        let now = SystemClock::default().now().wall;
+        let now = self.engine().now();
         let full = states.iter().filter(|state| state.is_full());
         let full = full.max_by_key(|state| state.retry_after(now)).cloned();
         let is_minute = |state: &BudgetState| state.period == BudgetPeriod::Minute;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::quota::{BudgetState, MeterOperation, RateLeft};
 use jackfield_domain::time::WallTime;
-use jackfield_engine::{Clock as _, Engine, SystemClock, chain};
+use jackfield_engine::{Engine, chain};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
@@ -98,7 +98,7 @@ impl QuotaHold {
         let renewing = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(RENEWAL).await;
-                let until = SystemClock::default().now().wall.after(HOLD);
+                let until = engine.now().after(HOLD);
                 let operation = renewal(&id, &meters, until);
                 if let Err(error) = engine.perform_on_meters(&operation).await {
                     let error = chain(&error);

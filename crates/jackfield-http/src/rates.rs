@@ -1,13 +1,12 @@
 //! What is left of a client's requests per minute and of its budgets, as headers.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{Extensions, HeaderMap, HeaderValue};
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::quota::{BudgetState, RateLeft};
 use jackfield_domain::time::WallTime;
-use jackfield_engine::{Clock as _, SystemClock};
 use jackfield_gateway::{AdmissionRefusal, Gateway, Principal, RequestSlot};
 
 /// What is left of the quotas of a request's client, once it is known: a handler sets it, and the response gets its
@@ -15,8 +14,10 @@ use jackfield_gateway::{AdmissionRefusal, Gateway, Principal, RequestSlot};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownRate(Arc<OnceLock<Left>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Left {
+    /// When it was so much, and by the journal's clock.
+    at: (Instant, WallTime),
     budget: Option<BudgetState>,
     is_warned: bool,
     rate: Option<RateLeft>,
@@ -34,7 +35,8 @@ impl KnownRate {
                 headers.insert(name, value);
             }
         };
-        let now: WallTime = SystemClock::default().now().wall;
+        let (seen, at) = left.at;
+        let now = at.after(seen.elapsed());
         let reset = |at: WallTime| {
             if is_claude {
                 at.to_rfc3339()
@@ -113,10 +115,12 @@ fn note(
     admitted: Result<RequestSlot, AdmissionRefusal>,
 ) -> Result<RequestSlot, ServeError> {
     let known = extensions.get::<KnownRate>().cloned().unwrap_or_default();
+    let at = (Instant::now(), gateway.engine().now());
     match admitted {
         Ok(slot) => {
             let budget = slot.budget();
             known.set(Left {
+                at,
                 budget: budget.cloned(),
                 is_warned: budget.is_some_and(|budget| gateway.is_budget_warned_of(budget)),
                 rate: slot.rate().cloned(),
@@ -126,8 +130,11 @@ fn note(
         }
         Err(AdmissionRefusal { error, rate }) => {
             known.set(Left {
+                at,
+                budget: None,
+                is_warned: false,
                 rate,
-                ..Left::default()
+                tokens: None,
             });
             Err(error)
         }

@@ -220,6 +220,13 @@ pub trait Journal: Send + Sync {
     /// [`JournalError`] if the journal cannot be read.
     async fn due(&self, now: WallTime, limit: usize) -> Result<DueSessions, JournalError>;
 
+    /// The time by the journal's clock, if it has one that its processes share: an engine takes it for the time of
+    /// everything that others see or judge by, such as deadlines, meters and retention. It is asked often, and MUST NOT
+    /// block. The default is `None`: all processes are on one machine.
+    fn now(&self) -> Option<WallTime> {
+        None
+    }
+
     /// The open waits, in the order in which they were opened, or those of an id. Its cost SHOULD NOT grow with the
     /// number of closed waits, nor that of a query by id with the number of waits.
     ///

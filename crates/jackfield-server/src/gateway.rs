@@ -107,7 +107,7 @@ pub(crate) fn gateway(
         whole_replies: serve.whole_replies,
         ..GatewayConfig::new(default_options)
     };
-    let memory = OpenJournal::ephemeral().journal;
+    let memory = OpenJournal::ephemeral_beside(&assembled.engine).journal;
     Ok(Gateway::new(assembled.engine, memory, config))
 }
 

@@ -39,6 +39,7 @@ use self::errors::not_owned;
 use crate::address::Address;
 use crate::arrivals::{Arrivals, Awaited};
 use crate::background::{Background, Duties};
+use crate::clock::ServerClock;
 use crate::commit::{self, Change, NotOwned};
 use crate::connector::Connector;
 use crate::derived::KnownRow;
@@ -71,6 +72,7 @@ pub(crate) use again;
 pub struct PostgresJournal {
     arrivals: Arc<Arrivals>,
     background: Background,
+    clock: Arc<ServerClock>,
     holds: Arc<LocalHolds>,
     /// What is known of the sessions that this process owns.
     known: Mutex<HashMap<SessionId, KnownRow>>,
@@ -89,6 +91,7 @@ impl PostgresJournal {
     pub fn open(address: Address, options: Options) -> Result<Self, OpenError> {
         let place = address.to_string();
         let arrivals = Arc::new(Arrivals::default());
+        let clock = Arc::new(ServerClock::default());
         let notifier = options.listen.clone().map(|address| {
             let place = format!("`listen_url` {address}");
             let connector = Connector::new(address, options.timeout);
@@ -107,7 +110,7 @@ impl PostgresJournal {
                     .map_err(|error| OpenError::new(&place, unconnected(&error)))?;
                 let pool = Pool::new(address.clone(), &options);
                 let pool = Arc::new(pool.map_err(|fault| OpenError::new(&place, fault))?);
-                runtime.block_on(schema::prepare(&pool, &options))
+                runtime.block_on(schema::prepare(&pool, &options, &clock))
             });
             thread.join()
         });
@@ -115,7 +118,8 @@ impl PostgresJournal {
         preparing.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let pool = Pool::new(address, &options).map_err(|fault| OpenError::new(&place, fault))?;
         let (pool, holds) = (Arc::new(pool), Arc::new(LocalHolds::default()));
-        let process = Arc::new(Process::new(options.clone(), Arc::clone(&holds)));
+        let process = Process::new(options.clone(), Arc::clone(&holds), Arc::clone(&clock));
+        let process = Arc::new(process);
         Ok(Self {
             background: Background::new(Duties {
                 arrivals: Arc::clone(&arrivals),
@@ -130,6 +134,7 @@ impl PostgresJournal {
                 stranded: 3 * options.timeout,
             }),
             arrivals,
+            clock,
             holds,
             known: Mutex::default(),
             notifier,
@@ -347,6 +352,12 @@ impl Journal for PostgresJournal {
     async fn due(&self, now: WallTime, limit: usize) -> Result<DueSessions, JournalError> {
         let due = again!(listing::due(&mut self.pool.get().await?, now, limit).await);
         due.map_err(|fault| self.unreachable(fault))
+    }
+
+    fn now(&self) -> Option<WallTime> {
+        // The clock of a test is known without asking.
+        let told = self.options.now().map(WallTime::from_millis);
+        told.or_else(|| self.clock.now())
     }
 
     async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError> {

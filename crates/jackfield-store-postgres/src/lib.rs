@@ -18,6 +18,7 @@ mod address;
 mod arrivals;
 mod background;
 mod check;
+mod clock;
 mod commit;
 mod connector;
 mod derived;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_ports::journal::LeaseDeadline;
 
+use crate::clock::ServerClock;
 use crate::error::Fault;
 use crate::holds::LocalHolds;
 use crate::options::Options;
@@ -19,6 +20,7 @@ pub(crate) struct Incarnation {
 
 /// The incarnations of this process, one after another.
 pub(crate) struct Process {
+    clock: Arc<ServerClock>,
     current: Mutex<Option<Arc<Incarnation>>>,
     holds: Arc<LocalHolds>,
     options: Options,
@@ -27,9 +29,10 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn new(options: Options, holds: Arc<LocalHolds>) -> Self {
+    pub(crate) fn new(options: Options, holds: Arc<LocalHolds>, clock: Arc<ServerClock>) -> Self {
         Self {
             beginning: tokio::sync::Mutex::default(),
+            clock,
             current: Mutex::default(),
             holds,
             options,
@@ -93,10 +96,9 @@ impl Process {
         if let Some(incarnation) = self.latest() {
             let before = Instant::now();
             let lease = self.options.lease.as_secs_f64();
-            let renewed = connection
-                .execute(RENEW, values![incarnation.name => TEXT, lease => FLOAT8])
-                .await?;
-            if renewed > 0 {
+            let values = values![incarnation.name => TEXT, lease => FLOAT8];
+            if let Some(renewed) = connection.query_row(RENEW, values).await? {
+                self.clock.hear(before, column(&renewed, 0)?);
                 let deadline = before + self.options.own_lease();
                 incarnation.deadline.extend_to(deadline);
                 return Ok(());
@@ -184,7 +186,8 @@ const HOLD: &str = "INSERT INTO jackfield.holds (process, nth, session) VALUES (
 /// A lease that has passed is never renewed: a process that saw it pass may rely on that.
 const RENEW: &str = "UPDATE jackfield.processes
      SET alive_until = clock_timestamp() + make_interval(secs => $2)
-     WHERE name = $1 AND alive_until > clock_timestamp()";
+     WHERE name = $1 AND alive_until > clock_timestamp()
+     RETURNING (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 const LEAVE: &str = "DELETE FROM jackfield.processes WHERE name = $1";
 const BURY: &str =
     "DELETE FROM jackfield.processes WHERE name = $1 AND alive_until <= clock_timestamp()";

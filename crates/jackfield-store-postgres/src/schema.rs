@@ -1,14 +1,20 @@
 //! The tables and their forms, and what has to be true of a server.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crate::clock::ServerClock;
 use crate::error::{Fault, OpenError};
 use crate::options::Options;
 use crate::pool::{Connection, Pool, Transaction, column, values};
 
 /// Checks the server, and makes the tables or brings them up to date. Any number of processes may do so at once.
-pub(crate) async fn prepare(pool: &Arc<Pool>, options: &Options) -> Result<(), OpenError> {
+/// It hears the database's clock meanwhile.
+pub(crate) async fn prepare(
+    pool: &Arc<Pool>,
+    options: &Options,
+    clock: &ServerClock,
+) -> Result<(), OpenError> {
     let place = pool.place();
     let fault = |fault| OpenError::new(&place, fault);
     if !is_name(&options.schema) {
@@ -18,7 +24,7 @@ pub(crate) async fn prepare(pool: &Arc<Pool>, options: &Options) -> Result<(), O
         )));
     }
     let mut connection = pool.get().await.map_err(fault)?;
-    check_server(&mut connection, &place).await?;
+    check_server(&mut connection, &place, clock).await?;
     if is_current(&mut connection, &place, options).await? {
         return Ok(());
     }
@@ -35,8 +41,13 @@ pub(crate) async fn prepare(pool: &Arc<Pool>, options: &Options) -> Result<(), O
 }
 
 /// Checks the version, the encoding, and that the database can be written.
-async fn check_server(connection: &mut Connection, place: &str) -> Result<(), OpenError> {
+async fn check_server(
+    connection: &mut Connection,
+    place: &str,
+    clock: &ServerClock,
+) -> Result<(), OpenError> {
     let fault = |fault| OpenError::new(place, fault);
+    let sent = Instant::now();
     let found = connection.query_row(SERVER, &[]).await.map_err(fault)?;
     let row = found.ok_or_else(|| fault(Fault::row("the server says nothing of itself")))?;
     let (version, encoding, reads_only, sync): (i32, &str, bool, &str) = (
@@ -45,6 +56,7 @@ async fn check_server(connection: &mut Connection, place: &str) -> Result<(), Op
         column(&row, 2).map_err(fault)?,
         column(&row, 3).map_err(fault)?,
     );
+    clock.hear(sent, column(&row, 4).map_err(fault)?);
     let unsupported = |why: String| OpenError::Unsupported {
         place: place.to_owned(),
         why,
@@ -178,7 +190,8 @@ pub(crate) const FORM: i32 = 5;
 const OLDEST_SERVER: i32 = 150_000;
 
 const SERVER: &str = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), \
-     pg_is_in_recovery() OR current_setting('transaction_read_only')::bool, current_setting('synchronous_commit')";
+     pg_is_in_recovery() OR current_setting('transaction_read_only')::bool, current_setting('synchronous_commit'), \
+     (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /// How long a statement of a migration may take, and how long others wait for it.
 const MIGRATION_LIMIT: Duration = Duration::from_secs(3600);

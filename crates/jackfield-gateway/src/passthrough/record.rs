@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
@@ -11,7 +11,6 @@ use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending;
 use jackfield_domain::spending_record::SpendingRecord;
-use jackfield_domain::time::WallTime;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{BudgetedCall, Engine};
@@ -49,7 +48,6 @@ impl SpendingDraft {
         model: ModelRef,
         request_bytes: usize,
     ) -> io::Result<Self> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         // The bytes of files in a form say nothing of tokens.
         let content_type = request.headers.get(CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok());
@@ -62,7 +60,7 @@ impl SpendingDraft {
             is_begun: false,
             is_sent: false,
             record: SpendingRecord {
-                at: WallTime::from_millis(0).after(now.unwrap_or_default()),
+                at: gateway.engine().now(),
                 endpoint: endpoint(&request.path),
                 first_token: None,
                 id: ids::random()?.into(),
