@@ -9,7 +9,6 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::routing::Route;
-use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolHints, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
@@ -279,12 +278,6 @@ impl Engine {
                 ..EngineSetup::clone(&self.shared)
             })),
         }
-    }
-
-    /// The time by which deadlines, meters and retention are judged.
-    #[must_use]
-    pub fn now(&self) -> WallTime {
-        self.shared.clock.now().wall
     }
 
     /// The observers of requests that MCP clients make.

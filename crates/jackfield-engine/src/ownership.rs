@@ -1,5 +1,7 @@
 //! The ownership of a session; it is released even if its owner is dropped.
 
+pub(crate) mod probe;
+
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};

@@ -19,6 +19,7 @@ use crate::driven_sessions::DrivenGuard;
 use crate::driver::Driver;
 use crate::error::{EngineError, ParkReason};
 use crate::news::Observer;
+use crate::ownership::probe::check_room;
 use crate::ownership::{OwnedTurn, PreparedTurn, SessionOwnership};
 use crate::state::Engine;
 use crate::target_watch::TargetWatch;
@@ -166,15 +167,6 @@ impl Engine {
             .await
     }
 
-    /// Fails if so many earlier resumes of a turn came to nothing, and the journal takes no write as large as those of
-    /// turns: this one would come to nothing, too, and count against the turn.
-    pub(crate) async fn check_room(&self, earlier: u32) -> Result<(), EngineError> {
-        if earlier == 0 {
-            return Ok(());
-        }
-        self.check_writable().await
-    }
-
     /// Recovers the open turn of a session. Commits nothing yet.
     async fn recover(&self, resume: &ResumeSession) -> Result<RecoveredTurn, EngineError> {
         let session = resume.session.clone();
@@ -199,7 +191,7 @@ impl Engine {
             let times = turn.resumes_without_progress();
             return Err(parked(ParkReason::NoProgress { times }));
         } else {
-            self.check_room(turn.resumes_without_progress()).await?;
+            check_room(&self.shared, turn.resumes_without_progress()).await?;
             let client = turn.setup().caller.as_deref();
             toolboxes = self.shared.toolboxes_of(client).await;
             drift::restrictions(&self.shared, turn, &toolboxes, &resume.policy, resume.force)

@@ -1,20 +1,13 @@
 //! Stored sessions: reading, forking and deleting.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::fork;
-use jackfield_domain::ids::{DeliveryId, ForkPlace, ModelAttempt, SessionId, TurnId};
+use jackfield_domain::ids::{ForkPlace, SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::LOOP_VERSION;
-use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
-use jackfield_ports::journal::{
-    Append, AppendRefusal, Appended, Epoch, Hold, Journal as _, JournalError, Loaded, Outage,
-    OutageError,
-};
+use jackfield_ports::journal::{Append, Appended, Hold, Journal as _, JournalError, Loaded};
 
 use crate::error::EngineError;
 use crate::options::Durability;
@@ -120,108 +113,6 @@ impl Engine {
     #[must_use]
     pub fn is_journal_failing(&self) -> bool {
         self.shared.write_health.is_failing()
-    }
-
-    /// Checks that the journal has the form of this build and accepts writes as large as a turn's, by creating and deleting
-    /// a probe session with a step. Gives up after ten seconds.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError::Journal`] if it does not. [`Outage::of`](jackfield_ports::journal::Outage::of) may say why.
-    pub async fn check_writable(&self) -> Result<(), EngineError> {
-        let tried = tokio::time::timeout(MAX_ATTEMPT_TIME, self.try_writing()).await;
-        let tried = tried.unwrap_or_else(|_| {
-            let why = format!("nothing was written within {MAX_ATTEMPT_TIME:?}");
-            let outage = Outage::Slow;
-            let source = OutageError { outage, why }.into();
-            Err(JournalError::Unreachable { source }.into())
-        });
-        match &tried {
-            Ok(()) => self.shared.write_health.record_success(),
-            Err(_) => self.shared.write_health.record_failure(),
-        }
-        tried
-    }
-
-    async fn try_writing(&self) -> Result<(), EngineError> {
-        let journal = &self.shared.journal;
-        let Ok(session) = SessionId::parse(PROBE) else {
-            return Ok(());
-        };
-        journal.check_form().await?;
-        match SessionOwnership::take(&self.shared, &session).await {
-            Ok(mut owned) => {
-                let appended = journal.append(&self.probe(&session, owned.epoch())).await;
-                owned.release().await;
-                match appended {
-                    // Another process has taken it, or a probe was not deleted, as it is below.
-                    Appended::Committed
-                    | Appended::Refused(AppendRefusal::Position | AppendRefusal::StaleEpoch) => {}
-                    Appended::Refused(refusal) => {
-                        let why = refusal.to_string().into();
-                        return Err(EngineError::NotCommitted { why });
-                    }
-                    Appended::Unknown(source) => {
-                        return Err(JournalError::Unreachable { source }.into());
-                    }
-                }
-                match journal.delete(&session).await {
-                    // Another process probes at the same time, and has deleted it.
-                    Ok(()) | Err(JournalError::UnknownSession { .. }) => Ok(()),
-                    // Another process has it, or its release was not written.
-                    Err(JournalError::Held { .. } | JournalError::Owned { .. }) => {
-                        self.try_delivering(&session).await
-                    }
-                    Err(error) => Err(error.into()),
-                }
-            }
-            Err(JournalError::Owned { .. }) => self.try_delivering(&session).await,
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// An append of a step as large as those of turns are: where the last room is used up, small rows still fit.
-    fn probe(&self, session: &SessionId, epoch: Epoch) -> Append {
-        Append {
-            epoch,
-            position: 0,
-            seen: 0,
-            session: session.clone(),
-            steps: vec![Envelope {
-                // It belongs to no turn.
-                facts: vec![Fact::BackendSession {
-                    attempt: ModelAttempt {
-                        attempt: 0,
-                        round: 0,
-                    },
-                    id: ballast(),
-                }],
-                input: InputKind::Began,
-                now: self.shared.clock.now(),
-                step: 0,
-                version: LOOP_VERSION,
-            }],
-        }
-    }
-
-    /// Probes by a delivery, because another process owns the probe session: its ownership, granted earlier,
-    /// does not prove that writes work now.
-    async fn try_delivering(&self, session: &SessionId) -> Result<(), EngineError> {
-        let now = self.shared.clock.now().wall.as_millis();
-        let id = format!("probe-{}-{now}", std::process::id());
-        let Ok(id) = DeliveryId::parse(&id) else {
-            return Ok(());
-        };
-        let body = DeliveryBody::Cancel {
-            cause: CancelCause::Asked,
-            turn: TurnId::derive(session, 1),
-        };
-        let journal = &self.shared.journal;
-        match journal.deliver(session, id, ballast(), body).await {
-            // The other process has deleted the probe session, which proves a write, too.
-            Ok(_) | Err(JournalError::UnknownSession { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
     }
 
     /// Prevents a session from being deleted, by this and other processes, until the hold is dropped. Turns can
@@ -411,21 +302,3 @@ fn facts(loaded: &Loaded) -> impl Iterator<Item = &Fact> {
 
 /// The maximum length of a title that a session is given, in characters.
 const MAX_TITLE: usize = 200;
-
-/// Random letters, which no store can make smaller.
-fn ballast() -> Arc<str> {
-    let mut bytes = [0; PROBE_SIZE / 2];
-    // Without random numbers it is a smaller probe.
-    let _random = getrandom::fill(&mut bytes);
-    let letters = bytes.iter().map(|byte| format!("{byte:02x}"));
-    letters.collect::<String>().into()
-}
-
-/// The size of a probe, in bytes.
-const PROBE_SIZE: usize = 32 << 10;
-
-/// The id of the probe session.
-const PROBE: &str = "probe-of-the-journal";
-
-/// The time limit of a write probe: a disk that takes longer is unfit for turns.
-const MAX_ATTEMPT_TIME: Duration = Duration::from_secs(10);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jackfield_domain::caller::Caller;
 use jackfield_domain::ids::SessionId;
+use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_ports::journal::JournalError;
@@ -136,6 +137,14 @@ impl EngineState {
             self.write_health.record_failure();
         }
         error.into()
+    }
+}
+
+impl Engine {
+    /// The time by which deadlines, meters and retention are judged.
+    #[must_use]
+    pub fn now(&self) -> WallTime {
+        self.shared.clock.now().wall
     }
 }
 

@@ -13,7 +13,7 @@ use crate::batch::{BatchUndo, StepBatch, notices_only};
 use crate::commit::Ledger;
 use crate::error::EngineError;
 use crate::ownership::SessionOwnership;
-use crate::state::Engine;
+use crate::ownership::probe::check_room;
 
 impl Driver<'_> {
     /// An answer arrived before this batch closed its wait. Goes back to the state before the batch, and feeds
@@ -102,9 +102,7 @@ impl Driver<'_> {
         if let Some((turn, _)) = &recovered {
             // The one that begins here counts already.
             let earlier = turn.turn().resumes_without_progress().saturating_sub(1);
-            let shared = Arc::clone(&self.shared);
-            let checked = Engine { shared }.check_room(earlier).await;
-            if checked.is_err() {
+            if check_room(&self.shared, earlier).await.is_err() {
                 return Err(EngineError::NotCommitted { why });
             }
         }
