@@ -50,6 +50,9 @@ pub enum ClientEvent {
 /// How a reply to a client ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SegmentEnd {
+    /// The client has part of an attempt that was discarded, and cannot take it back. The turn goes on: whoever asks again
+    /// gets all of its reply.
+    BrokenOff(TurnEnd),
     /// It was interrupted, or there is none. The part that was already sent stays valid.
     Failed(TurnEnd),
     /// It is complete.
@@ -155,7 +158,7 @@ impl TurnSnapshot {
                 self.segments.apply(fact, false);
                 let end = TurnEnd::Interrupted(retried_reply_failure());
                 if self.live.discard(&mut self.next_index) {
-                    return Some(SegmentEnd::Failed(end));
+                    return Some(SegmentEnd::BrokenOff(end));
                 }
                 if may_have_streamed(fact) {
                     events.push(ClientEvent::Retried(end));
@@ -293,7 +296,9 @@ pub fn reply(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Result<R
             match shown {
                 ClientEvent::Retried(_) => {}
                 ClientEvent::Piece { call, delta } => gather.push(call.as_ref(), &delta),
-                ClientEvent::End(SegmentEnd::Failed(end)) => return Some(Err(end)),
+                ClientEvent::End(SegmentEnd::BrokenOff(end) | SegmentEnd::Failed(end)) => {
+                    return Some(Err(end));
+                }
                 ClientEvent::End(SegmentEnd::Whole(end)) => {
                     let reply = gather.finish(end);
                     return Some(reply.map_err(|violation| {
@@ -321,7 +326,6 @@ fn may_have_streamed(fact: &Fact) -> bool {
 
 /// The failure of a reply that was partly sent and then discarded; it cannot be taken back.
 fn retried_reply_failure() -> ModelFailure {
-    let message =
-        "the reply broke off and was asked for again; send the request again for all of it";
+    let message = "the reply broke off and is asked for again: the turn goes on, send the same request again for its reply";
     ModelFailure::new(ModelFailureKind::Interrupted, Phase::MidReply, message)
 }

@@ -70,6 +70,7 @@ impl Engine {
             following: None,
             feed_receiver: None,
             is_of_turn: false,
+            skips_live_text: false,
             session,
             shared: Arc::clone(&self.shared),
             steps: 0,
@@ -84,6 +85,7 @@ pub struct Watcher {
     feed_receiver: Option<watch::Receiver<Feed>>,
     /// Whether it waits for what becomes of a turn.
     is_of_turn: bool,
+    skips_live_text: bool,
     session: SessionId,
     shared: Arc<EngineState>,
     /// The number of steps that `teller` was fed.
@@ -205,8 +207,13 @@ impl Watcher {
                 return Some(event);
             }
         }
-        self.events
-            .next_live_piece(feed.facts, feed.reply.as_ref()?)
+        let reply = feed.reply.as_ref().filter(|_| !self.skips_live_text)?;
+        self.events.next_live_piece(feed.facts, reply)
+    }
+
+    /// From now on, a reply is told when it is recorded, and not while it is written.
+    pub fn skip_live_text(&mut self) {
+        self.skips_live_text = true;
     }
 
     /// The provider's id of the newest model request of the turn, if the turn is driven in this process and the

@@ -93,6 +93,16 @@ pub(crate) fn from_refused_results(refused: ResultsRefused) -> ServeError {
 }
 
 /// The client's error when the journal fails. It is retryable: for example, the disk may have space again soon.
+/// The client's error where its turn can be told no further. The turn is in the journal, and goes on.
+pub fn in_a_turn(error: &EngineError) -> ServeError {
+    let mut refused = from_engine_error(error);
+    if error.is_journal_failure() {
+        let more = "the turn goes on, send the same request again for its reply";
+        refused.message = format!("{}: {more}", refused.message);
+    }
+    refused
+}
+
 fn journal_unavailable(error: &EngineError) -> ServeError {
     log(error, "the journal fails");
     let message = "conversations cannot be read or kept now: come again in a while";

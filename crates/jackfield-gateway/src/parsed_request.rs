@@ -315,7 +315,8 @@ fn options(
     (is_durable, uses_tools): (bool, bool),
 ) -> TurnOptions {
     let config = gateway.config();
-    options.can_supersede = false;
+    // Who gets a reply when it is whole has seen nothing that would have to be taken back.
+    options.can_supersede = !incoming.stream;
     options.choice = incoming.choice.clone();
     options.settings = merged(&options.settings, incoming.settings.clone());
     options.strict = strict;

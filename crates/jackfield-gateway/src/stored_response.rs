@@ -79,7 +79,7 @@ impl StoredResponse {
             Some(SegmentEnd::Failed(end)) => {
                 IncompleteStatus::Failed(dialect::to_response_error(&from_turn_end(end)))
             }
-            None => IncompleteStatus::InProgress,
+            Some(SegmentEnd::BrokenOff(_)) | None => IncompleteStatus::InProgress,
         };
         dialect::incomplete_body(&self.about, pieces, &standing)
     }

@@ -157,6 +157,10 @@ async fn begin(
         ))));
     }
     let mut reply = TurnReply::new(dialect, about, turn, segment, watcher, id);
+    if !incoming.stream {
+        // What broke off and is asked for again is nothing to a client that has seen none of it.
+        reply.skip_live_text();
+    }
     reply.access = access;
     let session = HeaderValue::from_str(session.as_str());
     Ok(RequestStart::Answering(Box::new(PendingAnswer {

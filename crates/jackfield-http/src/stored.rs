@@ -168,6 +168,7 @@ async fn deliver(
 /// Waits until a response is finished.
 async fn wait_until_over(gateway: &Gateway, stored: &StoredResponse) -> Result<(), ServeError> {
     let (connection, mut reply) = replay(gateway, stored, String::new()).await?;
+    reply.skip_live_text();
     while !matches!(reply.next().await?.last(), Some(ClientEvent::End(_))) {}
     connection.mark_written();
     Ok(())

@@ -145,7 +145,8 @@ impl Client {
                     let encoder = self.encoder.as_mut().expect("no end");
                     self.events.extend(encoder.push(&delta, call.as_ref()));
                 }
-                other @ (ClientEvent::End(SegmentEnd::Failed(_)) | ClientEvent::Retried(_)) => {
+                other @ (ClientEvent::End(SegmentEnd::BrokenOff(_) | SegmentEnd::Failed(_))
+                | ClientEvent::Retried(_)) => {
                     panic!("{other:?}")
                 }
             }

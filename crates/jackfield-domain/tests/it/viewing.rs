@@ -319,7 +319,7 @@ fn what_was_shown_and_is_said_again_ends_the_stream_and_nothing_is_shown_of_it_l
     let (words, end) = shown(&steps, Some(&says("Half of")));
     assert_eq!(words, "Half of");
     assert!(
-        matches!(end, Some(SegmentEnd::Failed(TurnEnd::Interrupted(_)))),
+        matches!(end, Some(SegmentEnd::BrokenOff(TurnEnd::Interrupted(_)))),
         "{end:?}"
     );
     for heard in [None, Some(says("")), Some(Vec::new())] {

@@ -141,10 +141,7 @@ impl EventBody {
                 biased;
                 events = self.reply.next() => match events {
                     Ok(events) => self.push(&events),
-                    Err(error) => {
-                        self.interrupted.store(true, Ordering::SeqCst);
-                        self.fail(&error);
-                    }
+                    Err(error) => self.break_off(&error),
                 },
                 () = &mut self.keep_alive_timer => {
                     let due = self.last_sent + self.keep_alive;
@@ -172,8 +169,11 @@ impl EventBody {
                     if let Some(encoder) = &mut self.encoder
                         && !encoder.restart()
                     {
-                        self.fail(&failures::from_turn_end(end));
+                        self.break_off(&failures::from_turn_end(end));
                     }
+                }
+                ClientEvent::End(SegmentEnd::BrokenOff(end)) => {
+                    self.break_off(&failures::from_turn_end(end));
                 }
                 ClientEvent::End(SegmentEnd::Failed(end)) => {
                     self.fail(&failures::from_turn_end(end));
@@ -191,6 +191,12 @@ impl EventBody {
         if let Some(encoder) = &mut self.encoder {
             self.text.push_str(&encoder.keep_alive());
         }
+    }
+
+    /// Ends the stream of a turn that goes on: its reply stays owed.
+    fn break_off(&mut self, error: &ServeError) {
+        self.interrupted.store(true, Ordering::SeqCst);
+        self.fail(error);
     }
 
     fn fail(&mut self, error: &ServeError) {

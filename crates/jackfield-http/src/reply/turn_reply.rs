@@ -81,7 +81,7 @@ impl TurnReply {
         let mut events = Vec::new();
         while events.is_empty() {
             let next = self.watcher.next().await;
-            let (_, event) = next.map_err(|error| failures::from_engine_error(&error))?;
+            let (_, event) = next.map_err(|error| failures::in_a_turn(&error))?;
             events = self.client_view.apply(&event);
         }
         while !matches!(events.last(), Some(ClientEvent::End(_)))
@@ -90,6 +90,11 @@ impl TurnReply {
             events.append(&mut self.client_view.apply(&event));
         }
         Ok(events)
+    }
+
+    /// Tells nothing of a reply before it is whole.
+    pub(crate) fn skip_live_text(&mut self) {
+        self.watcher.skip_live_text();
     }
 
     /// The provider's id of the newest model request, if it is known.

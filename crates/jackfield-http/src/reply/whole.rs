@@ -45,6 +45,7 @@ pub(crate) async fn answer(
     };
     let end = match end {
         SegmentEnd::Whole(end) => end,
+        SegmentEnd::BrokenOff(end) => return Err(failures::from_turn_end(&end)),
         SegmentEnd::Failed(end) => {
             // The error is the complete response.
             held.connection.mark_written();

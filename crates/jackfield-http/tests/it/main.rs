@@ -8,6 +8,7 @@
 
 mod api_bytes;
 mod bodies;
+mod broken_off;
 mod budgets;
 mod connections;
 mod directory;

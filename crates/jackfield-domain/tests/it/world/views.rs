@@ -8,7 +8,7 @@ use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::client_view::{self, ClientEvent, ClientView, Gather, SegmentEnd};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::fact::{Envelope, Fact, TurnEnd};
+use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
 use jackfield_domain::locate;
 use jackfield_domain::message::{Message, Role};
@@ -57,7 +57,7 @@ impl World {
             self.check_pieces(&later, &bounds);
             match &later.end {
                 Some(SegmentEnd::Whole(end)) => used += end.usage.unwrap_or_default(),
-                Some(SegmentEnd::Failed(_)) => kept = false,
+                Some(SegmentEnd::BrokenOff(_) | SegmentEnd::Failed(_)) => kept = false,
                 None => self.violate(Property::ViewsAreTheSame, "no end".to_owned()),
             }
             history.push(self.kept(&later, &bounds));
@@ -180,11 +180,7 @@ impl World {
     fn check_live(&mut self, segment: u32, later: &View) {
         for every in [1, 3] {
             let live = self.view(segment, every);
-            let superseded = matches!(
-                &live.end,
-                Some(SegmentEnd::Failed(TurnEnd::Interrupted(failure)))
-                    if failure.message.contains("send the request again")
-            );
+            let superseded = matches!(&live.end, Some(SegmentEnd::BrokenOff(_)));
             let same = if live.end != later.end {
                 // What was shown was begun again, and could not be taken back.
                 self.classes.insert(Class::ViewBrokenOff);
@@ -279,7 +275,7 @@ impl World {
         }
         let finish = match &view.end {
             Some(SegmentEnd::Whole(end)) => Some(end.finish == FinishReason::ToolCalls),
-            Some(SegmentEnd::Failed(_)) | None => None,
+            Some(SegmentEnd::BrokenOff(_) | SegmentEnd::Failed(_)) | None => None,
         };
         let in_vain = handed.difference(&bounds.asked).count() > 0;
         // A reply that was cut off or refused ends with the calls in it as they are.
@@ -291,7 +287,7 @@ impl World {
                     | FinishReason::Length
                     | FinishReason::Refused
             ),
-            Some(SegmentEnd::Failed(_)) | None => true,
+            Some(SegmentEnd::BrokenOff(_) | SegmentEnd::Failed(_)) | None => true,
         };
         let is_told_whole = unreadable.is_empty() || finish == Some(false);
         if caller.display.calls_as_written && !handed.is_empty() {
@@ -373,7 +369,7 @@ fn gathered(view: &View) -> Message {
     }
     let end = match &view.end {
         Some(SegmentEnd::Whole(end)) => end.clone(),
-        Some(SegmentEnd::Failed(_)) | None => {
+        Some(SegmentEnd::BrokenOff(_) | SegmentEnd::Failed(_)) | None => {
             jackfield_domain::reply::ReplyEnd::new(FinishReason::Stop)
         }
     };
