@@ -130,6 +130,9 @@ impl IdempotencyKey {
 }
 
 impl WaitId {
+    /// The length of an id that was derived.
+    pub const LENGTH: usize = "wait_".len() + DERIVED;
+
     /// The id of the nth wait of a call, counted from 1.
     #[must_use]
     pub fn derive(call: &ToolCallId, nth: u32) -> Self {
@@ -193,6 +196,9 @@ fn is_valid(text: &str, max: usize) -> bool {
 fn derived(prefix: &str, parts: &[&str]) -> Arc<str> {
     let digest = Digest::of_parts(std::iter::once(prefix).chain(parts.iter().copied()));
     let mut id = digest.to_hex();
-    id.truncate(24);
+    id.truncate(DERIVED);
     format!("{prefix}_{id}").into()
 }
+
+/// How many digits of its digest a derived id has.
+const DERIVED: usize = 24;

@@ -177,5 +177,5 @@ const WHOLE_PERIOD: Duration = Duration::from_secs(30);
 const PERIOD: Duration = Duration::from_secs(1);
 /// Who answers.
 const BY: &str = "a change of the budget";
-/// The maximum number of open waits that are queried.
+/// How many open waits are read at once.
 const WAITS_PER_READ: usize = 1000;

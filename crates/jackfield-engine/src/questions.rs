@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::ids::{SessionId, TurnId, WaitId};
 use jackfield_domain::setup::Setup;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::CatalogEntry;
@@ -123,20 +123,36 @@ impl Engine {
         Ok(found)
     }
 
+    /// The question with this id that `sees` lets through, open or not.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn find_question(
+        &self,
+        id: &WaitId,
+        sees: impl Fn(&ListedWait) -> bool,
+    ) -> Result<Option<OpenQuestion>, EngineError> {
+        // No id is so short, and many begin alike.
+        if id.as_str().len() < WaitId::LENGTH {
+            return Ok(None);
+        }
+        let waits = self.questions_by_id(id.as_str().into()).await?;
+        let Some(listed) = waits.into_iter().find(sees) else {
+            return Ok(None);
+        };
+        Ok(self.load_questions(&[listed]).await?.pop())
+    }
+
     /// The questions whose id begins with `id`, or with `wait_` and it: the open ones or, if there are none, the closed
-    /// ones.
+    /// ones; up to 100.
     ///
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the journal cannot be read. Unreadable sessions are skipped.
     pub async fn find_questions(&self, id: &str) -> Result<Vec<OpenQuestion>, EngineError> {
         for id in [id.to_owned(), format!("wait_{id}")] {
-            let query = WaitQuery {
-                id: Some(id.into()),
-                limit: MAX_FOUND,
-                ..WaitQuery::default()
-            };
-            let mut waits = self.shared.journal.waits(&query).await?;
+            let mut waits = self.questions_by_id(id.into()).await?;
             let is_open = |listed: &ListedWait| listed.row.state == WaitState::Open;
             if waits.iter().any(is_open) {
                 waits.retain(is_open);
@@ -147,6 +163,17 @@ impl Engine {
             }
         }
         Ok(Vec::new())
+    }
+
+    async fn questions_by_id(&self, id: Arc<str>) -> Result<Vec<ListedWait>, EngineError> {
+        let query = WaitQuery {
+            id: Some(id),
+            limit: MAX_FOUND,
+            ..WaitQuery::default()
+        };
+        let mut waits = self.shared.journal.waits(&query).await?;
+        waits.retain(|listed| is_for_person(&listed.row.wait.kind));
+        Ok(waits)
     }
 
     async fn questions_of(&self, listed: &ListedWait) -> Result<Vec<OpenQuestion>, EngineError> {

@@ -62,6 +62,8 @@ pub(crate) struct EngineState {
     /// Finished turns of ephemeral sessions whose answers are undelivered.
     pub(crate) undelivered: UndeliveredAnswers,
     pub(crate) write_health: Arc<WriteHealth>,
+    /// Locked while the journal is probed.
+    pub(crate) probing: tokio::sync::Mutex<()>,
 }
 
 /// What an engine is made of.
@@ -114,6 +116,7 @@ impl EngineState {
             feeds: Arc::default(),
             undelivered: UndeliveredAnswers::default(),
             write_health: Arc::default(),
+            probing: tokio::sync::Mutex::default(),
         }
     }
 

@@ -70,6 +70,7 @@ impl Engine {
             following: None,
             feed_receiver: None,
             is_of_turn: false,
+            parked: None,
             skips_live_text: false,
             session,
             shared: Arc::clone(&self.shared),
@@ -85,6 +86,7 @@ pub struct Watcher {
     feed_receiver: Option<watch::Receiver<Feed>>,
     /// Whether it waits for what becomes of a turn.
     is_of_turn: bool,
+    parked: Option<ParkedFuture>,
     skips_live_text: bool,
     session: SessionId,
     shared: Arc<EngineState>,
@@ -92,6 +94,9 @@ pub struct Watcher {
     steps: u64,
     events: EventStream,
 }
+
+/// Why the turn is parked, once it is.
+type ParkedFuture = Pin<Box<dyn Future<Output = EngineError> + Send>>;
 
 /// The next steps.
 type FollowFuture = Pin<Box<dyn Future<Output = Result<Vec<Envelope>, JournalError>> + Send>>;
@@ -155,8 +160,14 @@ impl Watcher {
                     None => std::future::pending().await,
                 }
             };
-            let parked = self.is_of_turn && self.feed_receiver.is_none();
-            let parked = parked.then(|| Box::pin(self.shared.wait_until_parked(&self.session)));
+            let parked = if self.is_of_turn && self.feed_receiver.is_none() {
+                Some(self.parked.get_or_insert_with(|| {
+                    let (shared, session) = (Arc::clone(&self.shared), self.session.clone());
+                    Box::pin(async move { shared.wait_until_parked(&session).await })
+                }))
+            } else {
+                None
+            };
             let parked = async {
                 match parked {
                     Some(parked) => parked.await,
@@ -181,7 +192,10 @@ impl Watcher {
                     self.feed_receiver = None;
                 },
                 error = stalled => return Err(error),
-                error = parked => return Err(error),
+                error = parked => {
+                    self.parked = None;
+                    return Err(error);
+                }
             }
         }
     }
@@ -197,8 +211,9 @@ impl Watcher {
         };
         let feed = receiver.borrow_and_update();
         if let Some(steps @ [_, ..]) = feed.steps_from(self.steps) {
-            // The feed has these steps, so the pending journal read is obsolete.
+            // The feed has these steps, so the pending journal reads are obsolete.
             self.following = None;
+            self.parked = None;
             self.steps += steps.len() as u64;
             for step in steps {
                 self.events.feed(Envelope::clone(step));
@@ -242,6 +257,7 @@ impl Watcher {
     }
 
     fn feed(&mut self, steps: impl IntoIterator<Item = Envelope>) {
+        self.parked = None;
         for step in steps {
             self.steps += 1;
             self.events.feed(step);

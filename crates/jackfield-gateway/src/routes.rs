@@ -6,8 +6,6 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::failure::RetryAdvice;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::routing::{Fault, OnExhausted};
-use jackfield_engine::Clock as _;
-use jackfield_engine::SystemClock;
 
 use crate::gateway::Gateway;
 
@@ -27,7 +25,7 @@ impl Gateway {
         else {
             return error;
         };
-        let now = SystemClock::default().now().wall;
+        let now = self.engine().now();
         let asked = match failure.advice {
             RetryAdvice::After(wait) => Some(wait),
             RetryAdvice::AtOnce | RetryAdvice::Backoff | RetryAdvice::Never => None,

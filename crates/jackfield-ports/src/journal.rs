@@ -249,6 +249,7 @@ pub trait Journal: Send + Sync {
         Ok(OpenWaitsMark {
             count: open.len() as u64,
             newest: open.last().map_or(0, |listed| listed.number),
+            sum: open.iter().map(|listed| listed.number).sum(),
         })
     }
 

@@ -39,7 +39,11 @@ pub(crate) async fn import(
             session: copy.session.clone(),
             steps: steps.to_vec(),
         };
-        let job = AppendJob::new(&append).map_err(Fault::row)?;
+        // Nobody owns a session that is being made.
+        let job = AppendJob {
+            begins: false,
+            ..AppendJob::new(&append).map_err(Fault::row)?
+        };
         if !job.is_numbered {
             return Err(Fault::row("its steps are not numbered in order"));
         }

@@ -355,6 +355,12 @@ impl Journal for PostgresJournal {
     }
 
     fn now(&self) -> Option<WallTime> {
+        // From then on, it is heard with each heartbeat.
+        if self.clock.is_old()
+            && let Err(fault) = self.background.ensure()
+        {
+            tracing::debug!(%fault, "the database's clock is not heard");
+        }
         // The clock of a test is known without asking.
         let told = self.options.now().map(WallTime::from_millis);
         told.or_else(|| self.clock.now())

@@ -141,6 +141,7 @@ pub(crate) async fn open_waits_mark(connection: &mut Connection) -> Result<OpenW
     Ok(OpenWaitsMark {
         count: count(&row, 0)?,
         newest: count(&row, 1)?,
+        sum: count(&row, 2)?,
     })
 }
 
@@ -228,7 +229,8 @@ const WAITS_BY_ID: &str = waits!(
 );
 
 const OPEN_WAITS_MARK: &str =
-    "SELECT count(*), coalesce(max(number), 0) FROM jackfield.waits WHERE state = 'open'";
+    "SELECT count(*), coalesce(max(number), 0), coalesce(sum(number), 0)::bigint
+     FROM jackfield.waits WHERE state = 'open'";
 
 const FIND: &str = "SELECT found.id, found.turn, asked.nth
      FROM unnest($1) WITH ORDINALITY AS asked (place, nth),

@@ -95,8 +95,13 @@ impl Notifier {
         let row = row.await?.into_iter().next();
         let pid: Option<i32> = row.map(|row| column(&row, 0)).transpose()?;
         *own.lock().unwrap_or_else(PoisonError::into_inner) = pid;
-        // The name is one of letters, digits and `_`.
-        let listen = format!("LISTEN \"{}\"", self.schema);
+        // The name is one of letters, digits and `_`. The connection is not pooled, and keeps its limits.
+        let listen = format!(
+            "SET statement_timeout = {}; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; \
+             SET tcp_keepalives_count = 3; LISTEN \"{}\"",
+            self.timeout.as_millis(),
+            self.schema
+        );
         self.ask(client.batch_execute(&listen)).await?;
         // What was committed before is looked for now.
         self.heard.notify_one();

@@ -82,6 +82,7 @@ impl Pool {
             client: Some(client),
             is_dirty: false,
             is_within: false,
+            may_commit: false,
             pool: Arc::clone(self),
             slot: Some(slot),
             timeout: self.timeout,
@@ -99,6 +100,7 @@ impl Pool {
             client: Some(self.connect(timeout).await?),
             is_dirty: false,
             is_within: false,
+            may_commit: false,
             pool: Arc::clone(self),
             slot: None,
             timeout,
@@ -140,13 +142,16 @@ impl Pool {
 }
 
 /// A connection of the pool. Dropped in the middle of a transaction or of a statement, it is ended: what runs is cancelled
-/// and undone, and its place in the pool is free once the server has said so, or after the time limit of a statement.
+/// and undone, and its place in the pool is free once the server has said so, or after the time limit of a statement. A
+/// commit is not cancelled: it would be done, and not wait for its standby.
 pub(crate) struct Connection {
     /// There until it is dropped.
     client: Option<Client>,
     /// Whether it is within a transaction, or has no answer to its last statement yet.
     is_dirty: bool,
     is_within: bool,
+    /// Whether what was sent last may commit a change.
+    may_commit: bool,
     pool: Arc<Pool>,
     slot: Option<OwnedSemaphorePermit>,
     /// The time limit of a statement.
@@ -177,6 +182,7 @@ impl Connection {
         values: Values<'_>,
     ) -> Result<Vec<Row>, Fault> {
         self.is_dirty = true;
+        self.may_commit = !self.is_within && !statement.starts_with(READS);
         let (begin, statement) = (self.begins(), self.pool.localize(statement));
         let client = self.client()?;
         let asking = client.query_typed(&statement, values);
@@ -203,6 +209,7 @@ impl Connection {
         values: Values<'_>,
     ) -> Result<u64, Fault> {
         self.is_dirty = true;
+        self.may_commit = !self.is_within && !statement.starts_with(READS);
         let (begin, statement) = (self.begins(), self.pool.localize(statement));
         let client = self.client()?;
         let asking = client.execute_typed(&statement, values);
@@ -215,7 +222,7 @@ impl Connection {
 
     /// Executes several statements without values, within a transaction.
     pub(crate) async fn batch(&mut self, statements: &str) -> Result<(), Fault> {
-        self.is_dirty = true;
+        (self.is_dirty, self.may_commit) = (true, false);
         let statements = self.pool.localize(statements);
         let asking = self.client()?.batch_execute(&statements);
         let answer = within(self.timeout, asking).await;
@@ -230,7 +237,7 @@ impl Connection {
         values: Values<'_>,
     ) -> Result<Vec<Row>, Fault> {
         let begin = self.beginning(kind);
-        (self.is_dirty, self.is_within) = (true, true);
+        (self.is_dirty, self.is_within, self.may_commit) = (true, true, false);
         let statement = self.pool.localize(statement);
         let client = self.client()?;
         let both = async {
@@ -254,7 +261,7 @@ impl Connection {
     ) -> Result<Vec<Row>, Fault> {
         let begin = self.begins();
         // Within a transaction until its end.
-        (self.is_dirty, self.is_within) = (true, true);
+        (self.is_dirty, self.is_within, self.may_commit) = (true, true, false);
         let (before, statement) = (self.pool.localize(first.0), self.pool.localize(statement));
         let client = self.client()?;
         let all = async {
@@ -282,6 +289,7 @@ impl Connection {
         statement: &str,
         values: Values<'_>,
     ) -> Result<(), Fault> {
+        self.may_commit = true;
         let statement = self.pool.localize(statement);
         let client = self.client()?;
         let both = async {
@@ -299,6 +307,7 @@ impl Connection {
 
     /// Commits the transaction. After [`Fault::Lost`] it is unknown whether it is committed.
     pub(crate) async fn commit(&mut self) -> Result<(), Fault> {
+        self.may_commit = true;
         let committing = self.client()?.batch_execute("COMMIT");
         let committed = within(self.timeout, committing).await;
         self.ended(committed)
@@ -319,9 +328,9 @@ impl Connection {
     /// answer any more, and behind a pooler without a setting of it.
     fn beginning(&self, kind: Transaction) -> String {
         let limit = self.timeout.as_millis().max(10);
-        // The server gives up before this process does.
+        // The server gives up before this process does, even where two statements of an exchange wait for locks.
         let (statement, lock) = match kind {
-            Transaction::Synced | Transaction::Unsynced => (limit * 9 / 10, limit / 2),
+            Transaction::Synced | Transaction::Unsynced => (limit * 9 / 10, limit * 2 / 5),
             Transaction::Unlimited => (0, 0),
         };
         let more = match kind {
@@ -362,11 +371,13 @@ impl Drop for Connection {
         };
         if self.is_dirty {
             let (pool, slot) = (Arc::clone(&self.pool), self.slot.take());
-            let limit = self.timeout;
+            let (limit, may_commit) = (self.timeout, self.may_commit);
             if let Ok(runtime) = Handle::try_current() {
                 runtime.spawn(async move {
                     let ending = async {
-                        pool.connector.cancel(&client).await;
+                        if !may_commit {
+                            pool.connector.cancel(&client).await;
+                        }
                         // Answered after whatever is under way.
                         client.batch_execute("ROLLBACK").await
                     };
@@ -427,6 +438,9 @@ pub(crate) fn count(row: &Row, number: usize) -> Result<u64, Fault> {
 pub(crate) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
+
+/// What statements begin with that change nothing.
+const READS: &str = "SELECT";
 
 /// How long a transaction may be idle, and when a server notices that nobody is there any more.
 const IDLE_LIMITS: &str = "SET LOCAL idle_in_transaction_session_timeout = '5s'; \

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_ports::journal::LeaseDeadline;
+use tokio_postgres::Row;
 
 use crate::clock::ServerClock;
 use crate::error::Fault;
@@ -72,9 +73,9 @@ impl Process {
         let name = random_name()?;
         let before = Instant::now();
         let lease = self.options.lease.as_secs_f64();
-        connection
-            .execute(BEGIN, values![name => TEXT, lease => FLOAT8])
-            .await?;
+        let values = values![name => TEXT, lease => FLOAT8];
+        let begun = connection.query_row(BEGIN, values).await?;
+        self.hear(before, begun.as_ref())?;
         // Holds do not end with an incarnation.
         for (nth, session) in self.holds.all() {
             connection
@@ -90,7 +91,7 @@ impl Process {
         Ok(begun)
     }
 
-    /// Renews the lease. If the database has this process as dead, its leases end, while its holds go on under another
+    /// Renews the lease, and hears the database's clock. If the database has this process as dead, its leases end, while its holds go on under another
     /// name.
     pub(crate) async fn renew(&self, connection: &mut Connection) -> Result<(), Fault> {
         if let Some(incarnation) = self.latest() {
@@ -98,7 +99,7 @@ impl Process {
             let lease = self.options.lease.as_secs_f64();
             let values = values![incarnation.name => TEXT, lease => FLOAT8];
             if let Some(renewed) = connection.query_row(RENEW, values).await? {
-                self.clock.hear(before, column(&renewed, 0)?);
+                self.hear(before, Some(&renewed))?;
                 let deadline = before + self.options.own_lease();
                 incarnation.deadline.extend_to(deadline);
                 return Ok(());
@@ -115,6 +116,17 @@ impl Process {
         let _one_at_a_time = self.beginning.lock().await;
         if self.current().is_none() && !self.holds.all().is_empty() {
             self.begin(connection).await?;
+            return Ok(());
+        }
+        let sent = Instant::now();
+        let row = connection.query_row(NOW, &[]).await?;
+        self.hear(sent, row.as_ref())
+    }
+
+    /// Hears the database's clock in the answer to a request that was sent at this instant.
+    fn hear(&self, sent: Instant, row: Option<&Row>) -> Result<(), Fault> {
+        if let Some(row) = row {
+            self.clock.hear(sent, column(row, 0)?);
         }
         Ok(())
     }
@@ -180,7 +192,9 @@ fn random_name() -> Result<String, Fault> {
 }
 
 const BEGIN: &str = "INSERT INTO jackfield.processes (name, alive_until)
-     VALUES ($1, clock_timestamp() + make_interval(secs => $2))";
+     VALUES ($1, clock_timestamp() + make_interval(secs => $2))
+     RETURNING (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 const HOLD: &str = "INSERT INTO jackfield.holds (process, nth, session) VALUES ($1, $2, $3)
      ON CONFLICT DO NOTHING";
 /// A lease that has passed is never renewed: a process that saw it pass may rely on that.
@@ -196,10 +210,9 @@ const ALIVE: &str = "SELECT 1 FROM jackfield.processes WHERE name = $1";
 const TIDY: &str = "DELETE FROM jackfield.processes WHERE name IN (
          SELECT name FROM jackfield.processes
          WHERE alive_until < clock_timestamp() - interval '1 minute' FOR UPDATE SKIP LOCKED)";
-/// A server process of one of ours, in a transaction that is older than any of ours gets, which waits for the rest of a
-/// statement.
+/// A server process of one of ours that has begun a statement long ago, and waits for the rest of it.
 const STRANDED: &str = "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
          AND application_name = current_setting('application_name')
-         AND state = 'active' AND wait_event = 'ClientRead' AND xact_start < clock_timestamp() - make_interval(secs => $1)
+         AND state = 'active' AND wait_event = 'ClientRead' AND state_change < clock_timestamp() - make_interval(secs => $1)
          AND strpos(query, 'jackfield.') > 0";

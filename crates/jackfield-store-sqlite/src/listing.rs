@@ -289,12 +289,13 @@ pub(crate) fn waits(
 
 pub(crate) fn open_waits_mark(connection: &Connection) -> rusqlite::Result<OpenWaitsMark> {
     let mut select = connection.prepare_cached(
-        "SELECT count(*), coalesce(max(rowid), 0) FROM waits WHERE state = 'open'",
+        "SELECT count(*), coalesce(max(rowid), 0), coalesce(sum(rowid), 0) FROM waits WHERE state = 'open'",
     )?;
     select.query_row([], |row| {
         Ok(OpenWaitsMark {
             count: row.get(0)?,
             newest: row.get(1)?,
+            sum: row.get(2)?,
         })
     })
 }

@@ -22,7 +22,7 @@ use jackfield_domain::spending::{self, ReplySpending};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
-use jackfield_engine::{Clock as _, Engine, EngineError, SessionRow, SystemClock, chain};
+use jackfield_engine::{Engine, EngineError, SessionRow, chain};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
@@ -37,7 +37,6 @@ use crate::names;
 /// The sums over all turns that have ended, and over all spending records. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
-    clock: Arc<SystemClock>,
     right: Arc<LedgerRight>,
     reading: Arc<tokio::sync::Mutex<LedgerReading>>,
     state: Arc<Mutex<LedgerState>>,
@@ -51,7 +50,7 @@ struct LedgerState {
     /// The spending records that ended lately, by the time of their end.
     recent: BTreeSet<(WallTime, Arc<str>)>,
     /// Until when this process shows the sums.
-    shown_until: Option<WallTime>,
+    shown_until: Option<Instant>,
     /// What is counted of each session, by a hash of its id: there may be very many.
     sessions: HashMap<u64, CountedSession>,
     sums: BTreeMap<Labels, ModelSums>,
@@ -80,7 +79,6 @@ impl Ledger {
     /// The sums of a process that has read nothing yet.
     pub(crate) fn new() -> Self {
         Self {
-            clock: Arc::default(),
             right: Arc::default(),
             reading: Arc::default(),
             state: Arc::default(),
@@ -137,6 +135,7 @@ impl Ledger {
                     Ok(Some(renewed)) => {
                         until = renewed;
                         let mut state = self.lock();
+                        let renewed = began + renewed.since(now);
                         state.shown_until = state.shown_until.map(|_| renewed);
                     }
                     // Another process has it. The next reading forgets what was read here.
@@ -151,7 +150,7 @@ impl Ledger {
                 }
             }
         }
-        self.lock().shown_until = Some(until);
+        self.lock().shown_until = Some(began + until.since(now));
         Ok(())
     }
 
@@ -309,7 +308,7 @@ fn growth(before: &Usage, after: &Usage) -> Usage {
 
 impl Collector for Ledger {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let now = self.clock.now().wall;
+        let now = Instant::now();
         let state = self.lock();
         if state.shown_until.is_none_or(|until| until <= now) {
             return Ok(());

@@ -7,8 +7,8 @@ use jackfield_domain::routing::BreakerState;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{
-    Clock as _, Durability, EndedTurn, Engine, EngineError, McpObserver, McpRequest, McpSession,
-    SystemClock, TurnObserver, chain,
+    Durability, EndedTurn, Engine, EngineError, McpObserver, McpRequest, McpSession, TurnObserver,
+    chain,
 };
 use jackfield_gateway::{EndedRequest, GatewayMetrics};
 use prometheus_client::encoding::text;
@@ -67,9 +67,9 @@ impl Metrics {
     /// The figures are those of `jackfield usage`, without turns in progress. Until the whole journal was read, and
     /// while it cannot be read, they are not shown: the latter is logged.
     pub async fn follow_journal(&self, engine: &Engine) {
-        let (clock, mut is_readable) = (SystemClock::default(), true);
+        let mut is_readable = true;
         loop {
-            let read = self.read_journal(engine, clock.now().wall).await;
+            let read = self.read_journal(engine, engine.now()).await;
             if let Err(error) = &read
                 && is_readable
             {

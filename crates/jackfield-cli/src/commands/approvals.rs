@@ -18,7 +18,6 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::approvals as show;
 use crate::render::plain::DIM;
-use crate::since::now;
 
 /// Lists, shows or answers approvals.
 ///
@@ -51,7 +50,7 @@ async fn perform(
     let out = &mut anstream::stdout();
     match (approvals, answer) {
         (Approvals::List { json, most, .. }, _) => {
-            let now = now();
+            let now = engine.now();
             let query = WaitQuery {
                 limit: usize::try_from(*most).unwrap_or(usize::MAX),
                 ..WaitQuery::default()
@@ -72,7 +71,10 @@ async fn perform(
         }
         (Approvals::Show { id, json, .. }, _) => {
             let question = find(engine, id).await?;
-            printed::finish(show::one(out, &question, now(), *json), Exit::Answered)
+            printed::finish(
+                show::one(out, &question, engine.now(), *json),
+                Exit::Answered,
+            )
         }
         (Approvals::Allow { id, json, .. } | Approvals::Deny { id, json, .. }, Some(answer)) => {
             let question = find(engine, id).await?;
@@ -81,7 +83,7 @@ async fn perform(
                 DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere => Exit::Answered,
                 DeliveryOutcome::Closed { .. } | DeliveryOutcome::NoSuchWait => Exit::TooLate,
             };
-            printed::finish(show::outcome(out, &asked, &said, now(), *json), exit)
+            printed::finish(show::outcome(out, &asked, &said, engine.now(), *json), exit)
         }
         (Approvals::Allow { .. } | Approvals::Deny { .. }, None) => Ok(Exit::Internal),
     }

@@ -29,6 +29,8 @@ impl Engine {
 
 /// As [`Engine::check_writable`].
 pub(crate) async fn check_writable(shared: &Arc<EngineState>) -> Result<(), EngineError> {
+    // Two at a time would take the session from each other, and prove nothing.
+    let _one_at_a_time = shared.probing.lock().await;
     let tried = tokio::time::timeout(MAX_ATTEMPT_TIME, shared.try_writing()).await;
     let tried = tried.unwrap_or_else(|_| {
         let why = format!("nothing was written within {MAX_ATTEMPT_TIME:?}");
@@ -67,9 +69,11 @@ impl EngineState {
                 let appended = journal.append(&self.probe(&session, owned.epoch())).await;
                 owned.release().await;
                 match appended {
+                    Appended::Committed => {}
                     // Another process has taken it, or a probe was not deleted, as it is below.
-                    Appended::Committed
-                    | Appended::Refused(AppendRefusal::Position | AppendRefusal::StaleEpoch) => {}
+                    Appended::Refused(AppendRefusal::Position | AppendRefusal::StaleEpoch) => {
+                        self.try_delivering(&session).await?;
+                    }
                     Appended::Refused(refusal) => {
                         let why = refusal.to_string().into();
                         return Err(EngineError::NotCommitted { why });

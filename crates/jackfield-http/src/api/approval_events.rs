@@ -107,14 +107,16 @@ impl QuestionStream {
         };
         let page = approvals::visible(&self.gateway, &self.client, query).await?;
         let mut shown = std::mem::take(&mut self.shown);
-        shown.retain(|view| page.waits.iter().any(|listed| view.is_of(listed)));
-        let is_new = |listed: &ListedWait| !shown.iter().any(|view| view.is_of(listed));
-        let new: Vec<ListedWait> = page.waits.into_iter().filter(is_new).collect();
-        // What is new was asked later than all that is shown.
+        let is_new = |listed: &&ListedWait| !shown.iter().any(|view| view.is_of(listed));
+        let new: Vec<ListedWait> = page.waits.iter().filter(is_new).cloned().collect();
         let loaded = approvals::load(&self.gateway, &new).await?;
         shown.extend(loaded.iter().map(ApprovalView::from_question));
+        let of_page = page.waits.iter().filter_map(|listed| {
+            let place = shown.iter().position(|view| view.is_of(listed))?;
+            Some(shown.swap_remove(place))
+        });
         Ok(ApprovalList {
-            approvals: shown,
+            approvals: of_page.collect(),
             next: page.next,
         })
     }

@@ -86,8 +86,11 @@ pub(super) async fn visible(
         principal: (!client.admin).then(|| Arc::clone(&client.principal)),
         ..query
     };
+    let now = gateway.engine().now();
+    // One that has expired cannot be answered; the next driver of its turn closes it.
     let sees = |listed: &ListedWait| {
-        owner::can_see_owned(client, &listed.session, listed.principal.as_deref())
+        listed.row.wait.deadline >= now
+            && owner::can_see_owned(client, &listed.session, listed.principal.as_deref())
     };
     gateway.engine().open_questions(&query, sees).await
 }
@@ -219,12 +222,12 @@ async fn find(
         ProblemDetails::new(ProblemKind::NotFound, detail)
     };
     let wait = WaitId::parse(id).map_err(|_| not_found())?;
-    let found = gateway.engine().find_questions(wait.as_str()).await?;
-    let question = found.into_iter().find(|asked| {
-        let owner = asked.principal.as_deref();
-        asked.wait.id == wait && owner::can_see_owned(client, &asked.session, owner)
-    });
-    question.ok_or_else(not_found)
+    let sees = |listed: &ListedWait| {
+        let owner = listed.principal.as_deref();
+        listed.row.wait.id == wait && owner::can_see_owned(client, &listed.session, owner)
+    };
+    let found = gateway.engine().find_question(&wait, sees).await?;
+    found.ok_or_else(not_found)
 }
 
 async fn deliver(

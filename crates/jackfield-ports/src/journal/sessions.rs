@@ -94,7 +94,8 @@ pub struct WaitQuery {
 /// A wait in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListedWait {
-    /// Its place in the list, from 1 on: a wait that is opened later has a greater one.
+    /// Its place in the list, from 1 on: a wait that is opened later has a greater one, unless another process opened it
+    /// at the same time.
     pub number: u64,
     /// The owner of its session, as in [`SessionRow::principal`].
     pub principal: Option<Arc<str>>,
@@ -104,13 +105,15 @@ pub struct ListedWait {
     pub session: SessionId,
 }
 
-/// What is another value whenever the open waits are others than before, as no number comes again.
+/// What is another value when the open waits are others than before, as no number comes again.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct OpenWaitsMark {
     /// How many are open.
     pub count: u64,
-    /// The number of the newest one; 0 if none is open.
+    /// The greatest number; 0 if none is open.
     pub newest: u64,
+    /// The sum of the numbers.
+    pub sum: u64,
 }
 
 impl WaitQuery {

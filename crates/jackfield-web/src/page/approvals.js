@@ -44,6 +44,11 @@ export class Approvals {
   // It was answered elsewhere: who did it is asked for.
   async closed(id, entry) {
     const now = await ask(`/approvals/${encodeURIComponent(id)}`).catch(() => null);
+    if (now && !now.ended) {
+      // It is open, and others have taken its place in the list.
+      entry.gone = false;
+      return;
+    }
     if (!entry.question.closed) entry.question.close(now?.ended?.how || 'answered', now?.ended?.by);
   }
 
