@@ -9,13 +9,14 @@ use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::harness::{Answer, Gateway, Kept};
+use crate::harness::{Answer, Gateway, Kept, early_in_a_day};
 
 /// The price of the model of these slices.
 const PRICE: &str = "[prices.\"claude/claude-opus-5-5\"]\ninput = 1\noutput = 10\ndate = \"2026-11-01\"\nsource = \"a test\"\n";
 
 /// A key of Ann, with these limits; its id and its secret.
 async fn key(files: &Kept, limits: &[&str]) -> (String, String) {
+    early_in_a_day().await;
     files.done(&["users", "add", "ann"]).await;
     files.key(&[&["ann"], limits].concat()).await
 }

@@ -18,6 +18,7 @@ pub(crate) use self::users::MASTER;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_testservers::built;
 use jackfield_testservers::scripted::ScriptedServer;
@@ -40,6 +41,17 @@ pub(crate) struct Jackfield {
     pub(crate) preamble: &'static str,
     program: PathBuf,
     stdin: Option<Vec<u8>>,
+}
+
+/// Waits for the next day (UTC) if this one ends within a minute: budgets of a day begin anew with it.
+pub(crate) async fn early_in_a_day() {
+    let left = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        86_400 - since.expect("a clock").as_secs() % 86_400
+    };
+    while left() < 60 {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
 
 /// The binary with these arguments.

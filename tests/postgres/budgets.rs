@@ -8,12 +8,13 @@ use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::Gateway;
+use crate::harness::{Gateway, early_in_a_day};
 use crate::world::Database;
 
 /// litellm#26672 and #30661: a key of 10 dollars spends 217, as each replica counts by itself.
 #[tokio::test]
 async fn two_gateways_spend_a_budget_once() {
+    early_in_a_day().await;
     let database = Database::new("budgets");
     // No call uses more than it reserves.
     let used = Usage {
