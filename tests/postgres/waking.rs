@@ -73,7 +73,7 @@ async fn an_answer_given_at_the_other_gateway_is_seen_at_the_first() {
         .await;
         let (one, other) = two(&database, &claude, listens).await;
         let mut questions = other.get("/api/v1/approvals/events").sent().await;
-        questions.until("{\"approvals\":[]}").await;
+        questions.until("{\"approvals\":[]").await;
         let made = one.raw("POST", "/api/v1/sessions").answered().await.is(201);
         let session = format!("/api/v1/sessions/{}", made["id"].as_str().expect("an id"));
         let mut watching = one.get(&format!("{session}/events")).sent().await;

@@ -11,7 +11,7 @@ use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Input, MAX_SLEEP, Step, ToolLoop};
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::{Delivery, in_processing_order};
-use jackfield_ports::journal::{Journal as _, Loaded};
+use jackfield_ports::journal::{Journal as _, LeaseDeadline, Loaded};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -366,6 +366,7 @@ impl<'o> Driver<'o> {
             None => MAX_SLEEP,
         };
         let until = Instant::now() + sleep;
+        let (is_at_work, lease) = (self.workers.is_at_work(), self.workers.lease.clone());
         let from = self.ledger.seen;
         let inbox = self.inbox.get_or_insert_with(|| {
             let (journal, session) = (
@@ -394,6 +395,8 @@ impl<'o> Driver<'o> {
             }
             event = self.workers.next() => DriverEvent::Event(event),
             () = self.alarm.ring(until) => DriverEvent::Woke,
+            // What begins slowly, as a server that has to start, would act for a turn that is another one's by then.
+            () = passed(&lease), if is_at_work => DriverEvent::Event(TaskEvent::LeasePassed),
         }
     }
 
@@ -456,6 +459,21 @@ impl Drop for Driver<'_> {
     }
 }
 
+/// Waits until a lease has passed.
+async fn passed(lease: &LeaseDeadline) {
+    loop {
+        let Some(at) = lease.instant() else {
+            return std::future::pending().await;
+        };
+        let left = at.saturating_duration_since(std::time::Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        // It may be ended earlier.
+        tokio::time::sleep(left.min(LEASE_LOOK)).await;
+    }
+}
+
 /// How long finished calls are held back for others to join the same append.
 const COALESCE_WINDOW: Duration = Duration::from_millis(1);
 /// The pause before a loop is woken again that had nothing to do.
@@ -464,3 +482,6 @@ const IDLE_WAKE_BACKOFF: Duration = Duration::from_secs(1);
 const INBOX_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum number of inputs per append.
 const MAX_EVENTS_PER_BATCH: usize = 1024;
+
+/// How often a lease is looked at while a call is under way.
+const LEASE_LOOK: Duration = Duration::from_millis(250);

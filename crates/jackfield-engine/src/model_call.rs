@@ -121,6 +121,10 @@ impl ModelCall {
         }
     }
 
+    pub(crate) const fn is_in_flight(&self) -> bool {
+        self.in_flight.is_some()
+    }
+
     /// Aborts the call in flight.
     pub(crate) fn stop(&mut self) {
         self.in_flight = None;

@@ -153,6 +153,11 @@ impl Workers {
         event.or_else(|| self.crashes.pop_front())
     }
 
+    /// Whether a call is under way.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.model_call.is_in_flight() || !self.running.is_empty()
+    }
+
     /// Polls the model call alongside another future.
     pub(crate) async fn run_alongside<T>(&mut self, other: impl Future<Output = T>) -> T {
         self.model_call.run_alongside(other).await

@@ -219,6 +219,31 @@ async fn a_tool_call_that_finds_the_lease_passed_is_left_to_the_next_owner() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_is_under_way_ends_with_the_lease() {
+    let gate = Gate::new();
+    let scene = Scene::new(called(1));
+    let slow = ScriptedCall::text("too late").held_at(&gate);
+    scene.toolbox.push_call("act", slow);
+    let engine = scene.engine(Arc::clone(&scene.journal) as _);
+    let mut watcher = Watcher(Log::default());
+    let passing = async {
+        gate.reached().await;
+        scene.journal.pass_leases();
+    };
+    let sending = engine.send(message(options()), &mut watcher);
+    let (report, ()) = tokio::join!(sending, passing);
+    lost(report);
+    // Its outcome is nobody's any more.
+    gate.open();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(
+        !scene
+            .has(|fact| matches!(fact, Fact::CallClosed { .. }))
+            .await
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_job_whose_owner_finds_the_lease_passed_is_taken_up_by_the_next_under_its_handle() {
     let scene = Scene::new(called(1));
     let (handle, held) = (json!({ "job": 1 }), Gate::new());

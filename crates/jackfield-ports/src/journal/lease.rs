@@ -70,6 +70,13 @@ impl LeaseDeadline {
         })
     }
 
+    /// The deadline as it is now; `None` if it never passes.
+    #[must_use]
+    pub fn instant(&self) -> Option<Instant> {
+        let deadline = self.0.as_ref()?;
+        Some(*deadline.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Whether the lease lasts as long as the process of its owner.
     #[must_use]
     pub const fn is_never(&self) -> bool {
