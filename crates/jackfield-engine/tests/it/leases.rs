@@ -230,9 +230,11 @@ async fn a_call_that_is_under_way_ends_with_the_lease() {
         gate.reached().await;
         scene.journal.pass_leases();
     };
+    let began = tokio::time::Instant::now();
     let sending = engine.send(message(options()), &mut watcher);
     let (report, ()) = tokio::join!(sending, passing);
     lost(report);
+    assert!(began.elapsed() < Duration::from_secs(10), "it goes on");
     // Its outcome is nobody's any more.
     gate.open();
     tokio::time::sleep(Duration::from_secs(1)).await;
