@@ -215,7 +215,7 @@ impl<'o> Driver<'o> {
         while !batch.steps.is_empty() {
             let committed = if self.settle(&batch).await {
                 let committing = self.ledger.commit(&mut batch.steps);
-                self.workers.run_alongside(committing).await
+                self.workers.model_call.run_alongside(committing).await
             } else {
                 CommitOutcome::Failed {
                     refusal: None,

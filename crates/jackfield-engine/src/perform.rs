@@ -158,11 +158,6 @@ impl Workers {
         self.model_call.is_in_flight() || !self.running.is_empty()
     }
 
-    /// Polls the model call alongside another future.
-    pub(crate) async fn run_alongside<T>(&mut self, other: impl Future<Output = T>) -> T {
-        self.model_call.run_alongside(other).await
-    }
-
     /// Asks the approver, if there is one, about the approvals that these actions open.
     pub(crate) fn request_approvals(&mut self, turn: &ToolLoop, actions: &[Action]) {
         self.approvals
