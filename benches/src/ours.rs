@@ -13,6 +13,7 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_engine::{DirectCall, Engine, SendMessage, ToolOffer, ToolboxStatus, TurnOptions};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::journal::Journal;
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
@@ -223,7 +224,7 @@ pub async fn call_tool(
         },
         attempt: ToolAttempt { attempt: 1, call },
     };
-    let end = toolbox.call(&run, &mut ()).await?;
+    let end = toolbox.call(&run, &CallContext::default(), &mut ()).await?;
     ensure!(matches!(end, ToolEnd::Finished(_)), "the tool did not end");
     Ok(())
 }

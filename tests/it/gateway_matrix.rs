@@ -20,6 +20,7 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_testservers::script::{ScriptPart, ScriptTurn};
@@ -440,6 +441,7 @@ impl ChatModel for Whole {
     async fn reply(
         &self,
         request: &ModelRequest,
+        _: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let (path, body) = self.ask(request);

@@ -16,6 +16,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::rules;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::tool::{Catalog, ToolChoice};
+use jackfield_ports::call_context::CallContext;
 use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::Value;
 
@@ -65,7 +66,10 @@ impl Bench {
         rules::check_request(request.messages.iter()).expect("a conversation that keeps the rules");
         let adapter = Wire::OpenAiResponses.adapter(&self.server);
         let mut deltas = Vec::new();
-        let end = adapter.reply(&request, &mut deltas).await.expect("a reply");
+        let end = adapter
+            .reply(&request, &CallContext::default(), &mut deltas)
+            .await
+            .expect("a reply");
         let turn = TurnId::derive(&SessionId::parse("s").expect("an id"), 1);
         let round = u32::try_from(self.messages.len()).expect("few");
         let mut reply = ReplyAccumulator::new(turn, ModelAttempt { round, attempt: 1 });

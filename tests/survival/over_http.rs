@@ -153,7 +153,7 @@ fn waits(kept: &Kept) -> Option<String> {
 }
 
 /// Waits until this is so.
-async fn until(is_so: impl Fn() -> bool + Send + Sync) {
+pub(crate) async fn until(is_so: impl Fn() -> bool + Send + Sync) {
     let becomes = async {
         while !is_so() {
             sleep(Duration::from_millis(5)).await;

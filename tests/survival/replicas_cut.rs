@@ -15,6 +15,7 @@ use crate::client::{Client, Heard, Speaks};
 use crate::deaths::{TIME_LIMIT, When};
 use crate::judge::Judge;
 use crate::outages::is_unavailable;
+use crate::over_http::until;
 use crate::replicas::{Fleet, conclude};
 use crate::served::{Gateway, send};
 use crate::shared_database::SharedDatabase;
@@ -107,6 +108,56 @@ async fn an_opening_that_arrives_after_its_turn_was_begun_elsewhere_begins_none(
         }
     }
     table.promised("Replicas, one of which sends the opening of a turn that arrives late");
+}
+
+/// A server is still starting for a call when its gateway is cut off, and is ready long after the lease.
+#[tokio::test]
+async fn a_server_that_starts_slower_than_the_lease_gets_no_call_of_its_former_owner() {
+    let mut table = Table::default();
+    for speaks in Speaks::ALL {
+        let world = World::replicated(SharedDatabase::new().unheard(), "").await;
+        world.bank_starts_slowly();
+        let mut judge = Judge::of_all(&world, format!("{speaks:?}, a slow start"));
+        // It knows the tools, as a gateway that was restarted does.
+        let mut known = world.program(&["tools", "list"], None);
+        let known = known.env("XDG_DATA_HOME", world.path(".data-cut")).output();
+        let known = known.await.expect("the program runs");
+        assert!(known.status.success(), "{known:?}");
+        std::fs::write(world.path("slow"), "").expect("the home can be written");
+        let proxy = Proxy::start(SharedDatabase::socket()).await;
+        let through = format!("postgres://postgres@127.0.0.1:{}/postgres", proxy.port);
+        let cut_off = Gateway::start_with(&world, None, ".data-cut", Some(&through)).await;
+        let cut_off = cut_off.expect("it listens");
+        let mut fleet = Fleet::start(&world, 1, None).await;
+        let mut client = Client::new(speaks);
+        let (address, request) = (cut_off.address(), client.request());
+        let waiting = tokio::spawn(async move { send(&address, &request).await });
+        until(|| world.path("starting").exists()).await;
+        assert_eq!(world.claude.requests().len(), 1, "it starts for a call");
+        let begun = world.bank_logged("start").len();
+        proxy.set(Cut::Silent);
+        let heard = client.heard(&send(&fleet.gateways[0].address(), &client.request()).await);
+        judge.heard(&heard, None);
+        conclude(&mut fleet, &mut judge, &mut client, heard).await;
+        let acted = world.effects();
+        let started = world.bank_logged("start").len();
+        assert!(started > begun, "the other gateway has a server of its own");
+        std::fs::write(world.path("go"), "").expect("the home can be written");
+        until(|| world.bank_logged("start").len() > started).await;
+        // A call would be there at once.
+        tokio::time::sleep(LEASE).await;
+        let late: Vec<_> = world.effects().split_off(acted.len());
+        if !late.is_empty() {
+            judge.acted_asleep(&format!("after the lease: {late:?}"));
+        }
+        proxy.set(Cut::Never);
+        let _late = timeout(TIME_LIMIT, waiting).await.expect("it ends");
+        let when = When::AfterAcceptance(Duration::ZERO);
+        judge.lives(cut_off.end().await.killed(true), when).await;
+        fleet.end(&mut judge).await;
+        table.add(judge.verdict().await);
+    }
+    table.promised("Replicas, one of which starts a server for longer than its lease");
 }
 
 #[tokio::test]

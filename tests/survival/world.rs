@@ -91,6 +91,17 @@ impl World {
         self
     }
 
+    /// The bank is not started before a call once its tools are known, and one start of it lasts: that after there is a
+    /// file `slow`, which becomes `starting`, until there is a file `go`.
+    pub(crate) fn bank_starts_slowly(&self) {
+        let line = r#"if mv "$2/slow" "$2/starting" 2>/dev/null; then while [ ! -e "$2/go" ]; do sleep 0.02; done; fi; exec "$0" "$1""#;
+        let (bank, home) = (beside("scripted-mcp"), self.home.path());
+        let arguments = json!(["-c", line, bank, self.path("bank.json"), home]);
+        self.has_bank(json!({
+            "command": "sh", "args": arguments, "lazy": true, "trust": true,
+        }));
+    }
+
     fn has_bank(&self, bank: Value) {
         let servers = json!({ "mcpServers": { "bank": bank } });
         let file = self.configuration().join("mcp-servers.json");

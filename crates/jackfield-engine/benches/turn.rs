@@ -26,6 +26,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest, ToolRun};
 use jackfield_domain::setup::{Opening, Transcript};
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_engine::{Engine, SendMessage, TurnOptions};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
@@ -170,6 +171,7 @@ impl ChatModel for Calling {
     async fn reply(
         &self,
         request: &ModelRequest,
+        _: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let done = request
@@ -235,7 +237,12 @@ impl Toolbox for Nothing {
         }])
     }
 
-    async fn call(&self, run: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        run: &ToolRun,
+        _: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         let text = run
             .arguments()
             .and_then(|fields| fields["text"].as_str())

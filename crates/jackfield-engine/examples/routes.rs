@@ -27,6 +27,7 @@ use jackfield_domain::routing::{Abilities, OnExhausted, Route, RouteTarget, Stra
 use jackfield_domain::setup::Opening;
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_engine::{Clock, Engine, SendMessage, TurnOptions};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_store_memory::MemoryJournal;
@@ -74,7 +75,12 @@ impl ChatModel for Provider {
         }
     }
 
-    async fn reply(&self, _: &ModelRequest, _: &mut dyn DeltaSink) -> Result<ReplyEnd, ModelError> {
+    async fn reply(
+        &self,
+        _: &ModelRequest,
+        _: &CallContext,
+        _: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
         let nth = self.requests.fetch_add(1, Ordering::Relaxed);
         let drawn = Digest::of_parts([self.name, &nth.to_string()]).to_u64() % 100;
         let is_down = self.name == "one" && self.began.elapsed().as_secs() % 120 >= 60;

@@ -13,6 +13,7 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::ToolEnd;
 use jackfield_ports::toolbox_source::ToolboxSource;
 use serde_json::{Map, Value, json};
@@ -205,7 +206,7 @@ impl ToolApprover {
             tool: self.tool.clone(),
             attempt: ToolAttempt { call, attempt: 1 },
         };
-        let result = match toolbox.call(&run, &mut ()).await {
+        let result = match toolbox.call(&run, &CallContext::default(), &mut ()).await {
             Ok(ToolEnd::Finished(result)) => result,
             Ok(ToolEnd::Asked { .. }) => return Err("it asks something itself".to_owned()),
             Err(error) => return Err(chain(&error)),

@@ -12,6 +12,7 @@ use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::message::Messages;
 use jackfield_domain::price::{self, Cost};
 use jackfield_domain::session::Session;
+use jackfield_ports::call_context::CallContext;
 
 use crate::error::EngineError;
 use crate::options::TurnOptions;
@@ -93,6 +94,7 @@ impl Engine {
         let price = options.prices.get(&options.model).cloned();
         let call = SideCall {
             budgets: options.budgets,
+            context: CallContext::default(),
             endpoint: ENDPOINT,
             // A fork that is deleted and begun again has the same name, and not the same time.
             id: format!("compact-{to}-{}", now.wall.as_millis()).into(),

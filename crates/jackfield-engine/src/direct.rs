@@ -15,7 +15,7 @@ use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
-use jackfield_ports::journal::LeaseDeadline;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::question_handler::QuestionHandler;
 use jackfield_ports::toolbox::{ToolEnd, ToolEvents, Toolbox};
 use jackfield_ports::toolbox_source::ToolboxSet;
@@ -24,9 +24,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::error::EngineError;
-use crate::events::RunError;
 use crate::options::TurnOptions;
-use crate::perform::{resume_tool, run_tool};
+use crate::perform::tool::{resume_tool, run_tool};
 use crate::state::{Engine, EngineState};
 use crate::toolboxes;
 
@@ -216,13 +215,13 @@ async fn call_direct(
             progress,
             trace,
         };
-        let no_lease = LeaseDeadline::never();
+        let context = CallContext::default();
         let running = run_tool(
             &shared,
             &toolboxes,
             Some(&tool),
             &run,
-            &no_lease,
+            &context,
             &mut events,
         );
         let mut ended = timeout(time_limit, running).await;
@@ -246,11 +245,12 @@ async fn call_direct(
                 &toolboxes,
                 (&run.tool, Some(&tool)),
                 (handle, Some(&answer)),
+                &context,
                 &mut events,
             );
             let resumed = timeout(time_limit, resuming).await;
             drop(open);
-            ended = resumed.map(|ended| ended.map_err(RunError::Failed));
+            ended = resumed;
         }
         (ended, events.original)
     });

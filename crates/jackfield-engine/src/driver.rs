@@ -11,7 +11,9 @@ use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Input, MAX_SLEEP, Step, ToolLoop};
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::{Delivery, in_processing_order};
-use jackfield_ports::journal::{Journal as _, LeaseDeadline, Loaded};
+use jackfield_ports::call_context::CallContext;
+use jackfield_ports::journal::{Journal as _, Loaded};
+use jackfield_ports::lease::LeaseDeadline;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -83,8 +85,8 @@ impl<'o> Driver<'o> {
         driven_guard: &DrivenGuard,
     ) -> Self {
         let shared = Arc::clone(shared);
-        let lease = ownership.deadline();
-        let workers = Workers::new(Arc::clone(&shared), toolboxes, &turn, lease, asks);
+        let context = CallContext::new(ownership.deadline());
+        let workers = Workers::new(Arc::clone(&shared), toolboxes, &turn, context, asks);
         Self {
             alarm: Alarm::default(),
             budgets: TurnBudgets::of(&shared, &turn),
@@ -366,7 +368,7 @@ impl<'o> Driver<'o> {
             None => MAX_SLEEP,
         };
         let until = Instant::now() + sleep;
-        let (is_at_work, lease) = (self.workers.is_at_work(), self.workers.lease.clone());
+        let (is_at_work, context) = (self.workers.is_at_work(), self.workers.context.clone());
         let from = self.ledger.seen;
         let inbox = self.inbox.get_or_insert_with(|| {
             let (journal, session) = (
@@ -396,7 +398,7 @@ impl<'o> Driver<'o> {
             event = self.workers.next() => DriverEvent::Event(event),
             () = self.alarm.ring(until) => DriverEvent::Woke,
             // What begins slowly, as a server that has to start, would act for a turn that is another one's by then.
-            () = passed(&lease), if is_at_work => DriverEvent::Event(TaskEvent::LeasePassed),
+            () = passed(context.lease()), if is_at_work => DriverEvent::Event(TaskEvent::LeasePassed),
         }
     }
 

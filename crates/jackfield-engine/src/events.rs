@@ -10,6 +10,7 @@ use jackfield_domain::reply::Reply;
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
+use jackfield_ports::call_context::LeasePassed;
 use jackfield_ports::mcp_observer::McpRequest;
 use jackfield_ports::sampling::SamplingRequest;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents};
@@ -95,6 +96,12 @@ pub(crate) enum RunError {
     /// It was not begun.
     #[error("another process may own the session by now")]
     LeasePassed,
+}
+
+impl From<LeasePassed> for RunError {
+    fn from(LeasePassed: LeasePassed) -> Self {
+        Self::LeasePassed
+    }
 }
 
 impl From<ToolFailure> for RunError {

@@ -20,9 +20,9 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::credential::Credential;
 use jackfield_ports::delta_sink::DeltaSink;
-use jackfield_ports::journal::LeaseDeadline;
 use tokio::sync::mpsc;
 
 use crate::budgets::{self, BudgetedCall};
@@ -78,7 +78,7 @@ impl ModelCall {
         request: Box<ModelRequest>,
         (budgeted, own_key): (Option<BudgetedCall>, Option<Arc<str>>),
         trace: Option<Arc<TraceContext>>,
-        lease: LeaseDeadline,
+        context: CallContext,
     ) {
         let session = &self.turn_ref.session;
         let mut sink = Sink {
@@ -99,7 +99,7 @@ impl ModelCall {
                 }
             }
             let call = call_model(
-                &shared, &turn_ref, &mut sink, attempt, request, budgeted, &lease,
+                &shared, &turn_ref, &mut sink, attempt, request, budgeted, &context,
             );
             // A panic in an adapter must not end the turn.
             let ended = AssertUnwindSafe(call).catch_unwind().await;
@@ -180,7 +180,7 @@ async fn call_model(
     attempt: ModelAttempt,
     request: Box<ModelRequest>,
     budgeted: Option<BudgetedCall>,
-    lease: &LeaseDeadline,
+    context: &CallContext,
 ) -> TaskEvent {
     if let Some(call) = &budgeted {
         if let Err(failure) = budgets::reserve(shared, call).await {
@@ -190,12 +190,12 @@ async fn call_model(
     }
     crash::point("before-model");
     let replied = match shared.models.get(&request.model.provider) {
-        // The process may have slept since the driver looked.
-        Some(_) if lease.has_passed() => return TaskEvent::LeasePassed,
+        // An adapter may forget to ask.
+        Some(_) if context.begin().is_err() => return TaskEvent::LeasePassed,
         Some(model) if sink.credential.is_some() && !model.takes_credentials() => {
             Err(takes_no_keys(&request.model.provider))
         }
-        Some(model) => model.reply(&request, sink).await.map_err(|error| {
+        Some(model) => model.reply(&request, context, sink).await.map_err(|error| {
             let why = chain(&error);
             tracing::debug!(%session, %turn, error = %why, "a model call failed");
             error.failure
@@ -210,6 +210,9 @@ async fn call_model(
     // Drop the round's messages before the loop adds its own: the loop can then modify them in place.
     drop(request);
     TaskEvent::input(match replied {
+        Err(failure) if failure.phase == Phase::BeforeSend && context.begin().is_err() => {
+            return TaskEvent::LeasePassed;
+        }
         Ok(end) => Input::ReplyEnded {
             attempt,
             end: Box::new(end),

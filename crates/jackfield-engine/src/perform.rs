@@ -1,29 +1,28 @@
 //! Performs the actions of the loop in tasks, and returns their events.
 
+pub(crate) mod tool;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::find_tools;
 use jackfield_domain::ids::{ToolAttempt, ToolboxId};
-use jackfield_domain::own_tool;
-use jackfield_domain::request::{Attempt, ToolRun};
+use jackfield_domain::request::Attempt;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_loop::{Action, Input, ToolLoop};
 use jackfield_domain::trace::TurnSpan;
-use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
-use jackfield_ports::journal::LeaseDeadline;
-use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents};
+use jackfield_ports::call_context::CallContext;
+use jackfield_ports::toolbox::ToolEnd;
 use jackfield_ports::toolbox_source::ToolboxSet;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
-use tokio::time::Instant;
 
+use self::tool::{declined, resume_tool, run_tool};
 use crate::call_traces::{CallTraces, ObservedCalls};
 use crate::crash;
-use crate::events::{RunError, TaskEvent, ToolEventSender, TurnRef, send, send_event};
+use crate::events::{TaskEvent, ToolEventSender, TurnRef, send, send_event};
 use crate::late::LateOutcomeSender;
 use crate::model_call::ModelCall;
 use crate::pending_approvals::PendingApprovals;
@@ -47,7 +46,7 @@ pub(crate) struct Workers {
     events: mpsc::Receiver<TaskEvent>,
     late: LateOutcomeSender,
     /// That of the ownership of the session.
-    pub(crate) lease: LeaseDeadline,
+    pub(crate) context: CallContext,
     /// What its tool calls asked MCP servers.
     pub(crate) observed: ObservedCalls,
     turn_ref: TurnRef,
@@ -66,7 +65,7 @@ impl Workers {
         shared: Arc<EngineState>,
         toolboxes: Arc<ToolboxSet>,
         turn: &ToolLoop,
-        lease: LeaseDeadline,
+        context: CallContext,
         asks: bool,
     ) -> Self {
         let (sender, events) = mpsc::channel(QUEUE);
@@ -83,7 +82,7 @@ impl Workers {
             setup: Arc::clone(turn.turn().setup()),
             events,
             late: LateOutcomeSender::new(&shared, turn.session()),
-            lease,
+            context,
             observed: ObservedCalls::new(&shared),
             turn_ref,
             running: HashMap::new(),
@@ -101,7 +100,7 @@ impl Workers {
         let (shared, toolboxes) = (Arc::clone(&self.shared), Arc::clone(&self.toolboxes));
         Self {
             observed: self.observed.clone(),
-            ..Self::new(shared, toolboxes, turn, self.lease.clone(), self.asks)
+            ..Self::new(shared, toolboxes, turn, self.context.clone(), self.asks)
         }
     }
 
@@ -226,9 +225,16 @@ impl Workers {
                 let trace = self.traces.context(&span);
                 let turn = self.model_call.opened(&self.turn_ref.turn);
                 let budgeted = turn_budgets::call(&turn, &self.setup, attempt, &request);
-                let (call, lease) = (&mut self.model_call, self.lease.clone());
+                let (call, context) = (&mut self.model_call, self.context.clone());
                 let own_key = self.setup.key_owner(&request.model).cloned();
-                call.begin(shared, attempt, request, (budgeted, own_key), trace, lease);
+                call.begin(
+                    shared,
+                    attempt,
+                    request,
+                    (budgeted, own_key),
+                    trace,
+                    context,
+                );
                 crash::point("between-actions");
                 return;
             }
@@ -243,7 +249,7 @@ impl Workers {
                 let (entry, late) = (self.entry(&tool), self.late.clone());
                 let (observed, sampler) = (self.observed.clone(), self.sampler(&tool.toolbox));
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
-                let (asks, lease) = (self.asks, self.lease.clone());
+                let (asks, context) = (self.asks, self.context.clone());
                 let task = self.tasks.spawn(async move {
                     let mut events = ToolEventSender {
                         attempt: attempt.clone(),
@@ -253,21 +259,19 @@ impl Workers {
                         sender: sender.clone(),
                         trace,
                     };
-                    if lease.has_passed() {
-                        // The call goes on where it runs, and the next owner resumes it.
-                        return send_event(&sender, TaskEvent::LeasePassed).await;
-                    }
                     let resumed = resume_tool(
                         &shared,
                         &toolboxes,
                         (&tool, entry.as_ref()),
                         (&handle, answer.as_ref()),
+                        &context,
                         &mut events,
                     );
-                    let mut ended = resumed.await.map_err(RunError::Failed);
+                    let mut ended = resumed.await;
                     if !asks {
                         let call = (&tool, entry.as_ref());
-                        ended = declined(&shared, &toolboxes, call, ended, &mut events).await;
+                        ended =
+                            declined(&shared, &toolboxes, call, ended, &context, &mut events).await;
                     }
                     send_event(&sender, TaskEvent::ended(&turn_ref, attempt, ended)).await;
                 });
@@ -279,7 +283,7 @@ impl Workers {
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
                 let (observed, sampler) = (self.observed.clone(), self.sampler(&run.tool.toolbox));
                 let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
-                let (catalog, lease) = (Arc::clone(&self.catalog), self.lease.clone());
+                let (catalog, context) = (Arc::clone(&self.catalog), self.context.clone());
                 let asks = self.asks;
                 let setup = Arc::clone(&self.setup);
                 let task = self.tasks.spawn(async move {
@@ -309,13 +313,14 @@ impl Workers {
                         &toolboxes,
                         tool.as_ref(),
                         &run,
-                        &lease,
+                        &context,
                         &mut events,
                     );
                     let mut ended = running.await;
                     if !asks {
                         let call = (&run.tool, tool.as_ref());
-                        ended = declined(&shared, &toolboxes, call, ended, &mut events).await;
+                        ended =
+                            declined(&shared, &toolboxes, call, ended, &context, &mut events).await;
                     }
                     if let (Some(missed), Ok(ToolEnd::Finished(result))) = (missed, &ended) {
                         cache.keep(missed, turn_ref.cached_call(&attempt.call), result);
@@ -337,6 +342,7 @@ impl Workers {
 
     fn sampler(&self, server: &ToolboxId) -> Sampler {
         Sampler {
+            context: self.context.clone(),
             engine: Engine {
                 shared: Arc::clone(&self.shared),
             },
@@ -392,108 +398,5 @@ fn attempt_of(action: &Action) -> Option<Attempt> {
     }
 }
 
-/// Validates the arguments, runs the tool, and validates its outcome.
-pub(crate) async fn run_tool(
-    shared: &EngineState,
-    toolboxes: &ToolboxSet,
-    tool: Option<&CatalogEntry>,
-    run: &ToolRun,
-    lease: &LeaseDeadline,
-    events: &mut dyn ToolEvents,
-) -> Result<ToolEnd, RunError> {
-    if tool.is_some_and(|tool| tool.asked_by.is_some()) {
-        // The provider runs it, once it has this outcome.
-        return Ok(ToolEnd::Finished(own_tool::allowed(&run.input)));
-    }
-    let deadline = Instant::now() + run.time_limit.min(A_DAY);
-    let toolbox = toolboxes::find_or_fail(toolboxes, &run.tool.toolbox)?;
-    if let Some(tool) = tool {
-        // Shorter than the call's limit, so that a slow schema is distinguished from a slow tool.
-        let limit = run.time_limit.min(MAX_CHECK).mul_f64(CHECK_SHARE);
-        shared
-            .validators
-            .check_arguments(tool, &run.input, limit)
-            .await?;
-    }
-    crash::point("before-tool");
-    // The process may have slept since the driver looked.
-    if lease.has_passed() {
-        return Err(RunError::LeasePassed);
-    }
-    let change = shared.tool_cache.begin_change(tool, &run.tool.toolbox);
-    let ended = toolbox.call(run, events).await;
-    drop(change);
-    crash::point("after-tool");
-    // The check must not exceed the call's deadline, or an outcome that arrives just in time would be lost.
-    let left = deadline.saturating_duration_since(Instant::now());
-    let limit = left.mul_f64(CHECK_SHARE).min(MAX_LAST_CHECK);
-    Ok(check_outcome(shared, tool, ended, limit).await?)
-}
-
-/// Resumes a call that continues elsewhere, and validates its outcome.
-pub(crate) async fn resume_tool(
-    shared: &EngineState,
-    toolboxes: &ToolboxSet,
-    (origin, tool): (&ToolOrigin, Option<&CatalogEntry>),
-    (handle, answer): (&JobHandle, Option<&ElicitationAnswer>),
-    events: &mut dyn ToolEvents,
-) -> Result<ToolEnd, ToolError> {
-    let ended = match toolboxes::find_or_fail(toolboxes, &origin.toolbox) {
-        Ok(toolbox) => {
-            let _change = shared.tool_cache.begin_change(tool, &origin.toolbox);
-            toolbox.resume(handle, answer, events).await
-        }
-        // The call was handed over before, so a missing toolbox does not prove that it had no effect.
-        Err(failure) => Err(ToolFailure::unknown(failure.kind, failure.message).into()),
-    };
-    check_outcome(shared, tool, ended, MAX_LAST_CHECK).await
-}
-
-/// The end of a call in a turn without a person, who could answer its questions.
-async fn declined(
-    shared: &EngineState,
-    toolboxes: &ToolboxSet,
-    call: (&ToolOrigin, Option<&CatalogEntry>),
-    mut ended: Result<ToolEnd, RunError>,
-    events: &mut dyn ToolEvents,
-) -> Result<ToolEnd, RunError> {
-    for _ in 0..MAX_DECLINED {
-        let Ok(ToolEnd::Asked { handle, .. }) = &ended else {
-            break;
-        };
-        let answer = (handle, Some(&ElicitationAnswer::Declined));
-        let resumed = resume_tool(shared, toolboxes, call, answer, events).await;
-        ended = resumed.map_err(RunError::Failed);
-    }
-    ended
-}
-
-/// Validates the outcome of a tool. It stays the outcome in any case.
-async fn check_outcome(
-    shared: &EngineState,
-    tool: Option<&CatalogEntry>,
-    ended: Result<ToolEnd, ToolError>,
-    limit: Duration,
-) -> Result<ToolEnd, ToolError> {
-    match (tool, ended) {
-        (Some(tool), Ok(ToolEnd::Finished(result))) => {
-            let checked = shared.validators.check_outcome(tool, result, limit).await;
-            Ok(ToolEnd::Finished(checked))
-        }
-        (_, ended) => ended,
-    }
-}
-
-/// The maximum time limit of a tool.
-const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The share of a tool's time limit that validating its arguments may take.
-const CHECK_SHARE: f64 = 0.8;
-/// Upper bound on the time from which the share for a check is taken, regardless of the tool's limit: a good
-/// schema takes milliseconds, and a bad one occupies a thread.
-const MAX_CHECK: Duration = Duration::from_secs(8);
-/// The time limit for validating an outcome.
-const MAX_LAST_CHECK: Duration = Duration::from_secs(2);
-/// How many questions of a call are declined, before it waits for an answer all the same.
-const MAX_DECLINED: usize = 10;
 /// The capacity of the event channel; network readers wait when it is full.
 const QUEUE: usize = 256;

@@ -10,6 +10,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::ToolChoice;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::sampling::SamplingRequest;
 
 use crate::side_call::SideCall;
@@ -17,6 +18,8 @@ use crate::state::Engine;
 
 /// Asks the model of a turn for messages that the servers of its tools want.
 pub(crate) struct Sampler {
+    /// The call that the messages are for.
+    pub(crate) context: CallContext,
     pub(crate) engine: Engine,
     /// How many messages this attempt at a call has asked for.
     pub(crate) made: u32,
@@ -57,6 +60,7 @@ impl Sampler {
         });
         let call = SideCall {
             budgets: self.setup.budgets.clone(),
+            context: self.context.clone(),
             endpoint: ENDPOINT,
             id: id.into(),
             idle: self.setup.model_idle(),

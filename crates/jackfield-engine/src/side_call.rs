@@ -19,6 +19,7 @@ use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool::Catalog;
 use jackfield_domain::usage::Usage;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::credential::Credential;
 use jackfield_ports::delta_sink::DeltaSink;
 use tokio::sync::Notify;
@@ -30,6 +31,7 @@ use crate::state::Engine;
 /// A model call to be made, and what it is recorded under.
 pub(crate) struct SideCall {
     pub(crate) budgets: Vec<Arc<str>>,
+    pub(crate) context: CallContext,
     /// The endpoint of the spending record.
     pub(crate) endpoint: &'static str,
     /// The id of the spending record; no other call has it.
@@ -86,7 +88,8 @@ impl SideCall {
                 usage: Usage::default(),
             }),
         };
-        let replied = reply(engine, request, credential, self.idle, self.owner.clone()).await;
+        let (context, owner) = (&self.context, self.owner.clone());
+        let replied = reply(engine, request, context, credential, self.idle, owner).await;
         let usage = match &replied {
             Ok(reply) => reply.end.usage,
             Err((usage, _)) => *usage,
@@ -104,6 +107,7 @@ impl SideCall {
 async fn reply(
     engine: &Engine,
     request: &ModelRequest,
+    context: &CallContext,
     credential: Option<Credential>,
     idle: Duration,
     (turn, attempt): (TurnId, ModelAttempt),
@@ -124,7 +128,7 @@ async fn reply(
     };
     let activity = Arc::clone(&sink.activity);
     let replied = {
-        let mut replying = pin!(model.reply(request, &mut sink));
+        let mut replying = pin!(model.reply(request, context, &mut sink));
         loop {
             tokio::select! {
                 biased;

@@ -14,6 +14,7 @@ use jackfield_domain::price::Money;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::usage::Usage;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,7 @@ impl ChatModel for AgentQuestions {
     async fn reply(
         &self,
         request: &ModelRequest,
+        _call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let messages = || request.messages.iter();

@@ -10,6 +10,7 @@ use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::ToolSpec;
 
+use crate::call_context::{CallContext, LeasePassed};
 use crate::delta_sink::DeltaSink;
 
 /// A model behind a server.
@@ -32,6 +33,8 @@ use crate::delta_sink::DeltaSink;
 /// - Dropping the call MUST close the connection.
 /// - The call MUST NOT block its thread: it runs in the task of the turn, which cannot react meanwhile. Work
 ///   that computes or blocks belongs on another thread.
+/// - The call MUST be made only if its [context](CallContext::begin) lets it, which MUST be asked right before the
+///   first byte, after every wait; otherwise it MUST fail as `BeforeSend`.
 /// - A credential of the sink MUST be used in place of the adapter's own key and account, or the request MUST be
 ///   refused as `Unsupported` before it is sent.
 /// - Secrets MUST NOT reach `Debug`, errors, logs or URLs.
@@ -76,6 +79,7 @@ pub trait ChatModel: Send + Sync {
     async fn reply(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError>;
 }
@@ -147,6 +151,12 @@ impl From<ModelFailure> for ModelError {
             failure,
             source: None,
         }
+    }
+}
+
+impl From<LeasePassed> for ModelError {
+    fn from(passed: LeasePassed) -> Self {
+        ModelFailure::from(passed).into()
     }
 }
 

@@ -27,7 +27,7 @@ use thiserror::Error;
 
 use self::admin::JournalAdmin;
 use self::directory::Directory;
-pub use self::lease::{Lease, LeaseDeadline};
+pub use self::lease::Lease;
 use self::logins::Logins;
 use self::marks::{FoundTurn, Mark};
 use self::meters::Meters;

@@ -4,12 +4,14 @@
 
 #![warn(missing_docs)]
 
+pub mod call_context;
 pub mod chat_model;
 pub mod context_source;
 pub mod credential;
 pub mod delta_sink;
 pub mod identity_provider;
 pub mod journal;
+pub mod lease;
 pub mod mcp_observer;
 pub mod question_handler;
 pub mod sampling;

@@ -15,6 +15,7 @@ use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
 use serde_json::Value;
 
+use crate::call_context::{CallContext, LeasePassed};
 use crate::chat_model::BoxError;
 use crate::context_source::ContextSource;
 use crate::mcp_observer::McpRequest;
@@ -32,6 +33,9 @@ use crate::sampling::SamplingRequest;
 /// - A failure that the tool itself reports MUST be a [`ToolResult`] with `is_error`; an error is only for
 ///   calls that ended without an outcome.
 /// - `NotSent` MUST be returned only where it is proved that the tool was not run.
+/// - The tool MUST be run only if the call's [context](CallContext::begin) lets it, which MUST be asked right before the
+///   first byte, after every wait; otherwise the call MUST fail as `NotSent`. A resumed call asks before each request
+///   that makes it go on.
 /// - An outcome above `max_bytes` MUST be cut while it is read, with a marker.
 /// - Dropping the call MUST cancel it, as far as the tool can be cancelled.
 /// - An outcome that arrives after the call was given up, dropped or ended without one, SHOULD be passed to the
@@ -90,7 +94,12 @@ pub trait Toolbox: Send + Sync {
     /// # Errors
     ///
     /// [`ToolError`] if the call ended without an outcome.
-    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError>;
+    async fn call(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError>;
 
     /// Finds a call that continues elsewhere, and waits for it. MUST NOT run it again.
     ///
@@ -101,9 +110,10 @@ pub trait Toolbox: Send + Sync {
         &self,
         handle: &JobHandle,
         answer: Option<&ElicitationAnswer>,
+        call: &CallContext,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let _unused = (handle, answer, events);
+        let _unused = (handle, answer, call, events);
         Err(ToolFailure::unknown(
             jackfield_domain::failure::ToolFailureKind::Unavailable,
             "this toolbox cannot take up a call again",
@@ -234,6 +244,12 @@ impl From<ToolFailure> for ToolError {
             failure,
             source: None,
         }
+    }
+}
+
+impl From<LeasePassed> for ToolError {
+    fn from(passed: LeasePassed) -> Self {
+        ToolFailure::from(passed).into()
     }
 }
 

@@ -10,6 +10,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::base_url::encode_part;
@@ -129,9 +130,10 @@ impl ChatModel for Bedrock {
     async fn reply(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
-        exchange::reply(self, &self.transport, request, sink).await
+        exchange::reply(self, &self.transport, request, call, sink).await
     }
 }
 

@@ -16,6 +16,7 @@ use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::usage::Usage;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::{chat_span, exchange};
@@ -60,11 +61,13 @@ impl ClaudeCode {
     async fn round(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
         let plan = Plan::new(&self.config, request, &owner, !sink.is_ephemeral())?;
         strict::check(&plan.notes, request.strict)?;
+        call.begin()?;
         if let Some(point) = &plan.point {
             if let Some(live) = self.waiting_process(point, &plan) {
                 let end = self.follow(live, request, &plan, &owner, sink).await;
@@ -78,7 +81,7 @@ impl ClaudeCode {
                 // Its file has to be complete.
                 self.waiting.ended(&point.session).await;
                 let content = plan.continuation();
-                let live = self.start(&plan, Some(point), &content).await?;
+                let live = self.start(&plan, Some(point), &content, call).await?;
                 match self.follow(live, request, &plan, &owner, sink).await {
                     Err(Stop::NoSession) => {
                         tracing::debug!("claude code does not have the session, which begins anew");
@@ -90,7 +93,7 @@ impl ClaudeCode {
         }
         let note: Vec<Note> = plan.beginning_note().into_iter().collect();
         strict::check(&note, request.strict)?;
-        let live = self.start(&plan, None, &plan.beginning()).await?;
+        let live = self.start(&plan, None, &plan.beginning(), call).await?;
         let end = self.follow(live, request, &plan, &owner, sink).await;
         let mut end = end.map_err(|stop| match stop {
             Stop::Failed(failure) => failure,
@@ -151,9 +154,11 @@ impl ClaudeCode {
         plan: &Plan,
         from: Option<&SessionPoint>,
         content: &[Value],
+        call: &CallContext,
     ) -> Result<Live, ModelFailure> {
         let session = random_uuid()?;
         let slot = self.slot().await?;
+        call.begin()?;
         let program = Program::start(&self.config, &plan.setup, &session, from, Some(slot));
         let program =
             program.map_err(|fault| failure::not_started(&fault, &self.config.command))?;
@@ -264,6 +269,7 @@ impl ChatModel for ClaudeCode {
     async fn reply(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         if sink.credential().is_some() {
@@ -274,7 +280,7 @@ impl ChatModel for ClaudeCode {
         let model = &*request.model.model;
         let span = chat_span!("anthropic", "anthropic.request_id", model, DIALECT);
         async {
-            let end = self.round(request, sink).await;
+            let end = self.round(request, call, sink).await;
             match end {
                 Ok(end) => {
                     exchange::record_end(&Span::current(), &end);

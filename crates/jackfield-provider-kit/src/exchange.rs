@@ -4,7 +4,7 @@
 //! [`ChatModel`](jackfield_ports::chat_model::ChatModel) then calls [`reply`]:
 //!
 //! 1. The request is mapped, and refused if its notes are worse than it allows.
-//! 2. It is sent once, with a token if the adapter has [tokens](crate::tokens).
+//! 2. It is sent once, with a token if the adapter has [tokens](crate::tokens), and while the lease of its call lasts.
 //! 3. Status and media type decide whether the response is a stream, a whole reply, an error, or not the provider's.
 //! 4. Deltas go to the sink as they arrive; a whole reply yields the same deltas.
 //! 5. A failure has a kind, a phase and the server's retry delay, with a message on one line and without the key.
@@ -35,6 +35,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::trace::TraceContext;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::delta_sink::DeltaSink;
 
@@ -56,6 +57,7 @@ pub async fn reply<A: Adapter>(
     adapter: &A,
     transport: &Transport,
     request: &ModelRequest,
+    call: &CallContext,
     sink: &mut dyn DeltaSink,
 ) -> Result<ReplyEnd, ModelError> {
     let span = adapter.span(&request.model.model);
@@ -67,7 +69,8 @@ pub async fn reply<A: Adapter>(
         sink,
     };
     async {
-        let end = exchange(adapter, transport, request, own.as_ref(), &mut reply_sink).await;
+        let with = (call, own.as_ref());
+        let end = exchange(adapter, transport, request, with, &mut reply_sink).await;
         end.map_err(|error| {
             complete_error(
                 adapter,
@@ -149,7 +152,7 @@ async fn exchange<A: Adapter>(
     adapter: &A,
     transport: &Transport,
     request: &ModelRequest,
-    own: Option<&Secret>,
+    (call, own): (&CallContext, Option<&Secret>),
     reply_sink: &mut ReplySink<'_>,
 ) -> Result<ReplyEnd, ModelError> {
     let own = match own {
@@ -179,7 +182,7 @@ async fn exchange<A: Adapter>(
         reply_sink.secret = Some(token);
     }
     let url = http_request.uri().to_string();
-    let incoming = transport.send(http_request).await?;
+    let incoming = transport.send_call(http_request, call).await?;
     let span = Span::current();
     reply_sink.request_id = request_id::from_headers(incoming.headers(), A::REQUEST_ID.0);
     if let Some(id) = &reply_sink.request_id {

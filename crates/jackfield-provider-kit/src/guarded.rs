@@ -29,12 +29,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use jackfield_ports::call_context::CallContext;
 use url::Url;
 
 use self::fault::Peer;
 use crate::destinations;
 use crate::destinations::resolve::CheckedResolver;
-use crate::transport::{TransportError, tls};
+use crate::transport::{TransportError, leased, tls};
 
 /// Sends requests to public addresses. Clones share all state.
 #[derive(Clone)]
@@ -172,6 +173,20 @@ impl GuardedClient {
     ///
     /// [`FetchError`]. If it says that nothing was sent, that is proved.
     pub async fn send(&self, request: GuardedRequest) -> Result<GuardedResponse, FetchError> {
+        self.send_call(request, &CallContext::default()).await
+    }
+
+    /// Like [`send`](Self::send), for the request of a call to a tool. Its lease is looked at once there is a
+    /// connection, right before the first byte; that of a request without a body, right before the connection.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]. If it says that nothing was sent, that is proved.
+    pub async fn send_call(
+        &self,
+        request: GuardedRequest,
+        call: &CallContext,
+    ) -> Result<GuardedResponse, FetchError> {
         let GuardedRequest {
             body,
             mut headers,
@@ -184,10 +199,11 @@ impl GuardedClient {
         let mut peer = self.peer(&url);
         for step in 0.. {
             let client = self.client(&url, &peer)?;
+            call.begin().map_err(|passed| peer.passed(passed))?;
             let http_request = client
                 .request(method.clone(), url.clone())
                 .headers(headers.clone())
-                .body(body.clone());
+                .body(leased::body(body.clone(), call));
             let response = http_request
                 .send()
                 .await

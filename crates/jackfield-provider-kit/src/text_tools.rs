@@ -17,6 +17,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::credential::Credential;
 use jackfield_ports::delta_sink::DeltaSink;
@@ -61,12 +62,13 @@ impl TextTools {
     async fn reply_in_text(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let holds_schema = self.inner.capabilities().structured_output;
         let (rewritten, mut notes) = request::rewrite(request, holds_schema);
         strict::check(&notes, request.strict)?;
-        let mut end = self.read(request, &rewritten, sink).await?;
+        let mut end = self.read(request, &rewritten, call, sink).await?;
         notes.append(&mut end.notes);
         end.notes = notes;
         Ok(end)
@@ -76,9 +78,10 @@ impl TextTools {
     async fn reply_natively(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
-        let replied = self.read(request, request, sink).await;
+        let replied = self.read(request, request, call, sink).await;
         replied.map_err(|mut error| {
             let failure = &mut error.failure;
             if failure.kind == ModelFailureKind::ToolsUnsupported
@@ -95,6 +98,7 @@ impl TextTools {
         &self,
         request: &ModelRequest,
         sent: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let mut reading = ReadingSink {
@@ -102,7 +106,7 @@ impl TextTools {
             reader: TextCallReader::new(request),
             sink,
         };
-        let replied = self.inner.reply(sent, &mut reading).await;
+        let replied = self.inner.reply(sent, call, &mut reading).await;
         let ReadingSink {
             mut reader, sink, ..
         } = reading;
@@ -153,12 +157,15 @@ impl ChatModel for TextTools {
     async fn reply(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         match self.mode.get(&request.model.model) {
-            ToolMode::Native => self.inner.reply(request, sink).await,
-            ToolMode::Auto if !request.tools_as_text => self.reply_natively(request, sink).await,
-            ToolMode::Auto | ToolMode::Text => self.reply_in_text(request, sink).await,
+            ToolMode::Native => self.inner.reply(request, call, sink).await,
+            ToolMode::Auto if !request.tools_as_text => {
+                self.reply_natively(request, call, sink).await
+            }
+            ToolMode::Auto | ToolMode::Text => self.reply_in_text(request, call, sink).await,
         }
     }
 }

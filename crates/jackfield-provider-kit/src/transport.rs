@@ -3,6 +3,7 @@
 mod fault;
 mod guard;
 mod incoming;
+pub(crate) mod leased;
 mod pieces;
 pub(crate) mod reuse;
 pub(crate) mod tls;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{BoxError, ModelError};
 use thiserror::Error;
 use tokio::sync::OnceCell;
@@ -141,7 +143,23 @@ impl Transport {
     ///
     /// [`ModelError`], classified: `BeforeSend` only if no connection was made.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
+        self.send_call(request, &CallContext::default()).await
+    }
+
+    /// Like [`send`](Self::send), for the request of a call to a model or a tool. Its lease is looked at once there is a
+    /// connection, right before the first byte; that of a request without a body, right before the connection.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError`], classified: `BeforeSend` if no connection was made, or if the lease has passed.
+    pub async fn send_call(
+        &self,
+        request: Request<Bytes>,
+        call: &CallContext,
+    ) -> Result<Incoming, ModelError> {
+        call.begin()?;
         let peer = fault::RequestPeer::new(request.uri(), &self.settings, self.url_key);
+        let request = request.map(|bytes| leased::body(bytes, call));
         let request = match reqwest::Request::try_from(request) {
             Ok(request) => request,
             Err(error) => return Err(peer.unsendable(error)),

@@ -13,9 +13,8 @@ use jackfield_ports::journal::fold::SessionFold;
 use jackfield_ports::journal::sessions::{ListedWait, SessionRow};
 use jackfield_ports::journal::summary;
 use jackfield_ports::journal::waits::{WaitChange, changes};
-use jackfield_ports::journal::{
-    Append, AppendRefusal, DeliveryOutcome, Epoch, Lease, LeaseDeadline,
-};
+use jackfield_ports::journal::{Append, AppendRefusal, DeliveryOutcome, Epoch, Lease};
+use jackfield_ports::lease::LeaseDeadline;
 use jackfield_record::EncodeError;
 use tokio::sync::Notify;
 

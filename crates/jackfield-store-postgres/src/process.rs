@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jackfield_ports::journal::LeaseDeadline;
+use jackfield_ports::lease::LeaseDeadline;
 use tokio_postgres::Row;
 
 use crate::clock::ServerClock;

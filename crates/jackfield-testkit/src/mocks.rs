@@ -14,6 +14,7 @@ use jackfield_domain::request::{ModelRequest, ToolRun};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::wait::{Delivery, DeliveryBody, ElicitationAnswer, JobHandle};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
@@ -52,6 +53,7 @@ impl ChatModel for MockChatModel {
     async fn reply(
         &self,
         request: &ModelRequest,
+        _call: &CallContext,
         _sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         self.asked(request)
@@ -90,6 +92,7 @@ impl Toolbox for MockToolbox {
     async fn call(
         &self,
         run: &ToolRun,
+        _call: &CallContext,
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         self.called(run)
@@ -99,6 +102,7 @@ impl Toolbox for MockToolbox {
         &self,
         handle: &JobHandle,
         answer: Option<&ElicitationAnswer>,
+        _call: &CallContext,
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         self.resumed(handle, answer.cloned())

@@ -8,6 +8,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::Value;
 
@@ -61,6 +62,7 @@ impl Toolbox for Builtins {
     async fn call(
         &self,
         run: &ToolRun,
+        call: &CallContext,
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let Some(arguments) = run.arguments() else {
@@ -71,6 +73,7 @@ impl Toolbox for Builtins {
             .into());
         };
         let arguments = Value::Object(arguments.clone());
+        call.begin()?;
         let answer = match &*run.tool.tool {
             CALCULATOR => self.calculator.answer(&arguments).await,
             CURRENT_DATETIME => self.datetime.answer(&arguments),

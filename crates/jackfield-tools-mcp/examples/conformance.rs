@@ -28,6 +28,7 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolOrigin, ToolSpec};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::ElicitationAnswer;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_provider_kit::guarded::GuardedSettings;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
@@ -164,8 +165,13 @@ impl Client {
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolEnd, Failure> {
         let run = tool_run(tool, arguments)?;
-        self.signed_in(async || Ok(self.server.call(&run, &mut ()).await?))
-            .await
+        self.signed_in(async || {
+            Ok(self
+                .server
+                .call(&run, &CallContext::default(), &mut ())
+                .await?)
+        })
+        .await
     }
 
     /// Does this, as often as it fails for want of a sign-in, with one before each further attempt.
@@ -212,7 +218,11 @@ impl Client {
             return Err("the call does not ask".into());
         };
         let answer = ElicitationAnswer::Accepted(Arc::new(content));
-        match self.server.resume(&handle, Some(&answer), &mut ()).await? {
+        match self
+            .server
+            .resume(&handle, Some(&answer), &CallContext::default(), &mut ())
+            .await?
+        {
             ToolEnd::Finished(result) => Ok(result),
             ToolEnd::Asked { .. } => Err("the call asks again".into()),
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::IdempotencyKey;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_ports::call_context::{CallContext, LeasePassed};
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolError, ToolEvents};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, GetExtensions as _,
@@ -76,6 +77,7 @@ impl ServerCall {
         input: Option<(Value, Option<String>)>,
         limits: CallLimits,
         max_bytes: usize,
+        context: &CallContext,
         events: &mut dyn ToolEvents,
     ) -> Result<CallReply, ToolError> {
         let mut params = CallToolRequestParams::new(self.tool.clone());
@@ -99,7 +101,9 @@ impl ServerCall {
         let late_reply = events
             .late_outcome()
             .map(|after| self.late_reply(after, max_bytes));
-        let sent = connection.send(request, Some(meta), late_reply).await;
+        let sent = connection
+            .send(request, Some(meta), late_reply, context.clone())
+            .await;
         let request = sent.map_err(|_| {
             let kind = ToolFailureKind::Unavailable;
             ToolFailure::not_sent(kind, "the server went away before the call was sent")
@@ -161,6 +165,7 @@ impl ServerCall {
         };
         match ended {
             Ok(answer) => self.read_answer(&answer, max_bytes, original),
+            Err(_) if request.has_passed() => Err(LeasePassed.into()),
             Err(NoReply::Silent) => Err(failed(
                 ToolFailureKind::Timeout,
                 format!(

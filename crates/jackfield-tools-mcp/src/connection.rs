@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{ToolCallId, ToolboxId};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_provider_kit::transport::Transport;
 use rmcp::model::{ClientRequest, RequestMetaObject, ServerPeerInfo};
@@ -423,9 +424,11 @@ impl ServerConnection {
         request: ClientRequest,
         meta: Option<RequestMetaObject>,
         late_reply: Option<LateReply>,
+        call: CallContext,
     ) -> Result<PendingRequest, RequestError> {
         let (peer, abandoned) = (&self.peer, &self.abandoned);
-        PendingRequest::send(peer, abandoned, request, meta, late_reply, &self.observed).await
+        let observed = &self.observed;
+        PendingRequest::send(peer, abandoned, request, meta, late_reply, call, observed).await
     }
 
     /// Replies to a question of the server; `false` if the connection is gone.
@@ -439,7 +442,9 @@ impl ServerConnection {
         request: impl Into<ClientRequest>,
         limit: Duration,
     ) -> Result<RpcAnswer, RequestError> {
-        let mut request = self.send(request.into(), None, None).await?;
+        let mut request = self
+            .send(request.into(), None, None, CallContext::default())
+            .await?;
         if let Ok(answer) = timeout(limit, request.answer()).await {
             return answer;
         }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jackfield_ports::call_context::{CallContext, LeasePassed};
 use rmcp::model::{ProgressToken, RequestId};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -17,6 +18,7 @@ pub(crate) struct RequestMark(Arc<MarkedRequest>);
 
 #[derive(Debug)]
 struct MarkedRequest {
+    call: CallContext,
     progress: mpsc::Sender<RequestProgress>,
     questions: mpsc::Sender<ServerQuestion>,
     written: AtomicU8,
@@ -39,10 +41,12 @@ pub(crate) struct RequestProgress {
 }
 
 impl RequestMark {
-    pub(crate) fn new() -> (Self, RequestNews) {
+    /// The mark of a request of this call.
+    pub(crate) fn new(call: CallContext) -> (Self, RequestNews) {
         let (progress, told) = mpsc::channel(PROGRESS);
         let (questions, asked) = mpsc::channel(QUESTIONS);
         let marked = MarkedRequest {
+            call,
             progress,
             questions,
             written: AtomicU8::new(WAITING),
@@ -54,9 +58,21 @@ impl RequestMark {
         (Self(Arc::new(marked)), news)
     }
 
-    /// Claims the request for writing; `false` if it was withdrawn and must not be written.
+    /// Claims the request for writing; `false` if it was withdrawn and must not be written. A request whose call may not
+    /// begin is withdrawn by this.
     pub(crate) fn begin(&self) -> bool {
-        self.transition(BEGUN)
+        match self.0.call.begin() {
+            Ok(()) => self.transition(BEGUN),
+            Err(LeasePassed) => {
+                self.withdraw();
+                false
+            }
+        }
+    }
+
+    /// The call of the request.
+    pub(crate) fn call(&self) -> &CallContext {
+        &self.0.call
     }
 
     /// Withdraws the request; `true` proves that no byte of it was or will be written.

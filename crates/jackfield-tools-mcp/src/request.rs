@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_ports::call_context::CallContext;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
     GetExtensions as _, RequestId, RequestMetaObject, ServerResult,
@@ -46,10 +47,11 @@ impl PendingRequest {
         mut request: ClientRequest,
         meta: Option<RequestMetaObject>,
         late_reply: Option<LateReply>,
+        call: CallContext,
         server: &ObservedServer,
     ) -> Result<Self, RequestError> {
         let mut observed = server.begin_request(&request);
-        let (mark, news) = RequestMark::new();
+        let (mark, news) = RequestMark::new(call);
         request.extensions_mut().insert(mark.clone());
         let mut options = PeerRequestOptions::no_options();
         options.meta = meta;
@@ -107,6 +109,11 @@ impl PendingRequest {
             observed.end(&answer);
         }
         answer
+    }
+
+    /// Whether the request is not sent, because its call may not begin any more.
+    pub(crate) fn has_passed(&self) -> bool {
+        self.mark.call().begin().is_err() && self.mark.withdraw()
     }
 
     /// Withdraws the request if no byte of it was written; `true` proves that none will be.

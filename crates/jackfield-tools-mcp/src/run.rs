@@ -5,6 +5,7 @@ use std::time::Duration;
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::wait::ElicitationAnswer;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents};
 use rmcp::Peer;
 use rmcp::model::{
@@ -24,6 +25,7 @@ use crate::mapping::outcome;
 use crate::questions::{Questions, Refusal};
 
 pub(crate) struct CallRun<'a> {
+    pub(crate) context: &'a CallContext,
     pub(crate) connection: &'a ServerConnection,
     pub(crate) limits: CallLimits,
     pub(crate) max_bytes: usize,
@@ -53,6 +55,10 @@ impl CallRun<'_> {
         answer: Option<&ElicitationAnswer>,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
+        // The call was sent once, so it is not "not sent".
+        self.context.begin().map_err(|passed| {
+            ToolFailure::unknown(ToolFailureKind::Unavailable, passed.to_string())
+        })?;
         match job {
             JobHandleForm::Held(held) => self.answer_held(held, answer, events).await,
             JobHandleForm::InputRequired(mut asking) => {
@@ -104,7 +110,14 @@ impl CallRun<'_> {
                 .then(|| (Value::Object(answers), input_request.state.take()));
             let call = &input_request.call;
             let reply = call
-                .send_once(self.connection, more, self.limits, self.max_bytes, events)
+                .send_once(
+                    self.connection,
+                    more,
+                    self.limits,
+                    self.max_bytes,
+                    self.context,
+                    events,
+                )
                 .await?;
             let reply = self.unless_held(reply, &input_request.call, events).await?;
             let (kind, answer) = match reply {

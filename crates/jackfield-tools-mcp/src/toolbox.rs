@@ -9,6 +9,7 @@ use jackfield_domain::ids::{ToolCallId, ToolboxId};
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::context_source::ContextSource;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::{Map, Value};
@@ -355,12 +356,17 @@ impl Toolbox for McpToolbox {
         Some(self)
     }
 
-    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         let Some(arguments) = run.arguments() else {
             let kind = ToolFailureKind::InvalidArguments;
             return Err(ToolFailure::not_sent(kind, "the tools of MCP take a JSON object").into());
         };
-        let ended = self.call_once(run, arguments, events).await;
+        let ended = self.call_once(run, arguments, call, events).await;
         let (connection, refused) = match ended {
             Ok(end) => return Ok(end),
             Err(failed) => failed,
@@ -372,7 +378,7 @@ impl Toolbox for McpToolbox {
             connection.has_lost_session() || connection.take_refused_headers()
         });
         if is_refused && can_mend {
-            let again = self.call_once(run, arguments, events).await;
+            let again = self.call_once(run, arguments, call, events).await;
             return again.map_err(|(_, failed)| failed);
         }
         Err(refused)
@@ -382,6 +388,7 @@ impl Toolbox for McpToolbox {
         &self,
         handle: &JobHandle,
         answer: Option<&ElicitationAnswer>,
+        call: &CallContext,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let job = JobHandleForm::from_handle(handle)?;
@@ -391,6 +398,7 @@ impl Toolbox for McpToolbox {
         })?;
         let config = &self.shared.config;
         let call_run = CallRun {
+            context: call,
             connection: &connection,
             limits: CallLimits::new(config.max_duration(), config.call_limit),
             max_bytes: 0,
@@ -417,6 +425,7 @@ impl McpToolbox {
         &self,
         run: &ToolRun,
         arguments: &Map<String, Value>,
+        context: &CallContext,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, (Option<Arc<ServerConnection>>, ToolError)> {
         let fresh_for = run.fresh.then_some(&run.attempt.call);
@@ -432,6 +441,7 @@ impl McpToolbox {
         };
         connection.begin_call(&run.attempt.call);
         let call_run = CallRun {
+            context,
             connection: &connection,
             limits: self.limits(run),
             max_bytes: run.max_bytes,

@@ -11,6 +11,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::{Map, Value, json};
 
@@ -159,6 +160,7 @@ impl Toolbox for Notes {
     async fn call(
         &self,
         run: &ToolRun,
+        call: &CallContext,
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let name = &*run.tool.tool;
@@ -177,12 +179,15 @@ impl Toolbox for Notes {
             )
             .into());
         };
-        let notes = self.clone();
-        let answered = tokio::task::spawn_blocking(move || notes.run(tool, &arguments)).await;
-        let result = answered.map_err(|error| {
-            let failure = ToolFailure::unknown(ToolFailureKind::Unavailable, "the tool broke off");
-            ToolError::with_source(failure, error)
-        })?;
+        let (notes, call) = (self.clone(), call.clone());
+        let run_tool = move || call.begin().map(|()| notes.run(tool, &arguments));
+        let result = tokio::task::spawn_blocking(run_tool)
+            .await
+            .map_err(|error| {
+                let failure =
+                    ToolFailure::unknown(ToolFailureKind::Unavailable, "the tool broke off");
+                ToolError::with_source(failure, error)
+            })??;
         let result = result.cut(run.max_bytes).unwrap_or(result);
         Ok(ToolEnd::Finished(result))
     }

@@ -10,6 +10,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_provider_kit::guarded::{GuardedClient, GuardedRequest};
 use serde_json::{Map, Value, json};
@@ -152,8 +153,10 @@ impl Toolbox for InternetTools {
     async fn call(
         &self,
         run: &ToolRun,
+        call: &CallContext,
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
+        call.begin()?;
         let name = &*run.tool.tool;
         let called = async {
             match (name, &self.engine, &self.pages) {

@@ -9,6 +9,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::ToolSpec;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_provider_kit::guarded::{FetchError, FetchErrorKind, GuardedClient, GuardedRequest};
 
@@ -55,6 +56,7 @@ impl WebTools {
         tool: &WebTool,
         request: GuardedRequest,
         limit: usize,
+        call: &CallContext,
     ) -> Result<ToolResult, FetchError> {
         let hidden = Hidden::new(tool.secrets());
         let reading = AnswerReader {
@@ -68,7 +70,8 @@ impl WebTools {
             error.message = hidden.redact(&error.message);
             error
         };
-        let answer = self.client.send(request).await.map_err(without_secrets)?;
+        let sent = self.client.send_call(request, call).await;
+        let answer = sent.map_err(without_secrets)?;
         tracing::debug!(
             tool = %tool.config.name,
             host = answer.host(),
@@ -99,6 +102,7 @@ impl Toolbox for WebTools {
     async fn call(
         &self,
         run: &ToolRun,
+        call: &CallContext,
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let name = &run.tool.tool;
@@ -128,7 +132,7 @@ impl Toolbox for WebTools {
                 ))
             })?;
         let limit = tool.config.timeout.unwrap_or(run.time_limit);
-        let fetched = self.fetch(tool, request, run.max_bytes);
+        let fetched = self.fetch(tool, request, run.max_bytes, call);
         let ended = match tokio::time::timeout(limit, fetched).await {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(error)) => failed_result(tool, error),

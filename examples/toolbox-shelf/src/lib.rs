@@ -13,6 +13,7 @@ use jackfield_domain::ids::{IdempotencyKey, InvalidId, ToolboxId};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::{Value, json};
 
@@ -99,7 +100,12 @@ impl Toolbox for Shelf {
         ])
     }
 
-    async fn call(&self, run: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         let argument = |name: &str| run.arguments()?.get(name)?.as_str();
         let tool = &*run.tool.tool;
         // What is proved not to have run is said so; then it may be tried again, whatever it does.
@@ -107,6 +113,8 @@ impl Toolbox for Shelf {
             let message = format!("the shelf has no tool `{tool}`");
             return Err(ToolFailure::not_sent(ToolFailureKind::UnknownTool, message).into());
         }
+        // Right before it runs, after every wait.
+        call.begin()?;
         self.runs.fetch_add(1, Ordering::Relaxed);
         let result = match (tool, argument("word"), argument("title")) {
             ("find", Some(word), _) => Self::find(word),

@@ -787,10 +787,26 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "calls-outlive-the-lease",
         file: "crates/jackfield-engine/src/driver.rs",
-        from: "() = passed(&lease), if is_at_work =>",
-        to: "() = passed(&lease), if is_at_work && false =>",
+        from: "() = passed(context.lease()), if is_at_work =>",
+        to: "() = passed(context.lease()), if is_at_work && false =>",
         package: "jackfield-engine",
         test: "leases::a_call_that_is_under_way_ends_with_the_lease",
+    },
+    Mutant {
+        name: "a-request-is-written-after-the-lease",
+        file: "crates/jackfield-provider-kit/src/transport/leased.rs",
+        from: "Poll::Ready(Some(begun.map(|()| Frame::data(bytes))))",
+        to: "let _asked = begun;\n        Poll::Ready(Some(Ok(Frame::data(bytes))))",
+        package: "jackfield-provider-kit",
+        test: "leased::a_request_is_not_sent_when_the_lease_passes_before_its_connection",
+    },
+    Mutant {
+        name: "a-slow-server-gets-its-call-after-the-lease",
+        file: "crates/jackfield-tools-mcp/src/mark.rs",
+        from: "match self.0.call.begin() {",
+        to: "match Ok::<(), LeasePassed>(()) {",
+        package: "jackfield-tools-mcp",
+        test: "leases::a_call_is_not_sent_when_its_lease_passes_while_the_server_starts",
     },
     Mutant {
         name: "what-broke-off-is-written",

@@ -9,6 +9,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::context_source::ContextSource;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_tools_mcp::{McpToolbox, ServerFault};
@@ -180,8 +181,13 @@ impl Toolbox for ManagedServer {
         self.mcp.context().filter(|_| !self.offers_only_tools)
     }
 
-    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
-        let ended = self.mcp.call(run, events).await;
+    async fn call(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        let ended = self.mcp.call(run, call, events).await;
         // The first call of a lazy server starts it.
         self.record_instructions().await;
         ended
@@ -191,9 +197,10 @@ impl Toolbox for ManagedServer {
         &self,
         handle: &JobHandle,
         answer: Option<&ElicitationAnswer>,
+        call: &CallContext,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        self.mcp.resume(handle, answer, events).await
+        self.mcp.resume(handle, answer, call, events).await
     }
 
     fn abandon(&self, handle: &JobHandle) {
@@ -289,6 +296,7 @@ impl Toolbox for BrokenServer {
     async fn call(
         &self,
         _run: &ToolRun,
+        _call: &CallContext,
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         Err(self.error())

@@ -10,6 +10,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::context_source::{
     Completion, CompletionRequest, ContextChanges, ContextError, ContextErrorKind, ContextSource,
     PromptArguments, PromptMessages, PromptSpec, ResourceContents, ResourceList,
@@ -206,25 +207,31 @@ impl Toolbox for Prompt {
         has_context.then_some(self)
     }
 
-    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         let Some(_open) = self.calls.begin() else {
             let kind = ToolFailureKind::Unavailable;
             return Err(ToolFailure::not_sent(kind, self.replaced()).into());
         };
-        self.running.call(run, events).await
+        self.running.call(run, call, events).await
     }
 
     async fn resume(
         &self,
         handle: &JobHandle,
         answer: Option<&ElicitationAnswer>,
+        call: &CallContext,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let Some(_open) = self.calls.begin() else {
             let kind = ToolFailureKind::Unavailable;
             return Err(ToolFailure::unknown(kind, self.replaced()).into());
         };
-        self.running.resume(handle, answer, events).await
+        self.running.resume(handle, answer, call, events).await
     }
 
     fn abandon(&self, handle: &JobHandle) {

@@ -10,6 +10,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::{ModelRequest, ToolRun};
 use jackfield_domain::tool::{InputFormat, Permission, Safety, ToolSpec};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{BoxError, Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
@@ -64,6 +65,7 @@ impl ChatModel for Silent {
     async fn reply(
         &self,
         _request: &ModelRequest,
+        _: &CallContext,
         _sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         Ok(ReplyEnd::new(FinishReason::Stop))
@@ -387,7 +389,12 @@ impl Toolbox for Own {
         }])
     }
 
-    async fn call(&self, _: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        _: &ToolRun,
+        _: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         Ok(ToolEnd::Finished(ToolResult::text("seen")))
     }
 }

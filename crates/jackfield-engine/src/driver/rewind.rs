@@ -6,6 +6,7 @@ use jackfield_domain::fact::InputKind;
 use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::wait::in_processing_order;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::journal::{AppendRefusal, Journal as _, JournalError};
 
 use super::Driver;
@@ -80,7 +81,7 @@ impl Driver<'_> {
             Err(JournalError::Owned { .. }) => return Err(EngineError::stale()),
             Err(error) => return Err(self.shared.write_error(error)),
         };
-        self.workers.lease = ownership.deadline();
+        self.workers.context = CallContext::new(ownership.deadline());
         let loaded = journal.load(&session).await?;
         let position = usize::try_from(self.ledger.position).unwrap_or(usize::MAX);
         self.ledger = Ledger::new(&self.shared, &session, ownership, &loaded);

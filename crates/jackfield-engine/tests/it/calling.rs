@@ -14,6 +14,7 @@ use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{Engine, EngineError, TurnReport};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal as _;
@@ -58,6 +59,7 @@ impl ChatModel for Eager {
     async fn reply(
         &self,
         _: &ModelRequest,
+        _: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let start = BlockStart::Text;

@@ -26,6 +26,7 @@ use jackfield_engine::{
     CompactSession, CompactedSession, DriveOutcome, Engine, EngineError, ResumeSession,
     SendMessage, TurnOptions,
 };
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal;
@@ -79,6 +80,7 @@ impl ChatModel for Talker {
     async fn reply(
         &self,
         request: &ModelRequest,
+        _: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let is_summary = request.system.render().contains("summarize");

@@ -14,6 +14,7 @@ use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::wait::{Answer, Approval, CancelCause, DeliveryBody};
 use jackfield_engine::{Clock, Engine, EngineBuilder, TurnReport};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::journal::{DeliveryOutcome, Journal as _};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
@@ -175,7 +176,12 @@ impl Toolbox for Chatty {
         }])
     }
 
-    async fn call(&self, _: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        _: &ToolRun,
+        _: &CallContext,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         loop {
             events.on_progress(1.0, None, None).await;
         }
@@ -355,7 +361,12 @@ impl Toolbox for Crashing {
         panic!("a bug in a toolbox")
     }
 
-    async fn call(&self, _: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        _: &ToolRun,
+        _: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         panic!("a bug in a toolbox")
     }
 }

@@ -21,6 +21,7 @@ use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_engine::{Clock, Engine, Observer, ObserverEvent, SendMessage, TurnOptions};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
@@ -94,6 +95,7 @@ impl ChatModel for Rounds {
     async fn reply(
         &self,
         request: &ModelRequest,
+        _: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         rules::check_request(request.messages.iter()).expect("a valid request");
@@ -208,7 +210,12 @@ where
         self.problems.clone()
     }
 
-    async fn call(&self, run: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        run: &ToolRun,
+        _: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         self.log
             .push(Logged::ToolCalled(run.attempt.call.to_string()));
         Ok(ToolEnd::Finished((self.run)(run.clone()).await))
@@ -228,7 +235,12 @@ impl Toolbox for Unreachable {
         Err(ToolFailure::not_sent(ToolFailureKind::Unavailable, "nobody answers").into())
     }
 
-    async fn call(&self, _: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        _: &ToolRun,
+        _: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         Err(ToolFailure::not_sent(ToolFailureKind::Unavailable, "nobody answers").into())
     }
 }

@@ -7,6 +7,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_engine::Engine;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
 use serde_json::{Value, json};
@@ -29,7 +30,12 @@ impl Toolbox for Changing {
         Ok(self.tools.lock().expect("no test crashed").clone())
     }
 
-    async fn call(&self, _: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        _: &ToolRun,
+        _: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         unreachable!("nothing is called here")
     }
 }

@@ -17,6 +17,7 @@ use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{
     DeliveryOutcome, Disconnect, DriveOutcome, Engine, Keeper, KeeperOptions, SendMessage,
 };
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal;
@@ -68,6 +69,7 @@ impl ChatModel for Held {
     async fn reply(
         &self,
         request: &ModelRequest,
+        _: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let message = request
@@ -101,7 +103,12 @@ impl Toolbox for Hanging {
         std::future::pending().await
     }
 
-    async fn call(&self, _: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        _: &ToolRun,
+        _: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         std::future::pending().await
     }
 }

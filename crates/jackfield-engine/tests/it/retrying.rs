@@ -11,6 +11,7 @@ use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{Clock as _, DriveOutcome, Engine, ResumeSession};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal;
@@ -36,7 +37,12 @@ impl ChatModel for Busy {
         owner(model)
     }
 
-    async fn reply(&self, _: &ModelRequest, _: &mut dyn DeltaSink) -> Result<ReplyEnd, ModelError> {
+    async fn reply(
+        &self,
+        _: &ModelRequest,
+        _: &CallContext,
+        _: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
         let mut asked = self.asked.lock().expect("no panic under the lock");
         asked.push(self.clock.now().wall);
         if asked.len() > self.fails {

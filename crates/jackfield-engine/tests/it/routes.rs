@@ -19,6 +19,7 @@ use jackfield_domain::routing::{
 };
 use jackfield_domain::setup::{Opening, Transcript};
 use jackfield_engine::{Engine, EngineError, SendMessage, TurnOptions};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_store_memory::MemoryJournal;
@@ -60,7 +61,12 @@ impl ChatModel for Flaky {
         owner(model)
     }
 
-    async fn reply(&self, _: &ModelRequest, _: &mut dyn DeltaSink) -> Result<ReplyEnd, ModelError> {
+    async fn reply(
+        &self,
+        _: &ModelRequest,
+        _: &CallContext,
+        _: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
         let nth = self.requests.fetch_add(1, Ordering::Relaxed) + self.seed;
         if let Some(held) = &self.held {
             held.notified().await;

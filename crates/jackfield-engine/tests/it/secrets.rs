@@ -16,6 +16,7 @@ use jackfield_engine::{
     ChangeQuery, Credential, DirectoryError, Engine, MasterKeys, SecretError, SecretRotation,
     SendMessage, TurnOptions,
 };
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal;
@@ -55,6 +56,7 @@ impl ChatModel for Keyed {
     async fn reply(
         &self,
         _: &ModelRequest,
+        _: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let key = sink.credential().map(|key| key.expose().to_owned());

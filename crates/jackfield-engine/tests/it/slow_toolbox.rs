@@ -10,6 +10,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{Safety, ToolSpec};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
 
@@ -39,8 +40,13 @@ impl<T: Toolbox> Toolbox for Slow<T> {
         self.is_ready.store(true, Ordering::SeqCst);
     }
 
-    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
-        self.toolbox.call(run, events).await
+    async fn call(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        self.toolbox.call(run, call, events).await
     }
 }
 

@@ -21,6 +21,7 @@ use jackfield_engine::{
     ApprovalRequest, Approver, Decision, Engine, SendMessage, SessionQuery, ToolCacheRule,
     ToolCacheSettings, ToolboxStatus, TurnOptions, TurnReport,
 };
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal;
@@ -54,6 +55,7 @@ impl ChatModel for Asks {
     async fn reply(
         &self,
         request: &ModelRequest,
+        _: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let mut of_turn = request.messages.turn_messages().iter();
@@ -129,7 +131,12 @@ impl Toolbox for Shelf {
         Ok(all.map(tool).into())
     }
 
-    async fn call(&self, run: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        run: &ToolRun,
+        _: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         let nth = {
             let mut called = self.called.lock().expect("no panic");
             *called += 1;

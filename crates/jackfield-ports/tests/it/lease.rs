@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use jackfield_ports::journal::{Epoch, Lease, LeaseDeadline};
+use jackfield_ports::journal::{Epoch, Lease};
+use jackfield_ports::lease::LeaseDeadline;
 
 #[test]
 fn a_lease_without_an_end_never_passes() {

@@ -15,6 +15,7 @@ use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode}
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{ChatModel as _, ModelError};
 use jackfield_provider_bedrock::client::Bedrock;
 use jackfield_provider_bedrock::config::BedrockConfig;
@@ -493,7 +494,9 @@ pub(crate) async fn ask(
     request: &ModelRequest,
 ) -> (Vec<Delta>, Result<ReplyEnd, ModelError>) {
     let mut deltas: Vec<Delta> = Vec::new();
-    let end = model.reply(request, &mut deltas).await;
+    let end = model
+        .reply(request, &CallContext::default(), &mut deltas)
+        .await;
     (deltas, end)
 }
 

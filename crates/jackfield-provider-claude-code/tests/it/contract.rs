@@ -13,6 +13,7 @@ use jackfield_domain::message::Messages;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_claude_code::{ClaudeCode, ClaudeCodeConfig};
@@ -61,6 +62,7 @@ impl ChatModel for Contracted {
     async fn reply(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         let messages = request.messages.iter().map(|message| {
@@ -79,7 +81,7 @@ impl ChatModel for Contracted {
             messages,
             ..request.clone()
         };
-        let mut end = self.model.reply(&request, sink).await?;
+        let mut end = self.model.reply(&request, call, sink).await?;
         for state in &mut end.opaque {
             let conversation = state.json["conversation"].as_str().unwrap().to_owned();
             let short = json!({ "conversation": conversation });

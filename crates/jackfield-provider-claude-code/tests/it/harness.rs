@@ -19,6 +19,7 @@ use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{Catalog, InputFormat, ToolChoice, ToolDefinition};
 use jackfield_domain::usage::Usage;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::ChatModel as _;
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_claude_code::{ClaudeCode, ClaudeCodeConfig};
@@ -199,7 +200,11 @@ impl Talk {
             messages: Messages::with_history(Arc::new(self.messages.clone())),
             ..self.request.clone()
         };
-        let end = tokio::time::timeout(Duration::from_secs(60), model.reply(&request, &mut sink));
+        let context = CallContext::default();
+        let end = tokio::time::timeout(
+            Duration::from_secs(60),
+            model.reply(&request, &context, &mut sink),
+        );
         let end = end.await.expect("a reply in time");
         let end = end.map_err(|error| error.failure);
         let Sink {

@@ -8,6 +8,7 @@ use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind as Kind, Phase, RetryAdvice};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::usage::Usage;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::ChatModel as _;
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_claude::client::Claude;
@@ -125,7 +126,11 @@ async fn what_is_counted_before_the_end_is_told_when_it_comes() {
         bench.server.answer(response.cut_off());
         let mut counts = Counts::default();
         let request = request(MODEL);
-        bench.model.reply(&request, &mut counts).await.unwrap_err();
+        bench
+            .model
+            .reply(&request, &CallContext::default(), &mut counts)
+            .await
+            .unwrap_err();
         assert_eq!(counts.told.first().map(|(before, _)| *before), Some(0));
         let usages: Vec<_> = counts.told.into_iter().map(|(_, usage)| usage).collect();
         assert_eq!(usages, all[..told], "after {pieces} pieces");

@@ -11,6 +11,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::ToolChoice;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{ChatModel as _, ModelError};
 use jackfield_provider_gemini::client::Gemini;
 use jackfield_provider_gemini::config::GeminiConfig;
@@ -287,7 +288,9 @@ pub(crate) async fn ask(
     request: &ModelRequest,
 ) -> (Vec<Delta>, Result<ReplyEnd, ModelError>) {
     let mut deltas: Vec<Delta> = Vec::new();
-    let end = model.reply(request, &mut deltas).await;
+    let end = model
+        .reply(request, &CallContext::default(), &mut deltas)
+        .await;
     (deltas, end)
 }
 

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use jackfield_ports::call_context::LeasePassed;
 use jackfield_ports::chat_model::BoxError;
 use thiserror::Error;
 
@@ -76,6 +77,11 @@ impl Peer {
         }
     }
 
+    /// The call may not begin any more.
+    pub(super) fn passed(&self, passed: LeasePassed) -> FetchError {
+        self.fault(FetchErrorKind::Unsendable, passed.to_string(), None)
+    }
+
     /// This machine has no certificate authorities.
     pub(super) fn untrusted(&self) -> FetchError {
         let host = &self.host;
@@ -90,6 +96,9 @@ impl Peer {
         let host = &self.host;
         if let Some(refused) = cause::<RefusedAddress>(&error) {
             return self.refused(refused);
+        }
+        if let Some(passed) = cause::<LeasePassed>(&error) {
+            return self.passed(*passed);
         }
         if error.is_connect() {
             let message = self.connect_message(&error);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http::Uri;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
+use jackfield_ports::call_context::LeasePassed;
 use jackfield_ports::chat_model::ModelError;
 use rustls::CertificateError;
 
@@ -79,6 +80,9 @@ impl RequestPeer {
     pub(super) fn no_response(&self, error: reqwest::Error, was_kept: bool) -> ModelError {
         if cause::<RefusedAddress>(&error).is_some() {
             return self.refused();
+        }
+        if let Some(passed) = cause::<LeasePassed>(&error) {
+            return (*passed).into();
         }
         let host = &self.host;
         let failure = if error.is_connect() {

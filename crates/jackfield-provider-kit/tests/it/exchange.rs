@@ -12,6 +12,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::trace::TraceContext;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::base_url::BaseUrl;
@@ -216,7 +217,14 @@ async fn a_request_passes_its_trace_on() {
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let mut sink = Traced(TraceContext::parse(parent, Some("a=b")).unwrap());
     let adapter = Lined(format!("{}/talk", server.base_url()));
-    let end = reply(&adapter, &transport, &request(), &mut sink).await;
+    let end = reply(
+        &adapter,
+        &transport,
+        &request(),
+        &CallContext::default(),
+        &mut sink,
+    )
+    .await;
     assert!(end.is_ok(), "{end:?}");
     let request = server.request(0).await;
     assert_eq!(request.header("traceparent"), Some(parent));
@@ -261,7 +269,14 @@ async fn answered(response: Response) -> (Vec<String>, Result<ReplyEnd, ModelErr
     let transport = Transport::new(TransportSettings::default()).unwrap();
     let mut told: Vec<Delta> = Vec::new();
     let adapter = Lined(format!("{}/talk", server.base_url()));
-    let end = reply(&adapter, &transport, &request(), &mut told).await;
+    let end = reply(
+        &adapter,
+        &transport,
+        &request(),
+        &CallContext::default(),
+        &mut told,
+    )
+    .await;
     let words = told.into_iter().map(|delta| {
         let Delta::TextAppended { text, .. } = delta else {
             panic!("{delta:?}");

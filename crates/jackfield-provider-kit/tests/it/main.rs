@@ -10,6 +10,7 @@ mod base_url;
 mod by_model;
 mod exchange;
 mod guarded;
+mod leased;
 mod lines;
 mod retry_after;
 mod reuse;

@@ -13,6 +13,7 @@ use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use jackfield_domain::usage::Usage;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::by_model::ByModel;
@@ -44,6 +45,7 @@ impl ChatModel for Saying {
     async fn reply(
         &self,
         request: &ModelRequest,
+        _: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         self.requests.lock().unwrap().push(request.clone());
@@ -145,7 +147,9 @@ async fn asked(
     });
     let model = TextTools::new(Arc::<Saying>::clone(&inner), ByModel::always(mode));
     let mut seen = Seen::default();
-    let replied = model.reply(request, &mut seen).await;
+    let replied = model
+        .reply(request, &CallContext::default(), &mut seen)
+        .await;
     let requests = inner.requests.lock().unwrap().clone();
     (seen, replied, requests)
 }

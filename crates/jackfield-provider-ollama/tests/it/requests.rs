@@ -15,6 +15,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings};
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{ChatModel as _, ModelError};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_ollama::client::Ollama;
@@ -419,7 +420,9 @@ fn events(wire: &WireReply) -> Response {
 
 async fn ask(model: &Ollama, request: &ModelRequest) -> (Vec<Delta>, Result<ReplyEnd, ModelError>) {
     let mut deltas: Vec<Delta> = Vec::new();
-    let end = model.reply(request, &mut deltas).await;
+    let end = model
+        .reply(request, &CallContext::default(), &mut deltas)
+        .await;
     (deltas, end)
 }
 

@@ -12,6 +12,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::ToolChoice;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{ChatModel as _, ModelError};
 use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::secret::Secret;
@@ -212,7 +213,8 @@ pub(crate) async fn ask_this(
     request: &ModelRequest,
 ) -> (Vec<Delta>, Result<ReplyEnd, ModelError>) {
     let mut deltas = Vec::new();
-    let reply = model.reply(request, &mut deltas);
+    let context = CallContext::default();
+    let reply = model.reply(request, &context, &mut deltas);
     let result = tokio::time::timeout(Duration::from_secs(20), reply)
         .await
         .expect("the call ends");

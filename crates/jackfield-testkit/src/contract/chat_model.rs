@@ -120,6 +120,9 @@ macro_rules! chat_model_clauses {
             /// A reply in two pieces is the same wherever it is cut.
             /// Proxies cut streams anywhere, and a reader of whole pieces then loses a character or an event.
             a_cut_at_every_byte_gives_the_same_reply
+            /// A call whose lease has passed is not sent, and fails as `BeforeSend`.
+            /// Another process has told the model that the outcome is unknown, and the call is paid all the same.
+            a_call_is_not_sent_after_its_lease
             /// After the finish reason of a reply, no end marker has to follow.
             /// Some servers send no marker, and every answer of theirs would count as broken.
             a_missing_end_marker_loses_nothing

@@ -165,6 +165,9 @@ macro_rules! toolbox_clauses {
             /// `call` runs the tool once, and its effect is there when it returns.
             /// A mail goes out twice.
             a_call_runs_its_tool_once
+            /// A call whose lease has passed is `NotSent`, and runs nothing.
+            /// Another process has told the model that the outcome is unknown, and the payment is made all the same.
+            a_call_is_not_made_after_its_lease
             /// A repetition of an `Idempotent` call under its key has no further effect: after other calls, and after the call was dropped.
             /// Recovery repeats the call, and a payment is made twice.
             a_repetition_has_no_further_effect

@@ -11,6 +11,7 @@ use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::rules;
 use jackfield_domain::tool::ToolChoice;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 
@@ -130,8 +131,10 @@ impl ChatModel for FakeModelHandle {
     async fn reply(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
+        call.begin()?;
         let (nth, reply) = {
             let mut state = locked(&self.state);
             state.requests.push(request.clone());

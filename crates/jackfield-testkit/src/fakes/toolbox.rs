@@ -12,6 +12,7 @@ use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::context_source::ContextSource;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::json;
@@ -208,7 +209,13 @@ impl Toolbox for FakeToolboxHandle {
         Ok(locked(&self.state).specs.clone())
     }
 
-    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        call.begin()?;
         let call = self.next_call(run)?;
         let entry = self.enter(CalledWhat::Run(Box::new(run.clone())), events);
         self.play(call, entry, run.max_bytes, events).await
@@ -218,8 +225,12 @@ impl Toolbox for FakeToolboxHandle {
         &self,
         handle: &JobHandle,
         answer: Option<&ElicitationAnswer>,
+        call: &CallContext,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
+        call.begin().map_err(|passed| {
+            ToolFailure::unknown(ToolFailureKind::Unavailable, passed.to_string())
+        })?;
         let resumed = CalledWhat::Resume {
             answer: answer.cloned(),
             handle: handle.clone(),

@@ -104,6 +104,10 @@ const MISTAKES: &[(Mistake, &str)] = &[
     (Mistake::ToolTwice, "the_list_gives_each_tool_once"),
     (Mistake::SchemaIsText, "every_schema_is_a_json_object"),
     (Mistake::ListChanges, "the_list_stays_the_same"),
+    (
+        Mistake::ForgetsItsLease,
+        "a_call_is_not_made_after_its_lease",
+    ),
     (Mistake::RunsTwice, "a_call_runs_its_tool_once"),
     (Mistake::EffectLater, "a_call_runs_its_tool_once"),
     (Mistake::EffectTwice, "a_call_runs_its_tool_once"),

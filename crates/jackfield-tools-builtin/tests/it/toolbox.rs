@@ -8,6 +8,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, Toolbox as _};
 use jackfield_tools_builtin::{Builtins, CurrentDatetime};
 use serde_json::{Value, json};
@@ -41,7 +42,10 @@ fn run(tool: &str, input: ToolInput, max_bytes: usize) -> ToolRun {
 
 async fn call(tool: &str, arguments: &Value) -> Result<ToolResult, ToolError> {
     let input = ToolInput::Json(JsonInput::parse(&arguments.to_string()));
-    match builtins().call(&run(tool, input, 10_000), &mut ()).await? {
+    match builtins()
+        .call(&run(tool, input, 10_000), &CallContext::default(), &mut ())
+        .await?
+    {
         ToolEnd::Finished(result) => Ok(result),
         ToolEnd::Asked { .. } => panic!("a built-in tool asked a question"),
     }
@@ -113,7 +117,11 @@ async fn what_cannot_be_run_is_proved_not_to_have_been() {
     assert_eq!(unknown.kind, ToolFailureKind::UnknownTool);
     assert_eq!(unknown.disposition, Disposition::NotSent);
     let text = run("calculator", ToolInput::Text("1+1".into()), 10_000);
-    let failure = builtins().call(&text, &mut ()).await.unwrap_err().failure;
+    let failure = builtins()
+        .call(&text, &CallContext::default(), &mut ())
+        .await
+        .unwrap_err()
+        .failure;
     assert_eq!(failure.kind, ToolFailureKind::InvalidArguments);
     assert_eq!(failure.disposition, Disposition::NotSent);
 }
@@ -122,7 +130,11 @@ async fn what_cannot_be_run_is_proved_not_to_have_been() {
 async fn an_outcome_is_cut_to_what_is_of_use() {
     let input = ToolInput::Json(JsonInput::parse(r#"{"expression": "2^300"}"#));
     let end = builtins()
-        .call(&run("calculator", input, 10), &mut ())
+        .call(
+            &run("calculator", input, 10),
+            &CallContext::default(),
+            &mut (),
+        )
         .await;
     let ToolEnd::Finished(result) = end.unwrap() else {
         panic!("a built-in tool asked a question");

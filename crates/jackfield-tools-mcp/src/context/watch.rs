@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::context_source::{
     ContextChange, ContextChanges, ContextError, ContextErrorKind,
 };
@@ -94,7 +95,10 @@ impl McpToolbox {
         let params = SubscriptionsListenRequestParams::new(announced.filter(watch.uris));
         let request = SubscriptionsListenRequest::new(params);
         let request = ClientRequest::SubscriptionsListenRequest(request);
-        let mut request = match connection.send(request, None, None).await {
+        let mut request = match connection
+            .send(request, None, None, CallContext::default())
+            .await
+        {
             Ok(request) => request,
             Err(error) => return Err(self.request_error(connection, error).await),
         };

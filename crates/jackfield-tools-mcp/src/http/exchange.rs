@@ -84,11 +84,14 @@ impl Exchange {
         let Some(id) = &sent.request_id else {
             return;
         };
-        if !mark.as_ref().is_none_or(RequestMark::begin) {
+        let is_begun = mark.as_ref().is_none_or(RequestMark::begin);
+        let answered = match sent.call.begin() {
             // It was withdrawn, so its requester is gone.
-            return;
-        }
-        if let Err(failure) = self.answer(sent, id).await {
+            Ok(()) if !is_begun => return,
+            Ok(()) => self.answer(sent, id).await,
+            Err(passed) => Err(failures::passed(passed)),
+        };
+        if let Err(failure) = answered {
             let failure = Box::new(self.told(failure));
             let id = id.clone();
             let _gone = self.events.send(LinkEvent::Failed { id, failure }).await;
@@ -176,7 +179,7 @@ impl Exchange {
             let mut request = self.request(Method::POST, headers.clone(), sent.body.clone())?;
             *request.uri_mut() = uri(&url)?;
             sign(&mut request, bearer.as_ref());
-            let incoming = match self.transport.send(request).await {
+            let incoming = match self.transport.send_call(request, &sent.call).await {
                 Ok(incoming) => incoming,
                 Err(error)
                     if attempts == 1

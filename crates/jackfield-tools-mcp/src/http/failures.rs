@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_ports::call_context::LeasePassed;
 
 use crate::error::ServerFault;
 use crate::failure::{LinkFailure, LinkFailureKind};
@@ -81,6 +82,11 @@ pub(super) fn sign_in(fault: ServerFault) -> LinkFailure {
         is_final: true,
         ..LinkFailure::not_sent(fault.reason, fault.advice)
     }
+}
+
+/// The call may not begin any more.
+pub(super) fn passed(passed: LeasePassed) -> LinkFailure {
+    LinkFailure::not_sent(passed.to_string(), "nothing has to be done")
 }
 
 /// The server has forgotten the session, and has not acted on the request.

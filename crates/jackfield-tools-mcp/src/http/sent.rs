@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::HeaderValue;
+use jackfield_ports::call_context::CallContext;
 use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,6 +15,8 @@ use crate::mirrored::MirroredArguments;
 
 pub(super) struct SentMessage {
     pub(super) body: Bytes,
+    /// The call that it begins, or continues.
+    pub(super) call: CallContext,
     /// The request that a cancellation is about.
     pub(super) cancels: Option<RequestId>,
     /// The arguments that are repeated in headers.
@@ -71,6 +74,10 @@ impl SentMessage {
             request_id: id.filter(|_| !method.is_empty()),
             name,
             body: Bytes::from(bytes),
+            call: mark
+                .as_ref()
+                .map(|mark| mark.call().clone())
+                .unwrap_or_default(),
             method,
         };
         (sent, mark)

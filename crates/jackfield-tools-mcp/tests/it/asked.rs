@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jackfield_domain::failure::{Disposition, ToolFailure};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, Toolbox};
 use serde_json::{Value, json};
 
@@ -42,7 +43,7 @@ async fn answered(
     handle: &JobHandle,
     answer: Option<&ElicitationAnswer>,
 ) -> Result<ToolEnd, ToolFailure> {
-    let ended = soon(toolbox.resume(handle, answer, &mut ())).await;
+    let ended = soon(toolbox.resume(handle, answer, &CallContext::default(), &mut ())).await;
     ended.map_err(|error| error.failure)
 }
 
@@ -313,7 +314,7 @@ async fn an_answer_does_not_reach_a_call_of_another_connection() {
     let server = Scripted::new(script);
     let (handle, _) = asked(&server, "greet").await;
     let next = server.restarted();
-    let other = soon(next.call(&run("greet", json!({})), &mut ())).await;
+    let other = soon(next.call(&run("greet", json!({})), &CallContext::default(), &mut ())).await;
     let ToolEnd::Asked { handle: other, .. } = other.unwrap() else {
         panic!("it did not ask");
     };

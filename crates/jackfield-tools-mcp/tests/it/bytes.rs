@@ -6,6 +6,7 @@ use std::time::Duration;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, Toolbox as _};
 use jackfield_tools_mcp::{McpToolbox, ServerConfig};
 use proptest::proptest;
@@ -45,7 +46,7 @@ async fn answered(bytes: &[u8]) -> (Result<ToolEnd, ToolError>, Vec<String>) {
     config.longest_call = Duration::from_secs(600);
     let server = McpToolbox::new(config, settings());
     soon(server.list()).await.unwrap();
-    let ended = soon(server.call(&run("greet", json!({})), &mut ())).await;
+    let ended = soon(server.call(&run("greet", json!({})), &CallContext::default(), &mut ())).await;
     server.stop().await;
     (ended, server.log())
 }

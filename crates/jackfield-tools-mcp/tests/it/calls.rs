@@ -9,6 +9,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolEvents, Toolbox as _};
 use jackfield_tools_mcp::IDEMPOTENCY_KEY;
 use serde_json::{Value, json};
@@ -57,7 +58,12 @@ async fn a_call_passes_its_trace_on() {
         let server = Scripted::new(echo);
         let mut events = Traced(TraceContext::parse(parent, Some("a=b")).unwrap());
         let run = run("echo", json!({}));
-        let ended = soon(server.toolbox.call(&run, &mut events)).await;
+        let ended = soon(
+            server
+                .toolbox
+                .call(&run, &CallContext::default(), &mut events),
+        )
+        .await;
         let Ok(ToolEnd::Finished(result)) = ended else {
             panic!("{era}");
         };
@@ -110,7 +116,8 @@ async fn a_server_that_answers_after_the_limit_is_heard_and_the_next_call_is_its
         for _ in 0..2 {
             let run = run("last", json!({}));
             let mut events = Patient(sender.clone());
-            let call = server.toolbox.call(&run, &mut events);
+            let context = CallContext::default();
+            let call = server.toolbox.call(&run, &context, &mut events);
             let failure = soon(call).await.unwrap_err().failure;
             assert_eq!(failure.kind, ToolFailureKind::Timeout, "{era}");
             let late = soon(heard.recv()).await.unwrap();
@@ -135,7 +142,12 @@ async fn progress_gives_a_call_its_time_again_and_is_told_in_order() {
         config.call_limit = Duration::from_secs(3);
     });
     let mut heard = Heard::default();
-    let end = soon(server.toolbox.call(&run("slow", json!({})), &mut heard)).await;
+    let end = soon(server.toolbox.call(
+        &run("slow", json!({})),
+        &CallContext::default(),
+        &mut heard,
+    ))
+    .await;
     assert!(matches!(end, Ok(ToolEnd::Finished(_))), "{end:?}");
     let expected: Vec<_> = (1..=8)
         .map(|done| (f64::from(done), Some(8.0), Some(format!("step {done}"))))
@@ -166,7 +178,12 @@ async fn what_stands_still_is_no_progress() {
         config.call_limit = Duration::from_secs(2);
     });
     let mut heard = Heard::default();
-    let end = soon(server.toolbox.call(&run("stuck", json!({})), &mut heard)).await;
+    let end = soon(server.toolbox.call(
+        &run("stuck", json!({})),
+        &CallContext::default(),
+        &mut heard,
+    ))
+    .await;
     assert_eq!(end.unwrap_err().failure.kind, ToolFailureKind::Timeout);
     assert_eq!(heard.progress.len(), 1);
 }
@@ -180,7 +197,10 @@ async fn a_call_whose_caller_went_away_is_taken_back_in_both_eras() {
         let toolbox = Arc::clone(&server.toolbox);
         let call = tokio::spawn(async move {
             let run = run("last", json!({}));
-            toolbox.call(&run, &mut ()).await.is_ok()
+            toolbox
+                .call(&run, &CallContext::default(), &mut ())
+                .await
+                .is_ok()
         });
         server.until("call last", 1).await;
         call.abort();
@@ -196,8 +216,9 @@ async fn a_server_that_is_stopped_still_gets_the_cancellation_of_its_call() {
     for _ in 0..16 {
         let server = Scripted::new(last.clone());
         let (run, mut events) = (run("last", json!({})), ());
+        let context = CallContext::default();
         tokio::select! {
-            _ = server.toolbox.call(&run, &mut events) => panic!("the call does not end"),
+            _ = server.toolbox.call(&run, &context, &mut events) => panic!("the call does not end"),
             () = server.until("call last", 1) => {}
         }
         soon(server.toolbox.stop()).await;
@@ -215,7 +236,10 @@ async fn sixty_four_calls_run_at_once() {
         let toolbox = Arc::clone(&server.toolbox);
         calls.spawn(async move {
             let run = run("hold", json!({ "nth": nth }));
-            toolbox.call(&run, &mut ()).await.is_ok()
+            toolbox
+                .call(&run, &CallContext::default(), &mut ())
+                .await
+                .is_ok()
         });
     }
     while let Some(called) = soon(calls.join_next()).await {
@@ -237,7 +261,11 @@ async fn what_was_never_written_is_proved_not_to_have_been_sent() {
         let toolbox = Arc::clone(&server.toolbox);
         tokio::spawn(async move {
             let run = run("greet", large);
-            toolbox.call(&run, &mut ()).await.unwrap_err().failure
+            toolbox
+                .call(&run, &CallContext::default(), &mut ())
+                .await
+                .unwrap_err()
+                .failure
         })
     };
     soon(async {

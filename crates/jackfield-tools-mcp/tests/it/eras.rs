@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::Toolbox as _;
 use jackfield_tools_mcp::{Era, McpToolbox, ServerState};
 use serde_json::{Value, json};
@@ -138,7 +139,9 @@ async fn remembered_tools_are_offered_and_the_first_call_starts_the_server() {
     assert_eq!(soon(after.list()).await.unwrap(), tools);
     assert_eq!(after.state(), ServerState::Stopped);
     let run = crate::harness::run("greet", json!({}));
-    soon(after.call(&run, &mut ())).await.unwrap();
+    soon(after.call(&run, &CallContext::default(), &mut ()))
+        .await
+        .unwrap();
     assert!(matches!(after.state(), ServerState::Ready { .. }));
 }
 

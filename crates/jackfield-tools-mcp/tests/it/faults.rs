@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::Toolbox as _;
 use jackfield_tools_mcp::ServerState;
 use serde_json::{Value, json};
@@ -273,7 +274,13 @@ async fn answers_out_of_order_reach_their_own_calls() {
         let toolbox = std::sync::Arc::clone(&server.toolbox);
         calls.spawn(async move {
             let run = run("hold", json!({ "nth": nth }));
-            (nth, format!("{:?}", toolbox.call(&run, &mut ()).await))
+            (
+                nth,
+                format!(
+                    "{:?}",
+                    toolbox.call(&run, &CallContext::default(), &mut ()).await
+                ),
+            )
         });
     }
     while let Some(called) = soon(calls.join_next()).await {

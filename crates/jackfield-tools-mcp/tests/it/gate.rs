@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::Toolbox as _;
 use jackfield_tools_mcp::{DefinitionGate, McpToolbox, Review};
 use serde_json::{Value, json};
@@ -120,7 +121,7 @@ async fn what_is_remembered_is_looked_at_before_it_is_offered() {
     let tools = soon(after.list()).await.unwrap();
     assert_eq!(tools.len(), 1);
     assert_eq!(after.problems(), ["nobody wants `a`"]);
-    let failure = soon(after.call(&run("a", json!({})), &mut ())).await;
+    let failure = soon(after.call(&run("a", json!({})), &CallContext::default(), &mut ())).await;
     let failure = failure.unwrap_err().failure;
     assert_eq!(failure.disposition, Disposition::NotSent);
 }
@@ -163,9 +164,13 @@ async fn there_is_nothing_new_to_remember_after_a_call() {
     server.list().await;
     assert_eq!(server.toolbox.times_listed(), 1);
     for _ in 0..2 {
-        soon(server.toolbox.call(&run("a", json!({})), &mut ()))
-            .await
-            .unwrap();
+        soon(
+            server
+                .toolbox
+                .call(&run("a", json!({})), &CallContext::default(), &mut ()),
+        )
+        .await
+        .unwrap();
         assert_eq!(server.toolbox.times_listed(), 1);
     }
     server.list().await;

@@ -18,6 +18,7 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolOrigin, ToolSpec};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::JobHandle;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolEvents, Toolbox as _};
 use jackfield_testservers::mcp::http::ScriptedMcpHttp;
 use jackfield_tools_mcp::{
@@ -178,7 +179,7 @@ impl Scripted {
     }
 
     pub(crate) async fn end(&self, run: &ToolRun) -> Result<ToolEnd, ToolFailure> {
-        let end = soon(self.toolbox.call(run, &mut ())).await;
+        let end = soon(self.toolbox.call(run, &CallContext::default(), &mut ())).await;
         end.map_err(|error| error.failure)
     }
 

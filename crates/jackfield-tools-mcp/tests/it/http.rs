@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use jackfield_domain::failure::Disposition;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::Toolbox as _;
 use jackfield_tools_mcp::{Era, ServerState};
 use serde_json::{Value, json};
@@ -67,7 +68,12 @@ async fn progress_arrives_in_order_before_the_answer() {
         ]);
         let server = Scripted::over_http(of_era(era, "events", script("work", &steps)));
         let mut heard = Heard::default();
-        let ended = soon(server.toolbox.call(&run("work", json!({})), &mut heard)).await;
+        let ended = soon(server.toolbox.call(
+            &run("work", json!({})),
+            &CallContext::default(),
+            &mut heard,
+        ))
+        .await;
         ended.unwrap();
         let done: Vec<f64> = heard.progress.iter().map(|(done, _, _)| *done).collect();
         assert_eq!(done, [1.0, 2.0], "{era}");

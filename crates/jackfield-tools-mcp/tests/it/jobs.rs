@@ -6,6 +6,7 @@ use std::time::Duration;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_tools_mcp::{McpToolbox, Root, ServerConfig};
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ async fn resume(
     handle: &JobHandle,
     answer: Option<ElicitationAnswer>,
 ) -> ToolEnd {
-    let end = soon(toolbox.resume(handle, answer.as_ref(), &mut ())).await;
+    let end = soon(toolbox.resume(handle, answer.as_ref(), &CallContext::default(), &mut ())).await;
     end.unwrap_or_else(|error| panic!("{error:?}"))
 }
 
@@ -222,7 +223,12 @@ async fn a_task_is_followed_to_its_end() {
     ] }]);
     let server = Scripted::new(script("build", &steps));
     let mut heard = Heard::default();
-    let end = soon(server.toolbox.call(&run("build", json!({})), &mut heard)).await;
+    let end = soon(server.toolbox.call(
+        &run("build", json!({})),
+        &CallContext::default(),
+        &mut heard,
+    ))
+    .await;
     let built = ToolEnd::Finished(ToolResult::text("built"));
     assert_eq!(end.unwrap(), built);
     assert_eq!(heard.accepted.len(), 1);
@@ -285,7 +291,10 @@ async fn a_task_that_nobody_follows_is_cancelled() {
     let toolbox = Arc::clone(&server.toolbox);
     let call = tokio::spawn(async move {
         let run = run("build", json!({}));
-        toolbox.call(&run, &mut ()).await.is_ok()
+        toolbox
+            .call(&run, &CallContext::default(), &mut ())
+            .await
+            .is_ok()
     });
     server.until("said tasks/get", 2).await;
     call.abort();
@@ -297,11 +306,22 @@ async fn a_task_that_the_server_does_not_know_any_more_is_unknown() {
     let first = Scripted::new(script("build", &json!([{ "task": [completed()] }])));
     let mut heard = Heard::default();
     let call = run("build", json!({}));
-    soon(first.toolbox.call(&call, &mut heard)).await.unwrap();
+    soon(
+        first
+            .toolbox
+            .call(&call, &CallContext::default(), &mut heard),
+    )
+    .await
+    .unwrap();
     soon(first.toolbox.stop()).await;
     // A server that was started again knows nothing of it.
     let handle = &heard.accepted[0];
-    let lost = soon(first.toolbox.resume(handle, None, &mut ())).await;
+    let lost = soon(
+        first
+            .toolbox
+            .resume(handle, None, &CallContext::default(), &mut ()),
+    )
+    .await;
     let failure = lost.unwrap_err().failure;
     assert_eq!(failure.disposition, Disposition::Unknown);
     assert_eq!(first.count("call build"), 1);

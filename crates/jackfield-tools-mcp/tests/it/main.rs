@@ -15,6 +15,7 @@ mod harness;
 mod http;
 mod http_faults;
 mod jobs;
+mod leases;
 mod lists;
 mod logged;
 mod mirrored;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use jackfield_domain::ids::ToolboxId;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_tools_mcp::{McpToolbox, ServerConfig};
 use proptest::strategy::{Strategy as _, ValueTree as _};
@@ -225,7 +226,11 @@ async fn held(talk: &Talk, limit: Duration) -> (bool, usize) {
     let server = McpToolbox::new(config, settings.clone());
     let listed = server.list().await;
     let greeted = match &listed {
-        Ok(_) => server.call(&run("greet", json!({})), &mut ()).await,
+        Ok(_) => {
+            server
+                .call(&run("greet", json!({})), &CallContext::default(), &mut ())
+                .await
+        }
         Err(error) => Err(error.failure.clone().into()),
     };
     let hello =

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use jackfield_domain::wait::JobHandle;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::mcp_observer::{McpRequest, McpSession, McpSide, McpTransport};
 use jackfield_ports::toolbox::{ToolEvents, Toolbox as _};
 use jackfield_testkit::fakes::RecordingMcpObserver;
@@ -57,7 +58,9 @@ async fn each_request_to_a_process_is_seen_once_with_its_end() {
     let mut events = Requests::default();
     for name in ["works", "fails", "refuses"] {
         let run = run(name, json!({}));
-        soon(toolbox.call(&run, &mut events)).await.unwrap();
+        soon(toolbox.call(&run, &CallContext::default(), &mut events))
+            .await
+            .unwrap();
     }
     soon(toolbox.stop()).await;
     let seen = observer.requests();
@@ -102,7 +105,7 @@ async fn a_request_over_http_has_the_address_and_the_session_of_its_server() {
         let server = Scripted::over_http(tools(era));
         let observer = RecordingMcpObserver::default();
         let toolbox = server.another().observed_by(observer.observers());
-        soon(toolbox.call(&run("works", json!({})), &mut ()))
+        soon(toolbox.call(&run("works", json!({})), &CallContext::default(), &mut ()))
             .await
             .unwrap();
         soon(toolbox.stop()).await;
@@ -137,11 +140,12 @@ async fn a_call_without_an_answer_is_seen_with_the_reason() {
     let toolbox = server.another().observed_by(observer.observers());
     let waits = run("waits", json!({}));
     let mut events = Requests::default();
+    let context = CallContext::default();
     tokio::select! {
-        ended = toolbox.call(&waits, &mut events) => panic!("{ended:?}"),
+        ended = toolbox.call(&waits, &context, &mut events) => panic!("{ended:?}"),
         () = server.until("said tools/call", 1) => {}
     }
-    let died = soon(toolbox.call(&run("dies", json!({})), &mut ())).await;
+    let died = soon(toolbox.call(&run("dies", json!({})), &CallContext::default(), &mut ())).await;
     assert!(died.is_err(), "{died:?}");
     soon(toolbox.stop()).await;
     let seen = shown(&observer.requests());

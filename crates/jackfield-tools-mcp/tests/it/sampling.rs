@@ -9,6 +9,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::sampling::SamplingRequest;
 use jackfield_ports::toolbox::{ToolEnd, ToolEvents, Toolbox as _};
 use serde_json::{Value, json};
@@ -95,7 +96,12 @@ async fn ended(
     answer: &ElicitationAnswer,
     model: &mut Model,
 ) -> String {
-    let end = soon(server.toolbox.resume(handle, Some(answer), model)).await;
+    let end = soon(
+        server
+            .toolbox
+            .resume(handle, Some(answer), &CallContext::default(), model),
+    )
+    .await;
     match end.unwrap_or_else(|error| panic!("{error:?}")) {
         ToolEnd::Finished(result) => result.to_text(),
         ToolEnd::Asked { question, .. } => panic!("{question:?}"),

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use bytes::Bytes;
 use jackfield_domain::failure::Disposition;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::Toolbox as _;
 use jackfield_provider_kit::guarded::GuardedSettings;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
@@ -110,14 +111,24 @@ impl Process {
 
     /// The failure of a call, which has to be proved not to have been sent.
     async fn failure(&self, tool: &str) -> String {
-        let ended = soon(self.toolbox.call(&run(tool, json!({})), &mut ())).await;
+        let ended = soon(self.toolbox.call(
+            &run(tool, json!({})),
+            &CallContext::default(),
+            &mut (),
+        ))
+        .await;
         let failure = ended.unwrap_err().failure;
         assert_eq!(failure.disposition, Disposition::NotSent, "{failure:?}");
         failure.message
     }
 
     async fn call(&self, tool: &str) {
-        let ended = soon(self.toolbox.call(&run(tool, json!({})), &mut ())).await;
+        let ended = soon(self.toolbox.call(
+            &run(tool, json!({})),
+            &CallContext::default(),
+            &mut (),
+        ))
+        .await;
         ended.unwrap();
     }
 }
@@ -209,7 +220,9 @@ async fn an_ended_token_is_renewed_once_and_each_refused_call_is_made_once() {
     for _ in 0..8 {
         let toolbox = Arc::clone(&process.toolbox);
         calls.spawn(async move {
-            let ended = soon(toolbox.call(&run("greet", json!({})), &mut ())).await;
+            let ended =
+                soon(toolbox.call(&run("greet", json!({})), &CallContext::default(), &mut ()))
+                    .await;
             ended.map_err(|error| error.failure)
         });
     }
@@ -245,7 +258,12 @@ async fn a_call_in_flight_is_not_made_again_when_the_token_is_renewed() {
     let process = world.signed_in().await;
     let toolbox = Arc::clone(&process.toolbox);
     let working = tokio::spawn(async move {
-        let ended = soon(toolbox.call(&run("work", json!({ "nth": 1 })), &mut ())).await;
+        let ended = soon(toolbox.call(
+            &run("work", json!({ "nth": 1 })),
+            &CallContext::default(),
+            &mut (),
+        ))
+        .await;
         ended.map_err(|error| error.failure)
     });
     world.server.until("call work", 1).await;
@@ -361,7 +379,9 @@ async fn a_request_that_is_cancelled_during_a_renewal_does_not_lose_the_new_toke
     world.end_access();
     let toolbox = Arc::clone(&process.toolbox);
     let cancelled = tokio::spawn(async move {
-        let _unseen = toolbox.call(&run("greet", json!({})), &mut ()).await;
+        let _unseen = toolbox
+            .call(&run("greet", json!({})), &CallContext::default(), &mut ())
+            .await;
     });
     world.server.until("gives refresh_token", 1).await;
     cancelled.abort();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_provider_kit::guarded::{GuardedClient, GuardedSettings};
 use jackfield_provider_kit::secret::Secret;
@@ -18,7 +19,10 @@ fn tools() -> InternetTools {
 }
 
 async fn call(tools: &InternetTools, tool: &str, arguments: &Value) -> ToolResult {
-    match tools.call(&run(tool, arguments), &mut ()).await {
+    match tools
+        .call(&run(tool, arguments), &CallContext::default(), &mut ())
+        .await
+    {
         Ok(ToolEnd::Finished(result)) => result,
         other => panic!("{other:?}"),
     }
@@ -163,7 +167,8 @@ async fn a_server_that_says_nothing_is_given_up_in_time() {
     let mut asked = run("read_page", &json!({ "url": server.base_url() }));
     asked.time_limit = Duration::from_millis(50);
     let tools = tools().reading_pages(client());
-    let Ok(ToolEnd::Finished(result)) = tools.call(&asked, &mut ()).await else {
+    let Ok(ToolEnd::Finished(result)) = tools.call(&asked, &CallContext::default(), &mut ()).await
+    else {
         panic!("no outcome");
     };
     assert!(

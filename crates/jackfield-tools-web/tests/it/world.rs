@@ -9,6 +9,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_provider_kit::guarded::{GuardedClient, GuardedSettings};
 use jackfield_tools_web::{Parameter, Template, ToolConfig, WebTool, WebTools};
@@ -69,7 +70,7 @@ pub(crate) async fn call(tool: WebTool, arguments: &Value) -> Result<ToolResult,
 }
 
 pub(crate) async fn ran(toolbox: &WebTools, run: &ToolRun) -> Result<ToolResult, ToolFailure> {
-    match toolbox.call(run, &mut ()).await {
+    match toolbox.call(run, &CallContext::default(), &mut ()).await {
         Ok(ToolEnd::Finished(result)) => Ok(result),
         Ok(asked) => panic!("{asked:?}"),
         Err(error) => Err(error.failure),

@@ -7,6 +7,7 @@ use jackfield_domain::message::{Message, Messages};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::tool::ToolChoice;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::ChatModel as _;
 use jackfield_testkit::arb;
 use jackfield_testkit::contract::chat_model::ChatModelHarness as _;
@@ -43,7 +44,10 @@ async fn a_recorded_reply_is_read_and_its_request_is_as_documented() {
     server.answer(Response::event_stream(recorded).split_sends(3));
     let acme = AcmeHarness.connect(&server.base_url(), "sk-acme-0123456789");
     let mut deltas: Vec<Delta> = Vec::new();
-    let end = acme.reply(&question("What time is it?"), &mut deltas).await;
+    let call = CallContext::default();
+    let end = acme
+        .reply(&question("What time is it?"), &call, &mut deltas)
+        .await;
     assert_eq!(end.expect("a reply").finish, FinishReason::Length);
     let text = deltas.iter().filter_map(|delta| match delta {
         Delta::TextAppended { text, .. } => Some(&**text),
@@ -64,7 +68,8 @@ proptest! {
             let server = TestServer::start().await;
             server.answer(Response::event_stream("data: {\"end\":\"done\"}\n\n"));
             let acme = AcmeHarness.connect(&server.base_url(), "sk-acme-0123456789");
-            let reply = acme.reply(&request, &mut Vec::<Delta>::new()).await;
+            let call = CallContext::default();
+            let reply = acme.reply(&request, &call, &mut Vec::<Delta>::new()).await;
             if let Err(error) = reply {
                 prop_assert!(server.requests().is_empty(), "sent and failed: {error}");
             }

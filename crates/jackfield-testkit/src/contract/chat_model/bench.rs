@@ -18,6 +18,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{Catalog, InputFormat, ToolChoice, ToolDefinition};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{ChatModel as _, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use serde_json::{Value, json};
@@ -181,7 +182,17 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
         request: &ModelRequest,
         sink: &mut WatchedSink,
     ) -> Result<ReplyEnd, ModelError> {
-        let reply = self.model.reply(request, sink);
+        self.call_in(request, &CallContext::default(), sink).await
+    }
+
+    /// As [`call_into`](Self::call_into), in these circumstances.
+    pub(super) async fn call_in(
+        &self,
+        request: &ModelRequest,
+        call: &CallContext,
+        sink: &mut WatchedSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        let reply = self.model.reply(request, call, sink);
         match tokio::time::timeout(TIME_LIMIT, reply).await {
             Ok(result) => result,
             Err(_) => panic!("the call did not end within {} s", TIME_LIMIT.as_secs()),

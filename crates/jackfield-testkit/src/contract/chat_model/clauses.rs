@@ -51,10 +51,10 @@ pub(super) use self::replies::{
     text_arrives_in_order, usage_is_reported_once, usage_totals_hold_their_parts,
 };
 pub(super) use self::requests::{
-    declared_media_are_sent, dropping_the_call_closes_the_connection,
-    one_call_makes_one_http_request, own_keys_replace_the_adapters_or_are_refused,
-    secrets_never_reach_debug_or_errors, spans_carry_provider_and_model,
-    undeclared_capability_is_refused,
+    a_call_is_not_sent_after_its_lease, declared_media_are_sent,
+    dropping_the_call_closes_the_connection, one_call_makes_one_http_request,
+    own_keys_replace_the_adapters_or_are_refused, secrets_never_reach_debug_or_errors,
+    spans_carry_provider_and_model, undeclared_capability_is_refused,
 };
 pub(super) use self::settings::{
     settings_are_sent_with_their_values, the_choice_of_tools_is_sent_or_noted,

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_ports::journal::{
-    Append, AppendRefusal, Appended, Journal, JournalError, Lease, LeaseDeadline,
-};
+use jackfield_ports::journal::{Append, AppendRefusal, Appended, Journal, JournalError, Lease};
+use jackfield_ports::lease::LeaseDeadline;
 
 use super::JournalHarness;
 use super::scene::{JournalScene, cancel, resumed_step, step, with_timeout};

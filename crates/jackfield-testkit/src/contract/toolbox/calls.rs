@@ -2,11 +2,15 @@
 #![expect(clippy::expect_used, reason = "a clause ends where its toolbox fails")]
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::outcome::OutcomePart;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::wait::JobHandle;
+use jackfield_ports::call_context::CallContext;
+use jackfield_ports::lease::LeaseDeadline;
+use jackfield_ports::toolbox::ToolEnd;
 use serde_json::json;
 
 use super::effects::has_one_effect;
@@ -26,6 +30,35 @@ pub(super) async fn a_call_runs_its_tool_once<H: ToolboxHarness>() {
         }
     }
 }
+
+pub(super) async fn a_call_is_not_made_after_its_lease<H: ToolboxHarness>() {
+    let scene = ToolboxScene::<H>::begin().await;
+    let lease = LeaseDeadline::at(Instant::now() + A_WHILE);
+    let context = CallContext::new(lease.clone());
+    let made = scene.run("in_time", scene.harness.working());
+    let ended = scene.end_in(&made, &context).await;
+    assert!(
+        matches!(&ended, Ok(ToolEnd::Finished(result)) if !result.is_error),
+        "the lease lasts: {ended:?}"
+    );
+    lease.end_now();
+    let (runs, effects) = (scene.harness.runs(), scene.harness.effects().await);
+    let calls = scene.harness.acting(0).into_iter();
+    for (n, call) in calls.chain([scene.harness.working()]).enumerate() {
+        let run = scene.run(&format!("late_{n}"), call);
+        let failure = scene.end_in(&run, &context).await.expect_err("a failure");
+        assert_eq!(failure.disposition, Disposition::NotSent, "{failure:?}");
+    }
+    assert_eq!(scene.harness.runs(), runs, "a tool ran");
+    assert_eq!(
+        scene.harness.effects().await,
+        effects,
+        "a tool had an effect"
+    );
+}
+
+/// Longer than a call takes.
+const A_WHILE: Duration = Duration::from_secs(600);
 
 pub(super) async fn a_failed_call_is_not_tried_again<H: ToolboxHarness>() {
     let scene = ToolboxScene::<H>::begin().await;
@@ -88,7 +121,12 @@ pub(super) async fn an_outcome_above_the_limit_is_cut_with_a_marker<H: ToolboxHa
 pub(super) async fn what_cannot_be_taken_up_is_not_run<H: ToolboxHarness>() {
     let scene = ToolboxScene::<H>::begin().await;
     let handle = JobHandle(Arc::new(json!({ "no": "such job" })));
-    let taken = with_timeout(scene.toolbox.resume(&handle, None, &mut ())).await;
+    let taken = with_timeout(
+        scene
+            .toolbox
+            .resume(&handle, None, &CallContext::default(), &mut ()),
+    )
+    .await;
     let failure = taken.expect_err("a failure").failure;
     assert_ne!(failure.disposition, Disposition::NotSent, "{failure:?}");
     assert_eq!(scene.harness.runs().unwrap_or(0), 0);

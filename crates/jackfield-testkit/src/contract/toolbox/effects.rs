@@ -8,6 +8,7 @@ use std::task::Poll;
 use jackfield_domain::ids::ToolAttempt;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::Safety;
+use jackfield_ports::call_context::CallContext;
 
 use super::scene::{ACTING, READ_ONLY, RESTARTED, ToolboxScene};
 use super::threads::with_timeout;
@@ -44,7 +45,11 @@ async fn after_each_drop<H: ToolboxHarness>(tool: usize) {
         let scene = ToolboxScene::<H>::begin().await;
         let run = scene.run("dropped", idempotent(&scene, tool, 0).await);
         let before = scene.effects().await;
-        let ended = with_timeout(polled(scene.toolbox.call(&run, &mut ()), polls)).await;
+        let ended = with_timeout(polled(
+            scene.toolbox.call(&run, &CallContext::default(), &mut ()),
+            polls,
+        ))
+        .await;
         if ended.is_some() {
             return;
         }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::failure::Disposition;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::ToolEnd;
 use tokio::sync::mpsc;
 
@@ -28,7 +29,12 @@ pub(super) async fn dropping_a_call_cancels_it<H: ToolboxHarness>() {
     let lasting = scene.harness.lasting().expect(LASTING);
     let run = scene.run("call", lasting);
     let toolbox = Arc::clone(&scene.toolbox);
-    let call = tokio::spawn(async move { toolbox.call(&run, &mut ()).await.is_ok() });
+    let call = tokio::spawn(async move {
+        toolbox
+            .call(&run, &CallContext::default(), &mut ())
+            .await
+            .is_ok()
+    });
     scene.wait_until_running(true).await;
     call.abort();
     let ended = with_timeout(call).await;
@@ -48,8 +54,12 @@ pub(super) async fn an_outcome_after_the_drop_is_handed_on<H: ToolboxHarness>() 
     let outliving = scene.harness.outliving().expect(OUTLIVING);
     let run = scene.run("call", outliving);
     let (toolbox, (sender, mut heard)) = (Arc::clone(&scene.toolbox), mpsc::unbounded_channel());
-    let call =
-        tokio::spawn(async move { toolbox.call(&run, &mut LateListener(sender)).await.is_ok() });
+    let call = tokio::spawn(async move {
+        toolbox
+            .call(&run, &CallContext::default(), &mut LateListener(sender))
+            .await
+            .is_ok()
+    });
     scene.wait_until_running(true).await;
     call.abort();
     let ended = with_timeout(call).await;
@@ -71,7 +81,12 @@ pub(super) async fn an_outcome_that_came_back_does_not_come_late<H: ToolboxHarne
     let scene = ToolboxScene::<H>::begin().await;
     let run = scene.run("call", scene.harness.working());
     let (sender, mut heard) = mpsc::unbounded_channel();
-    let ended = with_timeout(scene.toolbox.call(&run, &mut LateListener(sender))).await;
+    let ended = with_timeout(scene.toolbox.call(
+        &run,
+        &CallContext::default(),
+        &mut LateListener(sender),
+    ))
+    .await;
     assert!(matches!(ended, Ok(ToolEnd::Finished(_))), "{ended:?}");
     assert_eq!(with_timeout(heard.recv()).await, None);
 }

@@ -13,6 +13,7 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{Safety, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::JobHandle;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolEvents, Toolbox};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -73,7 +74,16 @@ impl<H: ToolboxHarness> ToolboxScene<H> {
 
     /// The end of a run, which must arrive.
     pub(super) async fn end(&self, run: &ToolRun) -> Result<ToolEnd, ToolFailure> {
-        let end = with_timeout(self.toolbox.call(run, &mut ())).await;
+        self.end_in(run, &CallContext::default()).await
+    }
+
+    /// As [`end`](Self::end), in these circumstances.
+    pub(super) async fn end_in(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+    ) -> Result<ToolEnd, ToolFailure> {
+        let end = with_timeout(self.toolbox.call(run, call, &mut ())).await;
         let end = end.map_err(|error| error.failure);
         self.record(run, &end);
         end

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use jackfield_domain::request::ToolRun;
+use jackfield_ports::call_context::CallContext;
 use tokio::runtime::Builder;
 
 use super::scene::ToolboxScene;
@@ -117,7 +118,8 @@ async fn longest_gap<H: ToolboxHarness>(
     lasting: bool,
 ) -> Duration {
     let events = &mut ();
-    let mut end = pin!(scene.toolbox.call(run, events));
+    let call = CallContext::default();
+    let mut end = pin!(scene.toolbox.call(run, &call, events));
     let (mut last, mut longest) = (Instant::now(), Duration::ZERO);
     let (mut has_ended, mut ticks) = (false, 0);
     let other_task = async {

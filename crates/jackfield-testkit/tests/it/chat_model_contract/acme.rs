@@ -15,6 +15,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::ResponseFormat;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use serde_json::Value;
@@ -85,6 +86,7 @@ pub(super) enum Fault {
     ForgetsDescriptions,
     ForgetsHistory,
     ForgetsIds,
+    ForgetsItsLease,
     ForgetsPhase,
     ForgetsState,
     ForgetsSystem,
@@ -198,6 +200,7 @@ impl ChatModel for Acme {
     async fn reply(
         &self,
         request: &ModelRequest,
+        call: &CallContext,
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         if !self.has(Fault::TellsNothing) {
@@ -209,6 +212,9 @@ impl ChatModel for Acme {
                 gen_ai.request.model = model,
             )
             .in_scope(|| tracing::debug!("asked"));
+        }
+        if !self.has(Fault::ForgetsItsLease) {
+            call.begin()?;
         }
         let own = sink.credential().map(|own| own.expose().to_owned());
         if own.is_some() && !self.takes_credentials() && !self.has(Fault::PaysForAll) {

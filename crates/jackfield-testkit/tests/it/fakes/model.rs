@@ -17,6 +17,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings};
 use jackfield_domain::tool::{Catalog, ToolChoice};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::Capabilities;
 use jackfield_testkit::arb;
 use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
@@ -65,7 +66,8 @@ fn a_model_says_its_replies_in_order_and_in_valid_pieces() {
     let mut replies = Vec::new();
     for round in 1..3 {
         let mut deltas: Vec<Delta> = Vec::new();
-        let end = block_on(port.reply(&hello(), &mut deltas)).expect("a reply");
+        let end =
+            block_on(port.reply(&hello(), &CallContext::default(), &mut deltas)).expect("a reply");
         let attempt = ModelAttempt { round, attempt: 1 };
         let mut reply = ReplyAccumulator::new(turn.clone(), attempt);
         for delta in &deltas {
@@ -110,7 +112,8 @@ fn a_model_refuses_reasons_and_calls_with_text() {
     let mut blocks = Vec::new();
     for round in 1..3 {
         let mut deltas: Vec<Delta> = Vec::new();
-        let end = block_on(port.reply(&hello(), &mut deltas)).expect("a reply");
+        let end =
+            block_on(port.reply(&hello(), &CallContext::default(), &mut deltas)).expect("a reply");
         let turn = TurnId::derive(&SessionId::parse("s").expect("a valid id"), 1);
         let mut reply = ReplyAccumulator::new(turn, ModelAttempt { round, attempt: 1 });
         for delta in &deltas {
@@ -159,13 +162,24 @@ fn what_the_model_cannot_be_asked_is_unsupported() {
     ] {
         let model = ScriptedModel::with_capabilities(Capabilities::NONE);
         model.push_reply(ScriptedReply::text("fine"));
-        let error = block_on(model.port().reply(request, &mut Vec::new())).unwrap_err();
+        let error = block_on(
+            model
+                .port()
+                .reply(request, &CallContext::default(), &mut Vec::new()),
+        )
+        .unwrap_err();
         assert_eq!(error.failure.kind, ModelFailureKind::Unsupported);
         assert_eq!(error.failure.phase, Phase::BeforeSend);
         assert!(error.failure.message.contains(what), "{error}");
         let able = ScriptedModel::new();
         able.push_reply(ScriptedReply::text("fine"));
-        assert!(block_on(able.port().reply(request, &mut Vec::new())).is_ok());
+        assert!(
+            block_on(
+                able.port()
+                    .reply(request, &CallContext::default(), &mut Vec::new())
+            )
+            .is_ok()
+        );
     }
 }
 
@@ -182,7 +196,11 @@ fn a_request_that_is_strict_about_a_note_is_unsupported() {
         model.push_reply(ScriptedReply::text("fine").with_note(note.clone()));
         let mut request = hello();
         request.strict = strict;
-        let asked = block_on(model.port().reply(&request, &mut Vec::new()));
+        let asked = block_on(model.port().reply(
+            &request,
+            &CallContext::default(),
+            &mut Vec::new(),
+        ));
         match asked {
             Ok(end) => {
                 assert!(!refused, "{strict:?}");
@@ -206,7 +224,8 @@ fn a_failure_comes_after_the_pieces_before_it() {
     let port = model.port();
     for pieces in [4, 0] {
         let mut deltas: Vec<Delta> = Vec::new();
-        let error = block_on(port.reply(&hello(), &mut deltas)).expect_err("a failure");
+        let error = block_on(port.reply(&hello(), &CallContext::default(), &mut deltas))
+            .expect_err("a failure");
         assert_eq!((error.failure, deltas.len()), (failure.clone(), pieces));
     }
 }
@@ -218,7 +237,7 @@ async fn a_held_reply_waits_for_its_gate() {
     let port = model.port();
     let reply = tokio::spawn(async move {
         let mut deltas: Vec<Delta> = Vec::new();
-        port.reply(&hello(), &mut deltas)
+        port.reply(&hello(), &CallContext::default(), &mut deltas)
             .await
             .map(|_| deltas.len())
     });
@@ -235,7 +254,8 @@ async fn a_paused_clock_makes_nobody_impatient_at_a_gate() {
     let port = model.port();
     let reply = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(3600)).await;
-        port.reply(&hello(), &mut Vec::<Delta>::new()).await
+        port.reply(&hello(), &CallContext::default(), &mut Vec::<Delta>::new())
+            .await
     });
     gate.reached().await;
     gate.open();
@@ -247,7 +267,11 @@ fn a_dropped_call_counts() {
     let (model, gate) = (ScriptedModel::new(), Gate::new());
     model.push_reply(ScriptedReply::text("abcd").held_at(&gate));
     let (port, mut deltas) = (model.port(), Vec::new());
-    assert!(!is_ready(port.reply(&hello(), &mut deltas)));
+    assert!(!is_ready(port.reply(
+        &hello(),
+        &CallContext::default(),
+        &mut deltas
+    )));
     assert_eq!(
         (model.dropped(), deltas.len(), gate.is_reached()),
         (1, 0, true)
@@ -271,7 +295,11 @@ fn a_request_that_breaks_a_rule_is_refused_and_fails_the_test() {
     for (request, word) in cases {
         let model = ScriptedModel::new();
         model.push_reply(ScriptedReply::text("never said"));
-        let refused = block_on(model.port().reply(&request, &mut Vec::<Delta>::new()));
+        let refused = block_on(model.port().reply(
+            &request,
+            &CallContext::default(),
+            &mut Vec::<Delta>::new(),
+        ));
         let kind = refused.map_err(|error| error.failure.kind);
         assert_eq!(kind, Err(ModelFailureKind::InvalidRequest), "{word}");
         let complaint = complaint(model).unwrap_or_default();
@@ -283,7 +311,9 @@ fn a_request_that_breaks_a_rule_is_refused_and_fails_the_test() {
 fn a_request_too_many_fails_the_test_unless_it_is_expected() {
     let model = ScriptedModel::new();
     let port = model.port();
-    assert!(block_on(port.reply(&hello(), &mut Vec::<Delta>::new())).is_err());
+    assert!(
+        block_on(port.reply(&hello(), &CallContext::default(), &mut Vec::<Delta>::new())).is_err()
+    );
     let violations = model.take_violations();
     assert!(
         violations[0].contains("no reply in the script"),
@@ -310,7 +340,7 @@ proptest! {
     fn a_valid_request_is_answered(request in arb::model_request()) {
         let model = ScriptedModel::new();
         model.push_reply(ScriptedReply::text("yes"));
-        let answered = block_on(model.port().reply(&request, &mut Vec::<Delta>::new()));
+        let answered = block_on(model.port().reply(&request, &CallContext::default(), &mut Vec::<Delta>::new()));
         prop_assert!(answered.is_ok(), "{:?}", model.take_violations());
     }
 }

@@ -11,6 +11,7 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{Safety, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::JobHandle;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolEvents, Toolbox};
 use jackfield_testkit::fakes::{Ending, Gate, ScriptedCall, ScriptedToolbox};
 use serde_json::json;
@@ -41,7 +42,7 @@ fn run(call: &str, attempt: u32) -> ToolRun {
 }
 
 async fn text_of(port: &Arc<dyn Toolbox>, run: &ToolRun) -> Result<String, ToolFailure> {
-    match port.call(run, &mut ()).await {
+    match port.call(run, &CallContext::default(), &mut ()).await {
         Ok(ToolEnd::Finished(result)) => Ok(result.to_text()),
         Ok(ToolEnd::Asked { question, .. }) => Ok(question.message.to_string()),
         Err(error) => Err(error.failure),
@@ -147,12 +148,14 @@ async fn what_happens_on_the_way_is_told_and_a_handle_takes_a_call_up_again() {
         .push_call("act", call)
         .push_resume(ScriptedCall::text("resumed"));
     let (port, mut heard) = (toolbox.port(), Heard::default());
-    port.call(&run("a", 1), &mut heard).await.expect("an end");
+    port.call(&run("a", 1), &CallContext::default(), &mut heard)
+        .await
+        .expect("an end");
     let handle = JobHandle(Arc::new(json!("job")));
     assert_eq!(heard.accepted, std::slice::from_ref(&handle));
     assert_eq!(heard.progress, [(0.5, Some(1.0), Some("half".to_owned()))]);
     let resumed = port
-        .resume(&handle, None, &mut heard)
+        .resume(&handle, None, &CallContext::default(), &mut heard)
         .await
         .expect("an end");
     assert_eq!(resumed, ToolEnd::Finished(ToolResult::text("resumed")));

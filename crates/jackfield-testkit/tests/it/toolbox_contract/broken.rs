@@ -17,6 +17,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
 use serde_json::{Value, json};
@@ -35,6 +36,7 @@ pub(super) enum Mistake {
     EffectTwice,
     FailureIsError,
     FailureIsForgotten,
+    ForgetsItsLease,
     KeyAfterEffect,
     KeyBeforeEffect,
     KeyIgnored,
@@ -277,7 +279,12 @@ impl Toolbox for Mistaken {
         Ok(tools)
     }
 
-    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         let tool = &*run.tool.tool;
         if !TOOLS.contains(&tool) {
             let (kind, message) = (
@@ -289,6 +296,9 @@ impl Toolbox for Mistaken {
                 _ => ToolFailure::not_sent(kind, message),
             }
             .into());
+        }
+        if self.is != Mistake::ForgetsItsLease {
+            call.begin()?;
         }
         let outlives = tool == "outlive" && self.is != Mistake::LateForgotten;
         let _late = Outliving(events.late_outcome().filter(|_| outlives));
@@ -317,6 +327,7 @@ impl Toolbox for Mistaken {
         &self,
         _handle: &JobHandle,
         _answer: Option<&ElicitationAnswer>,
+        _call: &CallContext,
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let (kind, message) = (ToolFailureKind::Unavailable, "there is no such job");

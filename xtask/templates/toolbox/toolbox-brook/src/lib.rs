@@ -8,6 +8,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::{Value, json};
 
@@ -75,9 +76,11 @@ impl Toolbox for BrookToolbox {
         ])
     }
 
-    async fn call(&self, run: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(&self, run: &ToolRun, call: &CallContext, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
         let argument = |name: &str| run.arguments()?.get(name)?.as_str();
-        // To do: await what takes time, and never block; dropping the future cancels the call.
+        // To do: await what takes time, and never block; dropping the future cancels the call. Right before the tool
+        // acts, after every wait, `call.begin()` tells whether it still may.
+        call.begin()?;
         let result = match &*run.tool.tool {
             "find" => argument("word").map(|word| self.find(word)),
             "note" => argument("text").map(|text| self.note(run, text)),

@@ -1,6 +1,7 @@
 //! Clauses about the data that an adapter sends, and the data that it must not reveal.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use jackfield_domain::block::{Block, Content};
@@ -12,9 +13,11 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
 use jackfield_domain::tool::ToolChoice;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::{Capabilities, ChatModel as _};
 use jackfield_ports::credential::Credential;
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::lease::LeaseDeadline;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -54,6 +57,26 @@ pub(in super::super) async fn one_call_makes_one_http_request<H: ChatModelHarnes
     }
 }
 
+pub(in super::super) async fn a_call_is_not_sent_after_its_lease<H: ChatModelHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    let fine = bench.render(&VendorReply::text(&["fine"]));
+    let lease = LeaseDeadline::at(Instant::now() + TIME_LIMIT);
+    let call = CallContext::new(lease.clone());
+    let request = bench.request();
+    bench.answer(fine.response());
+    let mut sink = WatchedSink::new();
+    let made = bench.call_in(&request, &call, &mut sink).await;
+    assert!(made.is_ok(), "the lease lasts: {made:?}");
+    lease.end_now();
+    bench.answer(fine.response());
+    let Err(error) = bench.call_in(&request, &call, &mut sink).await else {
+        panic!("a call was made after the lease of its session");
+    };
+    let failure = error.failure;
+    assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
+    assert_eq!(bench.server.requests().len(), 1, "it was sent");
+}
+
 pub(in super::super) async fn dropping_the_call_closes_the_connection<H: ChatModelHarness>(
     harness: &H,
 ) {
@@ -84,7 +107,8 @@ pub(in super::super) async fn own_keys_replace_the_adapters_or_are_refused<H: Ch
     bench.answer(fine.response());
     let mut sink = OwnKeySink(Credential::new(OWN_KEY));
     let request = bench.request();
-    let replying = bench.model.reply(&request, &mut sink);
+    let call = CallContext::default();
+    let replying = bench.model.reply(&request, &call, &mut sink);
     let Ok(replied) = timeout(TIME_LIMIT, replying).await else {
         panic!("the call has to end");
     };

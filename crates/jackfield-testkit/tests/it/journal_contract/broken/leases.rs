@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::{
-    Append, AppendRefusal, Appended, Journal as _, JournalError, Lease, LeaseDeadline,
+    Append, AppendRefusal, Appended, Journal as _, JournalError, Lease,
 };
+use jackfield_ports::lease::LeaseDeadline;
 
 use super::{AN_HOUR, Mistake, Mistaken};
 
