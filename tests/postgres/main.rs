@@ -13,6 +13,7 @@ mod clocks;
 mod commands;
 mod copying;
 mod copying_accounts;
+mod locks;
 mod logins;
 mod outages;
 mod released;

@@ -30,7 +30,7 @@ async fn ready(gateway: &Gateway, unless: Option<&str>) {
     }
 }
 
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// Lets each insertion into a table fail as the server does that cannot extend a file.
 const FILL: &str = "CREATE FUNCTION jackfield.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -39,7 +39,7 @@ const FILL: &str = "CREATE FUNCTION jackfield.full() RETURNS trigger LANGUAGE pl
      CREATE TRIGGER full_disk BEFORE INSERT ON jackfield.steps EXECUTE FUNCTION jackfield.full()";
 const EMPTY: &str = "DROP FUNCTION jackfield.full CASCADE";
 /// Locks a table until another connection runs [`UNLOCK`], for a minute at most.
-const LOCK: &str = "BEGIN; LOCK TABLE jackfield.sessions;
+pub(crate) const LOCK: &str = "BEGIN; LOCK TABLE jackfield.sessions;
      DO $$ BEGIN FOR nth IN 1..600 LOOP
          EXIT WHEN EXISTS (SELECT FROM pg_class WHERE relname = 'unlocked');
          PERFORM pg_sleep(0.1);
