@@ -143,7 +143,8 @@ impl Gateway {
             return Ok(None);
         };
         self.check_model(client, Some(&body.model), &requested)?;
-        other_models::check_members(client, &body.members)?;
+        other_models::check_body(client, &body)?;
+        other_models::check_query(client, request.query.as_deref(), Some(&body.model))?;
         let (is_assistant, model) = (requested.assistant.is_some(), requested.model);
         let language = Language::of_path(&request.path);
         let route = requested.route.as_ref();

@@ -65,6 +65,8 @@ impl Gateway {
         request: &ReceivedRequest,
     ) -> Result<Passthrough, ServeError> {
         let named = NamedModel::read(request);
+        let own = named.as_ref().map(|named| &*named.name);
+        other_models::check_query(client, request.query.as_deref(), own)?;
         match (form_of(request), &named) {
             (Some(kind), _) => other_models::check_form(client, kind, &request.body)?,
             (
@@ -74,7 +76,7 @@ impl Gateway {
                     ..
                 }),
             ) => {
-                other_models::check_members(client, &body.members)?;
+                other_models::check_body(client, body)?;
             }
             (None, _) => other_models::check_json(client, &request.body)?,
         }

@@ -19,11 +19,21 @@ pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Range
 
 /// The names of all parts; `None` if the body is not whole, or a part has no name that every server reads alike.
 pub(super) fn names(content_type: &str, body: &[u8]) -> Option<Vec<String>> {
+    let (_, parameters) = content_type.split_once(';')?;
+    let told = plain_parameters(parameters)?;
+    let boundaries = told.iter().filter(|(key, _)| key.starts_with("boundary"));
+    let delimiter = format!(
+        "--{}",
+        boundary(content_type).filter(|_| boundaries.count() == 1)?
+    );
     // Before the first delimiter, some read other parts.
-    let first = format!("--{}", boundary(content_type)?);
-    let parts = parts(content_type, body).filter(|_| body.starts_with(first.as_bytes()))?;
-    let parts = parts.into_iter();
-    parts.map(|part| name_of(body.get(part)?)).collect()
+    let parts = parts(content_type, body).filter(|_| body.starts_with(delimiter.as_bytes()))?;
+    // So they do behind the last one, and behind those that others do not see.
+    let end = memmem::rfind(body, delimiter.as_bytes())? + delimiter.len();
+    let is_whole = matches!(body.get(end..)?, b"--" | b"--\r\n")
+        && memmem::find_iter(body, &delimiter).count() == parts.len() + 1;
+    let names = parts.into_iter().map(|part| name_of(body.get(part)?));
+    names.collect::<Option<_>>().filter(|_| is_whole)
 }
 
 /// The places of all parts, each from the line break behind its delimiter on; `None` if the body is not whole.
@@ -82,16 +92,37 @@ fn name_of(part: &[u8]) -> Option<String> {
         && !head.contains("\r\n ")
         && !head.contains("\r\n\t")
         && !parameters.contains('\\');
-    let keys = parameters.split([';', ' ']);
-    let keys = keys.map(|one| {
-        one.split('=')
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase()
-    });
-    let names = keys.filter(|key| ["name", "name*"].contains(&key.trim()));
-    (is_plain && names.collect::<Vec<_>>() == ["name"])
-        .then(|| parameter(parameters, "name").map(str::to_owned))?
+    let told = plain_parameters(parameters).filter(|_| is_plain)?;
+    let mut names = told.into_iter().filter(|(key, _)| key.starts_with("name"));
+    let (key, name) = names.next()?;
+    (key == "name" && names.next().is_none()).then(|| name.to_owned())
+}
+
+/// The parameters, each with its name in small letters; `None` if servers could read them in several ways.
+fn plain_parameters(mut rest: &str) -> Option<Vec<(String, &str)>> {
+    let mut found = Vec::new();
+    loop {
+        rest = rest.trim_matches([' ', '\t']);
+        if rest.is_empty() {
+            return Some(found);
+        }
+        let (key, after) = rest.split_once('=')?;
+        let (value, next) = match after.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"')?,
+            None => after.split_at(after.find(';').unwrap_or(after.len())),
+        };
+        let key = key.trim().to_ascii_lowercase();
+        if key.contains(['"', ';', ' ', '\t']) || value.contains('\\') {
+            return None;
+        }
+        found.push((key, value.trim()));
+        let next = next.trim_start_matches([' ', '\t']);
+        rest = match next.strip_prefix(';') {
+            Some(next) => next,
+            None if next.is_empty() => next,
+            None => return None,
+        };
+    }
 }
 
 /// The head of a part, and its length.

@@ -63,6 +63,11 @@ impl<'a> RequestBody<'a> {
         })
     }
 
+    /// Whether the model is in the address.
+    pub(super) const fn is_addressed(&self) -> bool {
+        self.address.is_some()
+    }
+
     /// The path of the request for this model, by the provider's name for it.
     pub(super) fn path_for<'p>(&self, path: &'p str, model: &str) -> Cow<'p, str> {
         match &self.address {

@@ -14,6 +14,7 @@ static CHAT_LANGUAGE: ChatCompletions = ChatCompletions::new();
 const CHAT: &str = "/v1/chat/completions";
 const MESSAGES: &str = "/v1/messages";
 const RESPONSES: &str = "/v1/responses";
+const GEMINI: &str = "/v1beta/models/b:generateContent";
 const IMAGES: &str = "/v1/images/edits";
 
 /// Clients for whom it matters which model answers.
@@ -76,9 +77,71 @@ async fn a_body_that_names_a_further_model_is_refused_where_the_model_matters() 
         ),
         (MESSAGES, "tools", advisor, "tools/…/model"),
         (MESSAGES, "fallback_model", json!("dear"), "fallback_model"),
-        (RESPONSES, "tools", image, "tools/…/model"),
-        (CHAT, "tools", drawing, "tools/…/model"),
+        (RESPONSES, "tools", image.clone(), "tools/…/model"),
+        (CHAT, "tools", drawing.clone(), "tools/…/model"),
         (IMAGES, "requests", batch, "requests/…/model"),
+        (
+            RESPONSES,
+            "input",
+            json!([{ "type": "additional_tools", "tools": image }, { "role": "user", "content": "hi" }]),
+            "input/…/model",
+        ),
+        (
+            RESPONSES,
+            "tools",
+            json!([{ "type": "namespace", "name": "n", "tools": image }]),
+            "tools/…/model",
+        ),
+        (CHAT, "Tools", drawing.clone(), "Tools/…/model"),
+        (
+            CHAT,
+            "Extra_Body",
+            json!({ "model": "dear" }),
+            "Extra_Body/…/model",
+        ),
+        (
+            CHAT,
+            "extra_body",
+            json!({ "extra_body": { "model": "dear" } }),
+            "extra_body/…/model",
+        ),
+        (
+            CHAT,
+            "extra_body",
+            json!({ "tools": drawing }),
+            "extra_body/…/model",
+        ),
+        (
+            CHAT,
+            "plugins",
+            json!([{ "id": "fusion", "config": { "model": "dear" } }]),
+            "plugins/…/model",
+        ),
+        (
+            CHAT,
+            "plugins",
+            json!({ "x": { "model": "dear" } }),
+            "plugins/…/model",
+        ),
+        (CHAT, "preset", json!("dear"), "preset"),
+        (
+            CHAT,
+            "tool_choice",
+            json!({ "model": "dear" }),
+            "tool_choice/…/model",
+        ),
+        (
+            MESSAGES,
+            "context_management",
+            json!({ "edits": [{ "model": "dear" }] }),
+            "context_management/…/model",
+        ),
+        (
+            MESSAGES,
+            "tools",
+            json!([{ "type": "x", "config": { "model": "dear" } }]),
+            "tools/…/model",
+        ),
         (IMAGES, "models", json!(["dear"]), "models"),
     ] {
         let body = request(path, with(field, &value));
@@ -105,9 +168,39 @@ async fn a_body_that_names_a_further_model_is_refused_where_the_model_matters() 
     for client in bounded().into_iter().chain([client()]) {
         let _taken = is_taken(&client, &request(IMAGES, deep.clone()));
     }
-    let twice = request(IMAGES, r#"{"model":"b","model":"dear"}"#);
+    let typed =
+        r#"[{"type":"function","type":"openrouter:advisor","parameters":{"model":"dear"}}]"#;
+    for body in [
+        r#"{"model":"b","model":"dear"}"#.to_owned(),
+        format!(r#"{{"model":"b","messages":[],"tools":{typed}}}"#),
+    ] {
+        let twice = request(IMAGES, body);
+        for client in bounded() {
+            assert!(is_taken(&client, &twice).is_err());
+        }
+    }
+    for (path, field, value) in [
+        (GEMINI, "model", json!("models/dear")),
+        (
+            GEMINI,
+            "generationConfig",
+            json!({ "routingConfig": { "manualMode": { "modelName": "dear" } } }),
+        ),
+    ] {
+        let mut body = json!({ "contents": [] });
+        body[field] = value;
+        for client in bounded() {
+            let refused = is_taken(&client, &request(path, body.to_string()));
+            assert!(refused.is_err(), "{field}");
+        }
+    }
     for client in bounded() {
-        assert!(is_taken(&client, &twice).is_err());
+        for path in [CHAT, IMAGES] {
+            let mut asked = request(path, with("n", &json!(1)));
+            asked.query = Some("beta=true&Model=dear".to_owned());
+            let refused = is_taken(&client, &asked).expect_err("it names another");
+            assert!(refused.message.contains("`?Model`"), "{refused:?}");
+        }
     }
 }
 
@@ -127,6 +220,16 @@ async fn a_body_in_which_the_clients_own_data_say_model_is_taken() {
         ("models", Value::Null),
         ("models", json!([])),
         ("metadata", json!({ "model": "T" })),
+        (
+            "prompt",
+            json!({ "id": "p", "variables": { "model": "T" } }),
+        ),
+        (
+            "response_format",
+            json!({ "type": "json_schema", "json_schema": { "schema": schema } }),
+        ),
+        // It is the one that was looked at.
+        ("extra_body", json!({ "model": "b" })),
     ] {
         for path in [CHAT, MESSAGES, RESPONSES] {
             for client in bounded() {
@@ -134,6 +237,17 @@ async fn a_body_in_which_the_clients_own_data_say_model_is_taken() {
                 assert!(taken.is_ok(), "{path} {field}: {taken:?}");
             }
         }
+    }
+    let gemini = json!({
+        "model": "models/b",
+        "contents": [{ "role": "model", "parts": [{ "functionCall": { "args": { "model": "T" } } }] }],
+        "tools": [{ "functionDeclarations": [{ "name": "buy", "parameters": schema }] }],
+    });
+    for client in bounded() {
+        let mut asked = request(GEMINI, gemini.to_string());
+        asked.query = Some("key=k&alt=sse".to_owned());
+        let taken = is_taken(&client, &asked);
+        assert!(taken.is_ok(), "{taken:?}");
     }
 }
 
@@ -197,6 +311,9 @@ async fn a_form_has_one_model_and_no_part_that_is_read_in_two_ways() {
             &part("name=\"prompt\"; name*=UTF-8''model", "dear"),
             &part("name=\"mo\\del\"", "dear"),
             &part("name=\"prompt\";\r\n name=\"model\"", "dear"),
+            &part("name=\"prompt\"name=\"model\"", "dear"),
+            "--x\nContent-Disposition: form-data; name=\"model\"\n\ndear\r\n",
+            "--x--\r\n--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\ndear\r\n",
             &part(
                 "name=\"prompt\"\r\nContent-Disposition: form-data; name=\"model\"",
                 "dear",
@@ -208,6 +325,20 @@ async fn a_form_has_one_model_and_no_part_that_is_read_in_two_ways() {
             ),
         ] {
             assert!(send(&client, refused).is_err(), "{refused}");
+        }
+    }
+    for kind in [
+        "multipart/form-data; boundary=x; boundary=y",
+        "multipart/form-data; boundary=x; Boundary=\"y\"",
+        "multipart/form-data; boundary=x; boundary*=utf-8''y",
+    ] {
+        let second =
+            "--y\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\ndear\r\n--y--\r\n";
+        let mut form = request(IMAGES, format!("{model}--x--\r\n{second}"));
+        form.headers
+            .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        for client in bounded() {
+            assert!(is_taken(&client, &form).is_err(), "{kind}");
         }
     }
 }
