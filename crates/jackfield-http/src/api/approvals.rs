@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use jackfield_domain::ids::{SessionId, WaitId};
+use jackfield_domain::tool::Safety;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{
     Answer, Approval, DeliveryBody, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitEndKind,
@@ -135,6 +136,7 @@ pub(crate) async fn allow(
     let question = find(&gateway, &client, &id).await?;
     gateway.check_turn(&client, &question.setup)?;
     let Allow {
+        again,
         arguments,
         for_session,
         content,
@@ -149,6 +151,10 @@ pub(crate) async fn allow(
         WaitKind::UnknownOutcome if arguments.is_some() || for_session => {
             let detail = "its outcome is not known: it can only be run again as it was";
             return Err(ProblemDetails::field("/arguments", detail));
+        }
+        WaitKind::UnknownOutcome if !again && !is_read_only(&question) => {
+            let why = "its outcome is not known, and the tool may act a second time: `again` runs it again, and `deny` tells the model";
+            return Err(ProblemDetails::field("/again", why));
         }
         WaitKind::UnknownOutcome => Answer::UnknownOutcome(UnknownAnswer::Retry),
         WaitKind::Budget { .. } if arguments.is_some() || for_session => {
@@ -206,6 +212,12 @@ pub(crate) async fn deny(
         }
     };
     deliver(&gateway, &client, question, answer).await
+}
+
+/// Whether the tool has no effects.
+fn is_read_only(question: &OpenQuestion) -> bool {
+    let tool = question.tool.as_ref();
+    tool.is_some_and(|tool| tool.safety == Safety::ReadOnly)
 }
 
 /// The question of this id, if the client sees its session.

@@ -101,7 +101,7 @@ export class Question {
       this.state.textContent = say('not_sent', { why: error.message });
       return;
     }
-    const run = () => this.answer('allow', {});
+    const run = () => this.answer('allow', { again: true });
     if (asked.safety === 'read_only') {
       run();
       return;

@@ -155,6 +155,10 @@ pub(crate) struct ResultGiven {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Allow {
+    /// For a call of unknown outcome: that it runs again, although it may act a second time. One without effects needs no
+    /// such word.
+    #[serde(default)]
+    pub(crate) again: bool,
     /// Other arguments to run it with; the model's call keeps its own.
     #[schema(value_type = Option<Object>)]
     pub(crate) arguments: Option<Map<String, Value>>,
