@@ -88,7 +88,8 @@ async fn a_lock_of_a_minute_costs_neither_connections_nor_a_second_payment() {
         }
         let has = database.inside(
             "SELECT count(*) FROM pg_stat_activity
-             WHERE datname = current_database() AND pid <> pg_backend_pid()",
+             WHERE datname = current_database() AND pid <> pg_backend_pid()
+               AND backend_type = 'client backend'",
         );
         most = most.max(has.trim().parse::<usize>().expect("a number"));
         tokio::time::sleep(Duration::from_millis(250)).await;

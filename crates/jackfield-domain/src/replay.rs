@@ -19,13 +19,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::estimate;
-use crate::fact::{Envelope, Fact, InputKind};
+use crate::fact::{Envelope, Fact, InputKind, ModelCallEnd};
 use crate::ids::SessionId;
 use crate::send_message::SendMessageUseCase;
 use crate::session::Session;
 use crate::setup::TurnBase;
 use crate::target::BreakerSnapshot;
-use crate::time::MonoTime;
 use crate::tool_loop::{Input, LOOP_VERSION, LiveState, Step, ToolLoop};
 use crate::wait::{Delivery, DeliveryBody, WaitEnd};
 
@@ -215,7 +214,7 @@ impl<'a> Replay<'a> {
                 let turn = self.session.last_turn()?.clone();
                 let mut live = self.live.clone();
                 live.see_breakers(breakers);
-                let last_activity = live.last_activity();
+                let last_heard = live.last_heard();
                 if let Some(reply) = live.touch_reply(now) {
                     for piece in pieces {
                         // Pieces from a tampered record may not match; the facts then differ.
@@ -229,11 +228,10 @@ impl<'a> Replay<'a> {
                 }
                 // The facts have no deltas, but they have the time to the first one.
                 live.set_first_token(first_token(&recorded.facts));
-                // A wake-up ends a reply only if the model was silent for the whole limit.
-                if let (Input::Woke, Some(last_activity)) = (&**input, last_activity) {
-                    let limit = live.silence_limit(&turn);
-                    let silent = now.mono.elapsed().saturating_sub(limit);
-                    live.set_activity(last_activity.max(MonoTime::from_start(silent)));
+                // A wake-up ends a reply only if a limit on the wait for it was reached.
+                if let (Input::Woke, Some(last_heard)) = (&**input, last_heard) {
+                    let message = failure_message(&recorded.facts);
+                    live.suppose_overdue(&turn, last_heard, message, now);
                 }
                 let mut tool_loop = ToolLoop::from_state(session.clone(), turn, live);
                 Some(tool_loop.handle(Input::clone(input), now))
@@ -268,6 +266,23 @@ impl<'a> Replay<'a> {
             self.live.sync_to_turn(turn, recorded.now);
         }
     }
+}
+
+/// Why the model call that these facts end has failed.
+fn failure_message(facts: &[Fact]) -> Option<&str> {
+    facts.iter().find_map(|fact| {
+        let why = if let Fact::ModelCallEnded { why, .. } = fact {
+            why
+        } else if let Fact::Compacted(compaction) = fact {
+            compaction.failure.as_ref()?
+        } else {
+            return None;
+        };
+        let ModelCallEnd::Failed(failure) = why else {
+            return None;
+        };
+        Some(&*failure.message)
+    })
 }
 
 /// The recorded time from the start of the model call that these facts end to the first piece of its reply.

@@ -192,15 +192,12 @@ impl ToolLoop {
 
     /// The earliest of all deadlines.
     fn wake(&self, now: Now) -> Option<MonoTime> {
-        let silent_until = || {
-            let last_activity = self.live.last_activity();
-            last_activity.map(|heard| heard.after(self.live.silence_limit(&self.turn)))
-        };
+        let patient_until = || self.live.patience(&self.turn).map(|(until, _)| until);
         if self.live.compacting().is_some() {
-            return silent_until();
+            return patient_until();
         }
         match &self.turn.stage {
-            Stage::Calling(_) => silent_until(),
+            Stage::Calling(_) => patient_until(),
             Stage::Ended(_) | Stage::Ready => None,
             Stage::Retrying(at) => Some(now.mono_at(*at)),
             Stage::Tools(_) => {

@@ -13,7 +13,6 @@ use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::{Delivery, in_processing_order};
 use jackfield_ports::call_context::CallContext;
 use jackfield_ports::journal::{Journal as _, Loaded};
-use jackfield_ports::lease::LeaseDeadline;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -28,7 +27,7 @@ use crate::events::TaskEvent;
 use crate::feeds::FeedWriter;
 use crate::news::{Observer, ObserverEvent};
 use crate::ownership::OwnedTurn;
-use crate::perform::Workers;
+use crate::perform::{Workers, passed};
 use crate::report::TurnReport;
 use crate::state::EngineState;
 use crate::target_watch::TargetWatch;
@@ -214,10 +213,13 @@ impl<'o> Driver<'o> {
 
     /// Commits a batch, then performs its actions, then notifies observers.
     async fn commit_batch(&mut self, mut batch: StepBatch) -> Result<(), EngineError> {
+        let mut lease_passed = false;
         while !batch.steps.is_empty() {
             let committed = if self.settle(&batch).await {
                 let committing = self.ledger.commit(&mut batch.steps);
-                self.workers.model_call.run_alongside(committing).await
+                let (committed, has_passed) = self.workers.run_alongside(committing).await;
+                lease_passed |= has_passed;
+                committed
             } else {
                 CommitOutcome::Failed {
                     refusal: None,
@@ -227,9 +229,13 @@ impl<'o> Driver<'o> {
             batch = match committed {
                 CommitOutcome::Committed => break,
                 CommitOutcome::Answered => self.replay_with_answer(batch).await?,
-                CommitOutcome::Failed { refusal, why } => self.reload(batch, refusal, why).await?,
+                CommitOutcome::Failed { refusal, why } => {
+                    lease_passed = false;
+                    self.reload(batch, refusal, why).await?
+                }
             };
         }
+        batch.lease_passed |= lease_passed;
         self.progress.send_if_modified(|known| {
             let turn = self.turn.turn();
             let (is_over, only_waits) = (turn.end().is_some(), turn.only_waits());
@@ -461,21 +467,6 @@ impl Drop for Driver<'_> {
     }
 }
 
-/// Waits until a lease has passed.
-async fn passed(lease: &LeaseDeadline) {
-    loop {
-        let Some(at) = lease.instant() else {
-            return std::future::pending().await;
-        };
-        let left = at.saturating_duration_since(std::time::Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        // It may be ended earlier.
-        tokio::time::sleep(left.min(LEASE_LOOK)).await;
-    }
-}
-
 /// How long finished calls are held back for others to join the same append.
 const COALESCE_WINDOW: Duration = Duration::from_millis(1);
 /// The pause before a loop is woken again that had nothing to do.
@@ -484,6 +475,3 @@ const IDLE_WAKE_BACKOFF: Duration = Duration::from_secs(1);
 const INBOX_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum number of inputs per append.
 const MAX_EVENTS_PER_BATCH: usize = 1024;
-
-/// How often a lease is looked at while a call is under way.
-const LEASE_LOOK: Duration = Duration::from_millis(250);

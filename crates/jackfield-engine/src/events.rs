@@ -93,7 +93,7 @@ impl TaskEvent {
 pub(crate) enum RunError {
     #[error(transparent)]
     Failed(#[from] ToolError),
-    /// It was not begun.
+    /// It was not begun, or not continued.
     #[error("another process may own the session by now")]
     LeasePassed,
 }

@@ -271,6 +271,12 @@ impl DeltaSink for Sink {
         crash::point("delta");
     }
 
+    async fn alive(&mut self) {
+        let attempt = self.attempt;
+        self.send(TaskEvent::input(Input::ReplyAlive { attempt }))
+            .await;
+    }
+
     async fn request_id(&mut self, id: &str) {
         self.send(TaskEvent::ProviderRequest(id.into())).await;
     }

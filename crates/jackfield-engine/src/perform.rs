@@ -3,7 +3,9 @@
 pub(crate) mod tool;
 
 use std::collections::{HashMap, VecDeque};
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::find_tools;
@@ -14,6 +16,7 @@ use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_loop::{Action, Input, ToolLoop};
 use jackfield_domain::trace::TurnSpan;
 use jackfield_ports::call_context::CallContext;
+use jackfield_ports::lease::LeaseDeadline;
 use jackfield_ports::toolbox::ToolEnd;
 use jackfield_ports::toolbox_source::ToolboxSet;
 use tokio::sync::mpsc;
@@ -154,7 +157,21 @@ impl Workers {
 
     /// Whether a call is under way.
     pub(crate) fn is_at_work(&self) -> bool {
-        self.model_call.is_in_flight() || !self.running.is_empty()
+        self.model_call.is_in_flight() || !self.running.is_empty() || self.has_pending_approvals()
+    }
+
+    /// Waits for a commit. Meanwhile calls go on, and all end when the lease passes; returns whether it did.
+    pub(crate) async fn run_alongside<T>(&mut self, commit: impl Future<Output = T>) -> (T, bool) {
+        let mut commit = pin!(commit);
+        let (is_at_work, context) = (self.is_at_work(), self.context.clone());
+        tokio::select! {
+            biased;
+            committed = self.model_call.run_alongside(&mut commit) => return (committed, false),
+            () = passed(context.lease()), if is_at_work => {}
+        }
+        self.approvals = PendingApprovals::new();
+        let ((), committed) = tokio::join!(self.abort_all(), commit);
+        (committed, true)
     }
 
     /// Asks the approver, if there is one, about the approvals that these actions open.
@@ -398,5 +415,22 @@ fn attempt_of(action: &Action) -> Option<Attempt> {
     }
 }
 
+/// Waits until a lease has passed.
+pub(crate) async fn passed(lease: &LeaseDeadline) {
+    loop {
+        let Some(at) = lease.instant() else {
+            return std::future::pending().await;
+        };
+        let left = at.saturating_duration_since(std::time::Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        // It may be ended earlier.
+        tokio::time::sleep(left.min(LEASE_LOOK)).await;
+    }
+}
+
+/// How often a lease is looked at while a call is under way.
+const LEASE_LOOK: Duration = Duration::from_millis(250);
 /// The capacity of the event channel; network readers wait when it is full.
 const QUEUE: usize = 256;

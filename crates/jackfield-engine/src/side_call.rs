@@ -129,15 +129,17 @@ async fn reply(
     let activity = Arc::clone(&sink.activity);
     let replied = {
         let mut replying = pin!(model.reply(request, context, &mut sink));
+        let mut too_long = pin!(tokio::time::sleep(LONGEST));
         loop {
             tokio::select! {
                 biased;
                 replied = &mut replying => break replied.map_err(|error| error.failure),
                 () = activity.notified() => {}
                 () = tokio::time::sleep(idle) => {
-                    let message = format!("the model said nothing for {} s", idle.as_secs());
-                    let (kind, phase) = (ModelFailureKind::Timeout, Phase::MidReply);
-                    break Err(ModelFailure::new(kind, phase, message));
+                    break Err(timed_out(format!("the model said nothing for {} s", idle.as_secs())));
+                }
+                () = &mut too_long => {
+                    break Err(timed_out(format!("the reply took more than {} s", LONGEST.as_secs())));
                 }
             }
         }
@@ -164,6 +166,13 @@ async fn reply(
         }
     }
 }
+
+fn timed_out(message: String) -> ModelFailure {
+    ModelFailure::new(ModelFailureKind::Timeout, Phase::MidReply, message)
+}
+
+/// How long a message may take, however often its server says that it is alive.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 /// The spending record of a call in flight. If it is dropped before the call has ended, because its caller has gone, it
 /// is stored with an estimate.
@@ -221,6 +230,10 @@ impl DeltaSink for ReplySink {
 
     fn credential(&self) -> Option<&Credential> {
         self.credential.as_ref()
+    }
+
+    async fn alive(&mut self) {
+        self.activity.notify_one();
     }
 
     async fn count(&mut self, usage: Usage) {

@@ -85,7 +85,10 @@ impl TargetWatch {
     ///
     /// A piece of a reply comes without a look: it is frequent, and chooses no target unless it breaks the protocol.
     pub(crate) fn handle(&mut self, turn: &mut ToolLoop, input: Input, now: Now) -> Step {
-        let is_piece = matches!(input, Input::ReplyDelta { .. } | Input::ReplyCounted { .. });
+        let is_piece = matches!(
+            input,
+            Input::ReplyAlive { .. } | Input::ReplyCounted { .. } | Input::ReplyDelta { .. }
+        );
         let look = (!is_piece)
             .then(|| BreakerLook::at_setup(&self.table, turn.turn().setup(), now))
             .flatten();

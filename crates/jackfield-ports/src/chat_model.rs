@@ -22,6 +22,8 @@ use crate::delta_sink::DeltaSink;
 ///   stream is converted to the same deltas.
 /// - Usage that the server reports before the end SHOULD reach the sink at once: an aborted call costs that
 ///   much, and the rest can only be estimated.
+/// - Bytes of the server that are no delta yet MUST reach the sink as a sign of [life](DeltaSink::alive): a model that
+///   thinks for long would count as silent.
 /// - The reply's end MUST be returned, never pushed. A stream that ends without its end marker MUST be an error
 ///   (`Interrupted`), whose phase tells whether any delta was pushed.
 /// - A failure MUST be classified with kind, phase and advice; `BeforeSend` only where it is proved.

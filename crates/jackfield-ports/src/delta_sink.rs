@@ -13,6 +13,10 @@ pub trait DeltaSink: Send {
     /// Receives the next delta. Waits while the reader is behind, which bounds memory.
     async fn push(&mut self, delta: Delta);
 
+    /// The server has sent something that is no piece, such as a comment, a ping or the beginning of an event: it is alive.
+    /// At most once a second.
+    async fn alive(&mut self) {}
+
     /// Receives the provider's id of this request, if it has one, before the first delta. It is for support
     /// requests to the provider; nothing depends on it.
     async fn request_id(&mut self, _id: &str) {}

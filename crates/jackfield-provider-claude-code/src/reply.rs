@@ -125,6 +125,9 @@ impl ProgramRound<'_> {
                             return Err(Stop::Failed(failure));
                         }
                     };
+                    if deltas.is_empty() {
+                        self.sink.alive().await;
+                    }
                     self.push(deltas).await;
                     if let Some(MessageEnd { calls, mut end }) = end {
                         if self.may_call
@@ -159,7 +162,7 @@ impl ProgramRound<'_> {
                     let deltas = self.messages.results(blocks);
                     self.push(deltas).await;
                 }
-                Line::Answer(Ok(_)) | Line::Other => {}
+                Line::Answer(Ok(_)) | Line::Other => self.sink.alive().await,
             }
         }
     }

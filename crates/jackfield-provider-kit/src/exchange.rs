@@ -38,6 +38,8 @@ use jackfield_domain::trace::TraceContext;
 use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::delta_sink::DeltaSink;
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use self::bearer::Bearer;
 use self::reply_events::ReplyEvents;
@@ -63,6 +65,7 @@ pub async fn reply<A: Adapter>(
     let span = adapter.span(&request.model.model);
     let own = sink.credential().map(secret_of);
     let mut reply_sink = ReplySink {
+        heard: None,
         pushed: false,
         request_id: None,
         secret: own.clone(),
@@ -183,6 +186,7 @@ async fn exchange<A: Adapter>(
     }
     let url = http_request.uri().to_string();
     let incoming = transport.send_call(http_request, call).await?;
+    reply_sink.sink.alive().await;
     let span = Span::current();
     reply_sink.request_id = request_id::from_headers(incoming.headers(), A::REQUEST_ID.0);
     if let Some(id) = &reply_sink.request_id {
@@ -194,18 +198,19 @@ async fn exchange<A: Adapter>(
         return Err(bearer.renew_after(refused).await);
     }
     let mut incoming = incoming.decompress().await?;
+    let arrivals = incoming.arrivals();
     let mut end = match reply_form(adapter, &mut incoming).await? {
         ReplyForm::Events => {
             let events = ReplyEvents::events(incoming.into_events());
-            read_stream(events, decoder, reply_sink).await?
+            read_stream(events, &arrivals, decoder, reply_sink).await?
         }
         ReplyForm::Frames(frames) => {
             let events = ReplyEvents::frames(incoming.into_frames(frames));
-            read_stream(events, decoder, reply_sink).await?
+            read_stream(events, &arrivals, decoder, reply_sink).await?
         }
         ReplyForm::Lines => {
             let events = ReplyEvents::lines(incoming.into_lines());
-            read_stream(events, decoder, reply_sink).await?
+            read_stream(events, &arrivals, decoder, reply_sink).await?
         }
         ReplyForm::Whole => read_body(incoming, decoder, reply_sink).await?,
         ReplyForm::Other => {
@@ -290,11 +295,21 @@ const MAX_FIELD: usize = 6;
 /// Reads a reply that comes as events.
 async fn read_stream(
     mut events: ReplyEvents,
+    arrivals: &Notify,
     mut decoder: impl DecodeReply,
     reply_sink: &mut ReplySink<'_>,
 ) -> Result<ReplyEnd, ModelError> {
     let mut reported_tokens = 0;
-    while let Some(event) = events.next().await? {
+    loop {
+        let event = tokio::select! {
+            biased;
+            event = events.next() => event?,
+            () = arrivals.notified() => {
+                reply_sink.alive().await;
+                continue;
+            }
+        };
+        let Some(event) = event else { break };
         let deltas = decoder.push(event.name.as_deref(), &event.data);
         drop(event);
         let (deltas, broken) = match deltas {
@@ -376,6 +391,8 @@ fn undecodable(error: DecodeError) -> ModelFailure {
 /// The sink with a flag whether any delta was pushed, the provider's request id, and the secret that was sent in place of
 /// the adapter's key.
 struct ReplySink<'a> {
+    /// When the sink was last told anything.
+    heard: Option<Instant>,
     pushed: bool,
     request_id: Option<Arc<str>>,
     secret: Option<Secret>,
@@ -383,7 +400,21 @@ struct ReplySink<'a> {
 }
 
 impl ReplySink<'_> {
+    /// Reports a sign of life, unless the last report or delta is fresh.
+    async fn alive(&mut self) {
+        if self
+            .heard
+            .is_none_or(|heard| heard.elapsed() >= SIGN_OF_LIFE)
+        {
+            self.heard = Some(Instant::now());
+            self.sink.alive().await;
+        }
+    }
+
     async fn push(&mut self, deltas: Vec<Delta>) {
+        if !deltas.is_empty() {
+            self.heard = Some(Instant::now());
+        }
         for delta in deltas {
             self.pushed = true;
             self.sink.push(delta).await;
@@ -391,5 +422,7 @@ impl ReplySink<'_> {
     }
 }
 
+/// How often a sign of life is reported at most.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 /// How long to wait for the end of the body after the reply is complete.
 const LINGER: Duration = Duration::from_millis(250);

@@ -193,6 +193,10 @@ impl DeltaSink for ReadingSink<'_> {
         push_all(self.sink, ready).await;
     }
 
+    async fn alive(&mut self) {
+        self.sink.alive().await;
+    }
+
     async fn request_id(&mut self, id: &str) {
         self.sink.request_id(id).await;
     }

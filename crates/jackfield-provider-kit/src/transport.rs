@@ -18,13 +18,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
-use jackfield_ports::call_context::CallContext;
+use jackfield_ports::call_context::{CallContext, LeasePassed};
 use jackfield_ports::chat_model::{BoxError, ModelError};
 use thiserror::Error;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 use self::reuse::ConnectionReuse;
+use crate::cause::cause;
 
 /// Sends requests to providers. Clones share connections and certificates: one is enough for all adapters.
 ///
@@ -199,7 +200,8 @@ impl Transport {
                 Ok(Incoming::new(response, peer))
             }
             Ok(Err(error)) => {
-                let is_closed = may_reuse && !error.is_connect() && !error.is_builder();
+                let is_ours = error.is_builder() || cause::<LeasePassed>(&error).is_some();
+                let is_closed = may_reuse && !error.is_connect() && !is_ours;
                 let was_kept = is_closed && self.reuse.closed(peer.host());
                 Err(peer.no_response(error, was_kept))
             }

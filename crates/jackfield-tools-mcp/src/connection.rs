@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{ToolCallId, ToolboxId};
-use jackfield_ports::call_context::CallContext;
 use jackfield_ports::mcp_observer::McpObservers;
 use jackfield_provider_kit::transport::Transport;
-use rmcp::model::{ClientRequest, RequestMetaObject, ServerPeerInfo};
+use rmcp::model::ServerPeerInfo;
 use rmcp::service::{RunningService, serve_directly};
 use rmcp::{Peer, RoleClient};
 use tokio::sync::{RwLock, broadcast, mpsc, watch};
@@ -21,9 +20,8 @@ use tokio::time::{Instant, timeout};
 use self::announcements::{can_announce, listen};
 use self::subscriptions::ResourceSubscriptions;
 pub(crate) use self::subscriptions::WatchedResources;
-use crate::abandoned::{AbandonedRequests, LateReply};
+use crate::abandoned::AbandonedRequests;
 use crate::announcement::{ANNOUNCEMENTS, ContextAnnouncement};
-use crate::answer::{RequestError, RpcAnswer};
 use crate::auth::Authorization;
 use crate::config::{ClientSettings, ServerConfig};
 use crate::era::Era;
@@ -32,19 +30,19 @@ use crate::failure::{LinkFailure, LinkFailureKind};
 use crate::handshake::{HandshakeError, ended_early, negotiate};
 use crate::held::HeldCalls;
 use crate::http::{HttpLink, HttpSettings};
-use crate::link::{Link, OF_A_PROCESS, OF_AN_ENDPOINT};
+use crate::link::{Link, OF_A_PROCESS, OF_AN_ENDPOINT, Outgoing};
 use crate::listing::Listing;
 use crate::log::Log;
 use crate::mark::RequestsInFlight;
 use crate::observed::ObservedServer;
 use crate::process::{EXIT_WAIT, ServerProcess};
 use crate::questions::AllowedQuestions;
-use crate::request::PendingRequest;
 use crate::roots::Root;
 use crate::roots_handler::RootsHandler;
 use crate::transport::{LinkTransport, ServerNotices};
 
 mod announcements;
+mod requests;
 mod subscriptions;
 mod tool_list;
 
@@ -74,7 +72,7 @@ pub(crate) struct ServerConnection {
     listing_count: AtomicU64,
     observed: ObservedServer,
     /// Replies to questions of the server, as JSON.
-    replies: mpsc::Sender<Vec<u8>>,
+    replies: mpsc::Sender<Outgoing>,
     /// The folders that the server should work in.
     pub(crate) roots: Vec<Root>,
     session_lost: watch::Receiver<bool>,
@@ -417,42 +415,6 @@ impl ServerConnection {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         calls.contains(call)
-    }
-
-    pub(crate) async fn send(
-        &self,
-        request: ClientRequest,
-        meta: Option<RequestMetaObject>,
-        late_reply: Option<LateReply>,
-        call: CallContext,
-    ) -> Result<PendingRequest, RequestError> {
-        let (peer, abandoned) = (&self.peer, &self.abandoned);
-        let observed = &self.observed;
-        PendingRequest::send(peer, abandoned, request, meta, late_reply, call, observed).await
-    }
-
-    /// Replies to a question of the server; `false` if the connection is gone.
-    pub(crate) async fn reply(&self, reply: Vec<u8>) -> bool {
-        self.replies.send(reply).await.is_ok()
-    }
-
-    /// Sends a request and waits for its answer for at most this long.
-    pub(crate) async fn request(
-        &self,
-        request: impl Into<ClientRequest>,
-        limit: Duration,
-    ) -> Result<RpcAnswer, RequestError> {
-        let mut request = self
-            .send(request.into(), None, None, CallContext::default())
-            .await?;
-        if let Ok(answer) = timeout(limit, request.answer()).await {
-            return answer;
-        }
-        let late = Err(RequestError::Late);
-        if let Some(observed) = &mut request.observed {
-            observed.end(&late);
-        }
-        late
     }
 
     /// How the process ended; waits for a moment if that is not yet known.

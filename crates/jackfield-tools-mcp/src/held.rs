@@ -8,14 +8,15 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use crate::link::Outgoing;
 use crate::message::ServerQuestion;
 use crate::request::PendingRequest;
 
 /// The held calls of one connection.
 pub(crate) struct HeldCalls {
     calls: Mutex<HashMap<String, Box<HeldCall>>>,
-    /// Replies to questions of the server, as JSON.
-    replies: mpsc::Sender<Vec<u8>>,
+    /// Replies to questions of the server.
+    replies: mpsc::Sender<Outgoing>,
 }
 
 pub(crate) struct HeldCall {
@@ -24,7 +25,7 @@ pub(crate) struct HeldCall {
 }
 
 impl HeldCalls {
-    pub(crate) fn new(replies: mpsc::Sender<Vec<u8>>) -> Self {
+    pub(crate) fn new(replies: mpsc::Sender<Outgoing>) -> Self {
         Self {
             calls: Mutex::default(),
             replies,
@@ -70,7 +71,8 @@ impl HeldCalls {
     pub(crate) fn give_up(&self, name: &str) {
         if let Some(call) = self.take(name) {
             // A server that takes no replies gets the cancellation alone.
-            let _full = self.replies.try_send(call.question.dismiss());
+            let dismissed = Outgoing::new(call.question.dismiss());
+            let _full = self.replies.try_send(dismissed);
         }
     }
 

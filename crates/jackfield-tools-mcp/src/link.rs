@@ -4,6 +4,7 @@ use std::io;
 use std::pin::Pin;
 
 use async_trait::async_trait;
+use jackfield_ports::call_context::CallContext;
 use rmcp::model::{RequestId, ServerPeerInfo};
 
 use crate::era::Era;
@@ -48,6 +49,8 @@ pub(crate) type Written = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 /// A message to the server.
 pub(crate) struct Outgoing {
     pub(crate) bytes: Vec<u8>,
+    /// The call that it begins or continues.
+    pub(crate) call: CallContext,
     /// What a call repeats of its arguments in headers, where there are any.
     pub(crate) mirrored: MirroredArguments,
     /// The mark of a request that may be withdrawn.
@@ -56,8 +59,14 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self::of_call(bytes, CallContext::default())
+    }
+
+    /// A reply to a question of this call.
+    pub(crate) fn of_call(bytes: Vec<u8>, call: CallContext) -> Self {
         Self {
             bytes,
+            call,
             mark: None,
             mirrored: MirroredArguments::default(),
         }

@@ -58,16 +58,22 @@ impl RequestMark {
         (Self(Arc::new(marked)), news)
     }
 
-    /// Claims the request for writing; `false` if it was withdrawn and must not be written. A request whose call may not
-    /// begin is withdrawn by this.
-    pub(crate) fn begin(&self) -> bool {
-        match self.0.call.begin() {
+    /// Claims the request for writing.
+    pub(crate) fn begin(&self) -> WriteClaim {
+        let claimed = match self.0.call.begin() {
             Ok(()) => self.transition(BEGUN),
-            Err(LeasePassed) => {
-                self.withdraw();
-                false
-            }
+            Err(LeasePassed) => self.transition(PASSED),
+        };
+        match self.0.written.load(Ordering::SeqCst) {
+            PASSED => WriteClaim::Passed,
+            _ if claimed => WriteClaim::Begun,
+            _ => WriteClaim::Withdrawn,
         }
+    }
+
+    /// Whether it is not written, because its call may not begin any more.
+    pub(crate) fn has_passed(&self) -> bool {
+        self.0.written.load(Ordering::SeqCst) == PASSED
     }
 
     /// The call of the request.
@@ -77,7 +83,7 @@ impl RequestMark {
 
     /// Withdraws the request; `true` proves that no byte of it was or will be written.
     pub(crate) fn withdraw(&self) -> bool {
-        self.transition(WITHDRAWN) || self.0.written.load(Ordering::SeqCst) == WITHDRAWN
+        self.transition(WITHDRAWN) || self.0.written.load(Ordering::SeqCst) != BEGUN
     }
 
     fn transition(&self, to: u8) -> bool {
@@ -85,6 +91,17 @@ impl RequestMark {
         let left = self.0.written.compare_exchange(WAITING, to, order, order);
         left.is_ok()
     }
+}
+
+/// Whether a request may be written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum WriteClaim {
+    /// It may, once.
+    Begun,
+    /// The lease of its call has passed.
+    Passed,
+    /// Its requester has taken it back.
+    Withdrawn,
 }
 
 /// The requests in flight, by their progress tokens.
@@ -167,6 +184,7 @@ impl RequestProgress {
 const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
 const WITHDRAWN: u8 = 2;
+const PASSED: u8 = 3;
 /// The longest progress message, in characters; the rest is cut off.
 const MAX_MESSAGE: usize = 1000;
 /// The length of the queue of progress notifications.

@@ -20,7 +20,7 @@ impl<R: AsyncBufRead + Send + Sync + Unpin> Link for PipeLink<R> {
     }
 
     fn send(&mut self, message: Outgoing) -> Written {
-        Box::pin(self.writer.send(message.bytes, message.mark))
+        Box::pin(self.writer.send(message.bytes, message.call, message.mark))
     }
 
     async fn receive(&mut self) -> Option<LinkEvent> {

@@ -113,7 +113,7 @@ impl PendingRequest {
 
     /// Whether the request is not sent, because its call may not begin any more.
     pub(crate) fn has_passed(&self) -> bool {
-        self.mark.call().begin().is_err() && self.mark.withdraw()
+        self.mark.has_passed()
     }
 
     /// Withdraws the request if no byte of it was written; `true` proves that none will be.

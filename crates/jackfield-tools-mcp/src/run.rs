@@ -48,6 +48,13 @@ impl CallRun<'_> {
         self.send(input_request, events).await
     }
 
+    /// Lets a call go on that was sent once, so that it is never "not sent".
+    fn go_on(&self) -> Result<(), ToolFailure> {
+        self.context.begin().map_err(|passed| {
+            ToolFailure::unknown(ToolFailureKind::Unavailable, passed.to_string())
+        })
+    }
+
     /// Resumes a call that had not ended.
     pub(crate) async fn resume(
         mut self,
@@ -55,10 +62,7 @@ impl CallRun<'_> {
         answer: Option<&ElicitationAnswer>,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        // The call was sent once, so it is not "not sent".
-        self.context.begin().map_err(|passed| {
-            ToolFailure::unknown(ToolFailureKind::Unavailable, passed.to_string())
-        })?;
+        self.go_on()?;
         match job {
             JobHandleForm::Held(held) => self.answer_held(held, answer, events).await,
             JobHandleForm::InputRequired(mut asking) => {
@@ -81,7 +85,7 @@ impl CallRun<'_> {
                 self.max_bytes = task.max_bytes;
                 if let (Some(questions), Some(answer)) = (&mut task.questions, answer) {
                     if let Err(refusal) = questions.answer(answer, events).await {
-                        drop(TaskCancel::new(self.connection, &task));
+                        drop(TaskCancel::new(self.connection, &task, self.context));
                         return Ok(self.refused(&task.tool, &refusal));
                     }
                     if let Some(question) = questions.next(self.connection.allowed)? {
@@ -217,7 +221,7 @@ impl CallRun<'_> {
             };
             // If the connection is gone, the call ends with the reason.
             let refused = declined.question.refuse(&refusal);
-            let _gone = self.connection.reply(refused).await;
+            let _gone = self.connection.reply(refused, self.context).await;
             let (connection, limits) = (self.connection, self.limits);
             let more = call.wait_for(declined.request, connection, limits, self.max_bytes, events);
             reply = more.await?;
@@ -280,7 +284,9 @@ impl CallRun<'_> {
             Ok(reply) => question.reply(&reply),
             Err(refusal) => question.refuse(&refusal),
         };
-        if !self.connection.reply(reply).await {
+        // The answer may have taken a message of a model.
+        self.go_on()?;
+        if !self.connection.reply(reply, self.context).await {
             let message = format!("the server of `{}` went away", held.tool);
             return Err(ToolFailure::unknown(ToolFailureKind::Crashed, message).into());
         }
@@ -315,7 +321,7 @@ impl CallRun<'_> {
         task: TaskJob,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let mut cancel_guard = TaskCancel::new(self.connection, &task);
+        let mut cancel_guard = TaskCancel::new(self.connection, &task, self.context);
         let mut last_message: Option<String> = None;
         let mut polls = 0.0;
         loop {
@@ -398,10 +404,8 @@ impl CallRun<'_> {
             .map_err(|error| protocol_violation(format!("the answers cannot be given: {error}")))?;
         let params = UpdateTaskParams::new(task.id.clone(), answers);
         let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
-        let result = self
-            .connection
-            .request(request, self.limits.max_silence)
-            .await;
+        let (limit, context) = (self.limits.max_silence, self.context.clone());
+        let result = self.connection.request_in(request, limit, context).await;
         result.map(drop).map_err(|error| task_lost(task, &error))
     }
 }
@@ -418,16 +422,19 @@ enum Settled {
     },
 }
 
-/// Requests the cancellation of a task when dropped.
+/// Requests the cancellation of a task when dropped, unless the lease of its call has passed: then the next owner takes
+/// it up.
 pub(crate) struct TaskCancel {
+    call: CallContext,
     cancellations: TaskTracker,
     peer: Peer<rmcp::RoleClient>,
     task: Option<String>,
 }
 
 impl TaskCancel {
-    pub(crate) fn new(connection: &ServerConnection, task: &TaskJob) -> Self {
+    pub(crate) fn new(connection: &ServerConnection, task: &TaskJob, call: &CallContext) -> Self {
         Self {
+            call: call.clone(),
             cancellations: connection.abandoned.cancellations().clone(),
             peer: connection.peer.clone(),
             task: Some(task.id.clone()),
@@ -440,6 +447,9 @@ impl Drop for TaskCancel {
         let Some(task) = self.task.take() else {
             return;
         };
+        if self.call.begin().is_err() {
+            return;
+        }
         let peer = self.peer.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let cancellation = async move {

@@ -413,7 +413,9 @@ impl Toolbox for McpToolbox {
             match job {
                 JobHandleForm::Held(held) => connection.held.give_up(&held.name),
                 JobHandleForm::InputRequired(_) => {}
-                JobHandleForm::Task(task) => drop(TaskCancel::new(&connection, &task)),
+                JobHandleForm::Task(task) => {
+                    drop(TaskCancel::new(&connection, &task, &CallContext::default()));
+                }
             }
         }
     }

@@ -34,8 +34,8 @@ pub(crate) struct LinkTransport {
     pub(crate) in_flight: Arc<RequestsInFlight>,
     pub(crate) link: Box<dyn Link>,
     pub(crate) notices: ServerNotices,
-    /// Replies to questions of the server, as JSON.
-    pub(crate) replies: mpsc::Receiver<Vec<u8>>,
+    /// Replies to questions of the server.
+    pub(crate) replies: mpsc::Receiver<Outgoing>,
 }
 
 /// The receivers of a server's notifications.
@@ -84,8 +84,10 @@ impl Transport<RoleClient> for LinkTransport {
         let written = serde_json::to_vec(&message)
             .map_err(io::Error::from)
             .map(|bytes| {
+                let call = mark.as_ref().map(|mark| mark.call().clone());
                 self.link.send(Outgoing {
                     bytes,
+                    call: call.unwrap_or_default(),
                     mark,
                     mirrored,
                 })
@@ -102,7 +104,7 @@ impl Transport<RoleClient> for LinkTransport {
             let event = tokio::select! {
                 event = self.link.receive() => event,
                 Some(reply) = self.replies.recv() => {
-                    drop(self.link.send(Outgoing::new(reply)));
+                    drop(self.link.send(reply));
                     continue;
                 }
             };

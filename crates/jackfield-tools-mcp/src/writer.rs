@@ -5,11 +5,12 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use jackfield_ports::call_context::CallContext;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::mark::RequestMark;
+use crate::mark::{RequestMark, WriteClaim};
 
 /// Writes messages to the server's standard input, which is closed when this is dropped.
 #[derive(Debug)]
@@ -28,6 +29,7 @@ enum WriterCommand {
 
 struct OutgoingMessage {
     bytes: Vec<u8>,
+    call: CallContext,
     mark: Option<RequestMark>,
     written: oneshot::Sender<io::Result<()>>,
 }
@@ -51,7 +53,10 @@ impl ServerWriter {
                     written.fetch_sub(1, Ordering::Relaxed);
                 }
                 sent += message.bytes.len() as u64;
-                let is_claimed = message.mark.as_ref().is_none_or(RequestMark::begin);
+                let is_claimed = match &message.mark {
+                    Some(mark) => mark.begin() == WriteClaim::Begun,
+                    None => message.call.begin().is_ok(),
+                };
                 let ended = if is_claimed {
                     write(&mut input, &message.bytes).await
                 } else {
@@ -80,6 +85,7 @@ impl ServerWriter {
     pub(crate) fn send(
         &self,
         mut bytes: Vec<u8>,
+        call: CallContext,
         mark: Option<RequestMark>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         bytes.push(b'\n');
@@ -88,6 +94,7 @@ impl ServerWriter {
         let (written, ended) = oneshot::channel();
         let message = OutgoingMessage {
             bytes,
+            call,
             mark,
             written,
         };

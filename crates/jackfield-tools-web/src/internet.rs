@@ -71,6 +71,7 @@ impl InternetTools {
         engine: &SearchEngine,
         client: &GuardedClient,
         run: &ToolRun,
+        call: &CallContext,
     ) -> Result<ToolResult, String> {
         let arguments = run.arguments().ok_or(NO_OBJECT)?;
         let query = text(arguments, "query")?;
@@ -93,7 +94,10 @@ impl InternetTools {
         let without_secrets = |error: jackfield_provider_kit::guarded::FetchError| {
             format!("the search engine: {}", hidden.redact(&error.message))
         };
-        let answer = client.send(request).await.map_err(without_secrets)?;
+        let answer = client
+            .send_call(request, call)
+            .await
+            .map_err(without_secrets)?;
         let result = reader.read(answer).await.map_err(without_secrets)?;
         if result.is_error {
             return Ok(result);
@@ -104,7 +108,11 @@ impl InternetTools {
         Ok(found(query, &engine.pages(&answer, most)))
     }
 
-    async fn read_page(client: &GuardedClient, run: &ToolRun) -> Result<ToolResult, String> {
+    async fn read_page(
+        client: &GuardedClient,
+        run: &ToolRun,
+        call: &CallContext,
+    ) -> Result<ToolResult, String> {
         let arguments = run.arguments().ok_or(NO_OBJECT)?;
         let address = text(arguments, "url")?;
         let url = Url::parse(address).map_err(|error| format!("`url` is no address: {error}"))?;
@@ -121,7 +129,10 @@ impl InternetTools {
             limit: LONGEST_PAGE,
             pointer: None,
         };
-        let answer = client.send(request).await.map_err(|error| error.message)?;
+        let answer = client
+            .send_call(request, call)
+            .await
+            .map_err(|error| error.message)?;
         let media_type = answer.media_type();
         let is_html = media_type.is_some_and(|kind| kind.contains("html"));
         let result = reader.read(answer).await.map_err(|error| error.message)?;
@@ -156,12 +167,14 @@ impl Toolbox for InternetTools {
         call: &CallContext,
         _events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        call.begin()?;
         let name = &*run.tool.tool;
+        call.begin()?;
         let called = async {
             match (name, &self.engine, &self.pages) {
-                (SEARCH, Some((engine, client)), _) => Some(self.search(engine, client, run).await),
-                (READ, _, Some(client)) => Some(Self::read_page(client, run).await),
+                (SEARCH, Some((engine, client)), _) => {
+                    Some(self.search(engine, client, run, call).await)
+                }
+                (READ, _, Some(client)) => Some(Self::read_page(client, run, call).await),
                 (_, _, _) => None,
             }
         };

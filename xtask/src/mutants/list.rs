@@ -809,6 +809,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "leases::a_call_is_not_sent_when_its_lease_passes_while_the_server_starts",
     },
     Mutant {
+        name: "a-commit-keeps-calls-alive",
+        file: "crates/jackfield-engine/src/perform.rs",
+        from: "() = passed(context.lease()), if is_at_work => {}",
+        to: "() = passed(context.lease()), if is_at_work && false => {}",
+        package: "jackfield-engine",
+        test: "leases::a_call_ends_with_the_lease_although_a_commit_has_no_answer",
+    },
+    Mutant {
+        name: "a-job-ends-with-the-lease",
+        file: "crates/jackfield-tools-mcp/src/run.rs",
+        from: "        if self.call.begin().is_err() {\n            return;\n        }\n        let peer",
+        to: "        let peer",
+        package: "jackfield-tools-mcp",
+        test: "leases::a_task_is_left_to_the_next_owner_when_its_call_ends_with_the_lease",
+    },
+    Mutant {
         name: "what-broke-off-is-written",
         file: "crates/jackfield-http/src/reply/stream.rs",
         from: "    fn break_off(&mut self, error: &ServeError) {\n        self.interrupted.store(true, Ordering::SeqCst);",

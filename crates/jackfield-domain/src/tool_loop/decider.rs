@@ -41,6 +41,7 @@ impl<'a> Decider<'a> {
             // It is for the decisions about later inputs.
             Input::BreakersSeen(breakers) => return self.live.see_breakers(breakers),
             Input::Delivered(delivery) => self.apply_delivery(&delivery),
+            Input::ReplyAlive { attempt } => self.reply_alive(attempt),
             Input::ReplyCounted { attempt, usage } => self.reply_counted(attempt, usage),
             Input::ReplyDelta { attempt, delta } => self.reply_delta(attempt, &delta),
             Input::ReplyEnded { attempt, end } => self.reply_ended(attempt, *end),

@@ -20,6 +20,11 @@ pub enum Input {
     BreakersSeen(Vec<BreakerSnapshot>),
     /// An answer to a wait, or a cancel.
     Delivered(Delivery),
+    /// The server of a reply sent something that is no piece: it is alive.
+    ReplyAlive {
+        /// The attempt that it belongs to.
+        attempt: ModelAttempt,
+    },
     /// A provider reported the usage of a reply so far; more reports may follow.
     ReplyCounted {
         /// The attempt that it belongs to.
@@ -92,13 +97,15 @@ pub enum Input {
 }
 
 impl Input {
-    /// The kind of this input. A usage report counts as a delta of its reply, and breakers as a wake-up; neither
-    /// leads to a fact by itself. A kept outcome counts as the tool's.
+    /// The kind of this input. A usage report and a sign of life count as deltas of their reply, and breakers as a
+    /// wake-up; none leads to a fact by itself. A kept outcome counts as the tool's.
     #[must_use]
     pub const fn kind(&self) -> InputKind {
         match self {
             Self::Delivered(_) => InputKind::Delivered,
-            Self::ReplyCounted { .. } | Self::ReplyDelta { .. } => InputKind::ReplyDelta,
+            Self::ReplyAlive { .. } | Self::ReplyCounted { .. } | Self::ReplyDelta { .. } => {
+                InputKind::ReplyDelta
+            }
             Self::ReplyEnded { .. } => InputKind::ReplyEnded,
             Self::ReplyFailed { .. } => InputKind::ReplyFailed,
             Self::ToolAccepted { .. } => InputKind::ToolAccepted,

@@ -2,6 +2,7 @@
 //! recovery.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use crate::accumulator::ReplyAccumulator;
@@ -35,6 +36,8 @@ struct LiveReply {
     /// Boxed, because few servers report usage before the end.
     reported: Option<Box<CountedUsage>>,
     last_activity: MonoTime,
+    /// When the last piece arrived; at first, when the model was called.
+    last_piece: MonoTime,
 }
 
 /// A provider's usage report about the reply in flight.
@@ -85,13 +88,22 @@ impl LiveState {
             first_token: None,
             reported: None,
             last_activity: now.mono,
+            last_piece: now.mono,
         });
     }
 
-    /// The reply in flight; also records that the model is not silent.
+    /// Records that the server is not silent.
+    pub(super) fn note_life(&mut self, now: Now) {
+        if let Some(reply) = &mut self.reply {
+            reply.last_activity = now.mono;
+        }
+    }
+
+    /// The reply in flight; also records that a piece of it arrived.
     pub(crate) fn touch_reply(&mut self, now: Now) -> Option<&mut ReplyAccumulator> {
         self.reply.as_mut().map(|reply| {
             reply.last_activity = now.mono;
+            reply.last_piece = now.mono;
             &mut reply.accumulator
         })
     }
@@ -155,30 +167,67 @@ impl LiveState {
         attempt.is_compaction().then_some(attempt)
     }
 
-    pub(crate) fn last_activity(&self) -> Option<MonoTime> {
-        self.reply.as_ref().map(|reply| reply.last_activity)
-    }
-
     /// Whether the model call in flight has brought anything.
     fn is_heard(&self) -> bool {
         let has_units = self.reply().is_some_and(|reply| reply.units() > 0);
         has_units || self.reported_usage().0.total() > 0
     }
 
-    /// The silence after which the model call in flight is given up. A reply in one piece has no first piece.
-    pub(crate) fn silence_limit(&self, turn: &Turn) -> Duration {
-        let idle = turn.setup.model_idle();
-        let first = turn.setup.first_byte_of(turn.target);
-        match first.filter(|_| turn.setup.whole.is_none() && !self.is_heard()) {
-            Some(first) => first.min(idle),
-            None => idle,
+    /// The limit on the wait for the next piece of the reply in flight. One that comes whole has none.
+    fn piece_limit(&self, turn: &Turn) -> Option<PatienceLimit> {
+        let setup = &turn.setup;
+        if setup.whole.is_some() {
+            return None;
         }
+        let longest = LONGEST_PAUSE.max(setup.model_idle());
+        Some(if self.is_heard() {
+            PatienceLimit::NextPiece(longest)
+        } else {
+            PatienceLimit::FirstPiece(setup.first_byte_of(turn.target).unwrap_or(longest))
+        })
     }
 
-    /// Records when the model was heard last.
-    pub(crate) fn set_activity(&mut self, at: MonoTime) {
+    /// Until when the model call in flight is waited for, and the limit that ends it then.
+    pub(crate) fn patience(&self, turn: &Turn) -> Option<(MonoTime, PatienceLimit)> {
+        let reply = self.reply.as_ref()?;
+        let idle = turn.setup.model_idle();
+        let silence = (
+            reply.last_activity.after(idle),
+            PatienceLimit::Silence(idle),
+        );
+        let piece = self.piece_limit(turn);
+        let piece = piece.map(|limit| (reply.last_piece.after(limit.time()), limit));
+        Some(match piece {
+            Some(piece) if piece.0 < silence.0 => piece,
+            Some(_) | None => silence,
+        })
+    }
+
+    /// The time of the last piece and of the last sign of life.
+    pub(crate) fn last_heard(&self) -> Option<(MonoTime, MonoTime)> {
+        let reply = self.reply.as_ref()?;
+        Some((reply.last_piece, reply.last_activity))
+    }
+
+    /// Supposes that the limit with this message is reached just now, as the facts have neither pieces nor signs of life.
+    pub(crate) fn suppose_overdue(
+        &mut self,
+        turn: &Turn,
+        (last_piece, last_activity): (MonoTime, MonoTime),
+        message: Option<&str>,
+        now: Now,
+    ) {
+        let by_piece = self
+            .piece_limit(turn)
+            .filter(|limit| message == Some(&*limit.to_string()));
+        let silence = PatienceLimit::Silence(turn.setup.model_idle());
+        let limit = by_piece.unwrap_or(silence).time();
+        let since = MonoTime::from_start(now.mono.elapsed().saturating_sub(limit));
         if let Some(reply) = &mut self.reply {
-            reply.last_activity = at;
+            (reply.last_piece, reply.last_activity) = match by_piece {
+                Some(_) => (last_piece.max(since), now.mono),
+                None => (now.mono, last_activity.max(since)),
+            };
         }
     }
 
@@ -251,3 +300,45 @@ fn running(turn: &Turn) -> impl Iterator<Item = &RunningCall> {
         | CallState::Waiting(_) => None,
     })
 }
+
+/// A limit on the wait for a model.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum PatienceLimit {
+    /// To the first piece of a reply.
+    FirstPiece(Duration),
+    /// To the next piece of a reply whose server is alive.
+    NextPiece(Duration),
+    /// Without a byte.
+    Silence(Duration),
+}
+
+impl PatienceLimit {
+    const fn time(self) -> Duration {
+        match self {
+            Self::FirstPiece(time) | Self::NextPiece(time) | Self::Silence(time) => time,
+        }
+    }
+}
+
+impl fmt::Display for PatienceLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = self.time();
+        let time = match time.subsec_millis() {
+            0 => format!("{} s", time.as_secs()),
+            _ => format!("{} ms", time.as_millis()),
+        };
+        match self {
+            Self::FirstPiece(_) => {
+                write!(
+                    f,
+                    "the model did not begin its reply within {time} (`first_byte`)"
+                )
+            }
+            Self::NextPiece(_) => write!(f, "the model did not go on with its reply for {time}"),
+            Self::Silence(_) => write!(f, "the model said nothing for {time}"),
+        }
+    }
+}
+
+/// How long a reply may bring no piece although its server is alive, where no limit is set.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);

@@ -20,6 +20,12 @@ use crate::turn::Stage;
 use crate::usage::Usage;
 
 impl Decider<'_> {
+    pub(super) fn reply_alive(&mut self, attempt: ModelAttempt) {
+        if self.is_in_flight(attempt) {
+            self.live.note_life(self.now);
+        }
+    }
+
     pub(super) fn reply_counted(&mut self, attempt: ModelAttempt, usage: Usage) {
         if !self.is_in_flight(attempt) {
             return;
@@ -189,13 +195,12 @@ impl Decider<'_> {
         }
     }
 
-    /// Gives up on a model that was silent for too long.
+    /// Gives up on a model that was waited for for too long.
     pub(super) fn check_idle(&mut self, attempt: ModelAttempt) {
-        let idle = self.silence_limit();
-        let Some(last_activity) = self.live.last_activity() else {
+        let Some((until, limit)) = self.live.patience(self.turn) else {
             return;
         };
-        if self.now.mono < last_activity.after(idle) {
+        if self.now.mono < until {
             return;
         }
         let phase = if self.live.is_visible() {
@@ -203,15 +208,10 @@ impl Decider<'_> {
         } else {
             Phase::BeforeFirstDelta
         };
-        let message = if idle.subsec_millis() == 0 {
-            format!("the model said nothing for {} s", idle.as_secs())
-        } else {
-            format!("the model said nothing for {} ms", idle.as_millis())
-        };
         self.actions.push(Action::Abort(Attempt::Model(attempt)));
         self.reply_failed(
             attempt,
-            ModelFailure::new(ModelFailureKind::Timeout, phase, message),
+            ModelFailure::new(ModelFailureKind::Timeout, phase, limit.to_string()),
         );
     }
 

@@ -1,8 +1,5 @@
 //! Targets: which one the next attempt calls, and what follows when one of a route's fails.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use crate::failure::{ModelFailure, RetryAdvice};
 use crate::ids::ModelAttempt;
 use crate::limits::OnLimit;
@@ -12,6 +9,7 @@ use crate::tool_loop::decider::Decider;
 use crate::tool_loop::replies::AfterFailure;
 use crate::tool_loop::rounds::Budget;
 use crate::turn::Stage;
+use std::sync::Arc;
 
 /// A target, and why it is called, if that is more than staying at it.
 pub(super) struct NextTarget {
@@ -160,10 +158,5 @@ impl Decider<'_> {
             Some(_) if hops.left_after_pause(&targets).len() < 2 => AfterFailure::End,
             Some(_) | None => AfterFailure::Retry(self.backoff(attempt, hops.pauses())),
         }
-    }
-
-    /// The silence after which the model call in flight is given up.
-    pub(super) fn silence_limit(&self) -> Duration {
-        self.live.silence_limit(self.turn)
     }
 }

@@ -74,7 +74,8 @@ pub(crate) async fn resume_tool(
         // The call was handed over before, so a missing toolbox does not prove that it had no effect.
         Err(failure) => Err(ToolFailure::unknown(failure.kind, failure.message).into()),
     };
-    if ended.is_err() {
+    // What it knows of the outcome counts, whoever owns the session.
+    if matches!(&ended, Err(error) if error.failure.disposition != Disposition::Landed) {
         context.begin()?;
     }
     Ok(check_outcome(shared, tool, ended, MAX_LAST_CHECK).await?)

@@ -325,6 +325,39 @@ async fn what_runs_is_aborted_when_the_lease_has_passed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_ends_with_the_lease_although_a_commit_has_no_answer() {
+    let scene = Scene::new(called(2));
+    let (quick, slow, held) = (Gate::new(), Gate::new(), Gate::new());
+    scene
+        .toolbox
+        .push_call("act", ScriptedCall::text("quick").held_at(&quick))
+        .push_call("act", ScriptedCall::text("slow").held_at(&slow));
+    // The third append has the outcome of the first call.
+    let fault = AppendFault::HoldAnswer(held.clone());
+    scene.faults.push_successes(2).push_fault(fault);
+    let engine = scene.engine(Arc::new(scene.faults.clone()));
+    let mut watcher = Watcher(Log::default());
+    let ended = async {
+        quick.reached().await;
+        slow.reached().await;
+        quick.open();
+        held.reached().await;
+        scene.journal.pass_leases();
+        for _ in 0..60 {
+            let calls = scene.toolbox.calls();
+            if calls.iter().any(|call| call.ending == Ending::Dropped) {
+                return held.open();
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        panic!("a call goes on: {:?}", scene.toolbox.calls());
+    };
+    let sending = engine.send(message(options()), &mut watcher);
+    let (report, ()) = tokio::join!(sending, ended);
+    lost(report);
+}
+
+#[tokio::test(start_paused = true)]
 async fn facts_alone_need_no_lease_after_their_commit() {
     let scene = Scene::new([ScriptedReply::text("done")]);
     let report = scene.send(1, options()).await.expect("a report");

@@ -48,6 +48,7 @@ mod script;
 mod searching;
 mod second;
 mod secrets;
+mod signs_of_life;
 mod slow_toolbox;
 mod spending;
 mod tool_cache;

@@ -79,7 +79,7 @@ impl Peer {
 
     /// The call may not begin any more.
     pub(super) fn passed(&self, passed: LeasePassed) -> FetchError {
-        self.fault(FetchErrorKind::Unsendable, passed.to_string(), None)
+        self.fault(FetchErrorKind::Unreachable, passed.to_string(), None)
     }
 
     /// This machine has no certificate authorities.

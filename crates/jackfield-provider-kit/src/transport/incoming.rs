@@ -1,6 +1,7 @@
 //! A response whose head has arrived, and whose body is still arriving.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -8,6 +9,7 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, StatusCode};
 use jackfield_dialect_kit::encoding::Encoding;
 use jackfield_ports::chat_model::ModelError;
+use tokio::sync::Notify;
 
 use super::fault::RequestPeer;
 use super::pieces::TimedChunks;
@@ -17,6 +19,8 @@ use crate::sse::RawEvents;
 
 /// A response. Dropping it closes the connection, unless it was read to its end.
 pub struct Incoming {
+    /// Told of each chunk that is read.
+    arrived: Arc<Notify>,
     /// The chunks that were read ahead to detect the body's form.
     buffered: Vec<Bytes>,
     peer: RequestPeer,
@@ -24,8 +28,9 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    pub(super) const fn new(response: reqwest::Response, peer: RequestPeer) -> Self {
+    pub(super) fn new(response: reqwest::Response, peer: RequestPeer) -> Self {
         Self {
+            arrived: Arc::default(),
             buffered: Vec::new(),
             peer,
             response,
@@ -140,6 +145,11 @@ impl Incoming {
         }
     }
 
+    /// What is told of each chunk of the body that is read.
+    pub(crate) fn arrivals(&self) -> Arc<Notify> {
+        Arc::clone(&self.arrived)
+    }
+
     /// The body, as server-sent events.
     #[must_use]
     pub fn into_events(self) -> RawEvents {
@@ -160,7 +170,7 @@ impl Incoming {
 
     /// The body as it arrives, in chunks.
     pub(crate) fn into_chunks(self) -> TimedChunks {
-        TimedChunks::new(self.buffered, self.response, self.peer)
+        TimedChunks::new(self.arrived, self.buffered, self.response, self.peer)
     }
 
     /// The whole body.

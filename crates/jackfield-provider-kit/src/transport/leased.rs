@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use jackfield_ports::call_context::{CallContext, LeasePassed};
 
-/// A body that is handed to the connection only while its call may begin. Head and body go out together, so that
-/// nothing is written before.
+/// A body that is handed to the connection only while its call may begin. In HTTP/1, the only version that the client
+/// speaks, head and body go out together, so that nothing is written before.
 struct LeasedBody {
     bytes: Bytes,
     call: CallContext,

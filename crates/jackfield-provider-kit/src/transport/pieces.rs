@@ -1,12 +1,14 @@
 //! The chunks of a body, with a time limit on the server's silence.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use jackfield_ports::chat_model::ModelError;
+use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::MAX_REPLY;
@@ -14,6 +16,7 @@ use super::fault::RequestPeer;
 
 /// The chunks of a body. A chunk that takes too long is an error, and the last item.
 pub(crate) struct TimedChunks {
+    arrived: Arc<Notify>,
     body: Pin<Box<dyn HttpBody>>,
     /// The time limit for a chunk.
     max_idle: Duration,
@@ -33,6 +36,7 @@ impl<T: Stream<Item = reqwest::Result<Bytes>> + Send> HttpBody for T {}
 impl TimedChunks {
     /// The chunks that were read ahead, and those that follow.
     pub(super) fn new(
+        arrived: Arc<Notify>,
         buffered: Vec<Bytes>,
         response: reqwest::Response,
         peer: RequestPeer,
@@ -45,6 +49,7 @@ impl TimedChunks {
             Box::pin(ahead.chain(response.bytes_stream()))
         };
         Self {
+            arrived,
             body,
             max_idle: longest,
             peer,
@@ -78,6 +83,7 @@ impl Stream for TimedChunks {
         match self.body.as_mut().poll_next(context) {
             Poll::Ready(Some(Ok(piece))) => {
                 self.waiting_since = None;
+                self.arrived.notify_one();
                 Poll::Ready(Some(Ok(piece)))
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(self.peer.interrupted(error)))),

@@ -132,6 +132,9 @@ macro_rules! chat_model_clauses {
             /// A server that answers with one document, although a stream was asked for, yields the same as a stream.
             /// Some servers and proxies never stream, and the program in front would show nothing.
             a_reply_that_is_not_streamed_is_told_the_same
+            /// Bytes of a server that are no delta yet reach the sink as a sign of life.
+            /// A model that thinks for long counts as silent, and is asked and paid again.
+            a_server_that_is_alive_is_not_silent
             /// However the bytes of an answer are cut, the reply is the same.
             /// Networks deliver in any sizes, and answers would differ from day to day.
             any_chunking_gives_the_same_reply

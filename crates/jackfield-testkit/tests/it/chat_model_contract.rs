@@ -208,6 +208,7 @@ const BROKEN: &[(Fault, &str)] = &[
         "every_change_of_a_request_is_sent_or_noted",
     ),
     (Fault::AsksTwice, "one_call_makes_one_http_request"),
+    (Fault::HidesLife, "a_server_that_is_alive_is_not_silent"),
     (Fault::ForgetsItsLease, "a_call_is_not_sent_after_its_lease"),
     (Fault::BuffersAll, "slow_stream_is_not_an_error"),
     (Fault::ChoosesFirst, "the_choice_of_tools_is_sent_or_noted"),

@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
-use jackfield_domain::failure::RetryAdvice;
+use jackfield_domain::failure::{Phase, RetryAdvice};
+use jackfield_ports::call_context::LeasePassed;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_provider_kit::transport::{Incoming, Transport};
 use rmcp::model::{ErrorData, ProtocolVersion, RequestId};
@@ -24,7 +25,7 @@ use crate::auth::{Authorization, Bearer, Remedy};
 use crate::era::Era;
 use crate::failure::{LinkFailure, LinkFailureKind};
 use crate::link::LinkEvent;
-use crate::mark::RequestMark;
+use crate::mark::{RequestMark, WriteClaim};
 use crate::message::{ReadMessage, ServerMessage, error_data};
 
 /// An endpoint, and the queue for all that comes from it.
@@ -84,12 +85,11 @@ impl Exchange {
         let Some(id) = &sent.request_id else {
             return;
         };
-        let is_begun = mark.as_ref().is_none_or(RequestMark::begin);
-        let answered = match sent.call.begin() {
-            // It was withdrawn, so its requester is gone.
-            Ok(()) if !is_begun => return,
-            Ok(()) => self.answer(sent, id).await,
-            Err(passed) => Err(failures::passed(passed)),
+        let answered = match mark.as_ref().map_or(WriteClaim::Begun, RequestMark::begin) {
+            WriteClaim::Begun => self.answer(sent, id).await,
+            WriteClaim::Passed => Err(failures::passed(LeasePassed)),
+            // Its requester is gone.
+            WriteClaim::Withdrawn => return,
         };
         if let Err(failure) = answered {
             let failure = Box::new(self.told(failure));
@@ -187,6 +187,11 @@ impl Exchange {
                         && error.failure.advice == RetryAdvice::AtOnce =>
                 {
                     continue;
+                }
+                Err(error)
+                    if error.failure.phase == Phase::BeforeSend && sent.call.begin().is_err() =>
+                {
+                    return Err(failures::passed(LeasePassed));
                 }
                 Err(error) => return Err(failed(&error)),
             };

@@ -53,6 +53,7 @@ impl SentMessage {
     pub(super) fn read(message: Outgoing) -> (Self, Option<RequestMark>) {
         let Outgoing {
             bytes,
+            call,
             mark,
             mirrored,
         } = message;
@@ -74,10 +75,7 @@ impl SentMessage {
             request_id: id.filter(|_| !method.is_empty()),
             name,
             body: Bytes::from(bytes),
-            call: mark
-                .as_ref()
-                .map(|mark| mark.call().clone())
-                .unwrap_or_default(),
+            call,
             method,
         };
         (sent, mark)

@@ -187,6 +187,7 @@ impl World {
     /// The provider says what its reply has used so far.
     fn count(&mut self, attempt: ModelAttempt) {
         let usage = SO_FAR;
+        self.feed(Input::ReplyAlive { attempt });
         self.feed(Input::ReplyCounted { attempt, usage });
     }
 
@@ -370,7 +371,8 @@ pub(crate) fn to_wait(wait: &Wait, variant: u16) -> Answer {
 /// The try that an input answers, if it answers one.
 pub(crate) fn attempt_of(input: &Input) -> Option<Attempt> {
     match input {
-        Input::ReplyCounted { attempt, .. }
+        Input::ReplyAlive { attempt }
+        | Input::ReplyCounted { attempt, .. }
         | Input::ReplyDelta { attempt, .. }
         | Input::ReplyEnded { attempt, .. }
         | Input::ReplyFailed { attempt, .. } => Some(Attempt::Model(*attempt)),

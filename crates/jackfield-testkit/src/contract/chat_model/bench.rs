@@ -427,12 +427,15 @@ pub(super) fn error_text(error: &ModelError) -> String {
 /// Keeps the deltas, and lets a test wait for them.
 pub(super) struct WatchedSink {
     pub(super) deltas: watch::Sender<Vec<Delta>>,
+    /// How often the server gave a sign of life.
+    pub(super) lives: watch::Sender<usize>,
 }
 
 impl WatchedSink {
     pub(super) fn new() -> Self {
         Self {
             deltas: watch::Sender::new(Vec::new()),
+            lives: watch::Sender::new(0),
         }
     }
 }
@@ -441,6 +444,10 @@ impl WatchedSink {
 impl DeltaSink for WatchedSink {
     async fn push(&mut self, delta: Delta) {
         self.deltas.send_modify(|deltas| deltas.push(delta));
+    }
+
+    async fn alive(&mut self) {
+        self.lives.send_modify(|lives| *lives += 1);
     }
 }
 

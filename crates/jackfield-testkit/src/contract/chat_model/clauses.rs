@@ -60,9 +60,9 @@ pub(super) use self::settings::{
     settings_are_sent_with_their_values, the_choice_of_tools_is_sent_or_noted,
 };
 pub(super) use self::streams::{
-    a_cut_at_every_byte_gives_the_same_reply, any_chunking_gives_the_same_reply,
-    broken_events_are_a_protocol_violation, broken_stream_is_interrupted_mid_reply,
-    ending_without_finish_is_an_error, mid_stream_error_event_is_classified,
-    slow_stream_is_not_an_error, unknown_events_are_ignored,
+    a_cut_at_every_byte_gives_the_same_reply, a_server_that_is_alive_is_not_silent,
+    any_chunking_gives_the_same_reply, broken_events_are_a_protocol_violation,
+    broken_stream_is_interrupted_mid_reply, ending_without_finish_is_an_error,
+    mid_stream_error_event_is_classified, slow_stream_is_not_an_error, unknown_events_are_ignored,
 };
 pub(super) use self::tools::tools_are_sent_whole;

@@ -7,7 +7,7 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
 
 use super::Manner;
-use crate::server::{Framing, Response};
+use crate::server::{Framing, Gate, Response};
 
 /// A reply that a vendor is to send.
 #[derive(Clone, Debug, PartialEq)]
@@ -316,6 +316,13 @@ impl WireReply {
         let body = Bytes::from(self.pieces.concat());
         let (one, two) = (body.slice(..place), body.slice(place..));
         self.head().send(one).send(two)
+    }
+
+    /// The response with the body up to this byte, and the rest of it when the gate opens.
+    pub(super) fn held_at(&self, place: usize, gate: &Gate) -> Response {
+        let body = Bytes::from(self.pieces.concat());
+        let (one, two) = (body.slice(..place), body.slice(place..));
+        self.head().send(one).pause(gate).send(two)
     }
 
     /// The response with another piece before the one at this place.

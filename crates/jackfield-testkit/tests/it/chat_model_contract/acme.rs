@@ -94,6 +94,7 @@ pub(super) enum Fault {
     GivesUp,
     HalvesTemperature,
     HidesFailures,
+    HidesLife,
     HoldsOn,
     IgnoresSettings,
     IgnoresStrict,
@@ -272,6 +273,9 @@ impl Acme {
         let stream = wire::connect(&self.address).await.map_err(refused)?;
         let asked = self.held(wire::ask(stream, key, &body)).await;
         let mut answer = asked.map_err(|_| interrupted())?;
+        if !self.has(Fault::HidesLife) {
+            telling.sink.alive().await;
+        }
         if answer.status != 200 || answer.headers.contains("text/html") {
             return Err(self.classify(answer).await);
         }

@@ -76,7 +76,12 @@ impl Toolbox for BrookToolbox {
         ])
     }
 
-    async fn call(&self, run: &ToolRun, call: &CallContext, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+    async fn call(
+        &self,
+        run: &ToolRun,
+        call: &CallContext,
+        _: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
         let argument = |name: &str| run.arguments()?.get(name)?.as_str();
         // To do: await what takes time, and never block; dropping the future cancels the call. Right before the tool
         // acts, after every wait, `call.begin()` tells whether it still may.

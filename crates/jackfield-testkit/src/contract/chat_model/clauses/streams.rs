@@ -7,6 +7,8 @@ use super::super::bench::{Bench, WatchedSink};
 use super::super::{
     ChatModelHarness, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
 };
+use tokio::time::timeout;
+
 use crate::server::{Framing, Gate, TIME_LIMIT};
 
 pub(in super::super) async fn any_chunking_gives_the_same_reply<H: ChatModelHarness>(harness: &H) {
@@ -36,6 +38,31 @@ pub(in super::super) async fn a_cut_at_every_byte_gives_the_same_reply<H: ChatMo
         let reply = bench.call(wire.cut_in_two(place)).await.reply();
         assert_eq!(reply, whole, "cut at byte {place}");
     }
+}
+
+pub(in super::super) async fn a_server_that_is_alive_is_not_silent<H: ChatModelHarness>(
+    harness: &H,
+) {
+    if !harness.capabilities().streaming {
+        return;
+    }
+    let (bench, gate) = (Bench::new(harness).await, Gate::new());
+    let wire = bench.render(&VendorReply::text(WORDS));
+    let half = wire.pieces.first().map_or(0, |piece| piece.len() / 2);
+    bench.answer(wire.held_at(half, &gate));
+    let (request, mut sink) = (bench.request(), WatchedSink::new());
+    let (deltas, mut lives) = (sink.deltas.subscribe(), sink.lives.subscribe());
+    let heard = async {
+        let heard = timeout(TIME_LIMIT, lives.wait_for(|lives| *lives > 0)).await;
+        assert!(
+            heard.is_ok_and(|heard| heard.is_ok()),
+            "it seems to be silent"
+        );
+        assert_eq!(deltas.borrow().len(), 0, "half a piece is none");
+        gate.open();
+    };
+    let (replied, ()) = tokio::join!(bench.call_into(&request, &mut sink), heard);
+    assert!(replied.is_ok(), "{replied:?}");
 }
 
 pub(in super::super) async fn broken_stream_is_interrupted_mid_reply<H: ChatModelHarness>(
@@ -102,7 +129,7 @@ pub(in super::super) async fn slow_stream_is_not_an_error<H: ChatModelHarness>(h
                 // What was sent by now must be pushed before anything else; the last event may have words of its own.
                 let all = pushed.wait_for(|deltas| text(deltas).starts_with(&sent));
                 assert!(
-                    tokio::time::timeout(TIME_LIMIT, all).await.is_ok(),
+                    timeout(TIME_LIMIT, all).await.is_ok(),
                     "{sent:?} was sent, and not pushed before the stream went on"
                 );
             }
