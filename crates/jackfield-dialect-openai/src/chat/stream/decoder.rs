@@ -11,7 +11,7 @@ use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
-use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::usage::Usage;
 use serde_json::Value;
@@ -55,6 +55,10 @@ pub struct Decoder {
     has_emitted: bool,
     /// Whether any chunk was recognized as part of a reply.
     recognized: bool,
+    /// The stop sequence that the server says it met.
+    stop: Option<Arc<str>>,
+    /// The stop sequences of the request.
+    stops: Vec<Arc<str>>,
     usage: Option<Usage>,
 }
 
@@ -77,6 +81,8 @@ impl Decoder {
             content: ContentAssembler::default(),
             has_emitted: false,
             recognized: false,
+            stop: None,
+            stops: Vec::new(),
             usage: None,
         }
     }
@@ -84,11 +90,13 @@ impl Decoder {
     /// A decoder for the reply to this request.
     ///
     /// Calls of the request's text tools are returned as text, which some servers can only send in a JSON field;
-    /// the names of its tools help to read names that arrive in fragments, or not at all.
+    /// the names of its tools help to read names that arrive in fragments, or not at all. Its stop sequences tell which
+    /// word beside the finish reason is one.
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
         decoder.calls = CallAssembler::new(OfferedTools::from_request(request));
+        decoder.stops.clone_from(&request.settings.stop);
         decoder
     }
 
@@ -215,6 +223,10 @@ impl Decoder {
             Some(said @ Value::Object(_)) => self.push_message(said, is_whole, out)?,
             Some(_) => return Err("a piece is no object".into()),
         }
+        // vLLM and SGLang say which stop sequence was met; other servers have words of their own there.
+        let met = STOPS.iter().find_map(|key| text(choice, key));
+        let met = met.and_then(|met| self.stops.iter().find(|stop| ***stop == *met));
+        self.stop = met.cloned().or_else(|| self.stop.take());
         if let Some(reason) = text(choice, "finish_reason").filter(|reason| *reason != "null") {
             self.finish = Some(reason.to_owned());
             self.check_finish(reason)?;
@@ -397,7 +409,11 @@ impl DecodeReply for Decoder {
             calls: !self.calls.is_empty(),
             refusal: self.content.has_refusal,
         };
-        let mut end = ReplyEnd::new(finish_reason(self.finish.as_deref(), holds));
+        let finish = finish_reason(self.finish.as_deref(), holds);
+        let mut end = ReplyEnd::new(match (finish, self.stop) {
+            (FinishReason::Stop, Some(stop)) => FinishReason::StopSequence(stop),
+            (finish, _) => finish,
+        });
         end.model = self.model.map(Arc::from);
         end.notes = self.notes;
         end.opaque = self.content.into_states(&self.owner);
@@ -441,3 +457,6 @@ impl DecodeReply for Decoder {
         Ok((out, end))
     }
 }
+
+/// The fields of a choice in which servers say what ended it.
+const STOPS: [&str; 2] = ["matched_stop", "stop_reason"];

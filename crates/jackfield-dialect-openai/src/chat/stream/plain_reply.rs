@@ -51,7 +51,7 @@ struct Choice<'a> {
     #[serde(default, rename = "native_finish_reason")]
     _native_finish_reason: IgnoredAny,
     #[serde(default, rename = "stop_reason")]
-    _stop_reason: IgnoredAny,
+    _stop_reason: Null,
 }
 
 #[derive(Debug, Deserialize)]

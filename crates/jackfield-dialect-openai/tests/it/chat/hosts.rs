@@ -1,5 +1,8 @@
 //! Replies in the forms that services and servers document, by the kind of each preset.
 
+use std::sync::Arc;
+
+use jackfield_dialect_kit::decode::DecodeReply as _;
 use jackfield_dialect_openai::chat::stream::Decoder;
 use jackfield_dialect_openai::error;
 use jackfield_dialect_openai::profile::InlineThinking;
@@ -7,6 +10,7 @@ use jackfield_domain::failure::{ModelFailureKind as Kind, Phase, RetryAdvice};
 use jackfield_domain::reply::FinishReason;
 use serde_json::{Value, json};
 
+use super::examples::of;
 use super::read::{accumulated, calls, owner, prose, read};
 
 /// The events of a stream, what they say, and their calls.
@@ -336,5 +340,43 @@ fn every_host_refuses_in_its_own_words() {
         let bytes = body.to_string();
         let failure = error::classify(status, |_| None, bytes.as_bytes(), Phase::BeforeFirstDelta);
         assert_eq!((failure.kind, failure.advice), (kind, advice), "{host}");
+    }
+}
+
+#[test]
+fn a_server_that_says_which_stop_sequence_it_met_is_believed_if_the_request_has_it() {
+    let mut asked = of(Vec::new());
+    Arc::make_mut(&mut asked.settings).stop = vec!["END".into()];
+    for (key, said, finish) in [
+        (
+            "stop_reason",
+            json!("END"),
+            FinishReason::StopSequence("END".into()),
+        ),
+        (
+            "matched_stop",
+            json!("END"),
+            FinishReason::StopSequence("END".into()),
+        ),
+        ("matched_stop", json!(151_645), FinishReason::Stop),
+        ("stop_reason", json!("end_turn"), FinishReason::Stop),
+        ("stop_reason", Value::Null, FinishReason::Stop),
+    ] {
+        for part in ["delta", "message"] {
+            let mut choice = json!({
+                "index": 0, "finish_reason": "stop", part: { "role": "assistant", "content": "Hi" },
+            });
+            choice[key] = said.clone();
+            let body = json!({ "id": "x", "model": "m", "choices": [choice] }).to_string();
+            let mut decoder = Decoder::for_request(owner(), &asked);
+            let end = if part == "delta" {
+                decoder.push(None, &body).unwrap();
+                decoder.push(None, "[DONE]").unwrap();
+                decoder.finish().unwrap()
+            } else {
+                decoder.read_whole(body.as_bytes()).unwrap().1
+            };
+            assert_eq!(end.finish, finish, "{key} {said} {part}");
+        }
     }
 }
