@@ -3,10 +3,10 @@
 use axum::body::Body;
 use axum::extract::{MatchedPath, State};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
 use axum::{Extension, Router};
-use http::header::CONTENT_TYPE;
+use http::header::{CONNECTION, CONTENT_TYPE, UPGRADE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_gateway::Gateway;
@@ -159,10 +159,32 @@ async fn further(
     Err(refusal::no_such_address(request.uri()))
 }
 
-async fn wrong_method(method: Method, uri: Uri) -> HttpRefusal {
-    let message = format!("{method} is not for {}", uri.path());
-    HttpRefusal {
+/// A client that wants a WebSocket learns at once that there is none: 426 alone lets Codex fall back to `POST` without a
+/// pause (0.171.0, 2026-11-28).
+async fn wrong_method(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let upgrade = headers
+        .get(UPGRADE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let wants_socket = upgrade
+        .split(',')
+        .any(|protocol| protocol.trim().eq_ignore_ascii_case("websocket"));
+    let (status, message) = if wants_socket {
+        let message = "there are no WebSockets here: send the request by POST".to_owned();
+        (StatusCode::UPGRADE_REQUIRED, message)
+    } else {
+        let message = format!("{method} is not for {}", uri.path());
+        (StatusCode::METHOD_NOT_ALLOWED, message)
+    };
+    let refusal = HttpRefusal {
         error: ServeError::new(ServeErrorKind::NoSuchAddress, message),
-        status: Some(StatusCode::METHOD_NOT_ALLOWED),
+        status: Some(status),
+    };
+    let mut response = refusal.into_response();
+    if wants_socket {
+        let headers = response.headers_mut();
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, HeaderValue::from_static("HTTP/1.1"));
     }
+    response
 }

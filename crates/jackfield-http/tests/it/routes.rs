@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
 use jackfield_engine::ServerTools;
@@ -12,7 +12,7 @@ use jackfield_testkit::fakes::ScriptedReply;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::harness::{gateway, principal};
+use super::harness::{gateway, principal, send};
 
 async fn post(gateway: &Gateway, path: &str, headers: &[(&str, &str)], body: &Value) -> Response {
     let mut request = Request::post(path).header("content-type", "application/json");
@@ -42,6 +42,31 @@ fn chat(stream: bool) -> Value {
         "messages": [{"role": "user", "content": "Hello"}],
         "stream": stream,
     })
+}
+
+#[tokio::test]
+async fn a_client_that_wants_a_websocket_is_told_at_once_that_there_is_none() {
+    let gateway = gateway([], |_| {});
+    for (headers, status) in [
+        (
+            [("upgrade", "websocket"), ("connection", "Upgrade")].as_slice(),
+            StatusCode::UPGRADE_REQUIRED,
+        ),
+        (
+            &[("upgrade", "h2c, WebSocket")],
+            StatusCode::UPGRADE_REQUIRED,
+        ),
+        (&[("upgrade", "h2c")], StatusCode::METHOD_NOT_ALLOWED),
+        (&[], StatusCode::METHOD_NOT_ALLOWED),
+    ] {
+        let response = send(&gateway, Method::GET, "/v1/responses", headers).await;
+        let (told, head, body) = text(response).await;
+        assert_eq!(told, status, "{body}");
+        let body: Value = serde_json::from_str(&body).expect("JSON");
+        assert!(body["error"]["message"].is_string(), "{body}");
+        let wants = status == StatusCode::UPGRADE_REQUIRED;
+        assert_eq!(head.contains_key("upgrade"), wants, "{head:?}");
+    }
 }
 
 #[tokio::test]
