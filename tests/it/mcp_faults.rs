@@ -95,7 +95,7 @@ async fn a_list_without_end_is_cut_and_it_is_said() {
     assert_eq!(names, ["box__one"]);
     ran.says("circle");
     looping.kept_and_gone().await;
-    let many = McpServer::new(json!({ "many": 10_000, "page": 1000 }));
+    let many = McpServer::new(json!({ "many": 5_000, "page": 1000 }));
     let (names, ran) = listed(&many).await;
     assert_eq!(names.len(), 4096);
     ran.says("more than 4096");

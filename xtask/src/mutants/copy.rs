@@ -9,7 +9,8 @@ use anyhow::{Context as _, bail};
 use super::list::Mutant;
 use crate::run;
 
-/// The copy; a file that does not change keeps its time, so that cargo builds only what did.
+/// The copy. Its files have the times of their originals, so that cargo builds only what changed, and tests do not build
+/// the programs of the checkout anew.
 #[derive(Debug)]
 pub(crate) struct Copy {
     root: PathBuf,
@@ -20,8 +21,18 @@ impl Copy {
     pub(crate) fn update(from: &Path, to: &Path, files: &[PathBuf]) -> anyhow::Result<Self> {
         let wanted: BTreeSet<&Path> = files.iter().map(PathBuf::as_path).collect();
         for file in &wanted {
-            let bytes = fs::read(from.join(file)).with_context(|| read(file))?;
-            write(&to.join(file), &bytes)?;
+            let (original, copied) = (from.join(file), to.join(file));
+            let bytes = fs::read(&original).with_context(|| read(file))?;
+            if write(&copied, &bytes)? {
+                let changed = fs::metadata(&original).and_then(|file| file.modified());
+                let set = |time| {
+                    fs::File::options()
+                        .write(true)
+                        .open(&copied)?
+                        .set_modified(time)
+                };
+                changed.and_then(set).with_context(|| read(file))?;
+            }
         }
         remove_others(to, to, &wanted)?;
         Ok(Self {
@@ -81,14 +92,16 @@ pub(crate) fn mutated(mutant: &Mutant, sound: &str) -> anyhow::Result<String> {
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+/// Writes a file, unless it has these bytes; returns whether it did.
+fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
     if fs::read(path).is_ok_and(|found| found == bytes) {
-        return Ok(());
+        return Ok(false);
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
-    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(true)
 }
 
 fn remove_others(root: &Path, folder: &Path, wanted: &BTreeSet<&Path>) -> anyhow::Result<()> {
@@ -165,6 +178,8 @@ mod tests {
             .modified()
             .unwrap();
         assert_eq!(before, after);
+        let original = fs::metadata(from.join("src/a.rs")).unwrap();
+        assert_eq!(after, original.modified().unwrap());
 
         let path = to.join("src/a.rs");
         let text = |path: &Path| fs::read_to_string(path).unwrap();

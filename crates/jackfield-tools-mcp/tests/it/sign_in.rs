@@ -45,7 +45,10 @@ impl SignInWorld {
 
     fn of(script: Value) -> Self {
         Self {
-            server: Scripted::over_http(script),
+            server: Scripted::over_http_with(script, |_, settings| {
+                // A probe may take the renewal of a token along.
+                settings.probe = Duration::from_secs(60);
+            }),
             store: Arc::default(),
         }
     }
