@@ -163,11 +163,11 @@ impl Workers {
     /// Waits for a commit. Meanwhile calls go on, and all end when the lease passes; returns whether it did.
     pub(crate) async fn run_alongside<T>(&mut self, commit: impl Future<Output = T>) -> (T, bool) {
         let mut commit = pin!(commit);
-        let (is_at_work, context) = (self.is_at_work(), self.context.clone());
+        let is_at_work = self.is_at_work();
         tokio::select! {
             biased;
             committed = self.model_call.run_alongside(&mut commit) => return (committed, false),
-            () = passed(context.lease()), if is_at_work => {}
+            () = passed(self.context.lease()), if is_at_work => {}
         }
         self.approvals = PendingApprovals::new();
         let ((), committed) = tokio::join!(self.abort_all(), commit);

@@ -1,7 +1,8 @@
 //! The circumstances of one call to a model or a tool.
 
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
-use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::failure::{
+    ModelFailure, ModelFailureKind, Phase, ToolFailure, ToolFailureKind,
+};
 use thiserror::Error;
 
 use crate::lease::LeaseDeadline;

@@ -14,7 +14,6 @@ pub trait DeltaSink: Send {
     async fn push(&mut self, delta: Delta);
 
     /// The server has sent something that is no piece, such as a comment, a ping or the beginning of an event: it is alive.
-    /// At most once a second.
     async fn alive(&mut self) {}
 
     /// Receives the provider's id of this request, if it has one, before the first delta. It is for support

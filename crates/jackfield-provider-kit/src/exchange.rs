@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use ::tracing::{Instrument as _, Span};
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Request};
 use jackfield_dialect_kit::strict;
 use jackfield_domain::delta::Delta;
@@ -39,7 +40,6 @@ use jackfield_ports::call_context::CallContext;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::delta_sink::DeltaSink;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
 use self::bearer::Bearer;
 use self::reply_events::ReplyEvents;
@@ -65,7 +65,6 @@ pub async fn reply<A: Adapter>(
     let span = adapter.span(&request.model.model);
     let own = sink.credential().map(secret_of);
     let mut reply_sink = ReplySink {
-        heard: None,
         pushed: false,
         request_id: None,
         secret: own.clone(),
@@ -305,17 +304,22 @@ async fn read_stream(
             biased;
             event = events.next() => event?,
             () = arrivals.notified() => {
-                reply_sink.alive().await;
+                reply_sink.sink.alive().await;
                 continue;
             }
         };
         let Some(event) = event else { break };
+        // Its own bytes are reported by what it says.
+        let _told = arrivals.notified().now_or_never();
         let deltas = decoder.push(event.name.as_deref(), &event.data);
         drop(event);
         let (deltas, broken) = match deltas {
             Ok(deltas) => (deltas, None),
             Err(error) => (Vec::new(), Some(undecodable(error))),
         };
+        if deltas.is_empty() {
+            reply_sink.sink.alive().await;
+        }
         reply_sink.push(deltas).await;
         // Usage at the end is reported with the end.
         if !decoder.is_complete()
@@ -391,8 +395,6 @@ fn undecodable(error: DecodeError) -> ModelFailure {
 /// The sink with a flag whether any delta was pushed, the provider's request id, and the secret that was sent in place of
 /// the adapter's key.
 struct ReplySink<'a> {
-    /// When the sink was last told anything.
-    heard: Option<Instant>,
     pushed: bool,
     request_id: Option<Arc<str>>,
     secret: Option<Secret>,
@@ -400,21 +402,7 @@ struct ReplySink<'a> {
 }
 
 impl ReplySink<'_> {
-    /// Reports a sign of life, unless the last report or delta is fresh.
-    async fn alive(&mut self) {
-        if self
-            .heard
-            .is_none_or(|heard| heard.elapsed() >= SIGN_OF_LIFE)
-        {
-            self.heard = Some(Instant::now());
-            self.sink.alive().await;
-        }
-    }
-
     async fn push(&mut self, deltas: Vec<Delta>) {
-        if !deltas.is_empty() {
-            self.heard = Some(Instant::now());
-        }
         for delta in deltas {
             self.pushed = true;
             self.sink.push(delta).await;
@@ -422,7 +410,5 @@ impl ReplySink<'_> {
     }
 }
 
-/// How often a sign of life is reported at most.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 /// How long to wait for the end of the body after the reply is complete.
 const LINGER: Duration = Duration::from_millis(250);

@@ -811,8 +811,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-commit-keeps-calls-alive",
         file: "crates/jackfield-engine/src/perform.rs",
-        from: "() = passed(context.lease()), if is_at_work => {}",
-        to: "() = passed(context.lease()), if is_at_work && false => {}",
+        from: "() = passed(self.context.lease()), if is_at_work => {}",
+        to: "() = passed(self.context.lease()), if is_at_work && false => {}",
         package: "jackfield-engine",
         test: "leases::a_call_ends_with_the_lease_although_a_commit_has_no_answer",
     },

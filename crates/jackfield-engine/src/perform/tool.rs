@@ -74,7 +74,7 @@ pub(crate) async fn resume_tool(
         // The call was handed over before, so a missing toolbox does not prove that it had no effect.
         Err(failure) => Err(ToolFailure::unknown(failure.kind, failure.message).into()),
     };
-    // What it knows of the outcome counts, whoever owns the session.
+    // An outcome that is known is recorded in any case.
     if matches!(&ended, Err(error) if error.failure.disposition != Disposition::Landed) {
         context.begin()?;
     }

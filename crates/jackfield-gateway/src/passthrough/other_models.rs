@@ -51,15 +51,16 @@ pub(super) fn check_query(
     query: Option<&str>,
     own: Option<&str>,
 ) -> Result<(), ServeError> {
+    if !is_bound(client) {
+        return Ok(());
+    }
     let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     let mut others = pairs.filter(|(key, value)| {
         let is_own = own.is_some_and(|own| is_same(value, own));
         (key.eq_ignore_ascii_case(MODEL) || is_other(key)) && !value.is_empty() && !is_own
     });
-    match others.next().filter(|_| is_bound(client)) {
-        Some((key, _)) => Err(refusal(&format!("?{key}"))),
-        None => Ok(()),
-    }
+    let other = others.next();
+    other.map_or(Ok(()), |(key, _)| Err(refusal(&format!("?{key}"))))
 }
 
 /// The same for a form.

@@ -19,7 +19,7 @@ use crate::sse::RawEvents;
 
 /// A response. Dropping it closes the connection, unless it was read to its end.
 pub struct Incoming {
-    /// Told of each chunk that is read.
+    /// Notified of each chunk that is read.
     arrived: Arc<Notify>,
     /// The chunks that were read ahead to detect the body's form.
     buffered: Vec<Bytes>,
@@ -145,7 +145,7 @@ impl Incoming {
         }
     }
 
-    /// What is told of each chunk of the body that is read.
+    /// Notified of each chunk of the body that is read.
     pub(crate) fn arrivals(&self) -> Arc<Notify> {
         Arc::clone(&self.arrived)
     }

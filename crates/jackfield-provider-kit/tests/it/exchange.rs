@@ -1,6 +1,7 @@
 //! A whole exchange, where the provider streams a document a line.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use flate2::Compression;
@@ -21,9 +22,11 @@ use jackfield_provider_kit::exchange::{Adapter, ErrorAnswer, PreparedRequest, re
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::arb;
-use jackfield_testkit::server::{Framing, Response, TestServer};
+use jackfield_testkit::server::{Framing, Gate, Response, TestServer};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
+use tokio::sync::watch;
+use tokio::time::timeout;
 use tracing::Span;
 
 #[test]
@@ -231,6 +234,59 @@ async fn a_request_passes_its_trace_on() {
     assert_eq!(request.header("tracestate"), Some("a=b"));
 }
 
+#[tokio::test]
+async fn bytes_that_say_nothing_yet_are_signs_of_life() {
+    let server = TestServer::start().await;
+    let gates = [Gate::new(), Gate::new(), Gate::new(), Gate::new()];
+    let mut response = Response::new(200)
+        .header("content-type", "text/event-stream")
+        .framed(Framing::Chunked);
+    let parts = [
+        "data: {\"text\":\"a\"}\n\n",
+        ": a comment\n\n",
+        "data: {\"text\":",
+        "\"b\"}\n\ndata: ping\n\n",
+    ];
+    for (part, gate) in parts.into_iter().zip(&gates) {
+        response = response.send(part).pause(gate);
+    }
+    server.answer(response.send("data: {\"end\":true}\n\n"));
+    let transport = Transport::new(TransportSettings::default()).unwrap();
+    let adapter = Lined(format!("{}/talk", server.base_url()));
+    let mut sink = Living(watch::Sender::new(0));
+    let mut lives = sink.0.subscribe();
+    let (request, call) = (request(), CallContext::default());
+    let reading = reply(&adapter, &transport, &request, &call, &mut sink);
+    // The head, the comment, the half of an event, and the event without a delta.
+    let living = async {
+        for (gate, least) in gates.iter().zip(1..) {
+            gate.reached().await;
+            let lived = timeout(LIMIT, lives.wait_for(|lives| *lives >= least)).await;
+            assert!(
+                lived.is_ok_and(|lived| lived.is_ok()),
+                "only {least} before"
+            );
+            gate.open();
+        }
+    };
+    let (end, ()) = tokio::join!(reading, living);
+    assert!(end.is_ok(), "{end:?}");
+}
+
+/// Counts signs of life.
+struct Living(watch::Sender<usize>);
+
+#[async_trait]
+impl DeltaSink for Living {
+    async fn push(&mut self, _: Delta) {}
+
+    async fn alive(&mut self) {
+        self.0.send_modify(|lives| *lives += 1);
+    }
+}
+
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// Takes the reply of a call within a trace.
 struct Traced(TraceContext);
 
@@ -324,7 +380,8 @@ impl DecodeReply for Told {
         assert_eq!(name, None);
         self.0 |= data.contains("end");
         let text = data.into();
-        Ok(vec![Delta::TextAppended { index: 0, text }])
+        let told = Delta::TextAppended { index: 0, text };
+        Ok(Some(told).filter(|_| data != "ping").into_iter().collect())
     }
 
     fn is_complete(&self) -> bool {

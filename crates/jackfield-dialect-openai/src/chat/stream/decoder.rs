@@ -223,12 +223,12 @@ impl Decoder {
             Some(said @ Value::Object(_)) => self.push_message(said, is_whole, out)?,
             Some(_) => return Err("a piece is no object".into()),
         }
-        // vLLM and SGLang say which stop sequence was met; other servers have words of their own there.
-        let met = STOPS.iter().find_map(|key| text(choice, key));
-        let met = met.and_then(|met| self.stops.iter().find(|stop| ***stop == *met));
-        self.stop = met.cloned().or_else(|| self.stop.take());
         if let Some(reason) = text(choice, "finish_reason").filter(|reason| *reason != "null") {
             self.finish = Some(reason.to_owned());
+            // vLLM and SGLang say which stop sequence was met; other servers have words of their own there.
+            let met = STOPS.iter().find_map(|key| text(choice, key));
+            let met = met.and_then(|met| self.stops.iter().find(|stop| ***stop == *met));
+            self.stop = met.cloned();
             self.check_finish(reason)?;
         }
         if self.finish.is_some() {
