@@ -809,6 +809,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "leases::a_call_is_not_sent_when_its_lease_passes_while_the_server_starts",
     },
     Mutant {
+        name: "a-comment-is-no-life",
+        file: "crates/jackfield-provider-kit/src/exchange.rs",
+        from: "            () = arrivals.notified() => {\n                reply_sink.sink.alive().await;\n",
+        to: "            () = arrivals.notified() => {\n",
+        package: "jackfield-provider-kit",
+        test: "exchange::bytes_that_say_nothing_yet_are_signs_of_life",
+    },
+    Mutant {
+        name: "an-empty-event-is-no-life",
+        file: "crates/jackfield-provider-kit/src/exchange.rs",
+        from: "        if deltas.is_empty() {\n            reply_sink.sink.alive().await;\n        }\n",
+        to: "",
+        package: "jackfield-provider-kit",
+        test: "exchange::bytes_that_say_nothing_yet_are_signs_of_life",
+    },
+    Mutant {
         name: "a-commit-keeps-calls-alive",
         file: "crates/jackfield-engine/src/perform.rs",
         from: "() = passed(self.context.lease()), if is_at_work => {}",
