@@ -300,15 +300,7 @@ async fn converse(
     };
     let server = way.to.serve(script).await;
     let sessions = Kept::new();
-    let provider = match way.to {
-        Wire::Bedrock => "kind = \"bedrock\"",
-        Wire::Claude => "kind = \"claude\"",
-        Wire::Gemini => "kind = \"gemini\"",
-        Wire::OllamaNative => "kind = \"ollama\"",
-        Wire::OpenAiResponses => "kind = \"openai\"\napi = \"responses\"",
-        Wire::DeepSeek => "kind = \"openai\"\napi = \"chat\"\nprofile = \"deepseek\"",
-        Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => "kind = \"openai\"\napi = \"chat\"",
-    };
+    let provider = provider(way.to);
     let (named, behind) = (way.from.model().model, way.to.model().model);
     let configuration = format!(
         "[serve]\nextensions = true\n[settings]\nthinking_shown = true\n[aliases]\n\"{named}\" = \"behind/{behind}\"\n\
@@ -346,6 +338,19 @@ async fn converse(
         same.end = TurnEnd::Answered(FinishReason::Refused);
     }
     same
+}
+
+/// The configuration of a provider that speaks it.
+pub(crate) const fn provider(wire: Wire) -> &'static str {
+    match wire {
+        Wire::Bedrock => "kind = \"bedrock\"",
+        Wire::Claude => "kind = \"claude\"",
+        Wire::Gemini => "kind = \"gemini\"",
+        Wire::OllamaNative => "kind = \"ollama\"",
+        Wire::OpenAiResponses => "kind = \"openai\"\napi = \"responses\"",
+        Wire::DeepSeek => "kind = \"openai\"\napi = \"chat\"\nprofile = \"deepseek\"",
+        Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => "kind = \"openai\"\napi = \"chat\"",
+    }
 }
 
 /// What the vendors' base URLs end with.

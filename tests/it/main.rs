@@ -39,6 +39,7 @@ mod chat_terminals;
 mod chat_web;
 mod claude_code;
 mod claude_code_permissions;
+mod client_tool_names;
 mod coming_back;
 mod compacting;
 mod containers;

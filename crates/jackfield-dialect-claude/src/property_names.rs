@@ -18,17 +18,22 @@ pub struct PropertyNames {
 }
 
 /// Renames the properties of a schema to names that the vendor accepts; `None` if none has to be renamed.
-pub(crate) fn rename_properties(schema: &mut Value) -> Option<PropertyNames> {
-    let mut names = PropertyNames::default();
-    names.collect(schema);
-    if names.to_original.is_empty() {
-        return None;
-    }
+#[must_use]
+pub fn rename_properties(schema: &mut Value) -> Option<PropertyNames> {
+    let names = PropertyNames::of(schema)?;
     names.rename_schema(schema);
     Some(names)
 }
 
 impl PropertyNames {
+    /// The names of a schema's properties that the vendor does not accept; `None` if it accepts all.
+    #[must_use]
+    pub fn of(schema: &Value) -> Option<Self> {
+        let mut names = Self::default();
+        names.collect(schema);
+        (!names.to_original.is_empty()).then_some(names)
+    }
+
     /// The model's arguments with the tool's own names. Invalid JSON is unchanged.
     #[must_use]
     pub fn restore(&self, arguments: &str) -> String {
@@ -42,7 +47,7 @@ impl PropertyNames {
     }
 
     /// Replaces the names in arguments by the offered ones.
-    pub(super) fn rename_arguments(&self, arguments: &mut Map<String, Value>) {
+    pub fn rename_arguments(&self, arguments: &mut Map<String, Value>) {
         translate_fields(arguments, &self.to_offered);
     }
 

@@ -11,6 +11,7 @@ mod tool_search;
 mod tools;
 
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::names::NameForm;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
@@ -48,6 +49,7 @@ pub fn to_wire(
     stream: bool,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
+    let request = &*NAMES.fit(request, &mut notes);
     let mut about_tools = Notes::default();
     let searched = SearchedRequest::new(request, profile);
     let request = searched
@@ -120,3 +122,10 @@ pub fn betas(request: &ModelRequest) -> Vec<&str> {
         .filter_map(serde_json::Value::as_str)
         .collect()
 }
+
+/// The names of tools that Claude takes (Messages API).
+pub(crate) const NAMES: NameForm = NameForm {
+    begins_with_letter: false,
+    further: "",
+    longest: 128,
+};

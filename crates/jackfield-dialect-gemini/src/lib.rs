@@ -18,7 +18,6 @@
 pub mod error;
 mod media;
 pub mod models;
-mod names;
 pub mod options;
 pub mod reply;
 pub mod request;

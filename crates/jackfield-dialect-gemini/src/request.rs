@@ -9,11 +9,11 @@ mod settings;
 mod tools;
 
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::names::NameForm;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 
-use crate::names::WireNames;
 use crate::options::Profile;
 use crate::wire;
 
@@ -39,9 +39,9 @@ pub fn to_wire(
     profile: &Profile,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
-    let names = WireNames::new(request);
-    let mapped = conversation::to_wire(request, owner, profile, &names, &mut notes)?;
-    let tools = tools::to_wire(request, &names, &mut notes);
+    let request = &*NAMES.fit(request, &mut notes);
+    let mapped = conversation::to_wire(request, owner, profile, &mut notes)?;
+    let tools = tools::to_wire(request, &mut notes);
     let (config, service_tier) = settings::to_wire(
         &request.settings,
         profile,
@@ -63,3 +63,10 @@ pub fn to_wire(
     extensions::apply(&mut body, &request.settings.extensions, &mut notes);
     Ok((body, notes.into_vec()))
 }
+
+/// The names of tools that Gemini takes (Gemini API documentation, function calling, 2026-11; `google-genai` 3.6.1, `FunctionDeclaration`).
+pub(crate) const NAMES: NameForm = NameForm {
+    begins_with_letter: true,
+    further: ".:",
+    longest: 128,
+};

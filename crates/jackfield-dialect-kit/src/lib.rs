@@ -9,7 +9,8 @@
 //! | settings that a vendor does not take | [`drop_all_but`](settings::drop_all_but) |
 //! | requests that a dialect cannot express, and the place | [`Unsupported`](outgoing::Unsupported), [`BlockPath`](outgoing::BlockPath) |
 //! | what stays behind of a conversation | [`losses`](outgoing::losses) |
-//! | names and arguments of calls, results | [`calls`](outgoing::calls), [`results`](outgoing::results) |
+//! | names of tools, which a vendor may not take | [`NameForm`](outgoing::names::NameForm), [`ReplyTools`](outgoing::names::ReplyTools) |
+//! | arguments of calls, results | [`calls`](outgoing::calls), [`results`](outgoing::results) |
 //! | the offered tools, text tools | [`tools`](outgoing::tools) |
 //! | refusal of unacceptable losses | [`check`](strict::check) |
 //! | ids of calls, ours and the client's | [`WireIds`](ids::WireIds), [`ClientIds`](client_ids::ClientIds) |

@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod extensions;
 pub mod losses;
+pub mod names;
 pub mod results;
 pub mod tool_search;
 pub mod tools;

@@ -10,8 +10,10 @@ use crate::digest::Digest;
 
 /// The text is not a valid identifier.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
-#[error("`{text}` is not a valid {kind}: 1 to {max} characters of A-Z, a-z, 0-9, `_` and `-` are")]
+#[error("`{text}` is not a valid {kind}: 1 to {max} characters of A-Z, a-z, 0-9, {further} are")]
 pub struct InvalidId {
+    /// The characters beside letters and digits, for a person.
+    pub further: &'static str,
     /// The kind of identifier.
     pub kind: &'static str,
     /// The maximum length, in characters.
@@ -22,6 +24,9 @@ pub struct InvalidId {
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $kind:literal, $max:literal) => {
+        id! { $(#[$doc])* $name, $kind, $max, "_-", "`_` and `-`" }
+    };
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $max:literal, $chars:literal, $further:literal) => {
         $(#[$doc])*
         #[derive(Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
         pub struct $name(Arc<str>);
@@ -34,12 +39,17 @@ macro_rules! id {
             ///
             /// # Errors
             ///
-            /// [`InvalidId`] unless the text is 1 to [`Self::MAX`] characters of `[A-Za-z0-9_-]`.
+            #[doc = concat!("[`InvalidId`] unless the text is 1 to [`Self::MAX`] letters, digits, ", $further, ".")]
             pub fn parse(text: &str) -> Result<Self, InvalidId> {
-                if is_valid(text, $max) {
+                if is_valid(text, $max, $chars) {
                     Ok(Self(text.into()))
                 } else {
-                    Err(InvalidId { kind: $kind, max: $max, text: text.chars().take(80).collect() })
+                    Err(InvalidId {
+                        further: $further,
+                        kind: $kind,
+                        max: $max,
+                        text: text.chars().take(80).collect(),
+                    })
                 }
             }
 
@@ -93,8 +103,8 @@ id! {
     ToolboxId, "toolbox id", 64
 }
 id! {
-    /// The model-facing name of a tool; it satisfies the strictest vendor's rule.
-    ToolName, "tool name", 64
+    /// The model-facing name of a tool: any that a vendor's language takes. The dialect of another vendor maps it.
+    ToolName, "tool name", 128, "_-.:", "`_`, `-`, `.` and `:`"
 }
 
 impl ToolName {
@@ -184,12 +194,12 @@ pub struct ForkPlace {
     pub turn: TurnId,
 }
 
-/// Whether the text is 1 to `max` characters of `[A-Za-z0-9_-]`.
-fn is_valid(text: &str, max: usize) -> bool {
+/// Whether the text is 1 to `max` letters, digits and further characters.
+fn is_valid(text: &str, max: usize, further: &str) -> bool {
     (1..=max).contains(&text.len())
         && text
             .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+            .all(|b| b.is_ascii_alphanumeric() || further.as_bytes().contains(&b))
 }
 
 /// `prefix_` and 24 hexadecimal digits of the digest of the parts.

@@ -138,6 +138,18 @@ impl Messages {
         Arc::make_mut(&mut self.turn).push(message);
     }
 
+    /// Replaces the message at this index, if there is one.
+    pub fn replace(&mut self, index: usize, message: Arc<Message>) {
+        let in_turn = index.checked_sub(self.before.len());
+        let place = match in_turn {
+            Some(index) => Arc::make_mut(&mut self.turn).get_mut(index),
+            None => Arc::make_mut(&mut self.before).get_mut(index),
+        };
+        if let Some(place) = place {
+            *place = message;
+        }
+    }
+
     /// Adds a cache point after the last outcomes, if the client set one at the end of its own message: each
     /// round is then read from the cache by the next one.
     #[must_use]

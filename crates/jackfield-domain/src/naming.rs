@@ -22,13 +22,13 @@ pub fn tool_name(toolbox: &ToolboxId, tool: &str) -> ToolName {
 pub fn prefixed_tool_name(prefix: &str, toolbox: &ToolboxId, tool: &str) -> ToolName {
     let joined = format!("{prefix}{tool}");
     let mut name = sanitize(&joined);
-    if name != joined || name.len() > ToolName::MAX || has_hash_suffix(&joined) {
+    if name != joined || name.len() > MAX || has_hash_suffix(&joined) {
         append_hash(&mut name, Some(toolbox), tool);
     }
     ToolName::parse(&name).unwrap_or_else(|_| ToolName::fallback())
 }
 
-/// The model-facing name of a tool without a prefix: a built-in tool or a client tool.
+/// A name without a prefix in the form that every vendor accepts: for a built-in tool, or on the wire for a client's.
 #[must_use]
 pub fn bare_tool_name(tool: &str) -> ToolName {
     build_name(tool, None, tool)
@@ -44,7 +44,7 @@ fn build_name(joined: &str, toolbox: Option<&ToolboxId>, tool: &str) -> ToolName
             || tool.starts_with('_')
             || has_hash_suffix(joined)
     });
-    if name != joined || ambiguous || name.len() > ToolName::MAX {
+    if name != joined || ambiguous || name.len() > MAX {
         append_hash(&mut name, toolbox, tool);
     }
     // The characters and the length are valid by construction.
@@ -67,7 +67,7 @@ fn sanitize(joined: &str) -> String {
 /// Shortens a name and appends a hash that makes it unique.
 fn append_hash(name: &mut String, toolbox: Option<&ToolboxId>, tool: &str) {
     let digest = Digest::of_parts([toolbox.map_or("", ToolboxId::as_str), tool]).to_hex();
-    name.truncate(ToolName::MAX - 9);
+    name.truncate(MAX - 9);
     name.push('_');
     name.push_str(&digest[..8]);
 }
@@ -79,6 +79,9 @@ fn has_hash_suffix(name: &str) -> bool {
         end.starts_with('_') && end.bytes().skip(1).all(|b| b.is_ascii_hexdigit())
     })
 }
+
+/// The length that every vendor accepts, in characters.
+const MAX: usize = 64;
 
 const fn is_valid_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'

@@ -68,7 +68,7 @@ impl Adapter for Bedrock {
         // An ARN has slashes and colons.
         let path = format!("/model/{}/{method}", encode_part(model));
         let url = self.config.base_url.join(&path);
-        let decoder = Decoder::for_request(owner, request);
+        let decoder = Decoder::for_request(owner, request, &profile);
         let mut prepared = PreparedRequest::post(&url, self.headers.clone(), body, decoder)?;
         if let Some(Credentials::Signing(keys)) = &self.config.credentials {
             let signed = keys.sign(&mut prepared.request, SystemTime::now());

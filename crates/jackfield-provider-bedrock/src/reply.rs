@@ -5,11 +5,8 @@
 
 mod blocks;
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
-use jackfield_dialect_kit::outgoing::tools::text_tools;
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
@@ -18,9 +15,11 @@ use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::usage::Usage;
 
-use self::blocks::{Fault, OpenBlock};
+use self::blocks::{Fault, KnownTools, OpenBlock};
 use crate::error;
 use crate::frames::EXCEPTION;
+use crate::profile::ModelProfile;
+use crate::request::{NAMES, property_names};
 use crate::wire::{self, Event};
 
 /// The state of reasoning that is shown: its signature, which is empty for models that do not sign.
@@ -41,7 +40,7 @@ pub struct Decoder {
     open: Vec<(u32, OpenBlock)>,
     owner: StateOwner,
     reason: Option<String>,
-    text_tools: HashSet<Arc<str>>,
+    tools: KnownTools,
     usage: Option<wire::TokenUsage>,
 }
 
@@ -56,17 +55,21 @@ impl Decoder {
             open: Vec::new(),
             owner,
             reason: None,
-            text_tools: HashSet::new(),
+            tools: KnownTools::default(),
             usage: None,
         }
     }
 
     /// A decoder for the reply to this request: calls of text tools come as text, which is in a JSON field on the
-    /// wire.
+    /// wire, and arguments with the tools' own names.
     #[must_use]
-    pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
+    pub fn for_request(owner: StateOwner, request: &ModelRequest, profile: &ModelProfile) -> Self {
         let mut decoder = Self::new(owner);
-        decoder.text_tools = text_tools(request);
+        let fitted = NAMES.fit(request, &mut Notes::default());
+        decoder.tools = KnownTools {
+            offered: NAMES.reply_tools(request),
+            properties: property_names(&fitted, profile),
+        };
         decoder
     }
 
@@ -78,7 +81,7 @@ impl Decoder {
                     if self.open.iter().any(|(known, _)| *known == index) {
                         return Err("a block began twice");
                     }
-                    let open = OpenBlock::call(index, call, &self.owner, &self.text_tools, out);
+                    let open = OpenBlock::call(index, call, &self.owner, &self.tools, out);
                     self.open.push((index, open));
                 }
             }
@@ -215,7 +218,7 @@ impl DecodeReply for Decoder {
         let mut out = Vec::new();
         let blocks = reply.output.message.content.into_iter().flatten();
         for (index, block) in (0..).zip(blocks) {
-            blocks::whole(index, block, &self.owner, &self.text_tools, &mut out);
+            blocks::whole(index, block, &self.owner, &self.tools, &mut out);
         }
         self.seen(&out);
         self.is_done = true;

@@ -3,11 +3,11 @@
 //! A line has the form of a whole reply: texts and thoughts continue the open block, and calls come whole, one or
 //! several in a line. The last line is marked, and has the reason of the end and the usage.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
-use jackfield_dialect_kit::outgoing::tools::{TEXT_FIELD, text_tools};
+use jackfield_dialect_kit::outgoing::names::ReplyTools;
+use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 use jackfield_domain::block::{RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::Phase;
@@ -18,6 +18,7 @@ use jackfield_domain::usage::Usage;
 use serde_json::{Value, json};
 
 use crate::error;
+use crate::request::NAMES;
 use crate::wire::{CallPiece, Line};
 
 /// The state that marks thoughts as this model's own: only to it they go back.
@@ -37,7 +38,7 @@ pub struct Decoder {
     open: Option<OpenText>,
     owner: StateOwner,
     reason: Option<String>,
-    text_tools: HashSet<Arc<str>>,
+    tools: ReplyTools,
     usage: Option<Usage>,
 }
 
@@ -61,7 +62,7 @@ impl Decoder {
             open: None,
             owner,
             reason: None,
-            text_tools: HashSet::new(),
+            tools: ReplyTools::default(),
             usage: None,
         }
     }
@@ -71,7 +72,7 @@ impl Decoder {
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
-        decoder.text_tools = text_tools(request);
+        decoder.tools = NAMES.reply_tools(request);
         decoder
     }
 
@@ -140,15 +141,14 @@ impl Decoder {
     fn call(&mut self, call: CallPiece, out: &mut Vec<Delta>) {
         self.close(out);
         self.has_calls = true;
-        let name: Arc<str> = call.function.name.into();
         let arguments = call.function.arguments;
         let text = arguments
             .as_ref()
-            .filter(|_| self.text_tools.contains(&name));
+            .filter(|_| self.tools.is_text(&call.function.name));
         let text = text.and_then(|arguments| arguments.get(TEXT_FIELD)?.as_str());
         let start = BlockStart::ToolCall {
             json: text.is_none(),
-            name,
+            name: self.tools.own(&call.function.name),
             ran_by: RanBy::Engine,
             // Without an id of the server's, the loop assigns one.
             upstream: call.id.filter(|id| !id.is_empty()).map(|id| UpstreamId {

@@ -155,7 +155,7 @@ impl RequestWriter<'_> {
         if call.ran_by == RanBy::Provider {
             return Ok(self.provider_call(at, block, call));
         }
-        let name = self.notes.called_name(at, &call.name, MAX_NAME);
+        let name = call.name.as_str().to_owned();
         self.called_tools.push(name.clone());
         let caller = state::find(&block.opaque, self.owner, state::CALLER)
             .filter(|(_, json)| json.is_object());
@@ -281,9 +281,6 @@ impl RequestWriter<'_> {
         Ok(Some(plain(words)))
     }
 }
-
-/// The longest name of a tool (Claude Messages API).
-const MAX_NAME: usize = 128;
 
 pub(super) fn image_block(source: wire::Source) -> wire::Block {
     wire::Block::Image {

@@ -1,6 +1,6 @@
 //! A block of a reply while it is read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jackfield_domain::block::{Content, OpaqueBlock, RanBy, UpstreamId};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::property_names::PropertyNames;
 use crate::reply::{annotation, state};
 use crate::wire::IncomingDelta;
+use jackfield_dialect_kit::outgoing::names::ReplyTools;
 use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 
 /// Why a block cannot be read.
@@ -22,7 +23,7 @@ pub(super) type Fault = &'static str;
 pub(super) struct RequestTools {
     /// The renamed properties, by tool.
     pub(super) names: HashMap<String, Arc<PropertyNames>>,
-    pub(super) text_tools: HashSet<Arc<str>>,
+    pub(super) offered: ReplyTools,
 }
 
 /// A block that has not ended.
@@ -118,7 +119,7 @@ pub(super) fn start(
             let text = |key: &str| fields.get(key).and_then(Value::as_str);
             let name = text("name").ok_or("a call has no name")?;
             let id = text("id").ok_or("a call has no id")?;
-            let start = call_start(name, RanBy::Provider, Some(id), true, owner);
+            let start = call_start(name.into(), RanBy::Provider, Some(id), true, owner);
             out.push(block_started(index, start));
             let kind = ("type".to_owned(), json!(kind));
             let fields = Map::from_iter(std::iter::once(kind).chain(fields));
@@ -151,8 +152,14 @@ fn call(
     let name = take_text(&mut fields, "name").ok_or("a call has no name")?;
     // Some servers send no id; the domain then assigns one.
     let id = take_text(&mut fields, "id");
-    let takes_text = tools.text_tools.contains(&*name);
-    let start = call_start(&name, RanBy::Engine, id.as_deref(), !takes_text, owner);
+    let takes_text = tools.offered.is_text(&name);
+    let start = call_start(
+        tools.offered.own(&name),
+        RanBy::Engine,
+        id.as_deref(),
+        !takes_text,
+        owner,
+    );
     let mut states = Vec::new();
     if let Some(caller) = fields.shift_remove("caller").filter(Value::is_object) {
         states.push(opaque_state(owner, state::CALLER, caller));
@@ -326,7 +333,7 @@ pub(super) fn is_known(kind: &str) -> bool {
 }
 
 fn call_start(
-    name: &str,
+    name: Arc<str>,
     ran_by: RanBy,
     id: Option<&str>,
     json: bool,
@@ -334,7 +341,7 @@ fn call_start(
 ) -> BlockStart {
     BlockStart::ToolCall {
         json,
-        name: name.into(),
+        name,
         ran_by,
         upstream: id.map(|id| UpstreamId {
             id: id.into(),

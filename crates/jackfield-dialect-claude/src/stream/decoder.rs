@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
-use jackfield_dialect_kit::outgoing::tools::text_tools;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, Phase};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
@@ -71,7 +70,7 @@ impl Decoder {
     pub fn for_request(owner: StateOwner, request: &ModelRequest, body: &wire::Request) -> Self {
         let mut decoder = Self::new(owner);
         decoder.tools.names = request::names(body.tools.as_deref().unwrap_or_default());
-        decoder.tools.text_tools = text_tools(request);
+        decoder.tools.offered = request::NAMES.reply_tools(request);
         decoder
     }
 

@@ -112,15 +112,7 @@ impl RequestWriter<'_> {
                 .dropped(NoteEffect::Quality, "provider_call_withheld", at);
             return Ok(None);
         }
-        let mut name = self.notes.called_name(at, &call.name, MAX_NAME);
-        if let Some(changed) = self.names.changed(&name) {
-            if name == call.name.as_str() {
-                let path = format_args!("{at}.name");
-                self.notes
-                    .approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
-            }
-            name = changed;
-        }
+        let name = call.name.as_str().to_owned();
         self.called.insert(call.id.clone(), name.clone());
         let signature = self.signature(at, block).filter(|text| !text.is_empty());
         let fields = self.notes.object_input(at, &call.input);
@@ -231,6 +223,3 @@ impl RequestWriter<'_> {
         Ok(Some(plain(words)))
     }
 }
-
-/// The longest name of a function (`google-genai` 3.6.1, `FunctionDeclaration`).
-const MAX_NAME: usize = 128;

@@ -12,7 +12,6 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 
 use super::Unsupported;
-use crate::names::WireNames;
 use crate::options::Profile;
 use crate::reply::state;
 use crate::wire;
@@ -30,7 +29,6 @@ pub(super) struct RequestWriter<'a> {
     /// The names of the called functions, for their results.
     pub(super) called: HashMap<ToolCallId, String>,
     pub(super) ids: WireIds,
-    pub(super) names: &'a WireNames,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     pub(super) profile: &'a Profile,
@@ -44,7 +42,6 @@ pub(super) fn to_wire(
     request: &ModelRequest,
     owner: &StateOwner,
     profile: &Profile,
-    names: &WireNames,
     notes: &mut Notes,
 ) -> Result<MappedConversation, Unsupported> {
     let parts = notes.system_parts(&request.system).into_iter();
@@ -56,7 +53,6 @@ pub(super) fn to_wire(
     let mut writer = RequestWriter {
         called: HashMap::new(),
         ids: WireIds::new(request, owner, IdForm::Usual),
-        names,
         notes,
         owner,
         profile,

@@ -12,7 +12,6 @@ use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
 use super::extensions;
-use crate::names::WireNames;
 use crate::schema::restrict;
 use crate::wire;
 
@@ -23,14 +22,9 @@ pub(super) struct OfferedTools {
     pub(super) tools: Vec<wire::Tool>,
 }
 
-pub(super) fn to_wire(
-    request: &ModelRequest,
-    names: &WireNames,
-    notes: &mut Notes,
-) -> OfferedTools {
-    let declare = |n, definition: &ToolDefinition, notes: &mut Notes| {
-        declaration(n, definition, names, notes)
-    };
+pub(super) fn to_wire(request: &ModelRequest, notes: &mut Notes) -> OfferedTools {
+    let declare =
+        |n, definition: &ToolDefinition, notes: &mut Notes| declaration(n, definition, notes);
     let declarations = offered(request, None, None, notes, declare);
     if let Some(parallel) = request.settings.parallel_calls {
         // There is no switch: the model may always call several.
@@ -48,7 +42,7 @@ pub(super) fn to_wire(
             tools: Vec::new(),
         };
     }
-    let choice = choice(request, names, &declarations, notes);
+    let choice = choice(request, &declarations, notes);
     OfferedTools {
         config: choice.map(|choice| wire::ToolConfig {
             function_calling_config: Some(choice),
@@ -63,18 +57,14 @@ pub(super) fn to_wire(
 
 fn choice(
     request: &ModelRequest,
-    names: &WireNames,
     declarations: &[wire::FunctionDeclaration],
     notes: &mut Notes,
 ) -> Option<wire::FunctionCallingConfig> {
-    let mut allowed = Vec::new();
-    let mut is_renamed = false;
+    let mut allowed: Vec<String> = Vec::new();
     for name in chosen_names(&request.choice) {
-        let changed = names.changed(name);
-        let wire = changed.clone().unwrap_or_else(|| name.to_owned());
-        if declarations.iter().any(|known| known.name == wire) && !allowed.contains(&wire) {
-            is_renamed |= changed.is_some();
-            allowed.push(wire);
+        let is_new = !allowed.iter().any(|known| known == name);
+        if is_new && declarations.iter().any(|known| known.name == name) {
+            allowed.push(name.to_owned());
         }
     }
     let config = |mode: &str, allowed: Vec<String>| {
@@ -83,9 +73,6 @@ fn choice(
             allowed_function_names: (!allowed.is_empty()).then_some(allowed),
         })
     };
-    if is_renamed {
-        notes.approximated(NoteEffect::Cosmetic, "tool_name_changed", "choice");
-    }
     match &request.choice {
         ToolChoice::Auto => None,
         ToolChoice::Forbidden => config("NONE", Vec::new()),
@@ -121,15 +108,8 @@ fn chosen_names(choice: &ToolChoice) -> Vec<&str> {
 fn declaration(
     n: usize,
     definition: &ToolDefinition,
-    names: &WireNames,
     notes: &mut Notes,
 ) -> wire::FunctionDeclaration {
-    let own = definition.name.as_str();
-    let changed = names.changed(own);
-    if changed.is_some() {
-        let path = format_args!("tools[{n}].name");
-        notes.approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
-    }
     if let Some(strict) = definition.strict {
         let effect = if strict {
             NoteEffect::Quality
@@ -150,7 +130,7 @@ fn declaration(
     };
     let description = &*definition.description;
     let mut declaration = wire::FunctionDeclaration {
-        name: changed.unwrap_or_else(|| own.to_owned()),
+        name: definition.name.as_str().to_owned(),
         description: (!description.is_empty()).then(|| description.to_owned()),
         parameters: None,
         parameters_json_schema: schema,

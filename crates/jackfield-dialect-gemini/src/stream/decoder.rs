@@ -3,12 +3,12 @@
 //! A fragment has the form of a whole reply, and no number: texts continue the open block, and calls come whole. No
 //! event ends the stream; the fragment with the finish reason is usually the last one.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use jackfield_dialect_kit::failure;
-use jackfield_dialect_kit::outgoing::tools::{TEXT_FIELD, text_tools};
+use jackfield_dialect_kit::outgoing::names::ReplyTools;
+use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 use jackfield_domain::block::{OpaqueBlock, RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
@@ -18,8 +18,8 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
-use crate::names::WireNames;
 use crate::reply::{Ending, ending, state, usage_from_wire};
+use crate::request::NAMES;
 use crate::request::medium;
 use crate::{error, media, wire};
 
@@ -37,14 +37,12 @@ pub struct Decoder {
     has_emitted: bool,
     id: Option<String>,
     model: Option<String>,
-    /// The tools' own names, by those on the wire.
-    names: HashMap<String, String>,
     next_index: u32,
     open: Option<OpenText>,
     owner: StateOwner,
     /// Fields beside the content that the client of a turn may see.
     sources: Map<String, Value>,
-    text_tools: HashSet<Arc<str>>,
+    tools: ReplyTools,
     usage: Option<wire::UsageMetadata>,
 }
 
@@ -67,12 +65,11 @@ impl Decoder {
             has_emitted: false,
             id: None,
             model: None,
-            names: HashMap::new(),
             next_index: 0,
             open: None,
             owner,
             sources: Map::new(),
-            text_tools: HashSet::new(),
+            tools: ReplyTools::default(),
             usage: None,
         }
     }
@@ -83,8 +80,7 @@ impl Decoder {
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
-        decoder.names = WireNames::new(request).into_own();
-        decoder.text_tools = text_tools(request);
+        decoder.tools = NAMES.reply_tools(request);
         decoder
     }
 
@@ -206,18 +202,16 @@ impl Decoder {
     fn call(&mut self, call: wire::FunctionCall, signature: Option<String>, out: &mut Vec<Delta>) {
         self.close(out);
         self.has_calls = true;
-        let name = self.names.get(&call.name).unwrap_or(&call.name);
-        let name: Arc<str> = name.as_str().into();
         let text = call
             .args
             .as_ref()
-            .filter(|_| self.text_tools.contains(&name));
+            .filter(|_| self.tools.is_text(&call.name));
         let text = text.and_then(|args| args.get(TEXT_FIELD)?.as_str());
         // The API has no id for each call; the domain then assigns one.
         let id = call.id.filter(|id| !id.is_empty());
         let start = BlockStart::ToolCall {
             json: text.is_none(),
-            name,
+            name: self.tools.own(&call.name),
             ran_by: RanBy::Engine,
             upstream: id.map(|id| UpstreamId {
                 id: id.into(),

@@ -117,9 +117,9 @@ fn parallel_calls_stand_in_one_content_and_their_results_in_the_next() {
     assert_eq!(
         notes,
         [
+            "tool_name_changed tools[0].name",
             "tool_name_changed messages[1].blocks[0].name",
             "tool_name_changed messages[1].blocks[1].name",
-            "tool_name_changed tools[0].name",
         ]
     );
 }

@@ -1,7 +1,5 @@
-//! Names and arguments of calls.
+//! Arguments of calls.
 
-use jackfield_domain::block::CalledName;
-use jackfield_domain::naming::bare_tool_name;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Map, Value, json};
@@ -20,19 +18,6 @@ pub struct ObjectInput<'i> {
 }
 
 impl Notes {
-    /// The name of a called tool in the form of tool names, which has at most this length; a model may have called
-    /// any name.
-    pub fn called_name(&mut self, at: BlockPath, name: &CalledName, longest: usize) -> String {
-        let name = name.as_str();
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if (1..=longest).contains(&name.len()) && name.chars().all(fits) {
-            return name.to_owned();
-        }
-        let path = format_args!("{at}.name");
-        self.approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
-        bare_tool_name(name).as_str().to_owned()
-    }
-
     /// The arguments of a call, which are an object.
     ///
     /// # Errors

@@ -17,14 +17,6 @@ use crate::schema::Change;
 /// The argument field that holds the text of a text tool, in dialects and on servers that only have JSON arguments.
 pub const TEXT_FIELD: &str = "input";
 
-/// The names of the tools of a request that take text.
-#[must_use]
-pub fn text_tools(request: &ModelRequest) -> HashSet<Arc<str>> {
-    let tools = request.tools.iter();
-    let tools = tools.filter(|tool| matches!(tool.input, InputFormat::Text(_)));
-    tools.map(|tool| tool.name.as_str().into()).collect()
-}
-
 /// The schema for a text tool where there are none: one field holds the text.
 #[must_use]
 pub fn text_input(grammar: Option<&Grammar>) -> Value {

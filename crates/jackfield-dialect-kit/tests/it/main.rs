@@ -9,6 +9,7 @@ mod failure;
 mod ids;
 mod json_text;
 mod media_text;
+mod names;
 mod notes;
 mod pointer;
 mod schema;

@@ -10,6 +10,7 @@ mod settings;
 mod tools;
 
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::names::NameForm;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
@@ -42,6 +43,7 @@ pub fn to_wire(
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
     profile.note(&mut notes);
+    let request = &*NAMES.fit(request, &mut notes);
     let mut messages = conversation::to_wire(request, owner, profile, &mut notes)?;
     let offered = tools::to_wire(request, profile, &mut notes);
     let settings = &request.settings;
@@ -92,3 +94,10 @@ pub fn to_wire(
     extensions::apply(&mut body, &settings.extensions, &mut notes);
     Ok((body, notes.into_vec()))
 }
+
+/// The names of tools that Chat Completions takes.
+pub(crate) const NAMES: NameForm = NameForm {
+    begins_with_letter: false,
+    further: "",
+    longest: 64,
+};

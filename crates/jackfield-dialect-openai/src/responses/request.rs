@@ -15,6 +15,7 @@ mod tools;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::names::NameForm;
 use jackfield_domain::message::Message;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
@@ -88,6 +89,7 @@ pub fn to_wire(
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
     profile.note(&mut notes);
+    let request = &*NAMES.fit(request, &mut notes);
     let search = SearchedRequest::new(request, profile);
     let mut conversation =
         conversation::to_wire(request, search.as_ref(), owner, profile, &mut notes)?;
@@ -124,3 +126,10 @@ pub fn to_wire(
     extensions::apply(&mut body, &request.settings.extensions, profile, &mut notes);
     Ok((body, notes.into_vec()))
 }
+
+/// The names of tools that Responses takes.
+pub(crate) const NAMES: NameForm = NameForm {
+    begins_with_letter: false,
+    further: "",
+    longest: 128,
+};

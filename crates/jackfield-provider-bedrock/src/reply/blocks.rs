@@ -1,7 +1,9 @@
 //! A block of a reply while it is read.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
+
+use jackfield_dialect_claude::property_names::PropertyNames;
 
 use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 use jackfield_domain::block::{Annotation, RanBy, UpstreamId};
@@ -12,14 +14,28 @@ use serde_json::{Value, json};
 use super::{REDACTED, SIGNATURE};
 use crate::DIALECT;
 use crate::wire::{BlockDelta, CallStart, InputDelta, ReasoningDelta, ReplyBlock};
+use jackfield_dialect_kit::outgoing::names::ReplyTools;
 
 /// Why a block cannot be read.
 pub(super) type Fault = &'static str;
+
+/// The request's tools, as far as decoding needs them.
+#[derive(Debug, Default)]
+pub(super) struct KnownTools {
+    pub(super) offered: ReplyTools,
+    /// The renamed properties, by tool.
+    pub(super) properties: HashMap<String, Arc<PropertyNames>>,
+}
 
 /// A block that has not ended.
 #[derive(Debug)]
 pub(super) enum OpenBlock {
     Call,
+    /// A call whose arguments have renamed properties.
+    RenamedCall {
+        input: String,
+        names: Arc<PropertyNames>,
+    },
     Redacted {
         content: String,
     },
@@ -66,19 +82,19 @@ impl OpenBlock {
         index: u32,
         call: CallStart,
         owner: &StateOwner,
-        text_tools: &HashSet<Arc<str>>,
+        tools: &KnownTools,
         out: &mut Vec<Delta>,
     ) -> Self {
-        let name: Arc<str> = call.name.into();
         let ran_by = if call.kind.as_deref() == Some("server_tool_use") {
             RanBy::Provider
         } else {
             RanBy::Engine
         };
-        let is_text = text_tools.contains(&name);
+        let is_text = tools.offered.is_text(&call.name);
+        let names = tools.properties.get(&call.name).cloned();
         let start = BlockStart::ToolCall {
             json: !is_text,
-            name,
+            name: tools.offered.own(&call.name),
             ran_by,
             upstream: call
                 .tool_use_id
@@ -93,7 +109,13 @@ impl OpenBlock {
             return Self::TextCall { input, start };
         }
         out.push(Delta::BlockStarted { index, start });
-        Self::Call
+        match names {
+            Some(names) => Self::RenamedCall {
+                input: String::new(),
+                names,
+            },
+            None => Self::Call,
+        }
     }
 
     pub(super) fn append(
@@ -126,7 +148,7 @@ impl OpenBlock {
                 text(index, delta.text, out);
                 out.extend(delta.citation.map(|json| cited(index, json)));
             }
-            Self::TextCall { input, .. } => {
+            Self::RenamedCall { input, .. } | Self::TextCall { input, .. } => {
                 let piece = delta.tool_use.ok_or(WRONG_PIECE)?;
                 input.push_str(&piece.input.unwrap_or_default());
             }
@@ -147,6 +169,12 @@ impl OpenBlock {
     pub(super) fn end(self, index: u32, owner: &StateOwner, out: &mut Vec<Delta>) {
         match self {
             Self::Call | Self::Text => {}
+            Self::RenamedCall { input, names } => {
+                if !input.is_empty() {
+                    let text = names.restore(&input).into();
+                    out.push(Delta::ArgumentsAppended { index, text });
+                }
+            }
             Self::Redacted { content } => out.push(state(index, owner, REDACTED, content)),
             Self::TextCall { input, start } => {
                 let json: Option<Value> = serde_json::from_str(&input).ok();
@@ -187,7 +215,7 @@ pub(super) fn whole(
     index: u32,
     block: ReplyBlock,
     owner: &StateOwner,
-    text_tools: &HashSet<Arc<str>>,
+    tools: &KnownTools,
     out: &mut Vec<Delta>,
 ) {
     let mut pieces = Vec::new();
@@ -200,7 +228,7 @@ pub(super) fn whole(
                 input.to_string()
             }
         });
-        open = Some(OpenBlock::call(index, call, owner, text_tools, out));
+        open = Some(OpenBlock::call(index, call, owner, tools, out));
         pieces.push(BlockDelta {
             tool_use: Some(InputDelta { input }),
             ..BlockDelta::default()

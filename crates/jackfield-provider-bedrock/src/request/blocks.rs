@@ -174,13 +174,17 @@ impl RequestWriter<'_> {
                 .dropped(NoteEffect::Quality, "provider_call_withheld", at);
             return Ok(None);
         }
-        let name = self.notes.called_name(at, &call.name, MAX_NAME);
+        let name = call.name.as_str().to_owned();
         self.called.push(name.clone());
         let fields = self.notes.object_input(at, &call.input);
+        let mut input = fields.map_or_else(|wrapped| wrapped, |input| input.fields.clone());
+        if let Some(names) = self.properties.get(&name) {
+            names.rename_arguments(&mut input);
+        }
         Ok(Some(wire::ContentBlock::ToolUse(wire::ToolUse {
             tool_use_id: self.ids.wire_id(&call.id),
             name,
-            input: fields.map_or_else(|wrapped| wrapped, |input| input.fields.clone()),
+            input,
         })))
     }
 
@@ -263,8 +267,6 @@ impl RequestWriter<'_> {
     }
 }
 
-/// The longest name of a tool.
-const MAX_NAME: usize = 64;
 /// The text of an error without any.
 const NO_REASON: &str = "Error: the tool failed and did not say why.";
 /// The text of a result without any.

@@ -1,7 +1,9 @@
 //! Maps the conversation: domain messages as turns of user and model, and their cache points.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
+use jackfield_dialect_claude::property_names::PropertyNames;
 use jackfield_dialect_kit::ids::{IdForm, WireIds};
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::BlockPath;
@@ -11,7 +13,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 
-use super::Unsupported;
+use super::{Unsupported, tools};
 use crate::profile::ModelProfile;
 use crate::wire;
 
@@ -34,6 +36,7 @@ pub(super) struct RequestWriter<'a> {
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     pub(super) profile: &'a ModelProfile,
+    pub(super) properties: HashMap<String, Arc<PropertyNames>>,
     /// The images of results that the user shows after the results of a message.
     pub(super) shown: Vec<wire::ContentBlock>,
 }
@@ -58,6 +61,7 @@ pub(super) fn to_wire(
         notes,
         owner,
         profile,
+        properties: tools::property_names(request, profile),
         shown: Vec::new(),
     };
     let mut messages: Vec<wire::Message> = Vec::new();

@@ -1,7 +1,9 @@
 //! Maps tools and tool choice. There is no choice that forbids calls, and a conversation with calls needs tools.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use jackfield_dialect_claude::property_names::{PropertyNames, rename_properties};
 use jackfield_dialect_claude::request::restrict_schema;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::extensions::{self, Placement};
@@ -48,6 +50,22 @@ pub(super) fn to_wire(
     }
     let tool_choice = choice(request, can_force, &tools, permitted.is_some(), notes);
     Some(wire::ToolConfig { tools, tool_choice })
+}
+
+/// The properties that Claude takes under other names, by tool.
+pub(crate) fn property_names(
+    request: &ModelRequest,
+    profile: &ModelProfile,
+) -> HashMap<String, Arc<PropertyNames>> {
+    let tools = request.tools.iter().filter(|_| profile.claude.is_some());
+    let renamed = tools.filter_map(|tool| match &tool.input {
+        InputFormat::Json(schema) => {
+            let names = PropertyNames::of(schema)?;
+            Some((tool.name.to_string(), Arc::new(names)))
+        }
+        InputFormat::Text(_) => None,
+    });
+    renamed.collect()
 }
 
 /// Which calls can be forced.
@@ -169,7 +187,14 @@ fn spec(
         strict = None;
     }
     let json = match &definition.input {
-        InputFormat::Json(schema) => input(n, schema, &mut strict, notes),
+        InputFormat::Json(schema) => {
+            let mut json = input(n, schema, &mut strict, notes);
+            if profile.claude.is_some() && rename_properties(&mut json).is_some() {
+                let path = format_args!("tools[{n}].input");
+                notes.approximated(NoteEffect::Cosmetic, "property_names_changed", path);
+            }
+            json
+        }
         InputFormat::Text(grammar) => {
             let path = format_args!("tools[{n}].input");
             notes.approximated(NoteEffect::Quality, "text_input_as_json", path);

@@ -12,6 +12,7 @@ mod errors;
 mod frames;
 mod harness;
 mod laws;
+mod properties;
 mod reading;
 mod rendering;
 mod replies;

@@ -129,7 +129,7 @@ impl RequestWriter<'_> {
                 .dropped(NoteEffect::Quality, "provider_call_withheld", at);
             return None;
         }
-        let name = self.notes.called_name(at, &call.name, MAX_NAME);
+        let name = call.name.as_str().to_owned();
         self.called.insert(call.id.clone(), name.clone());
         let fields = self.notes.object_input(at, &call.input);
         let arguments = fields.map_or_else(|wrapped| wrapped, |input| input.fields.clone());
@@ -139,6 +139,3 @@ impl RequestWriter<'_> {
         }))
     }
 }
-
-/// The longest name of a tool; that of ours, as Ollama has no limit.
-const MAX_NAME: usize = 64;

@@ -23,12 +23,15 @@ use super::text::{id, text};
 
 /// A tool's name as models see it.
 pub fn tool_name() -> impl Strategy<Value = ToolName> + Clone {
+    let long = id(40).prop_map(|text| format!("{:a<width$}", text, width = ToolName::MAX));
     prop_oneof![
-        Just("search".to_owned()),
-        Just("files__read".to_owned()),
-        id(ToolName::MAX),
+        2 => Just("search".to_owned()),
+        2 => Just("files__read".to_owned()),
+        2 => id(ToolName::MAX),
+        1 => id(40).prop_map(|text| format!("{text}.{text}:{text}")),
+        1 => long,
     ]
-    .prop_map(|text| naming::bare_tool_name(&text))
+    .prop_map(|text| ToolName::parse(&text).unwrap_or_else(|_| naming::bare_tool_name(&text)))
     .boxed()
 }
 

@@ -203,7 +203,7 @@ impl RequestWriter<'_> {
         let sent = extra.map(|(place, _)| place);
         self.notes.withheld(at, &block.opaque, sent.as_slice());
         self.notes.cache_point_lost(at, block);
-        let name = self.notes.called_name(at, &call.name, MAX_NAME);
+        let name = call.name.as_str().to_owned();
         let mut wire = wire::ToolCall {
             id: Some(self.ids.wire_id(&call.id)),
             extra_content: extra.map(|(_, json)| json.clone()),
@@ -299,9 +299,6 @@ impl RequestWriter<'_> {
         Some(message)
     }
 }
-
-/// The longest name of a tool that the vendor takes.
-const MAX_NAME: usize = 64;
 
 fn is_plain(part: &wire::Part) -> bool {
     matches!(

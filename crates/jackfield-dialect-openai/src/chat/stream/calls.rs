@@ -7,13 +7,12 @@ use jackfield_domain::block::{RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::opaque::{StateOwner, StateScope};
-use jackfield_domain::request::ModelRequest;
-use jackfield_domain::tool::InputFormat;
 use serde_json::Value;
 
 use super::arguments::Arguments;
 use super::json_fields::{BufferedBytes, Fault, field, number, text};
 use crate::chat::reply::state;
+use jackfield_dialect_kit::outgoing::names::ReplyTools;
 use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 
 /// The most calls of one reply.
@@ -22,47 +21,11 @@ const MAX_CALLS: usize = 1024;
 /// The longest id that is kept; servers that need their ids back do not create longer ones.
 const MAX_ID: usize = 256;
 
-/// The offered tools, which help to interpret a reply.
-#[derive(Debug, Default)]
-pub(super) struct OfferedTools {
-    names: Vec<Arc<str>>,
-    text_tools: HashSet<Arc<str>>,
-}
-
-impl OfferedTools {
-    pub(super) fn from_request(request: &ModelRequest) -> Self {
-        let mut offered = Self::default();
-        for tool in request.tools.iter() {
-            let name: Arc<str> = tool.name.as_str().into();
-            match tool.input {
-                InputFormat::Json(_) => {}
-                InputFormat::Text(_) => {
-                    offered.text_tools.insert(Arc::clone(&name));
-                }
-            }
-            if !offered.names.contains(&name) {
-                offered.names.push(name);
-            }
-        }
-        offered
-    }
-
-    fn contains(&self, name: &str) -> bool {
-        self.names.iter().any(|known| **known == *name)
-    }
-
-    /// Whether this is the name of a tool and not a prefix of another tool's name.
-    fn is_unambiguous(&self, name: &str) -> bool {
-        let mut begun = self.names.iter().filter(|known| known.starts_with(name));
-        begun.next().is_some_and(|known| **known == *name) && begun.next().is_none()
-    }
-}
-
 /// The calls of the reply so far.
 #[derive(Debug, Default)]
 pub(super) struct CallAssembler {
     calls: Vec<Call>,
-    offered: OfferedTools,
+    offered: ReplyTools,
     /// How many of the first calls have ended.
     ended_count: usize,
     /// How many calls were started in the output: always the first ones.
@@ -103,7 +66,7 @@ struct CallFragment<'a> {
 const LEGACY: i64 = i64::MIN;
 
 impl CallAssembler {
-    pub(super) fn new(offered: OfferedTools) -> Self {
+    pub(super) fn new(offered: ReplyTools) -> Self {
         Self {
             offered,
             ..Self::default()
@@ -249,7 +212,7 @@ impl CallAssembler {
                 break;
             }
             let json = !call.is_text;
-            call.start(json, next, owner, &mut self.used_ids, out);
+            call.start(json, &self.offered, next, owner, &mut self.used_ids, out);
             self.started_count += 1;
         }
         let started = self.calls.iter_mut().take(self.started_count);
@@ -277,7 +240,7 @@ impl CallAssembler {
         out: &mut Vec<Delta>,
     ) -> Result<Vec<Note>, Fault> {
         let mut notes = Vec::new();
-        let only = match self.offered.names.as_slice() {
+        let only = match self.offered.offered.as_slice() {
             [only] => Some(Arc::clone(only)),
             [] | [_, _, ..] => None,
         };
@@ -292,7 +255,7 @@ impl CallAssembler {
                     None => return Err("a call does not say of which tool".into()),
                 }
             }
-            let wrapped = !call.is_text && self.offered.text_tools.contains(call.name.as_str());
+            let wrapped = !call.is_text && self.offered.is_text(&call.name);
             let final_arguments = call.arguments.finish();
             let mut rest = if call.is_text {
                 std::mem::take(&mut call.text_input)
@@ -314,7 +277,7 @@ impl CallAssembler {
             }
             let index = match call.block {
                 Some(index) => index,
-                None => call.start(json, next, owner, &mut self.used_ids, out),
+                None => call.start(json, &self.offered, next, owner, &mut self.used_ids, out),
             };
             if let Some(code) = final_arguments.repair {
                 notes.push(Note::new(
@@ -379,10 +342,8 @@ impl Call {
         }
     }
 
-    fn can_start(&self, offered: &OfferedTools) -> bool {
-        if self.name.is_empty()
-            || (!self.is_text && offered.text_tools.contains(self.name.as_str()))
-        {
+    fn can_start(&self, offered: &ReplyTools) -> bool {
+        if self.name.is_empty() || (!self.is_text && offered.is_text(&self.name)) {
             return false;
         }
         let named = !self.arguments.is_blank() || !self.text_input.is_empty();
@@ -392,6 +353,7 @@ impl Call {
     fn start(
         &mut self,
         json: bool,
+        offered: &ReplyTools,
         next: &mut u32,
         owner: &StateOwner,
         used_ids: &mut HashSet<Arc<str>>,
@@ -405,7 +367,7 @@ impl Call {
             index,
             start: BlockStart::ToolCall {
                 json,
-                name: self.name.as_str().into(),
+                name: offered.own(&self.name),
                 ran_by: RanBy::Engine,
                 upstream: id.map(|id| UpstreamId {
                     id,

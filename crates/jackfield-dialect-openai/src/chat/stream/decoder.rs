@@ -16,12 +16,13 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::usage::Usage;
 use serde_json::Value;
 
-use super::calls::{CallAssembler, OfferedTools};
+use super::calls::CallAssembler;
 use super::content_assembler::{ContentAssembler, DeltaEmitter};
 use super::json_fields::{BufferedBytes, Fault, field, number, text};
 use super::plain_chunk::{ChunkFrame, PlainChunk};
 use super::plain_reply::PlainReply;
 use crate::chat::reply::ending::{ContentFlags, finish_reason, usage_from_wire};
+use crate::chat::request::NAMES;
 use crate::error::{self, ErrorDetail};
 use crate::profile::InlineThinking;
 
@@ -95,7 +96,7 @@ impl Decoder {
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
-        decoder.calls = CallAssembler::new(OfferedTools::from_request(request));
+        decoder.calls = CallAssembler::new(NAMES.reply_tools(request));
         decoder.stops.clone_from(&request.settings.stop);
         decoder
     }

@@ -19,7 +19,7 @@ impl RequestWriter<'_> {
         call: &ToolCall,
         ids_allowed: bool,
     ) -> wire::Item {
-        let name = self.notes.called_name(at, &call.name, MAX_NAME);
+        let name = call.name.as_str().to_owned();
         let call_id = self.ids.wire_id(&call.id);
         let found = state::find(&block.opaque, self.owner, state::CALL);
         let found = found
@@ -70,6 +70,3 @@ impl RequestWriter<'_> {
         }
     }
 }
-
-/// The longest name of a tool that the vendor takes.
-const MAX_NAME: usize = 128;

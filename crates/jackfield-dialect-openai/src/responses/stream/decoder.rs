@@ -1,10 +1,9 @@
 //! Decodes the events of a streamed reply into deltas.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
-use jackfield_dialect_kit::outgoing::tools::text_tools;
+use jackfield_dialect_kit::outgoing::names::ReplyTools;
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, Phase};
@@ -20,6 +19,7 @@ use super::message;
 use super::reasoning;
 use crate::error::{self, ErrorDetail};
 use crate::responses::reply::{finish_reason, usage_from_wire};
+use crate::responses::request::NAMES;
 use crate::responses::request::read_call;
 use crate::responses::state::arguments_text;
 use crate::responses::wire::{IncomingEvent, IncomingResponse, Kind};
@@ -40,7 +40,7 @@ pub struct Decoder {
     /// The bytes of events read so far.
     bytes_read: usize,
     slots: Slots,
-    text_tools: HashSet<Arc<str>>,
+    tools: ReplyTools,
     /// Whether a search for tools is a call of `find_tools`.
     has_search: bool,
     has_emitted: bool,
@@ -59,7 +59,7 @@ impl Decoder {
             owner,
             bytes_read: 0,
             slots: Slots::default(),
-            text_tools: HashSet::new(),
+            tools: ReplyTools::default(),
             has_search: false,
             has_emitted: false,
             usage: None,
@@ -72,7 +72,7 @@ impl Decoder {
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
-        decoder.text_tools = text_tools(request);
+        decoder.tools = NAMES.reply_tools(request);
         decoder.has_search = !request.searchable.is_empty();
         decoder
     }
@@ -85,8 +85,7 @@ impl Decoder {
         };
         let owner = &self.owner;
         let slots = &mut self.slots;
-        let text_tools = &self.text_tools;
-        let is_text_tool = |name: &str| text_tools.contains(name);
+        let tools = &self.tools;
         // All held-back data came in some event, so this bound covers it.
         self.bytes_read = self.bytes_read.saturating_add(size);
         if self.bytes_read > MAX_LENGTH {
@@ -109,12 +108,12 @@ impl Decoder {
             ADDED => {
                 let item = event.item.ok_or("an item is missing")?;
                 let item = item_of(item, self.has_search);
-                slots.begin(name, item, owner, &is_text_tool)?;
+                slots.begin(name, item, owner, tools)?;
             }
             "response.output_item.done" => {
                 let item = event.item.ok_or("an item is missing")?;
                 let item = item_of(item, self.has_search);
-                slots.end(name, item, owner, &is_text_tool)?;
+                slots.end(name, item, owner, tools)?;
             }
             "response.output_text.delta" | "response.refusal.delta" => {
                 let kind = text_kind(kind);
@@ -205,11 +204,9 @@ impl Decoder {
             let detail = ErrorDetail::from(response.error.take().unwrap_or_default());
             return Err(Fault::Failed(error::from_detail(&detail, self.phase())));
         }
-        let text_tools = &self.text_tools;
-        let is_text_tool = |name: &str| text_tools.contains(name);
         let output = response.output.take().unwrap_or_default().into_iter();
         let output = output.map(|item| item_of(item, self.has_search)).collect();
-        self.slots.finish(output, &self.owner, &is_text_tool)?;
+        self.slots.finish(output, &self.owner, &self.tools)?;
         let details = response.incomplete_details.as_ref();
         self.finish = Some(finish_reason(&status, details, self.slots.content_flags));
         self.end = Some(response);

@@ -1,5 +1,7 @@
 //! An item of a reply while it is read.
 
+use std::sync::Arc;
+
 use jackfield_domain::block::{Content, OpaqueBlock, RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::opaque::StateOwner;
@@ -8,6 +10,7 @@ use serde_json::{Map, Value};
 use super::message::Message;
 use super::reasoning::Reasoning;
 use crate::responses::state;
+use jackfield_dialect_kit::outgoing::names::ReplyTools;
 use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 
 /// Why an item cannot be read.
@@ -78,7 +81,7 @@ impl ItemReader {
     pub(super) fn begin(
         fields: &Map<String, Value>,
         id: Option<&str>,
-        is_text_tool: impl Fn(&str) -> bool,
+        tools: &ReplyTools,
         emitter: &mut DeltaEmitter<'_>,
     ) -> Self {
         match text(fields, "type").unwrap_or_default() {
@@ -87,8 +90,8 @@ impl ItemReader {
             kind @ ("custom_tool_call" | "function_call") => {
                 let name = text(fields, "name").filter(|name| !name.is_empty());
                 match name {
-                    Some(name) if kind == "custom_tool_call" || !is_text_tool(name) => {
-                        Self::call(fields, name, kind == "function_call", emitter)
+                    Some(name) if kind == "custom_tool_call" || !tools.is_text(name) => {
+                        Self::call(fields, tools.own(name), kind == "function_call", emitter)
                     }
                     Some(_) | None => Self::HeldCall {
                         arguments: String::new(),
@@ -101,7 +104,7 @@ impl ItemReader {
 
     fn call(
         fields: &Map<String, Value>,
-        name: &str,
+        name: Arc<str>,
         json: bool,
         emitter: &mut DeltaEmitter<'_>,
     ) -> Self {
@@ -113,7 +116,7 @@ impl ItemReader {
         });
         let block = emitter.start_block(BlockStart::ToolCall {
             json,
-            name: name.into(),
+            name,
             ran_by: RanBy::Engine,
             upstream,
         });
@@ -190,7 +193,7 @@ impl ItemReader {
         self,
         fields: &Map<String, Value>,
         is_final: bool,
-        is_text_tool: impl Fn(&str) -> bool,
+        tools: &ReplyTools,
         emitter: &mut DeltaEmitter<'_>,
     ) -> Result<bool, Fault> {
         match self {
@@ -217,13 +220,13 @@ impl ItemReader {
                         given
                     }
                 };
-                let inner = if custom || !is_text_tool(name) {
+                let inner = if custom || !tools.is_text(name) {
                     None
                 } else {
                     unwrap_text_input(&arguments)
                 };
                 let json = !custom && inner.is_none();
-                let mut call = Self::call(fields, name, json, emitter);
+                let mut call = Self::call(fields, tools.own(name), json, emitter);
                 call.arguments(&inner.unwrap_or(arguments), false, emitter)?;
                 call.end_call(fields, emitter);
             }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::item_reader::{DeltaEmitter, Fault, ItemReader, text};
 use crate::responses::reply::ContentFlags;
+use jackfield_dialect_kit::outgoing::names::ReplyTools;
 
 /// The most items of a reply.
 const LIMIT: usize = 4096;
@@ -70,7 +71,7 @@ impl Slots {
         name: ItemRef<'_>,
         fields: Map<String, Value>,
         owner: &StateOwner,
-        is_text_tool: &dyn Fn(&str) -> bool,
+        tools: &ReplyTools,
     ) -> Result<(), Fault> {
         let kind = text(&fields, "type")
             .ok_or("an item has no type")?
@@ -92,7 +93,7 @@ impl Slots {
             }
         }
         let id = id.map(str::to_owned);
-        self.add(id, name.index, fields, owner, is_text_tool)?;
+        self.add(id, name.index, fields, owner, tools)?;
         Ok(())
     }
 
@@ -102,7 +103,7 @@ impl Slots {
         index: Option<i64>,
         fields: Map<String, Value>,
         owner: &StateOwner,
-        is_text_tool: &dyn Fn(&str) -> bool,
+        tools: &ReplyTools,
     ) -> Result<usize, Fault> {
         if self.slots.len() == LIMIT {
             return Err("the reply has too many items");
@@ -117,7 +118,7 @@ impl Slots {
         };
         let reading = {
             let id = id.as_deref().or_else(|| text(&fields, "id"));
-            ItemReader::begin(&fields, id, is_text_tool, &mut emitter)
+            ItemReader::begin(&fields, id, tools, &mut emitter)
         };
         self.slots.push(Slot {
             fields,
@@ -144,7 +145,7 @@ impl Slots {
             None => {
                 let fields = Map::from_iter([("type".to_owned(), Value::from(kind))]);
                 let id = name.id.map(str::to_owned);
-                let place = self.add(id, name.index, fields, owner, &|_| false)?;
+                let place = self.add(id, name.index, fields, owner, &ReplyTools::default())?;
                 if let Some(slot) = self.slots.get_mut(place) {
                     slot.guessed = true;
                 }
@@ -179,7 +180,7 @@ impl Slots {
         name: ItemRef<'_>,
         fields: Map<String, Value>,
         owner: &StateOwner,
-        is_text_tool: &dyn Fn(&str) -> bool,
+        tools: &ReplyTools,
     ) -> Result<(), Fault> {
         let kind = text(&fields, "type")
             .ok_or("an item has no type")?
@@ -190,10 +191,10 @@ impl Slots {
             Some(place) if self.is_of(place, &kind, &fields) => place,
             Some(_) | None => {
                 let id = id.map(str::to_owned);
-                self.add(id, name.index, fields.clone(), owner, is_text_tool)?
+                self.add(id, name.index, fields.clone(), owner, tools)?
             }
         };
-        self.end_at(place, &fields, true, owner, is_text_tool)
+        self.end_at(place, &fields, true, owner, tools)
     }
 
     /// Whether the item at this place is of this kind, and is not another call that has ended.
@@ -210,7 +211,7 @@ impl Slots {
         fields: &Map<String, Value>,
         is_final: bool,
         owner: &StateOwner,
-        is_text_tool: &dyn Fn(&str) -> bool,
+        tools: &ReplyTools,
     ) -> Result<(), Fault> {
         let next = &mut self.next_index;
         let Some(slot) = self.slots.get_mut(place) else {
@@ -223,7 +224,7 @@ impl Slots {
         let refusal = reading.end(
             fields,
             is_final,
-            is_text_tool,
+            tools,
             &mut DeltaEmitter {
                 next_index: next,
                 deltas: out,
@@ -241,7 +242,7 @@ impl Slots {
         &mut self,
         output: Vec<Map<String, Value>>,
         owner: &StateOwner,
-        is_text_tool: &dyn Fn(&str) -> bool,
+        tools: &ReplyTools,
     ) -> Result<(), Fault> {
         let mut counted: HashMap<String, usize> = HashMap::new();
         for fields in output {
@@ -255,19 +256,13 @@ impl Slots {
             *nth += 1;
             let place = match known {
                 Some(place) => place,
-                None => self.add(None, None, fields.clone(), owner, is_text_tool)?,
+                None => self.add(None, None, fields.clone(), owner, tools)?,
             };
-            self.end_at(place, &fields, true, owner, is_text_tool)?;
+            self.end_at(place, &fields, true, owner, tools)?;
         }
         for place in self.emitted_count..self.slots.len() {
             let fields = self.slots.get(place).map(|slot| slot.fields.clone());
-            self.end_at(
-                place,
-                &fields.unwrap_or_default(),
-                false,
-                owner,
-                is_text_tool,
-            )?;
+            self.end_at(place, &fields.unwrap_or_default(), false, owner, tools)?;
         }
         Ok(())
     }
