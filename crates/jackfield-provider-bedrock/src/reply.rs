@@ -5,6 +5,8 @@
 
 mod blocks;
 
+use std::sync::Arc;
+
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::RanBy;
@@ -14,6 +16,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::usage::Usage;
+use serde_json::Value;
 
 use self::blocks::{Fault, KnownTools, OpenBlock};
 use crate::error;
@@ -26,6 +29,10 @@ use crate::wire::{self, Event};
 pub(crate) const SIGNATURE: &str = "signature";
 /// The state of reasoning that is hidden: the encrypted reasoning in base64.
 pub(crate) const REDACTED: &str = "redacted_content";
+
+/// Where Claude's own reply has the stop sequence that was met, whole and in the event that ends a stream. A path that
+/// leads nowhere is ignored.
+pub(crate) const STOP_PATHS: &[&str] = &["/stop_sequence", "/delta/stop_sequence"];
 
 /// Reads one reply, event by event.
 ///
@@ -40,6 +47,8 @@ pub struct Decoder {
     open: Vec<(u32, OpenBlock)>,
     owner: StateOwner,
     reason: Option<String>,
+    /// The stop sequence that was met, if the model tells.
+    stop: Option<Arc<str>>,
     tools: KnownTools,
     usage: Option<wire::TokenUsage>,
 }
@@ -55,6 +64,7 @@ impl Decoder {
             open: Vec::new(),
             owner,
             reason: None,
+            stop: None,
             tools: KnownTools::default(),
             usage: None,
         }
@@ -118,6 +128,7 @@ impl Decoder {
             "messageStop" => {
                 let reason = event.stop_reason;
                 self.reason = Some(reason.ok_or("the reply does not say why it ended")?);
+                self.stop = stop_sequence(&event.additional_model_response_fields);
             }
             "metadata" => {
                 self.close(out);
@@ -207,7 +218,7 @@ impl DecodeReply for Decoder {
             let message = format!("the model wrote what Bedrock cannot read ({reason})");
             return Err(DecodeError::Failed(ModelFailure::new(kind, phase, message)));
         }
-        let mut end = ReplyEnd::new(finish_reason(reason, self.has_calls));
+        let mut end = ReplyEnd::new(finish_reason(reason, self.has_calls, self.stop));
         end.usage = self.usage.as_ref().map(usage);
         Ok(end)
     }
@@ -223,20 +234,29 @@ impl DecodeReply for Decoder {
         self.seen(&out);
         self.is_done = true;
         self.reason = Some(reply.stop_reason);
+        self.stop = stop_sequence(&reply.additional_model_response_fields);
         self.usage = reply.usage;
         Ok((out, self.finish()?))
     }
 }
 
-/// The meaning of a `stopReason`. Which sequence stopped the reply is not said.
-fn finish_reason(reason: &str, has_calls: bool) -> FinishReason {
+/// The stop sequence in fields of the model's own reply.
+fn stop_sequence(fields: &Value) -> Option<Arc<str>> {
+    let found = STOP_PATHS
+        .iter()
+        .find_map(|path| fields.pointer(path)?.as_str());
+    found.map(Arc::from)
+}
+
+/// The meaning of a `stopReason`. Only Claude tells which sequence stopped the reply.
+fn finish_reason(reason: &str, has_calls: bool, stop: Option<Arc<str>>) -> FinishReason {
     match reason {
         "content_filtered" | "guardrail_intervened" => FinishReason::ContentFilter,
         "end_turn" if has_calls => FinishReason::ToolCalls,
         "end_turn" => FinishReason::Stop,
         "max_tokens" => FinishReason::Length,
         "model_context_window_exceeded" => FinishReason::ContextFull,
-        "stop_sequence" => FinishReason::StopSequence("".into()),
+        "stop_sequence" => FinishReason::StopSequence(stop.unwrap_or_default()),
         "tool_use" => FinishReason::ToolCalls,
         unknown => FinishReason::Unrecognized(unknown.into()),
     }

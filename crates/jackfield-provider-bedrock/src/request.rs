@@ -16,6 +16,7 @@ use jackfield_domain::request::ModelRequest;
 use serde_json::{Map, Value};
 
 use crate::profile::ModelProfile;
+use crate::reply::STOP_PATHS;
 use crate::{DIALECT, wire};
 
 pub(crate) use self::tools::property_names;
@@ -52,12 +53,14 @@ pub fn to_wire(
         &mut fields,
         &mut notes,
     );
+    let tells_stop = profile.claude.is_some() && !settings.inference.stop_sequences.is_empty();
     let mut body = wire::Request {
         system: conversation.system,
         messages: conversation.messages,
         inference_config: settings.inference,
         tool_config: tools,
         additional_model_request_fields: fields,
+        additional_model_response_field_paths: if tells_stop { STOP_PATHS } else { &[] },
         output_config: settings.output,
         service_tier: settings.tier,
         extra: Map::new(),
@@ -66,6 +69,9 @@ pub fn to_wire(
     extensions::apply(own, DIALECT, "settings", &mut notes, |tokens, extension| {
         place(&mut body, tokens, extension)
     });
+    if body.extra.contains_key(PATHS) {
+        body.additional_model_response_field_paths = &[];
+    }
     Ok((body, notes.into_vec()))
 }
 
@@ -92,6 +98,9 @@ fn set_free(fields: &mut Map<String, Value>, tokens: &[String], json: &Value) ->
 }
 
 const FIELDS: &str = "additionalModelRequestFields";
+
+/// The field that says which fields of the model's own reply are wanted; a client's own stands.
+const PATHS: &str = "additionalModelResponseFieldPaths";
 
 /// Fields of the body that the mapper sets.
 const OURS: [&str; 6] = [

@@ -17,6 +17,9 @@ pub struct Request {
     /// Settings of the model's own.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub additional_model_request_fields: Map<String, Value>,
+    /// Fields of the model's own reply that are to be in this one, as JSON pointers.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub additional_model_response_field_paths: &'static [&'static str],
     /// The form of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_config: Option<OutputConfig>,
@@ -253,6 +256,9 @@ pub struct ServiceTier {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
+    /// Fields of the model's own reply.
+    #[serde(default)]
+    pub additional_model_response_fields: Value,
     /// The block that the event belongs to.
     #[serde(default)]
     pub content_block_index: Option<u32>,
@@ -305,6 +311,9 @@ pub struct InputDelta {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct ConverseResponse {
+    /// Fields of the model's own reply.
+    #[serde(default)]
+    pub additional_model_response_fields: Value,
     pub output: Output,
     pub stop_reason: String,
     #[serde(default)]

@@ -104,7 +104,7 @@ impl Vendor for BedrockScript {
             }
         }
         let is_stream = method(asked.path) == Some("converse-stream");
-        speak::respond(reply, asked.nth, is_stream && !reply.whole)
+        speak::respond(asked.body, reply, asked.nth, is_stream && !reply.whole)
     }
 
     fn refuse(&self, why: &VendorRefusal<'_>, nth: usize) -> Response {

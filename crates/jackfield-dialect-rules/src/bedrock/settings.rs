@@ -21,6 +21,19 @@ impl Found<'_> {
                 Rule::WrongValue,
             );
         }
+        let place = root.at("additionalModelResponseFieldPaths");
+        let paths = said(body, "additionalModelResponseFieldPaths");
+        let paths = paths.and_then(|paths| self.array(paths, &place));
+        if let Some(paths) = paths {
+            self.check(paths.len() <= 10, &place, Rule::TooMany);
+        }
+        for (n, path) in paths.into_iter().flatten().enumerate() {
+            let place = place.at(n);
+            if let Some(path) = self.text(path, &place) {
+                let is_pointer = path.starts_with('/') && path.len() <= 256;
+                self.check(is_pointer, &place, Rule::Form);
+            }
+        }
         let place = root.at("additionalModelRequestFields");
         if let Some(own) = said(body, "additionalModelRequestFields")
             && let Some(fields) = self.object(own, &place)

@@ -46,6 +46,7 @@ fn sound() -> Value {
             } }],
             "toolChoice": { "tool": { "name": "clock" } },
         },
+        "additionalModelResponseFieldPaths": ["/stop_sequence"],
         "additionalModelRequestFields": { "top_k": 5, "tool_choice": { "disable_parallel_tool_use": true } },
         "outputConfig": { "effort": "low", "textFormat": { "type": "json_schema", "structure": { "jsonSchema": {
             "schema": "{\"type\":\"object\"}",
@@ -90,6 +91,18 @@ fn each_rule_is_broken_by_one_change() {
             json!(" "),
             "inferenceConfig.stopSequences.0",
             Rule::Empty,
+        ),
+        (
+            "/additionalModelResponseFieldPaths/0",
+            json!("stop_sequence"),
+            "additionalModelResponseFieldPaths.0",
+            Rule::Form,
+        ),
+        (
+            "/additionalModelResponseFieldPaths",
+            json!(vec!["/a"; 11]),
+            "additionalModelResponseFieldPaths",
+            Rule::TooMany,
         ),
         (
             "/serviceTier/type",

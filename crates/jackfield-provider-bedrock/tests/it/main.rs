@@ -18,6 +18,7 @@ mod rendering;
 mod replies;
 mod requests;
 mod signing;
+mod stop_sequences;
 
 /// The contract of `ChatModel`, for a model of Claude.
 mod contract {

@@ -52,12 +52,14 @@ pub(crate) fn render(reply: &VendorReply) -> Option<WireReply> {
         FinishReason::Length => "max_tokens",
         FinishReason::Stop => "end_turn",
         FinishReason::ToolCalls if manner == Manner::FinishSaysStop => "end_turn",
+        FinishReason::StopSequence(_) => "stop_sequence",
         FinishReason::ToolCalls => "tool_use",
         FinishReason::Unrecognized(reason) => reason,
-        // Which sequence it was is not said.
-        FinishReason::Paused | FinishReason::Refused | FinishReason::StopSequence(_) => {
-            return None;
-        }
+        FinishReason::Paused | FinishReason::Refused => return None,
+    };
+    let stop = match &reply.finish {
+        FinishReason::StopSequence(text) => Some(text),
+        _ => None,
     };
     let cached = reply.usage.cache_read + reply.usage.cache_write;
     let usage = json!({
@@ -75,6 +77,9 @@ pub(crate) fn render(reply: &VendorReply) -> Option<WireReply> {
             "usage": usage,
             "metrics": { "latencyMs": 551 },
         });
+        if let Some(stop) = stop {
+            body["additionalModelResponseFields"] = json!({ "stop_sequence": **stop });
+        }
         if manner == Manner::UsageMissing {
             body.as_object_mut().unwrap().shift_remove("usage");
         }
@@ -108,7 +113,11 @@ pub(crate) fn render(reply: &VendorReply) -> Option<WireReply> {
         }
     }
     events.extend(interleaved(&mut turns));
-    events.push(("messageStop", json!({ "stopReason": reason })));
+    let mut end = json!({ "stopReason": reason });
+    if let Some(stop) = stop {
+        end["additionalModelResponseFields"] = json!({ "delta": { "stop_sequence": **stop } });
+    }
+    events.push(("messageStop", end));
     let mut metadata = json!({ "usage": usage, "metrics": { "latencyMs": 551 } });
     if manner == Manner::UsageMissing {
         metadata.as_object_mut().unwrap().shift_remove("usage");

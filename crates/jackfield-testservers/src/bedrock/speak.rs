@@ -10,18 +10,18 @@ use super::{frame, request_id};
 use crate::script::{ScriptPart, ScriptReply, cut};
 
 /// The response with a reply: a stream of frames, or one document.
-pub(super) fn respond(reply: &ScriptReply, nth: usize, is_stream: bool) -> Response {
+pub(super) fn respond(asked: &Value, reply: &ScriptReply, nth: usize, is_stream: bool) -> Response {
     let response = if is_stream {
         Response::new(200)
             .header("content-type", "application/vnd.amazon.eventstream")
-            .send(events(reply, nth))
+            .send(events(asked, reply, nth))
     } else {
-        Response::json(200, whole(reply, nth).to_string())
+        Response::json(200, whole(asked, reply, nth).to_string())
     };
     response.header("x-amzn-requestid", request_id(nth))
 }
 
-fn events(reply: &ScriptReply, nth: usize) -> Vec<u8> {
+fn events(asked: &Value, reply: &ScriptReply, nth: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut push = |kind: &str, mut data: Value| {
         // Padding, as the vendor sends it against guesses by length.
@@ -45,10 +45,12 @@ fn events(reply: &ScriptReply, nth: usize) -> Vec<u8> {
         }
         push("contentBlockStop", json!({ "contentBlockIndex": index }));
     }
-    push(
-        "messageStop",
-        json!({ "stopReason": stop_reason(&reply.finish()) }),
-    );
+    let mut stop = json!({ "stopReason": stop_reason(&reply.finish()) });
+    // The model's own event that ends a stream has it there.
+    if let Some(met) = told_stop(asked, reply, "/delta/stop_sequence") {
+        stop["additionalModelResponseFields"] = json!({ "delta": { "stop_sequence": met } });
+    }
+    push("messageStop", stop);
     push(
         "metadata",
         json!({ "usage": usage(reply), "metrics": { "latencyMs": 551 } }),
@@ -56,7 +58,7 @@ fn events(reply: &ScriptReply, nth: usize) -> Vec<u8> {
     bytes
 }
 
-fn whole(reply: &ScriptReply, nth: usize) -> Value {
+fn whole(asked: &Value, reply: &ScriptReply, nth: usize) -> Value {
     let blocks = reply.parts.iter().enumerate().map(|(index, part)| match part {
         ScriptPart::Call { arguments, .. } => {
             let (id, name) = call(part, nth, index).unwrap_or_default();
@@ -73,11 +75,32 @@ fn whole(reply: &ScriptReply, nth: usize) -> Value {
         }
     });
     let blocks: Vec<Value> = blocks.collect();
-    json!({
+    let mut body = json!({
         "output": { "message": { "role": "assistant", "content": blocks } },
         "stopReason": stop_reason(&reply.finish()),
         "usage": usage(reply),
         "metrics": { "latencyMs": 551 },
+    });
+    if let Some(met) = told_stop(asked, reply, "/stop_sequence") {
+        body["additionalModelResponseFields"] = json!({ "stop_sequence": met });
+    }
+    body
+}
+
+/// What a field of Claude's own reply says about the stop sequence, if the request asks for it.
+fn told_stop(asked: &Value, reply: &ScriptReply, path: &str) -> Option<Value> {
+    let paths = asked.get("additionalModelResponseFieldPaths")?.as_array()?;
+    let is_asked = paths.iter().any(|known| known == path);
+    is_asked.then(|| match reply.finish() {
+        FinishReason::StopSequence(text) => json!(*text),
+        FinishReason::ContentFilter
+        | FinishReason::ContextFull
+        | FinishReason::Length
+        | FinishReason::Paused
+        | FinishReason::Refused
+        | FinishReason::Stop
+        | FinishReason::ToolCalls
+        | FinishReason::Unrecognized(_) => Value::Null,
     })
 }
 
