@@ -133,12 +133,17 @@ async fn a_tool_that_nobody_has_is_the_gateways_affair() {
 #[tokio::test]
 async fn a_refusal() {
     let refusal = ScriptTurn::reply([ScriptPart::Refusal("I cannot help with that.".to_owned())]);
-    // Claude refuses in plain words, and Responses has no way to end those but as any others.
-    let from = [Wire::Claude, Wire::OpenAiChat];
+    // For Ollama, a refusal is an answer.
+    let to = [
+        Wire::Bedrock,
+        Wire::Claude,
+        Wire::Gemini,
+        Wire::OpenAiChat,
+        Wire::OpenAiResponses,
+    ];
     let begin = Message::user("Begin.");
     let lines = ["I cannot help with that."];
-    // So does Ollama, for which a refusal is an answer.
-    let same = check_all(&from, &DIALECTS, &begin, &[refusal], &lines, |_| {}).await;
+    let same = check_all(&DIALECTS, &to, &begin, &[refusal], &lines, |_| {}).await;
     assert_eq!(same.end, TurnEnd::Answered(FinishReason::Refused));
 }
 
@@ -334,7 +339,7 @@ async fn converse(
     asked(&server.requests());
     let mut same = Same::of(report);
     if same.end == TurnEnd::Answered(FinishReason::ContentFilter) {
-        // Where a refusal came as plain words, Chat Completions has no other word for it.
+        // Where a refusal came as plain words, OpenAI's languages have no other word for it, and Gemini never has.
         same.end = TurnEnd::Answered(FinishReason::Refused);
     }
     same

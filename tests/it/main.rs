@@ -52,6 +52,7 @@ mod gateway_again;
 mod gateway_arguments;
 mod gateway_assistants;
 mod gateway_discreet;
+mod gateway_endings;
 mod gateway_errors;
 mod gateway_guarded;
 mod gateway_hostile;

@@ -6,6 +6,7 @@ mod corpus;
 mod goldens;
 mod hostile;
 mod namespaces;
+mod refusals;
 mod reply_laws;
 mod request_laws;
 mod returning;

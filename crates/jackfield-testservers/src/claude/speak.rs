@@ -50,7 +50,7 @@ fn message(reply: &ScriptReply, nth: usize, model: &str) -> Value {
         "content": blocks,
         "stop_reason": reason,
         "stop_sequence": sequence,
-        "stop_details": null,
+        "stop_details": stop_details(&finish),
         "usage": usage(&reply.usage),
         "container": null,
         "diagnostics": null,
@@ -65,6 +65,7 @@ fn events(reply: &ScriptReply, nth: usize, model: &str) -> String {
         fields.insert("content".to_owned(), json!([]));
         fields.insert("stop_reason".to_owned(), Value::Null);
         fields.insert("stop_sequence".to_owned(), Value::Null);
+        fields.insert("stop_details".to_owned(), Value::Null);
         fields.insert("usage".to_owned(), used);
     }
     let mut text = event("message_start", json!({ "message": begun }));
@@ -88,7 +89,7 @@ fn events(reply: &ScriptReply, nth: usize, model: &str) -> String {
     let delta = json!({
         "stop_reason": reason,
         "stop_sequence": sequence,
-        "stop_details": null,
+        "stop_details": stop_details(&finish),
         "container": null,
     });
     let used = json!({ "output_tokens": reply.usage.output });
@@ -179,6 +180,15 @@ fn usage(usage: &Usage) -> Value {
         "cache_read_input_tokens": usage.cache_read,
         "output_tokens": usage.output,
     })
+}
+
+/// What a refusal is about.
+fn stop_details(finish: &FinishReason) -> Value {
+    if *finish == FinishReason::Refused {
+        json!({ "type": "refusal", "category": "cyber", "explanation": null })
+    } else {
+        Value::Null
+    }
 }
 
 fn stop_reason(finish: &FinishReason) -> (&str, Option<&str>) {

@@ -41,9 +41,10 @@ pub(crate) fn finish_reason(reason: Option<&str>, flags: ContentFlags) -> Finish
 pub(crate) fn finish_word(reason: &FinishReason, flags: ContentFlags) -> &'static str {
     match reason {
         FinishReason::ContentFilter => "content_filter",
+        // Also with calls: those of such a reply are not run.
+        FinishReason::Refused if !flags.refusal => "content_filter",
         FinishReason::ContextFull | FinishReason::Length => "length",
         _ if flags.calls => "tool_calls",
-        FinishReason::Refused if !flags.refusal => "content_filter",
         FinishReason::Paused
         | FinishReason::Refused
         | FinishReason::Stop

@@ -67,13 +67,18 @@ pub(crate) const fn usage_to_wire(usage: &Usage) -> wire::Usage {
 }
 
 /// The status for a finish reason, and why the response is incomplete.
-pub(crate) fn status(reason: &FinishReason) -> (&'static str, Option<wire::IncompleteDetails>) {
+pub(crate) fn status(
+    reason: &FinishReason,
+    flags: ContentFlags,
+) -> (&'static str, Option<wire::IncompleteDetails>) {
     let because = |reason: &str| {
         let reason = Some(reason.to_owned());
         ("incomplete", Some(wire::IncompleteDetails { reason }))
     };
     match reason {
         FinishReason::ContentFilter => because("content_filter"),
+        // Where no part of it says so, it would look like an answer.
+        FinishReason::Refused if !flags.refusal => because("content_filter"),
         // A client cannot tell them apart: there was no room for more.
         FinishReason::ContextFull | FinishReason::Length => because("max_output_tokens"),
         FinishReason::Paused

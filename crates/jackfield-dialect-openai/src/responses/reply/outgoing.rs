@@ -51,8 +51,9 @@ pub fn to_wire(reply: &Reply, about: &ReplyInfo) -> (wire::Response, Vec<Note>) 
             None => item(block, builder, &path, &mut notes),
         });
     }
-    let (status, incomplete_details) = status(&reply.end.finish);
-    let round_trip = finish_reason(status, incomplete_details.as_ref(), content_flags(&output));
+    let flags = content_flags(&output);
+    let (status, incomplete_details) = status(&reply.end.finish, flags);
+    let round_trip = finish_reason(status, incomplete_details.as_ref(), flags);
     if round_trip != reply.end.finish {
         notes.approximated(NoteEffect::Cosmetic, "finish_reason", "end.finish");
     }
@@ -112,7 +113,7 @@ fn server_call(block: &Block, rest: &[Block], builder: ItemBuilder<'_>) -> Optio
 }
 
 /// The contents of these items that decide the finish reason.
-fn content_flags(output: &[wire::Item]) -> ContentFlags {
+pub(crate) fn content_flags(output: &[wire::Item]) -> ContentFlags {
     let mut flags = ContentFlags::default();
     for item in output {
         match item {

@@ -176,10 +176,12 @@ impl Encoder {
     }
 
     fn complete_response(&mut self, end: &ReplyEnd) -> Response {
-        let (status, incomplete_details) = reply::status(&end.finish);
+        let output = self.out.take_items();
+        let flags = reply::content_flags(&output);
+        let (status, incomplete_details) = reply::status(&end.finish, flags);
         Response {
             incomplete_details,
-            output: self.out.take_items(),
+            output,
             status: status.to_owned(),
             usage: end.usage.as_ref().map(reply::usage_to_wire),
             ..self.out.empty_response()
