@@ -299,7 +299,7 @@ impl DecodeReply for Decoder {
         false
     }
 
-    fn finish(self) -> Result<ReplyEnd, DecodeError> {
+    fn finish(mut self) -> Result<ReplyEnd, DecodeError> {
         let reason = match &self.finish_reason {
             Some(reason) => match ending(reason, self.has_calls) {
                 Ending::Finished(reason) => reason,
@@ -322,6 +322,10 @@ impl DecodeReply for Decoder {
         end.model = named(self.model);
         end.upstream = named(self.id);
         end.usage = self.usage.as_ref().map(usage_from_wire);
+        if let Some(words) = self.finish_message.filter(|words| !words.is_empty()) {
+            self.sources
+                .insert("finishMessage".to_owned(), words.into());
+        }
         if !self.sources.is_empty() {
             end.opaque.push(OpaqueState {
                 kind: state::CANDIDATE.into(),

@@ -1,5 +1,6 @@
 //! Streams as the vendor sends them, by its documentation (2026-11).
 
+use jackfield_dialect_gemini::reply::to_wire;
 use jackfield_dialect_gemini::stream::{DecodeError, DecodeReply as _, Decoder};
 use jackfield_domain::block::Content;
 use jackfield_domain::failure::{ModelFailureKind, Phase};
@@ -165,6 +166,22 @@ fn parts_that_only_the_vendor_knows_go_back_as_they_came() {
         other => panic!("{other:?}"),
     }
     assert!(matches!(image.content, Content::Image(_)));
+}
+
+#[test]
+fn words_on_the_end_reach_a_client_of_the_language() {
+    let mut last = end("SAFETY");
+    last["candidates"][0]["finishMessage"] = json!("This is not talked about.");
+    let reply = read(&[parts(json!([{ "text": "so" }])), last]).expect("a reply");
+    assert_eq!(reply.end.finish, FinishReason::ContentFilter);
+    let (whole, _) = to_wire(&reply, "m", "r1");
+    let text = serde_json::to_string(&whole).expect("JSON");
+    assert_eq!(text.matches("finishMessage").count(), 1, "{text}");
+    let told: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        told["candidates"][0]["finishMessage"],
+        "This is not talked about."
+    );
 }
 
 #[test]
