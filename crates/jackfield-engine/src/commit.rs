@@ -121,7 +121,7 @@ impl Ledger {
                 Appended::Refused(AppendRefusal::Answered) => return CommitOutcome::Answered,
                 Appended::Refused(refusal) => {
                     if matches!(refusal, AppendRefusal::Unwritable { .. }) {
-                        self.write_health.record_failure();
+                        self.write_health.record_failed(append);
                     }
                     return CommitOutcome::Failed {
                         why: refusal.to_string().into(),
@@ -129,7 +129,7 @@ impl Ledger {
                     };
                 }
                 Appended::Unknown(error) if pause > MAX_PAUSE => {
-                    self.write_health.record_failure();
+                    self.write_health.record_failed(append);
                     return CommitOutcome::Failed {
                         refusal: None,
                         why: chain(&*error).into(),

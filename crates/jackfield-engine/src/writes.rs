@@ -1,8 +1,10 @@
 //! Write health: whether the journal accepted the last write.
 
+use std::fmt::{self, Write as _};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use jackfield_ports::journal::Append;
 use tokio::sync::Notify;
 
 /// The result of the last write to the journal, for any session.
@@ -11,6 +13,8 @@ pub(crate) struct WriteHealth {
     is_failing: AtomicBool,
     /// Notified when writes begin to fail.
     failure_started: Notify,
+    /// The size of the largest append that failed since one as large was possible, in bytes.
+    lacking: AtomicUsize,
 }
 
 impl WriteHealth {
@@ -19,6 +23,26 @@ impl WriteHealth {
         if !self.is_failing.swap(true, Ordering::SeqCst) {
             self.failure_started.notify_waiters();
         }
+    }
+
+    /// Records an append that failed because of the journal.
+    pub(crate) fn record_failed(&self, append: &Append) {
+        let size = size(append).min(MAX_LACKING);
+        self.lacking.fetch_max(size, Ordering::SeqCst);
+        self.record_failure();
+    }
+
+    /// Records that a write of this size is possible.
+    pub(crate) fn record_room(&self, size: usize) {
+        let enough = |lacking| (lacking <= size).then_some(0);
+        let _larger = self
+            .lacking
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, enough);
+    }
+
+    /// The size of the largest append that failed since one as large was possible, in bytes; zero if none did.
+    pub(crate) fn lacking(&self) -> usize {
+        self.lacking.load(Ordering::SeqCst)
     }
 
     /// Records a successful write.
@@ -46,4 +70,22 @@ impl WriteHealth {
             begins.await;
         }
     }
+}
+
+/// The most that can lack: a larger append may fail for what it is, whatever the room.
+const MAX_LACKING: usize = 16 << 20;
+
+/// The size of an append, written out, which is not less than what a store writes.
+fn size(append: &Append) -> usize {
+    struct Counter(usize);
+    impl fmt::Write for Counter {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = self.0.saturating_add(text.len());
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // It takes everything.
+    let _taken = write!(counter, "{:?}", append.steps);
+    counter.0
 }

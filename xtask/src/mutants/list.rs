@@ -777,6 +777,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "outages::a_turn_that_is_taken_up_where_small_rows_alone_fit_is_not_parked",
     },
     Mutant {
+        name: "probes-are-as-small-as-ever",
+        file: "crates/jackfield-engine/src/ownership/probe.rs",
+        from: "shared.write_health.lacking().max(PROBE_SIZE)",
+        to: "shared.write_health.lacking().clamp(PROBE_SIZE, PROBE_SIZE)",
+        package: "jackfield-engine",
+        test: "outages::a_turn_whose_append_needs_more_room_than_most_is_not_parked",
+    },
+    Mutant {
         name: "clients-of-parked-turns-wait",
         file: "crates/jackfield-engine/src/watch.rs",
         from: "if self.is_of_turn && self.feed_receiver.is_none() {",

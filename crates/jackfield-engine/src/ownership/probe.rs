@@ -16,8 +16,8 @@ use crate::error::EngineError;
 use crate::state::{Engine, EngineState};
 
 impl Engine {
-    /// Checks that the journal has the form of this build and accepts writes as large as a turn's, by creating and deleting
-    /// a probe session with a step. Gives up after ten seconds.
+    /// Checks that the journal has the form of this build and accepts writes as large as a turn's, and as large as the
+    /// appends that failed, by creating and deleting a probe session with a step. Gives up after ten seconds.
     ///
     /// # Errors
     ///
@@ -31,7 +31,8 @@ impl Engine {
 pub(crate) async fn check_writable(shared: &Arc<EngineState>) -> Result<(), EngineError> {
     // Two at a time would take the session from each other, and prove nothing.
     let _one_at_a_time = shared.probing.lock().await;
-    let tried = tokio::time::timeout(MAX_ATTEMPT_TIME, shared.try_writing()).await;
+    let size = shared.write_health.lacking().max(PROBE_SIZE);
+    let tried = tokio::time::timeout(MAX_ATTEMPT_TIME, shared.try_writing(size)).await;
     let tried = tried.unwrap_or_else(|_| {
         let why = format!("nothing was written within {MAX_ATTEMPT_TIME:?}");
         let outage = Outage::Slow;
@@ -39,7 +40,10 @@ pub(crate) async fn check_writable(shared: &Arc<EngineState>) -> Result<(), Engi
         Err(JournalError::Unreachable { source }.into())
     });
     match &tried {
-        Ok(()) => shared.write_health.record_success(),
+        Ok(()) => {
+            shared.write_health.record_room(size);
+            shared.write_health.record_success();
+        }
         Err(_) => shared.write_health.record_failure(),
     }
     tried
@@ -58,7 +62,7 @@ pub(crate) async fn check_room(
 }
 
 impl EngineState {
-    async fn try_writing(self: &Arc<Self>) -> Result<(), EngineError> {
+    async fn try_writing(self: &Arc<Self>, size: usize) -> Result<(), EngineError> {
         let journal = &self.journal;
         let Ok(session) = SessionId::parse(PROBE) else {
             return Ok(());
@@ -66,13 +70,15 @@ impl EngineState {
         journal.check_form().await?;
         match SessionOwnership::take(self, &session).await {
             Ok(mut owned) => {
-                let appended = journal.append(&self.probe(&session, owned.epoch())).await;
+                let appended = journal
+                    .append(&self.probe(&session, owned.epoch(), size))
+                    .await;
                 owned.release().await;
                 match appended {
                     Appended::Committed => {}
                     // Another process has taken it, or a probe was not deleted, as it is below.
                     Appended::Refused(AppendRefusal::Position | AppendRefusal::StaleEpoch) => {
-                        self.try_delivering(&session).await?;
+                        self.try_delivering(&session, size).await?;
                     }
                     Appended::Refused(refusal) => {
                         let why = refusal.to_string().into();
@@ -87,18 +93,18 @@ impl EngineState {
                     Ok(()) | Err(JournalError::UnknownSession { .. }) => Ok(()),
                     // Another process has it, or its release was not written.
                     Err(JournalError::Held { .. } | JournalError::Owned { .. }) => {
-                        self.try_delivering(&session).await
+                        self.try_delivering(&session, size).await
                     }
                     Err(error) => Err(error.into()),
                 }
             }
-            Err(JournalError::Owned { .. }) => self.try_delivering(&session).await,
+            Err(JournalError::Owned { .. }) => self.try_delivering(&session, size).await,
             Err(error) => Err(error.into()),
         }
     }
 
     /// An append of a step as large as those of turns are: where the last room is used up, small rows still fit.
-    fn probe(&self, session: &SessionId, epoch: Epoch) -> Append {
+    fn probe(&self, session: &SessionId, epoch: Epoch, size: usize) -> Append {
         Append {
             epoch,
             position: 0,
@@ -111,7 +117,7 @@ impl EngineState {
                         attempt: 0,
                         round: 0,
                     },
-                    id: ballast(),
+                    id: ballast(size),
                 }],
                 input: InputKind::Began,
                 now: self.clock.now(),
@@ -123,7 +129,7 @@ impl EngineState {
 
     /// Probes by a delivery, because another process owns the probe session: its ownership, granted earlier,
     /// does not prove that writes work now.
-    async fn try_delivering(&self, session: &SessionId) -> Result<(), EngineError> {
+    async fn try_delivering(&self, session: &SessionId, size: usize) -> Result<(), EngineError> {
         let now = self.clock.now().wall.as_millis();
         let id = format!("probe-{}-{now}", std::process::id());
         let Ok(id) = DeliveryId::parse(&id) else {
@@ -134,7 +140,7 @@ impl EngineState {
             turn: TurnId::derive(session, 1),
         };
         let journal = &self.journal;
-        match journal.deliver(session, id, ballast(), body).await {
+        match journal.deliver(session, id, ballast(size), body).await {
             // The other process has deleted the probe session, which proves a write, too.
             Ok(_) | Err(JournalError::UnknownSession { .. }) => Ok(()),
             Err(error) => Err(error.into()),
@@ -143,15 +149,15 @@ impl EngineState {
 }
 
 /// Random letters, which no store can make smaller.
-fn ballast() -> Arc<str> {
-    let mut bytes = [0; PROBE_SIZE / 2];
+fn ballast(size: usize) -> Arc<str> {
+    let mut bytes = vec![0; size / 2];
     // Without random numbers it is a smaller probe.
     let _random = getrandom::fill(&mut bytes);
     let letters = bytes.iter().map(|byte| format!("{byte:02x}"));
     letters.collect::<String>().into()
 }
 
-/// The size of a probe, in bytes.
+/// The size of a probe, in bytes, where no larger append has failed.
 const PROBE_SIZE: usize = 32 << 10;
 
 /// The id of the probe session.

@@ -298,18 +298,28 @@ async fn whoever_comes_back_while_the_journal_fails_does_not_wait_for_it() {
     scene.ended().await;
 }
 
-/// Where the last room is used up, a small row still fits, and the next larger one does not.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_is_taken_up_where_small_rows_alone_fit_is_not_parked() {
+    check_room(2_000, 6_000).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_whose_append_needs_more_room_than_most_is_not_parked() {
+    // Whatever is smaller than that append fits, by far more than a step has usually.
+    check_room(20_000, 60_000).await;
+}
+
+/// Where the last room is used up, a small row still fits, and the next larger one does not.
+async fn check_room(words: usize, room: usize) {
     let gate = Gate::new();
-    let large = || ScriptedReply::text(&"large ".repeat(2_000));
+    let large = || ScriptedReply::text(&"large ".repeat(words));
     let mut replies = vec![large().held_at(&gate)];
     replies.extend((0..20).map(|_| large()));
     let scene = Scene::new(replies);
     let _keeper = scene.keep();
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     gate.reached().await;
-    scene.journal.leave_room(Some(6_000));
+    scene.journal.leave_room(Some(room));
     gate.open();
     broken_off(&mut begun).await;
     tokio::time::sleep(Duration::from_secs(600)).await;
