@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use jackfield_domain::usage::Usage;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::json;
 
-use crate::harness::{Gateway, Jackfield};
+use crate::harness::{Gateway, Jackfield, early_in_a_day};
 use crate::world::Database;
 
 /// The program on a machine whose clock is this much ahead or behind, as `faketime` says it.
@@ -37,7 +38,7 @@ async fn ask(gateway: &Gateway, secret: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn gateways_whose_clocks_differ_share_a_rate_and_a_budget() {
+async fn gateways_whose_clocks_differ_share_a_rate() {
     let database = Database::new("clocks");
     let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").again()]).await;
     let run = async |arguments: &[&str]| {
@@ -62,6 +63,39 @@ async fn gateways_whose_clocks_differ_share_a_rate_and_a_budget() {
     }
     // One more may be due while the test runs, each ten seconds.
     assert!((6..=8).contains(&answered), "{answered} of 24");
+    for gateway in gateways {
+        gateway.end().await;
+    }
+}
+
+#[tokio::test]
+async fn gateways_whose_clocks_differ_spend_a_budget_once() {
+    early_in_a_day().await;
+    let database = Database::new("clocks_budget");
+    let used = Usage {
+        input: 1,
+        output: 100,
+        ..Usage::default()
+    };
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").using(used).again()]).await;
+    let run = async |arguments: &[&str]| {
+        let ran = database.run(arguments).run().await;
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+        ran.out
+    };
+    run(&["users", "add", "ann"]).await;
+    run(&["users", "limit", "ann", "--tokens-per-day", "1000"]).await;
+    let secret = run(&["keys", "create", "ann"]).await.trim().to_owned();
+    let gateways = [
+        gateway(&database, &claude, "+5m").await,
+        gateway(&database, &claude, "-5m").await,
+        gateway(&database, &claude, "+400d").await,
+    ];
+    // They take turns. The round that begins at 909 of 1000 tokens is the last one, and ends at 1010.
+    for nth in 0..13 {
+        let status = ask(&gateways[nth % 3], &secret).await;
+        assert_eq!(status, if nth < 10 { 200 } else { 429 }, "{nth}");
+    }
     for gateway in gateways {
         gateway.end().await;
     }
