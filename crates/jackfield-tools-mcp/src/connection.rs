@@ -16,6 +16,7 @@ use rmcp::{Peer, RoleClient};
 use tokio::sync::{RwLock, broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 use self::announcements::{can_announce, listen};
 use self::subscriptions::ResourceSubscriptions;
@@ -261,10 +262,9 @@ impl RunningServer {
         })
     }
 
-    /// Waits until the server has ended by itself, and returns how.
+    /// Waits until the server has ended by itself, or has forgotten the session, and returns how.
     pub(crate) async fn wait_for_exit(&mut self) -> String {
-        let mut output = self.connection.ended.clone();
-        let mut silence = pin!(async { output.wait_for(|ended| *ended).await.is_ok() });
+        let mut silence = pin!(self.connection.wait_until_ended());
         let ended = match &mut self.process {
             Some(process) => {
                 tokio::select! {
@@ -273,7 +273,7 @@ impl RunningServer {
                         let _late = timeout(EXIT_WAIT, silence).await;
                         ended
                     }
-                    _ = &mut silence => {
+                    () = &mut silence => {
                         // The exit status may be available in a moment.
                         let ended = timeout(EXIT_WAIT, process.wait_for_exit()).await;
                         ended.unwrap_or_else(|_| "it closed its output".to_owned())
@@ -281,7 +281,7 @@ impl RunningServer {
                 }
             }
             None => {
-                let _ended = silence.await;
+                silence.await;
                 "its session has ended".to_owned()
             }
         };
@@ -292,19 +292,40 @@ impl RunningServer {
     /// Sends the last cancellations, closes the server's input, gives it time to exit, and then terminates it. The time
     /// is bounded.
     pub(crate) async fn shutdown(self) {
+        self.report_end();
+        self.close().await;
+    }
+
+    /// Keeps a session that the server has forgotten until each request in flight has its own answer, which its time
+    /// limit bounds, or until this is stopped.
+    pub(crate) async fn drain(self, stop: CancellationToken) {
+        self.report_end();
+        let mut ended = self.connection.ended.clone();
+        tokio::select! {
+            _ended = ended.wait_for(|ended| *ended) => {}
+            () = stop.cancelled() => {}
+        }
+        self.close().await;
+    }
+
+    fn report_end(&self) {
+        let is_over = !self.connection.is_open();
+        let error = is_over.then_some("ended");
+        let observed = &self.connection.observed;
+        observed.session_ended(self.since.elapsed(), error);
+    }
+
+    async fn close(self) {
         let Self {
             connection,
             process,
             listener,
             mut service,
-            since,
+            since: _,
         } = self;
         if let Some(listener) = listener {
             listener.abort();
         }
-        let is_over = !connection.is_open();
-        let error = is_over.then_some("ended");
-        connection.observed.session_ended(since.elapsed(), error);
         connection.set_exit_reason("it was stopped");
         let cancellations = connection.abandoned.cancellations();
         cancellations.close();
@@ -317,9 +338,9 @@ impl RunningServer {
 }
 
 impl ServerConnection {
-    /// Whether the server still answers, as far as is known.
+    /// Whether the server still takes requests, as far as is known.
     pub(crate) fn is_open(&self) -> bool {
-        !*self.ended.borrow() && !self.peer.is_transport_closed()
+        !*self.ended.borrow() && !self.has_lost_session() && !self.peer.is_transport_closed()
     }
 
     /// Whether the server announces list changes: in the newer era, and over HTTP, only while it has a stream for

@@ -211,7 +211,11 @@ impl McpToolbox {
     ) -> Result<Value, ContextError> {
         let limit = self.shared.config.call_limit;
         let mut answered = connection.request(request.clone(), limit).await;
-        if answered.is_err() && connection.has_lost_session() {
+        let is_unanswered = matches!(
+            answered,
+            Err(RequestError::Closed | RequestError::Failed(_))
+        );
+        if is_unanswered && connection.has_lost_session() {
             let again = self.context_connection().await?;
             answered = again.request(request, limit).await;
         }

@@ -187,6 +187,8 @@ impl Handshake<'_> {
                     self.notices.log.push(&line);
                     continue;
                 }
+                // The stream on which it comes is opened after the handshake.
+                Some(LinkEvent::SessionLost) => continue,
             };
             match message {
                 ServerMessage::Answer { answer, id } => {

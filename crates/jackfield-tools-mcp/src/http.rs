@@ -60,11 +60,16 @@ pub(crate) struct HttpLink {
     announced: watch::Sender<bool>,
     events: mpsc::Receiver<LinkEvent>,
     exchange: Arc<Exchange>,
+    /// Whether the server has forgotten the session. Each request in flight still gets its own answer.
+    is_session_lost: bool,
     /// Whether the server has answered the request for a stream of its own messages, or was late once. The first calls
     /// wait for that for a moment: some servers ask over that stream alone.
     listens: watch::Sender<bool>,
-    /// The requests in flight, for their cancellation.
-    requests: Vec<(RequestId, AbortHandle)>,
+    /// The requests in flight, and those that ended just now.
+    requests: JoinSet<()>,
+    /// The same, for their cancellation.
+    request_handles: Vec<(RequestId, AbortHandle)>,
+    /// Messages that get no answer, and the stream of the server's own messages.
     tasks: JoinSet<()>,
 }
 
@@ -97,16 +102,19 @@ impl HttpLink {
             announced: watch::Sender::new(true),
             events,
             exchange: Arc::new(exchange),
+            is_session_lost: false,
             listens: watch::Sender::new(true),
-            requests: Vec::new(),
+            requests: JoinSet::new(),
+            request_handles: Vec::new(),
             tasks: JoinSet::new(),
         })
     }
 
     /// Cancels a request in the way of the present era: by closing its stream, or by the message.
     fn cancel(&mut self, id: &RequestId, message: SentMessage) -> Written {
-        let place = self.requests.iter().position(|(known, _)| known == id);
-        let request = place.map(|place| self.requests.swap_remove(place).1);
+        let handles = &mut self.request_handles;
+        let place = handles.iter().position(|(known, _)| known == id);
+        let request = place.map(|place| handles.swap_remove(place).1);
         if self.exchange.session.era() == Some(Era::Stateless) {
             if let Some(request) = request {
                 request.abort();
@@ -145,8 +153,10 @@ impl HttpLink {
     }
 
     fn reap(&mut self) {
+        while self.requests.try_join_next().is_some() {}
         while self.tasks.try_join_next().is_some() {}
-        self.requests.retain(|(_, request)| !request.is_finished());
+        let handles = &mut self.request_handles;
+        handles.retain(|(_, request)| !request.is_finished());
     }
 }
 
@@ -193,7 +203,7 @@ impl Link for HttpLink {
         let mut announced = self.announced.subscribe();
         let listens = self.listens.clone();
         let is_call = sent.method == "tools/call";
-        let request = self.tasks.spawn(async move {
+        let request = self.requests.spawn(async move {
             until_announced(&mut announced).await;
             if is_call {
                 let mut answered = listens.subscribe();
@@ -205,15 +215,30 @@ impl Link for HttpLink {
             }
             exchange.ask(&sent, mark).await;
         });
-        self.requests.push((id, request));
+        self.request_handles.push((id, request));
         Box::pin(async { Ok(()) })
     }
 
     async fn receive(&mut self) -> Option<LinkEvent> {
-        self.events.recv().await
+        loop {
+            if self.is_session_lost && self.requests.is_empty() {
+                // The server's own messages belong to no request any more.
+                self.tasks.abort_all();
+                return self.events.try_recv().ok();
+            }
+            tokio::select! {
+                event = self.events.recv() => {
+                    let is_loss = event.as_ref().is_some_and(LinkEvent::is_loss_of_session);
+                    self.is_session_lost |= is_loss;
+                    return event;
+                }
+                Some(_) = self.requests.join_next() => {}
+            }
+        }
     }
 
     async fn close(&mut self) {
+        self.requests.shutdown().await;
         self.tasks.shutdown().await;
         self.exchange.end_session().await;
     }

@@ -31,7 +31,8 @@ pub(crate) trait Link: Send + Sync {
     /// written, and need not be polled.
     fn send(&mut self, message: Outgoing) -> Written;
 
-    /// The next event; `None` at the end of the link. Cancel safe.
+    /// The next event; `None` at the end of the link, which comes after the last answer if the server has forgotten the
+    /// session. Cancel safe.
     async fn receive(&mut self) -> Option<LinkEvent>;
 
     /// Whether the server has read any message, if that can be told.
@@ -84,6 +85,19 @@ pub(crate) enum LinkEvent {
     Message(ReadMessage),
     /// A line for the server's log.
     Note(Vec<u8>),
+    /// The server has forgotten the session, and said so outside of all requests.
+    SessionLost,
+}
+
+impl LinkEvent {
+    /// Whether the server has forgotten the session.
+    pub(crate) fn is_loss_of_session(&self) -> bool {
+        match self {
+            Self::Failed { failure, .. } => failure.session_lost,
+            Self::Message(_) | Self::Note(_) => false,
+            Self::SessionLost => true,
+        }
+    }
 }
 
 /// Advice about a server, by the kind of its link.

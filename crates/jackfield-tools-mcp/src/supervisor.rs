@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use jackfield_ports::mcp_observer::McpObservers;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::after;
 use crate::config::{ClientSettings, ServerConfig};
@@ -41,9 +43,13 @@ pub(crate) enum SupervisorCommand {
 pub(crate) struct Supervisor {
     backoff: Backoff,
     commands: mpsc::Receiver<SupervisorCommand>,
+    /// The sessions that the server has forgotten, with their last requests in flight.
+    draining: JoinSet<()>,
     /// The fault that was last logged, so that repeated identical failures are not logged again.
     last_fault: Option<ServerFault>,
     shared: Arc<ServerHandle>,
+    /// Ends the sessions that the server has forgotten.
+    stop_draining: CancellationToken,
     waiters: Vec<oneshot::Sender<Result<Arc<ServerConnection>, ServerFault>>>,
 }
 
@@ -69,13 +75,20 @@ impl Supervisor {
         Self {
             backoff: Backoff::default(),
             commands,
+            draining: JoinSet::new(),
             last_fault: None,
             shared,
+            stop_draining: CancellationToken::new(),
             waiters: Vec::new(),
         }
     }
 
     pub(crate) async fn run(mut self) {
+        self.serve().await;
+        self.end_draining().await;
+    }
+
+    async fn serve(&mut self) {
         // The instant of an automatic restart, which happens once after the server had been running.
         let mut restart_at: Option<Instant> = None;
         loop {
@@ -111,9 +124,8 @@ impl Supervisor {
             match command {
                 None => return SupervisorStep::Shutdown,
                 Some(SupervisorCommand::Stop(reply)) => {
-                    self.waiters.clear();
                     self.set_state(ServerState::Stopped);
-                    let _gone = reply.send(());
+                    self.finish_stop(reply).await;
                     return SupervisorStep::Wait;
                 }
                 Some(SupervisorCommand::Connection { reply, .. }) => match self.backoff_fault() {
@@ -163,8 +175,7 @@ impl Supervisor {
                     None => return StartResult::Shutdown,
                     Some(SupervisorCommand::Connection { reply, .. }) => self.waiters.push(reply),
                     Some(SupervisorCommand::Stop(reply)) => {
-                        self.waiters.clear();
-                        let _gone = reply.send(());
+                        self.finish_stop(reply).await;
                         return StartResult::Stopped;
                     }
                 },
@@ -189,12 +200,14 @@ impl Supervisor {
                 // Check for the end first: a server that has ended is no answer to a request.
                 biased;
                 ended = running.wait_for_exit() => {
-                    running.shutdown().await;
                     if connection.has_lost_session() {
                         // The server is there, and sessions end: the next request begins another one.
                         tracing::debug!(server = %self.shared.config.id, "an MCP server has ended its session");
+                        while self.draining.try_join_next().is_some() {}
+                        self.draining.spawn(running.drain(self.stop_draining.clone()));
                         return SupervisorStep::Wait;
                     }
+                    running.shutdown().await;
                     if since.elapsed() > self.shared.settings.longest_backoff {
                         self.backoff = Backoff::default();
                     }
@@ -208,7 +221,7 @@ impl Supervisor {
                     }
                     Some(SupervisorCommand::Stop(reply)) => {
                         running.shutdown().await;
-                        let _gone = reply.send(());
+                        self.finish_stop(reply).await;
                         return SupervisorStep::Wait;
                     }
                     Some(SupervisorCommand::Connection { instead_of, reply }) => {
@@ -224,6 +237,19 @@ impl Supervisor {
                 }
             }
         }
+    }
+
+    /// Ends what is left of the server, and says so.
+    async fn finish_stop(&mut self, reply: oneshot::Sender<()>) {
+        self.waiters.clear();
+        self.end_draining().await;
+        let _gone = reply.send(());
+    }
+
+    /// Ends the sessions that the server has forgotten, with their last requests in flight.
+    async fn end_draining(&mut self) {
+        std::mem::take(&mut self.stop_draining).cancel();
+        while self.draining.join_next().await.is_some() {}
     }
 
     fn remember_era(&self, era: Era) {

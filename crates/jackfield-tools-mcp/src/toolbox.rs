@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use async_trait::async_trait;
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
-use jackfield_domain::ids::{ToolCallId, ToolboxId};
+use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
@@ -27,6 +27,7 @@ use crate::run::{CallRun, TaskCancel};
 use crate::state::{ServerMemory, ServerState};
 use crate::supervisor::{ServerHandle, Supervisor, SupervisorCommand};
 
+mod connections;
 mod set_up;
 
 /// One MCP server, over standard input and output or over Streamable HTTP.
@@ -38,9 +39,9 @@ mod set_up;
 ///
 /// All methods must be called within a Tokio runtime.
 pub struct McpToolbox {
-    /// The last connection, which spares most calls a request to the supervisor.
-    current: Mutex<Weak<ServerConnection>>,
     commands: OnceLock<mpsc::Sender<SupervisorCommand>>,
+    /// The connections, the newest last. Those before have lost their sessions, and have requests in flight still.
+    connections: Mutex<Vec<Weak<ServerConnection>>>,
     gate: Option<Arc<dyn DefinitionGate>>,
     /// The tools last offered: listed by this process, or remembered.
     offered: Mutex<Option<OfferedTools>>,
@@ -102,7 +103,7 @@ impl McpToolbox {
             return;
         };
         // Requests from here on wait for another server than the one that is being stopped.
-        *lock(&self.current) = Weak::new();
+        lock(&self.connections).clear();
         let (reply, done) = oneshot::channel();
         if demands.send(SupervisorCommand::Stop(reply)).await.is_ok() {
             let _ended = done.await;
@@ -132,42 +133,12 @@ impl McpToolbox {
         connection?.info.instructions.clone()
     }
 
-    /// A connection other than `instead_of`.
-    pub(crate) async fn connection(
-        &self,
-        instead_of: Option<Arc<ServerConnection>>,
-    ) -> Result<Arc<ServerConnection>, ServerFault> {
-        let gone = || ServerFault::new("it was stopped", "start it again");
-        let (reply, connection) = oneshot::channel();
-        let demand = SupervisorCommand::Connection { instead_of, reply };
-        self.commands().send(demand).await.map_err(|_| gone())?;
-        connection.await.unwrap_or_else(|_| Err(gone()))
-    }
-
     fn commands(&self) -> &mpsc::Sender<SupervisorCommand> {
         self.commands.get_or_init(|| {
             let (sender, demands) = mpsc::channel(COMMAND_QUEUE);
             tokio::spawn(Supervisor::new(Arc::clone(&self.shared), demands).run());
             sender
         })
-    }
-
-    /// An open connection whose server is not working on an earlier attempt at this call.
-    pub(crate) async fn open_connection(
-        &self,
-        fresh_for: Option<&ToolCallId>,
-    ) -> Result<Arc<ServerConnection>, ServerFault> {
-        let known = lock(&self.current).upgrade();
-        let mut connection = match known.filter(|connection| connection.is_open()) {
-            Some(connection) => connection,
-            None => self.connection(None).await?,
-        };
-        // The server may have ended just now, before the supervisor has noticed.
-        if !connection.is_open() || fresh_for.is_some_and(|call| connection.is_handling(call)) {
-            connection = self.connection(Some(connection)).await?;
-        }
-        *lock(&self.current) = Arc::downgrade(&connection);
-        Ok(connection)
     }
 
     /// The tools of a running server.
@@ -371,13 +342,7 @@ impl Toolbox for McpToolbox {
             Ok(end) => return Ok(end),
             Err(failed) => failed,
         };
-        // The server has refused the call because it has forgotten the session, or because our list of its tools is
-        // old. So the call was not made.
-        let is_refused = refused.failure.disposition == Disposition::NotSent;
-        let can_mend = connection.is_some_and(|connection| {
-            connection.has_lost_session() || connection.take_refused_headers()
-        });
-        if is_refused && can_mend {
+        if connection.is_some_and(|connection| may_mend(&connection, &refused)) {
             let again = self.call_once(run, arguments, call, events).await;
             return again.map_err(|(_, failed)| failed);
         }
@@ -392,31 +357,33 @@ impl Toolbox for McpToolbox {
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let job = JobHandleForm::from_handle(handle)?;
-        let connection = self.open_connection(None).await.map_err(|fault| {
-            // The call was sent once, regardless of the server's present state.
-            ToolFailure::unknown(ToolFailureKind::Unavailable, self.down_message(&fault))
-        })?;
-        let config = &self.shared.config;
-        let call_run = CallRun {
-            context: call,
-            connection: &connection,
-            limits: CallLimits::new(config.max_duration(), config.call_limit),
-            max_bytes: 0,
-        };
-        call_run.resume(job, answer, events).await
+        let connection = self.connection_for(&job).await?;
+        let ended = self.resume_on(&connection, job.clone(), answer, call, events);
+        match (ended.await, &job) {
+            // It is sent again with what a person has said, and was refused.
+            (Err(refused), JobHandleForm::InputRequired(_)) if may_mend(&connection, &refused) => {
+                let connection = self.connection_for(&job).await?;
+                let again = self.resume_on(&connection, job, answer, call, events);
+                again.await
+            }
+            (ended, _) => ended,
+        }
     }
 
     /// A call of the older era that is held open is cancelled at its server, and so are its question and a task.
     fn abandon(&self, handle: &JobHandle) {
-        let connection = lock(&self.current).upgrade();
-        if let (Ok(job), Some(connection)) = (JobHandleForm::from_handle(handle), connection) {
-            match job {
-                JobHandleForm::Held(held) => connection.held.give_up(&held.name),
-                JobHandleForm::InputRequired(_) => {}
-                JobHandleForm::Task(task) => {
+        match JobHandleForm::from_handle(handle) {
+            Ok(JobHandleForm::Held(held)) => {
+                if let Some(connection) = self.holder(&held.name) {
+                    connection.held.give_up(&held.name);
+                }
+            }
+            Ok(JobHandleForm::Task(task)) => {
+                if let Some(connection) = self.newest_connection() {
                     drop(TaskCancel::new(&connection, &task, &CallContext::default()));
                 }
             }
+            Ok(JobHandleForm::InputRequired(_)) | Err(_) => {}
         }
     }
 }
@@ -455,10 +422,36 @@ impl McpToolbox {
         ended.map_err(|failed| (Some(connection), failed))
     }
 
+    /// Takes a call up on this connection.
+    async fn resume_on(
+        &self,
+        connection: &ServerConnection,
+        job: JobHandleForm,
+        answer: Option<&ElicitationAnswer>,
+        context: &CallContext,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        let config = &self.shared.config;
+        let call_run = CallRun {
+            context,
+            connection,
+            limits: CallLimits::new(config.max_duration(), config.call_limit),
+            max_bytes: 0,
+        };
+        call_run.resume(job, answer, events).await
+    }
+
     fn limits(&self, run: &ToolRun) -> CallLimits {
         let config = &self.shared.config;
         CallLimits::new(config.max_duration().min(run.time_limit), config.call_limit)
     }
+}
+
+/// Whether the server has refused a call because it has forgotten the session, or because our list of its tools is old.
+/// So the call was not made.
+fn may_mend(connection: &ServerConnection, refused: &ToolError) -> bool {
+    let is_refused = refused.failure.disposition == Disposition::NotSent;
+    is_refused && (connection.has_lost_session() || connection.take_refused_headers())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

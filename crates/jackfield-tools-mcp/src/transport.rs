@@ -46,7 +46,7 @@ pub(crate) struct ServerNotices {
     pub(crate) context: broadcast::Sender<ContextAnnouncement>,
     /// Whether the link has ended.
     pub(crate) ended: watch::Sender<bool>,
-    /// Whether the server has forgotten the session.
+    /// Whether the server has forgotten the session. The link ends with the last request in flight.
     pub(crate) session_lost: watch::Sender<bool>,
     /// Whether the server announces list changes at present.
     pub(crate) subscribed: watch::Sender<bool>,
@@ -97,10 +97,6 @@ impl Transport<RoleClient> for LinkTransport {
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            if *self.notices.session_lost.borrow() {
-                self.notices.ended.send_replace(true);
-                return None;
-            }
             let event = tokio::select! {
                 event = self.link.receive() => event,
                 Some(reply) = self.replies.recv() => {
@@ -108,17 +104,16 @@ impl Transport<RoleClient> for LinkTransport {
                     continue;
                 }
             };
+            if event.as_ref().is_some_and(LinkEvent::is_loss_of_session) {
+                // Before its requester learns it, so that a new session is begun then.
+                self.notices.session_lost.send_replace(true);
+            }
             let ReadMessage { repaired, message } = match event {
                 None => {
                     self.notices.ended.send_replace(true);
                     return None;
                 }
                 Some(LinkEvent::Failed { id, failure }) => {
-                    if failure.session_lost {
-                        // Before its requester learns it, so that a new session is begun then.
-                        self.notices.session_lost.send_replace(true);
-                        self.notices.ended.send_replace(true);
-                    }
                     self.in_flight.end(&id);
                     if self.abandoned.take(&id).is_some() {
                         continue;
@@ -132,6 +127,7 @@ impl Transport<RoleClient> for LinkTransport {
                     self.notices.log.push(&line);
                     continue;
                 }
+                Some(LinkEvent::SessionLost) => continue,
             };
             if repaired {
                 self.notices.log.push(REPAIRED);

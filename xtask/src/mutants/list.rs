@@ -282,7 +282,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "fresh-is-the-old-one",
-        file: "crates/jackfield-tools-mcp/src/toolbox.rs",
+        file: "crates/jackfield-tools-mcp/src/toolbox/connections.rs",
         from: "connection.is_handling(call))",
         to: "connection.is_handling(call) && !connection.is_open())",
         package: "jackfield-tools-mcp",
@@ -335,6 +335,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         to: "",
         package: "jackfield-tools-mcp",
         test: "processes::a_server_gets_what_programs_need_and_no_keys",
+    },
+    Mutant {
+        name: "a-forgotten-session-takes-its-calls-along",
+        file: "crates/jackfield-tools-mcp/src/http.rs",
+        from: "self.is_session_lost && self.requests.is_empty()",
+        to: "self.is_session_lost",
+        package: "jackfield-tools-mcp",
+        test: "sessions::a_call_in_flight_gets_its_own_answer_after_another_was_refused",
     },
     Mutant {
         name: "crashes-without-a-pause",

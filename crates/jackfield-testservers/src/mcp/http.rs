@@ -18,7 +18,8 @@
 //! is acted on), `{"forget": true}` (forgets all sessions first), `{"other_id": true}` (the answer is that to another
 //! request), `{"silence": true}` (a stream of comments that never has an event), `{"break": true}` (the stream breaks
 //! after an empty event with an id, and can be taken up again), `{"mismatch": true}` (the error for headers that do not
-//! repeat the body). An empty object is no fault.
+//! repeat the body). With `"until": path`, nothing is done with the message until there is such a file. An empty object is
+//! no fault.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -103,6 +104,11 @@ impl ScriptedMcpHttp {
     /// Forgets all sessions, as after a restart.
     pub fn forget_sessions(&self) {
         self.front.state().sessions.clear();
+    }
+
+    /// Ends the streams of the server's own messages.
+    pub fn end_streams(&self) {
+        self.front.end_streams();
     }
 }
 
@@ -228,7 +234,12 @@ impl HttpFront {
         for request in state.open.drain(..) {
             let _gone = request.output.send(Carried::BreakOff);
         }
-        for stream in state.streams.drain(..) {
+        drop(state);
+        self.end_streams();
+    }
+
+    fn end_streams(&self) {
+        for stream in self.state().streams.drain(..) {
             let _gone = stream.send(Carried::BreakOff);
         }
     }

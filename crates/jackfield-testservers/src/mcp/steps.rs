@@ -155,10 +155,7 @@ impl ScriptedMcpServer {
                 return false;
             }
             "until" => {
-                let file = Path::new(with.as_str().unwrap_or_default());
-                while !file.exists() {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
+                wait_for_file(with.as_str().unwrap_or_default());
                 return false;
             }
             "wait" => {
@@ -220,6 +217,12 @@ impl ScriptedMcpServer {
         for (id, answer) in held.into_iter().rev() {
             self.answer(&id, answer.as_object().cloned().unwrap_or_default());
         }
+    }
+}
+
+pub(super) fn wait_for_file(path: &str) {
+    while !Path::new(path).exists() {
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

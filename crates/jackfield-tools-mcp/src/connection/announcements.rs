@@ -28,10 +28,13 @@ impl ServerConnection {
         has_stream.then(|| self.subscribed.clone())
     }
 
-    /// Waits until the connection is over.
+    /// Waits until the connection has ended, or has lost its session.
     pub(crate) async fn wait_until_ended(&self) {
-        let mut ended = self.ended.clone();
-        let _gone = ended.wait_for(|ended| *ended).await.is_ok();
+        let (mut ended, mut lost) = (self.ended.clone(), self.session_lost.clone());
+        tokio::select! {
+            _ended = ended.wait_for(|ended| *ended) => {}
+            _lost = lost.wait_for(|lost| *lost) => {}
+        }
     }
 }
 

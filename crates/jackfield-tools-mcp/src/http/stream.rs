@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::ACCEPT;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jackfield_provider_kit::sse::RawEvents;
 use jackfield_provider_kit::transport::Incoming;
 use rmcp::model::RequestId;
@@ -86,6 +86,9 @@ impl Exchange {
         let incoming = self.transport.send(request).await;
         let incoming = incoming.map_err(|error| failed(&error))?;
         let (host, status) = (self.address.host(), incoming.status());
+        if status == StatusCode::NOT_FOUND && self.session.is_open() {
+            return Err(failures::session_lost(&host));
+        }
         if !status.is_success() {
             return Err(failures::status(&host, status, ""));
         }

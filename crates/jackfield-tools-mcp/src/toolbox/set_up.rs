@@ -32,8 +32,8 @@ impl McpToolbox {
             state: watch::Sender::new(ServerState::Stopped),
         };
         Self {
-            current: Mutex::default(),
             commands: OnceLock::new(),
+            connections: Mutex::default(),
             gate: None,
             offered: Mutex::default(),
             listing_count: AtomicU64::new(0),

@@ -24,5 +24,6 @@ mod observing;
 mod outcomes;
 mod processes;
 mod sampling;
+mod sessions;
 mod sign_in;
 mod watching;

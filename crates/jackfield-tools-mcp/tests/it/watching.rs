@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use crate::harness::{Scripted, soon, tool};
 
 /// Passes changes on to the test.
-struct ChangeSender(mpsc::UnboundedSender<ContextChange>);
+pub(crate) struct ChangeSender(pub(crate) mpsc::UnboundedSender<ContextChange>);
 
 #[async_trait]
 impl ContextChanges for ChangeSender {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::super::steps::wait_for_file;
 use super::sign_in::SignInAnswer;
 use super::wire::{self, WireRequest};
 use super::{Carried, HttpFront, MODERN, OpenRequest, ScriptedMcpServer};
@@ -92,13 +93,17 @@ impl Connection<'_> {
     }
 
     fn post(&self, request: &WireRequest) -> io::Result<()> {
-        let Ok(message) = serde_json::from_slice::<Value>(&request.body) else {
+        let Ok(mut message) = serde_json::from_slice::<Value>(&request.body) else {
             self.server.violated("a body is no JSON");
             return wire::answer(self.stream, 400, "", "", "");
         };
         let method = message["method"].as_str().unwrap_or_default();
         self.check_form(request, &message);
         let fault = self.front.fault(&self.server.script, method);
+        if let Some(path) = fault["until"].as_str() {
+            self.server.log(&format!("holds {method}"));
+            wait_for_file(path);
+        }
         if let Some(status) = fault["status"].as_u64() {
             let location = fault["location"].as_str();
             let location = location.map(|to| format!("location: {to}\r\n"));
@@ -124,10 +129,16 @@ impl Connection<'_> {
             let body = json!({ "jsonrpc": "2.0", "id": null, "error": error });
             return wire::answer(self.stream, status, JSON, "", &body.to_string());
         }
+        let session = request.header(SESSION);
         if method.is_empty() || message["id"].is_null() {
+            if method == "notifications/cancelled" {
+                name_session(session, &mut message["params"]["requestId"]);
+            }
             self.server.take(message);
             return wire::answer(self.stream, 202, "", "", "");
         }
+        let method = method.to_owned();
+        name_session(session, &mut message["id"]);
         let (output, carried) = mpsc::channel();
         let id = message["id"].clone();
         self.front.state().open.push(OpenRequest {
@@ -135,7 +146,6 @@ impl Connection<'_> {
             output,
             token: message["params"]["_meta"]["progressToken"].clone(),
         });
-        let method = method.to_owned();
         self.server.take(message);
         if fault["run_and_close"] == true {
             // It was acted on once its answer is there.
@@ -193,8 +203,9 @@ impl Connection<'_> {
             Some(-32602) if is_modern => 400,
             _ => 200,
         };
-        if fault["other_id"] == true {
-            message["id"] = json!("another");
+        match fault["other_id"] == true {
+            true => message["id"] = json!("another"),
+            false => strip_session(&mut message["id"]),
         }
         wire::answer(self.stream, status, JSON, &extra, &message.to_string())
     }
@@ -210,8 +221,11 @@ impl Connection<'_> {
             match carried.recv() {
                 Ok(Carried::Message(mut message)) => {
                     let is_last = message["method"].is_null();
-                    if is_last && is_of_another {
-                        message["id"] = json!("another");
+                    if is_last {
+                        match is_of_another {
+                            true => message["id"] = json!("another"),
+                            false => strip_session(&mut message["id"]),
+                        }
                     }
                     wire::event(self.stream, None, &message.to_string())?;
                     if is_last {
@@ -376,6 +390,21 @@ impl Connection<'_> {
             return Err((404, "Session not found"));
         }
         Ok(())
+    }
+}
+
+/// Makes the id of a request one of its session: each session counts its requests from the beginning.
+fn name_session(session: &str, id: &mut Value) {
+    if !session.is_empty() {
+        *id = json!(format!("{session} {id}"));
+    }
+}
+
+/// The id as the client gave it.
+fn strip_session(id: &mut Value) {
+    let named = id.as_str().and_then(|id| id.split_once(' '));
+    if let Some(own) = named.and_then(|(_, own)| serde_json::from_str(own).ok()) {
+        *id = own;
     }
 }
 
