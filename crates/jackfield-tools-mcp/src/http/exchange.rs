@@ -267,19 +267,18 @@ impl Exchange {
         incoming: Incoming,
     ) -> Result<(), LinkFailure> {
         let (host, status) = (self.address.host(), incoming.status());
-        let is_json = incoming.media_type().as_deref() == Some("application/json");
+        let media_type = incoming.media_type();
+        let is_json = media_type.as_deref() == Some("application/json");
+        let is_page = media_type.as_deref() == Some("text/html");
         let body = incoming.into_error_body().await;
         let error = is_json.then(|| rpc_error(&body)).flatten();
         if self.session.is_open() && sent.method != "initialize" {
-            let words = error.as_ref().map(|error| error.message.to_lowercase());
-            // Some servers answer 400 instead of 404 for a session that they do not know.
-            let names_session = words.is_some_and(|words| words.contains("session"));
-            let is_dead = match status.as_u16() {
-                404 => error.as_ref().is_none_or(|error| error.code.0 != -32601),
-                400 => names_session,
-                _ => false,
+            let words = match &error {
+                Some(error) => error.message.to_lowercase(),
+                None if is_page => String::new(),
+                None => String::from_utf8_lossy(&body).to_lowercase(),
             };
-            if is_dead {
+            if failures::forgets_session(status, error.as_ref(), &words) {
                 return Err(failures::session_lost(&host));
             }
         }

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_ports::call_context::LeasePassed;
+use rmcp::model::{ErrorCode, ErrorData};
 
 use crate::error::ServerFault;
 use crate::failure::{LinkFailure, LinkFailureKind};
@@ -87,6 +88,18 @@ pub(super) fn sign_in(fault: ServerFault) -> LinkFailure {
 /// The call may not begin any more.
 pub(super) fn passed(passed: LeasePassed) -> LinkFailure {
     LinkFailure::not_sent(passed.to_string(), "nothing has to be done")
+}
+
+/// Whether the server says that it does not know the session: by 404, or as many do instead in these words, which are in
+/// lower case. So did the SDKs of MCP for Python (400) and Rust (401) until 2026, and so does that for TypeScript after a
+/// restart.
+pub(super) fn forgets_session(status: StatusCode, error: Option<&ErrorData>, words: &str) -> bool {
+    match status.as_u16() {
+        404 => error.is_none_or(|error| error.code != ErrorCode::METHOD_NOT_FOUND),
+        400 => words.contains("session") || words.contains("server not initialized"),
+        401 => words.contains("session not found"),
+        _ => false,
+    }
 }
 
 /// The server has forgotten the session, and has not acted on the request.

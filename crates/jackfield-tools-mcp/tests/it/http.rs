@@ -203,23 +203,71 @@ async fn a_forgotten_session_is_begun_anew_and_the_refused_call_is_made_once() {
 }
 
 #[tokio::test]
-async fn a_server_that_answers_400_for_a_forgotten_session_is_understood() {
-    // So does the example of the TypeScript SDK, and with it many servers.
-    let body = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#;
-    let mut script = of_era(
-        "legacy",
-        "json",
-        script("greet", &json!([{ "text": "hello" }])),
-    );
-    script["http"]["faults"] = json!({
-        "tools/call": [{ "status": 400, "type": "application/json", "body": body }],
-    });
-    let server = Scripted::over_http(script);
-    let result = server.result("greet", json!({})).await;
-    assert!(!result.is_error, "{result:?}");
-    assert_eq!(server.count("a session is begun"), 2);
-    assert_eq!(server.effects().len(), 1);
-    server.kept();
+async fn a_server_that_says_in_words_that_it_has_forgotten_the_session_is_understood() {
+    let error = |message: &str| {
+        let error = json!({ "code": -32000, "message": message });
+        json!({ "jsonrpc": "2.0", "error": error, "id": null }).to_string()
+    };
+    let (json, text) = ("application/json", "text/plain");
+    let cases = [
+        // So do the example of the TypeScript SDK and its transport after a restart, and with them many servers.
+        (
+            400,
+            json,
+            error("Bad Request: No valid session ID provided"),
+            true,
+        ),
+        (
+            400,
+            json,
+            error("Bad Request: Server not initialized"),
+            true,
+        ),
+        // So did the SDKs for Python and Rust.
+        (
+            400,
+            text,
+            "Bad Request: No valid session ID provided".to_owned(),
+            true,
+        ),
+        (
+            401,
+            text,
+            "Unauthorized: Session not found".to_owned(),
+            true,
+        ),
+        (404, "text/html", "<html>not found</html>".to_owned(), true),
+        (
+            400,
+            "text/html",
+            "<html>your session has ended</html>".to_owned(),
+            false,
+        ),
+        (400, text, "Bad Request".to_owned(), false),
+        (401, text, "log in to begin a session".to_owned(), false),
+    ];
+    for (status, media_type, body, is_loss) in cases {
+        let mut script = of_era(
+            "legacy",
+            "json",
+            script("greet", &json!([{ "text": "hello" }])),
+        );
+        script["http"]["faults"] = json!({
+            "tools/call": [{ "status": status, "type": media_type, "body": body }],
+        });
+        let server = Scripted::over_http(script);
+        if is_loss {
+            let result = server.result("greet", json!({})).await;
+            assert!(!result.is_error, "{result:?}");
+        } else {
+            let failure = server.failure("greet").await;
+            assert_eq!(failure.disposition, Disposition::NotSent, "{body}");
+        }
+        let sessions = if is_loss { 2 } else { 1 };
+        assert_eq!(server.count("a session is begun"), sessions, "{body}");
+        assert_eq!(server.effects().len(), usize::from(is_loss), "{body}");
+        server.kept();
+    }
 }
 
 #[tokio::test]
