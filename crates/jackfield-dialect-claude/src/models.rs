@@ -116,6 +116,19 @@ fn to_served_model(model: &ListedModel) -> ServedModel {
         lifecycle: lifecycle.unwrap_or("active").to_owned(),
         max_input_tokens: model.context,
         max_tokens: model.output,
+        more: listing::other_fields(model, KNOWN, is_of_the_vendor),
+    }
+}
+
+/// Whether a field has the vendor's form: other vendors have fields of the same names.
+fn is_of_the_vendor(field: &str, json: &Value) -> bool {
+    match field {
+        "capabilities" => {
+            let is_one = |one: &Value| one.is_object() || one.is_null();
+            json.is_null() || json.as_object().is_some_and(|all| all.values().all(is_one))
+        }
+        "deprecated_at" | "line" | "retires_at" => json.is_string() || json.is_null(),
+        _ => true,
     }
 }
 
@@ -127,6 +140,16 @@ fn created_at(created: Option<u64>) -> String {
     written.replace(".000Z", "Z")
 }
 
+/// The fields of a served model.
+const KNOWN: &[&str] = &[
+    "created_at",
+    "display_name",
+    "id",
+    "lifecycle",
+    "max_input_tokens",
+    "max_tokens",
+    "type",
+];
 /// The default and the largest number of models on a page.
 const PAGE: usize = 20;
 const LIMIT: usize = 1000;

@@ -91,15 +91,37 @@ pub fn model_body(model: &ListedModel) -> Vec<u8> {
 fn to_served_model(model: &ListedModel) -> ServedModel {
     let name = model.name.as_deref().unwrap_or(&model.id);
     let methods = [GENERATE, "streamGenerateContent", "countTokens"];
+    let version = model.more.get("version").and_then(Value::as_str);
     ServedModel {
         name: format!("{PREFIX}{}", model.id),
         display_name: name.to_owned(),
-        version: "001".to_owned(),
+        version: version.unwrap_or("001").to_owned(),
         input_token_limit: model.context,
         output_token_limit: model.output,
         supported_generation_methods: methods.map(str::to_owned).to_vec(),
+        more: listing::other_fields(model, KNOWN, is_of_the_vendor),
     }
 }
+
+/// Whether a field has the vendor's form: other vendors have fields of the same names.
+fn is_of_the_vendor(field: &str, json: &Value) -> bool {
+    match field {
+        "baseModelId" | "description" => json.is_string(),
+        "maxTemperature" | "temperature" | "topK" | "topP" => json.is_number(),
+        "thinking" => json.is_boolean(),
+        _ => true,
+    }
+}
+
+/// The fields of a served model.
+const KNOWN: &[&str] = &[
+    "displayName",
+    "inputTokenLimit",
+    "name",
+    "outputTokenLimit",
+    "supportedGenerationMethods",
+    "version",
+];
 
 const GENERATE: &str = "generateContent";
 /// What the names of models begin with, in addresses and lists.

@@ -1,5 +1,6 @@
 //! Fields of a model that only some providers have.
 
+use jackfield_domain::listing::ListedModel;
 use serde_json::{Map, Value};
 
 /// The fields of a listed model other than these, unless they are too large: clients get them unchanged.
@@ -12,6 +13,20 @@ pub fn extra_fields(listed: &Value, except: &[&str]) -> Map<String, Value> {
         .collect();
     let size = serde_json::to_vec(&more).map_or(usize::MAX, |json| json.len());
     if size > LIMIT { Map::new() } else { more }
+}
+
+/// The fields of a model that clients get beside the `known` ones, as far as they have a form that clients expect.
+#[must_use]
+pub fn other_fields(
+    model: &ListedModel,
+    known: &[&str],
+    is_expected: fn(&str, &Value) -> bool,
+) -> Map<String, Value> {
+    let fields = model.more.iter();
+    let fields =
+        fields.filter(|(field, json)| !known.contains(&field.as_str()) && is_expected(field, json));
+    let fields = fields.map(|(field, json)| (field.clone(), json.clone()));
+    fields.collect()
 }
 
 /// The size limit in bytes: the largest entries of OpenRouter's list have a quarter of it (2026-11).

@@ -62,4 +62,7 @@ pub struct ServedModel {
     pub max_input_tokens: Option<u64>,
     /// The output limit in tokens.
     pub max_tokens: Option<u64>,
+    /// Other fields of the provider, such as `capabilities`.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
 }

@@ -60,6 +60,9 @@ pub struct ServedModel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_token_limit: Option<u64>,
     pub supported_generation_methods: Vec<String>,
+    /// Other fields of the provider, such as `thinking`.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
 }
 
 jackfield_dialect_kit::objects!(ModelList);

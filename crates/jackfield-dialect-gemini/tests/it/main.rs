@@ -10,6 +10,7 @@ mod arb;
 mod corpus;
 mod errors;
 mod examples;
+mod models;
 mod profiles;
 mod reply_laws;
 mod request_laws;

@@ -108,3 +108,35 @@ fn a_model_is_told_with_what_is_known_of_it() {
     assert_eq!(told["created_at"], "2026-08-01T10:00:00Z");
     assert_eq!(told["lifecycle"], "deprecated");
 }
+
+#[test]
+fn a_model_has_all_fields_of_its_provider_alone_and_in_the_list() {
+    let capabilities = json!({
+        "batch": { "supported": true },
+        "thinking": { "supported": true, "types": { "adaptive": { "supported": true } } },
+    });
+    let upstream = json!({
+        "type": "model", "id": "claude-opus-5-5", "display_name": "Claude Opus 5.5", "line": "opus",
+        "created_at": "2026-08-01T10:00:00Z", "lifecycle": "deprecated", "deprecated_at": "2026-11-01T00:00:00Z",
+        "retires_at": null, "max_input_tokens": 1000, "max_tokens": 100, "capabilities": capabilities,
+    });
+    let said = json!({ "data": [upstream], "has_more": false }).to_string();
+    let (models, _) = from_wire(said.as_bytes()).expect("a list");
+    let one: Value = serde_json::from_slice(&model_body(&models[0])).expect("JSON");
+    assert_eq!(one, upstream);
+    let page = page(&models, &|_| None).expect("a page");
+    let page: Value = serde_json::from_slice(&page).expect("JSON");
+    assert_eq!(page["data"], json!([upstream]));
+    // Other vendors have fields of these names.
+    let foreign = json!({ "capabilities": { "vision": true }, "line": 3, "type": "base", "description": "small" });
+    let foreign = ListedModel {
+        more: foreign.as_object().expect("an object").clone(),
+        ..ListedModel::new("small")
+    };
+    let expected = json!({
+        "type": "model", "id": "small", "display_name": "small", "created_at": "1970-01-01T00:00:00Z",
+        "lifecycle": "active", "max_input_tokens": null, "max_tokens": null, "description": "small",
+    });
+    let told: Value = serde_json::from_slice(&model_body(&foreign)).expect("JSON");
+    assert_eq!(told, expected);
+}
