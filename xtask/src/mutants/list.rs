@@ -683,8 +683,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-call-out-of-a-reply-that-was-cut-off",
         file: "crates/jackfield-dialect-kit/src/text_tools/reader.rs",
-        from: "if self.mode != Mode::Holding || !is_whole {",
-        to: "if self.mode != Mode::Holding || (!is_whole && self.offered.is_empty()) {",
+        from: "if self.mode != Mode::Holding || !may_call {",
+        to: "if self.mode != Mode::Holding || (!may_call && self.offered.is_empty()) {",
         package: "jackfield-dialect-kit",
         test: "text_tools::reading::a_reply_that_was_cut_off_has_no_calls",
     },

@@ -20,7 +20,7 @@ use super::segments::{self, Segment, Segments};
 /// Reads calls out of the text of one reply.
 ///
 /// Text is passed on as it arrives, up to where a call may begin. All that follows is held until the reply ends, as a
-/// reply that was cut off has no calls. What is no call is passed on as the text that it is. The result does not depend
+/// reply that was cut off has no calls, unless it has only blank lines behind them. What is no call is passed on as the text that it is. The result does not depend
 /// on how the text was cut into deltas.
 ///
 /// A call that stands word for word in what the user or a tool wrote is a quotation, and stays text.
@@ -132,7 +132,10 @@ impl TextCallReader {
             end.finish,
             FinishReason::Stop | FinishReason::StopSequence(_) | FinishReason::ToolCalls
         );
-        if self.mode != Mode::Holding || !is_whole {
+        // Some models go on with blank lines behind their call until they reach the limit.
+        let is_limited = matches!(end.finish, FinishReason::Length | FinishReason::ContextFull);
+        let may_call = is_whole || is_limited && self.ends_in_blank_lines();
+        if self.mode != Mode::Holding || !may_call {
             return self.release();
         }
         let held = mem::take(&mut self.held);
@@ -158,7 +161,14 @@ impl TextCallReader {
                 path,
             ));
         }
-        if !cut.iter().flatten().any(Segments::has_calls) {
+        let has_calls = if is_whole {
+            cut.iter().flatten().any(Segments::has_calls)
+        } else {
+            let mut texts = cut.iter().flatten().rev();
+            let last = texts.find(|cut| !cut.is_blank());
+            last.is_some_and(Segments::ends_in_call)
+        };
+        if !has_calls {
             drop(cut);
             self.held = held;
             return self.release();
@@ -210,6 +220,15 @@ impl TextCallReader {
         }
         self.held_bytes = 0;
         out
+    }
+
+    /// Whether the text that is held ends in an empty line.
+    fn ends_in_blank_lines(&self) -> bool {
+        let text = self.held.iter().rev().find_map(Held::text);
+        text.is_some_and(|text| {
+            let blanks = text.get(text.trim_end().len()..).unwrap_or_default();
+            blanks.matches('\n').count() > 1
+        })
     }
 
     fn hold(&mut self, delta: Delta) {

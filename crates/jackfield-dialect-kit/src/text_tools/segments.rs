@@ -30,6 +30,17 @@ impl Segments<'_> {
         let mut parts = self.parts.iter();
         parts.any(|part| matches!(part, Segment::Call(_)))
     }
+
+    /// Whether nothing stands behind the last call.
+    pub(super) fn ends_in_call(&self) -> bool {
+        !self.has_invented_result && matches!(self.parts.last(), Some(Segment::Call(_)))
+    }
+
+    /// Whether there are only blanks.
+    pub(super) fn is_blank(&self) -> bool {
+        let mut parts = self.parts.iter();
+        parts.all(|part| matches!(part, Segment::Text(text) if text.trim().is_empty()))
+    }
 }
 
 /// Cuts a text; one part if it has no call. `bare` says whether it may be calls in a bare form.

@@ -197,6 +197,32 @@ fn a_reply_that_was_cut_off_has_no_calls() {
 }
 
 #[test]
+fn a_call_is_read_if_only_blank_lines_reached_the_limit() {
+    let bare = r#"{"name": "weather", "arguments": {"city": "Rome"}}"#;
+    let request = request(Vec::new());
+    for finish in [FinishReason::ContextFull, FinishReason::Length] {
+        for call in [ROME, bare] {
+            for blanks in [&["\n\n"][..], &[" \n", "\t\n", "\n\n"]] {
+                let pieces: Vec<&str> = [call].into_iter().chain(blanks.to_vec()).collect();
+                let read = read_of(&request, text(&pieces), finish.clone());
+                assert_eq!(read.parts, [rome()], "{pieces:?} {finish:?}");
+                assert_eq!(read.finish, FinishReason::ToolCalls);
+            }
+        }
+        // Another call may have followed, or the rest of something.
+        for rest in ["\n", "\n<tool_call>\n\n\n", " Wait.\n\n\n"] {
+            let reply = format!("{ROME}{rest}");
+            let read = read_of(&request, text(&[&reply]), finish.clone());
+            assert_eq!(read.parts, [said(&reply)], "{finish:?}");
+            assert_eq!(read.finish, finish);
+        }
+    }
+    let filtered = format!("{ROME}\n\n\n");
+    let read = read_of(&request, text(&[&filtered]), FinishReason::ContentFilter);
+    assert_eq!(read.parts, [said(&filtered)]);
+}
+
+#[test]
 fn a_bare_call_behind_more_blanks_than_are_waited_for_is_text_in_one_piece_too() {
     let call = "{\"name\": \"clock\", \"arguments\": {}}";
     for blanks in [64, 65] {
