@@ -12,9 +12,9 @@ use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::tool::{CatalogEntry, InputFormat};
-use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
@@ -22,6 +22,7 @@ use self::patterns::Names;
 use self::watch::{WorkLimits, WorkStopped, watched};
 
 mod answer;
+mod nulls;
 mod patterns;
 mod plain;
 pub(crate) mod schema;
@@ -73,6 +74,8 @@ enum SchemaVerdict {
     Busy,
     Crashed,
     Fits,
+    /// These arguments fit, which have no `null` where the given ones had one that does not.
+    FitsWithoutNulls(Map<String, Value>),
     Late,
     /// What is wrong with the value, in words that a model can act on.
     Misfit(String),
@@ -81,16 +84,17 @@ enum SchemaVerdict {
 }
 
 impl Validators {
-    /// Validates a call's arguments against its tool's schema, within `limit`.
+    /// Validates a call's arguments against its tool's schema, within `limit`. Gives other arguments if some that may be
+    /// missing are `null`, which the schema does not allow: they count as missing.
     pub(crate) async fn check_arguments(
         &self,
         tool: &CatalogEntry,
         input: &ToolInput,
         limit: Duration,
-    ) -> Result<(), ToolFailure> {
+    ) -> Result<Option<ToolInput>, ToolFailure> {
         let (InputFormat::Json(schema), ToolInput::Json(json)) = (&tool.definition.input, input)
         else {
-            return Ok(());
+            return Ok(None);
         };
         let Ok(fields) = json.object() else {
             return Err(invalid("the arguments are not a JSON object".to_owned()));
@@ -109,7 +113,10 @@ impl Validators {
                 tool.origin.toolbox
             )),
             SchemaVerdict::Crashed => unusable("checking the arguments crashed".to_owned()),
-            SchemaVerdict::Fits => return Ok(()),
+            SchemaVerdict::Fits => return Ok(None),
+            SchemaVerdict::FitsWithoutNulls(fields) => {
+                return Ok(Some(ToolInput::Json(JsonInput::from(fields))));
+            }
             SchemaVerdict::Late => late(format!(
                 "checking the arguments against the schema of `{name}` takes too long"
             )),
@@ -147,7 +154,8 @@ impl Validators {
             value: Arc::clone(&structured),
         };
         let unchecked = match self.check_value(checked, limit).await {
-            SchemaVerdict::Fits => return result,
+            // No `null` of an answer counts as missing.
+            SchemaVerdict::Fits | SchemaVerdict::FitsWithoutNulls(_) => return result,
             SchemaVerdict::Misfit(what) => {
                 let text = structured.to_string();
                 let is_same_text = |part: &OutcomePart| part.as_text() == Some(&*text);
@@ -189,11 +197,7 @@ impl Validators {
         let Ok(Ok(permit)) = timeout_at(deadline, permit).await else {
             return SchemaVerdict::Busy;
         };
-        let subject = match side {
-            SchemaSide::Input => "the arguments",
-            SchemaSide::Output => "the answer",
-        };
-        check_on_thread(compiled, schema, (value, subject), (Some(permit), deadline)).await
+        check_on_thread(compiled, schema, (value, side), (Some(permit), deadline)).await
     }
 
     fn schema(&self, place: (Digest, SchemaSide)) -> Arc<Schema> {
@@ -216,14 +220,14 @@ impl Validators {
 async fn check_on_thread(
     compiled: Arc<Schema>,
     schema: &Arc<Value>,
-    (value, subject): (Arc<Value>, &'static str),
+    (value, side): (Arc<Value>, SchemaSide),
     (permit, deadline): (Option<OwnedSemaphorePermit>, Instant),
 ) -> SchemaVerdict {
     let schema = Arc::clone(schema);
     let until = std::time::Instant::now() + (deadline - Instant::now());
     let checked = tokio::task::spawn_blocking(move || {
         let _turn = permit;
-        compiled.check(&schema, (&value, subject), until)
+        compiled.check(&schema, (&value, side), until)
     });
     match timeout_at(deadline, checked).await {
         Ok(Ok(verdict)) => verdict,
@@ -257,7 +261,7 @@ impl Schema {
     fn check(
         &self,
         schema: &Value,
-        (value, subject): (&Value, &str),
+        (value, side): (&Value, SchemaSide),
         until: std::time::Instant,
     ) -> SchemaVerdict {
         let compiled = match self.compiled.get() {
@@ -312,14 +316,20 @@ impl Schema {
             }
         }
         // The library collects all errors at once, which may not fit into memory.
-        let steps = MAX_EXAMINED;
-        let complaints = watched(
-            WorkLimits {
-                steps,
-                deadline: until,
-            },
-            || describe_errors(validator, value, subject),
-        );
+        let bounds = || WorkLimits {
+            steps: MAX_EXAMINED,
+            deadline: until,
+        };
+        if side == SchemaSide::Input
+            && let Ok(Some(fields)) = watched(bounds(), || nulls::without(validator, value))
+        {
+            return SchemaVerdict::FitsWithoutNulls(fields);
+        }
+        let subject = match side {
+            SchemaSide::Input => "the arguments",
+            SchemaSide::Output => "the answer",
+        };
+        let complaints = watched(bounds(), || describe_errors(validator, value, subject));
         let complaints = complaints.ok().filter(|text| !text.is_empty());
         SchemaVerdict::Misfit(
             complaints.unwrap_or_else(|| format!("{subject} do not fit the schema.")),

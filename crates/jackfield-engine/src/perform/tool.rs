@@ -32,14 +32,20 @@ pub(crate) async fn run_tool(
     }
     let deadline = Instant::now() + run.time_limit.min(A_DAY);
     let toolbox = toolboxes::find_or_fail(toolboxes, &run.tool.toolbox)?;
+    let mut corrected = None;
     if let Some(tool) = tool {
         // Shorter than the call's limit, so that a slow schema is distinguished from a slow tool.
         let limit = run.time_limit.min(MAX_CHECK).mul_f64(CHECK_SHARE);
-        shared
+        let checked = shared
             .validators
             .check_arguments(tool, &run.input, limit)
             .await?;
+        corrected = checked.map(|input| ToolRun {
+            input,
+            ..run.clone()
+        });
     }
+    let run = corrected.as_ref().unwrap_or(run);
     crash::point("before-tool");
     context.begin()?;
     let change = shared.tool_cache.begin_change(tool, &run.tool.toolbox);

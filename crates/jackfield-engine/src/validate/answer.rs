@@ -10,7 +10,7 @@ use jackfield_domain::settings::ResponseFormat;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Schema, SchemaVerdict, check_on_thread};
+use super::{Schema, SchemaSide, SchemaVerdict, check_on_thread};
 
 /// Whether an answer has the requested format.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,13 +55,13 @@ impl AnswerFit {
             return Self::Misfit("it is JSON, and no JSON object".to_owned());
         };
         let value = Arc::new(value);
-        let given = (Arc::clone(&value), "the answer");
+        let given = (Arc::clone(&value), SchemaSide::Output);
         let compiled = Arc::new(Schema::default());
         let verdict =
             check_on_thread(compiled, schema, given, (None, Instant::now() + limit)).await;
         let value = Arc::unwrap_or_clone(value);
         let why = match verdict {
-            SchemaVerdict::Fits => return Self::Fits(value),
+            SchemaVerdict::Fits | SchemaVerdict::FitsWithoutNulls(_) => return Self::Fits(value),
             SchemaVerdict::Misfit(what) => return Self::Misfit(what),
             SchemaVerdict::Busy | SchemaVerdict::Late => "that takes too long".to_owned(),
             SchemaVerdict::Crashed => "that crashed".to_owned(),

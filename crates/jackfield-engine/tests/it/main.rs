@@ -26,6 +26,7 @@ mod leases;
 mod letting_go;
 mod looks;
 mod near;
+mod nulls;
 mod offering;
 mod ordering;
 mod outages;
