@@ -1,6 +1,12 @@
 //! The capabilities of models, by their names.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use jackfield_dialect_claude::options::Profile as ClaudeProfile;
+use jackfield_dialect_claude::property_names::PropertyNames;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::InputFormat;
 
 /// The capabilities of a model behind Converse.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -86,6 +92,22 @@ impl ModelProfile {
             streams_tools: true,
             structured_output: claude.structured_output,
         }
+    }
+
+    /// The properties that Claude takes under other names, by tool.
+    pub(crate) fn property_names(
+        &self,
+        request: &ModelRequest,
+    ) -> HashMap<String, Arc<PropertyNames>> {
+        let tools = request.tools.iter().filter(|_| self.claude.is_some());
+        let renamed = tools.filter_map(|tool| match &tool.input {
+            InputFormat::Json(schema) => {
+                let names = PropertyNames::of(schema)?;
+                Some((tool.name.to_string(), Arc::new(names)))
+            }
+            InputFormat::Text(_) => None,
+        });
+        renamed.collect()
     }
 
     /// Whether the conversation may end with words of the model, which it continues.

@@ -22,7 +22,6 @@ use self::blocks::{Fault, KnownTools, OpenBlock};
 use crate::error;
 use crate::frames::EXCEPTION;
 use crate::profile::ModelProfile;
-use crate::request::{NAMES, property_names};
 use crate::wire::{self, Event};
 
 /// The state of reasoning that is shown: its signature, which is empty for models that do not sign.
@@ -75,10 +74,10 @@ impl Decoder {
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest, profile: &ModelProfile) -> Self {
         let mut decoder = Self::new(owner);
-        let fitted = NAMES.fit(request, &mut Notes::default());
+        let fitted = wire::NAMES.fit(request, &mut Notes::default());
         decoder.tools = KnownTools {
-            offered: NAMES.reply_tools(request),
-            properties: property_names(&fitted, profile),
+            offered: wire::NAMES.reply_tools(request),
+            properties: profile.property_names(&fitted),
         };
         decoder
     }

@@ -8,7 +8,6 @@ mod tools;
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::extensions::{self, Placement};
-use jackfield_dialect_kit::outgoing::names::NameForm;
 use jackfield_dialect_kit::pointer::set;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::{Extension, StateOwner};
@@ -19,7 +18,6 @@ use crate::profile::ModelProfile;
 use crate::reply::STOP_PATHS;
 use crate::{DIALECT, wire};
 
-pub(crate) use self::tools::property_names;
 pub use jackfield_dialect_kit::outgoing::Unsupported;
 
 /// The body for a request, and notes on everything that is lost or changed.
@@ -36,7 +34,7 @@ pub fn to_wire(
     profile: &ModelProfile,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
-    let request = &*NAMES.fit(request, &mut notes);
+    let request = &*wire::NAMES.fit(request, &mut notes);
     let mut conversation = conversation::to_wire(request, owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     if let Some(asked) = settings.asked {
@@ -111,10 +109,3 @@ const OURS: [&str; 6] = [
     "system",
     "toolConfig",
 ];
-
-/// The names of tools that Converse takes.
-pub(crate) const NAMES: NameForm = NameForm {
-    begins_with_letter: false,
-    further: "",
-    longest: 64,
-};

@@ -1,5 +1,6 @@
 //! Converse's types: fields only, no logic. Unknown fields of replies are ignored.
 
+use jackfield_dialect_kit::outgoing::names::NameForm;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -410,3 +411,10 @@ pub struct ErrorBody {
     #[serde(default, rename = "originalMessage")]
     pub original_message: Option<String>,
 }
+
+/// The names of tools that Converse takes.
+pub(crate) const NAMES: NameForm = NameForm {
+    begins_with_letter: false,
+    further: "",
+    longest: 64,
+};

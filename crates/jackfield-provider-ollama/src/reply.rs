@@ -18,8 +18,7 @@ use jackfield_domain::usage::Usage;
 use serde_json::{Value, json};
 
 use crate::error;
-use crate::request::NAMES;
-use crate::wire::{CallPiece, Line};
+use crate::wire::{self, CallPiece, Line};
 
 /// The state that marks thoughts as this model's own: only to it they go back.
 pub(crate) const OWN_THOUGHTS: &str = "own_thoughts";
@@ -72,7 +71,7 @@ impl Decoder {
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
-        decoder.tools = NAMES.reply_tools(request);
+        decoder.tools = wire::NAMES.reply_tools(request);
         decoder
     }
 

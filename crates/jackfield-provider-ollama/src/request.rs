@@ -8,7 +8,6 @@ mod tools;
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::extensions::{self, Placement};
-use jackfield_dialect_kit::outgoing::names::NameForm;
 use jackfield_dialect_kit::pointer::set;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::{Extension, StateOwner};
@@ -33,7 +32,7 @@ pub fn to_wire(
     defaults: &Defaults,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
-    let request = &*NAMES.fit(request, &mut notes);
+    let request = &*wire::NAMES.fit(request, &mut notes);
     let mut messages = conversation::to_wire(request, owner, &mut notes)?;
     let tools = tools::to_wire(request, &mut notes);
     let has_tools = !tools.is_empty();
@@ -92,10 +91,3 @@ const OURS: [&str; 9] = [
     "tools",
     "truncate",
 ];
-
-/// The names of tools that Ollama takes, which has no limit.
-pub(crate) const NAMES: NameForm = NameForm {
-    begins_with_letter: false,
-    further: ".:",
-    longest: 128,
-};

@@ -1,5 +1,6 @@
 //! Ollama's types: fields only, no logic. Unknown fields of replies are ignored.
 
+use jackfield_dialect_kit::outgoing::names::NameForm;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -169,3 +170,10 @@ pub struct Tag {
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
+
+/// The names of tools that Ollama takes, which has no limit.
+pub(crate) const NAMES: NameForm = NameForm {
+    begins_with_letter: false,
+    further: ".:",
+    longest: 128,
+};

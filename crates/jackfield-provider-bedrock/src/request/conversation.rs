@@ -13,7 +13,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 
-use super::{Unsupported, tools};
+use super::Unsupported;
 use crate::profile::ModelProfile;
 use crate::wire;
 
@@ -61,7 +61,7 @@ pub(super) fn to_wire(
         notes,
         owner,
         profile,
-        properties: tools::property_names(request, profile),
+        properties: profile.property_names(request),
         shown: Vec::new(),
     };
     let mut messages: Vec<wire::Message> = Vec::new();

@@ -1,9 +1,8 @@
 //! Maps tools and tool choice. There is no choice that forbids calls, and a conversation with calls needs tools.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use jackfield_dialect_claude::property_names::{PropertyNames, rename_properties};
+use jackfield_dialect_claude::property_names::rename_properties;
 use jackfield_dialect_claude::request::restrict_schema;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::extensions::{self, Placement};
@@ -50,22 +49,6 @@ pub(super) fn to_wire(
     }
     let tool_choice = choice(request, can_force, &tools, permitted.is_some(), notes);
     Some(wire::ToolConfig { tools, tool_choice })
-}
-
-/// The properties that Claude takes under other names, by tool.
-pub(crate) fn property_names(
-    request: &ModelRequest,
-    profile: &ModelProfile,
-) -> HashMap<String, Arc<PropertyNames>> {
-    let tools = request.tools.iter().filter(|_| profile.claude.is_some());
-    let renamed = tools.filter_map(|tool| match &tool.input {
-        InputFormat::Json(schema) => {
-            let names = PropertyNames::of(schema)?;
-            Some((tool.name.to_string(), Arc::new(names)))
-        }
-        InputFormat::Text(_) => None,
-    });
-    renamed.collect()
 }
 
 /// Which calls can be forced.
