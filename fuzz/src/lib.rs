@@ -35,6 +35,7 @@ pub fn stream<D: DecodeReply>(decoder: impl Fn() -> D, bytes: &[u8]) {
             return;
         }
     }
+    let _rest = reading.rest();
     let _end = reading.finish();
     let _whole = decoder().read_whole(bytes);
 }

@@ -27,7 +27,17 @@ pub trait DecodeReply: Send {
     /// Whether the reply is complete: later events do not change it.
     fn is_complete(&self) -> bool;
 
-    /// Ends the reply after all events have been read.
+    /// The deltas that are held as long as an event may follow: to be read once, after the last event, also of a body
+    /// that broke off.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the server violates the protocol.
+    fn rest(&mut self) -> Result<Vec<Delta>, DecodeError> {
+        Ok(Vec::new())
+    }
+
+    /// Ends the reply after all events and the [rest](Self::rest) have been read.
     ///
     /// # Errors
     ///

@@ -302,13 +302,23 @@ async fn read_stream(
     loop {
         let event = tokio::select! {
             biased;
-            event = events.next() => event?,
+            event = events.next() => event,
             () = arrivals.notified() => {
                 reply_sink.sink.alive().await;
                 continue;
             }
         };
-        let Some(event) = event else { break };
+        let event = match event {
+            Ok(Some(event)) => event,
+            Ok(None) => break,
+            Err(error) => {
+                // As long as nothing was shown, the loop may ask again.
+                if reply_sink.pushed {
+                    reply_sink.push(decoder.rest().unwrap_or_default()).await;
+                }
+                return Err(error);
+            }
+        };
         // Its own bytes are reported by what it says.
         let _told = arrivals.notified().now_or_never();
         let deltas = decoder.push(event.name.as_deref(), &event.data);
@@ -340,7 +350,12 @@ async fn read_stream(
             break;
         }
     }
-    Ok(decoder.finish().map_err(undecodable)?)
+    let rest = decoder.rest().map_err(undecodable)?;
+    let end = decoder.finish();
+    if end.is_ok() || reply_sink.pushed {
+        reply_sink.push(rest).await;
+    }
+    Ok(end.map_err(undecodable)?)
 }
 
 /// Reads a reply that comes as one document, from a server that does not stream.

@@ -36,6 +36,13 @@ impl DecodeReply for Decoder {
         }
     }
 
+    fn rest(&mut self) -> Result<Vec<Delta>, DecodeError> {
+        match self {
+            Self::ChatCompletions(decoder) => decoder.rest(),
+            Self::Responses(decoder) => decoder.rest(),
+        }
+    }
+
     fn finish(self) -> Result<ReplyEnd, DecodeError> {
         match self {
             Self::ChatCompletions(decoder) => decoder.finish(),

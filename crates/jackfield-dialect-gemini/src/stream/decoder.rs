@@ -283,9 +283,6 @@ impl DecodeReply for Decoder {
         for fragment in fragments {
             self.fragment(fragment, &mut out)?;
         }
-        if self.finish_reason.is_some() {
-            self.close(&mut out);
-        }
         self.has_emitted |= !out.is_empty();
         Ok(out)
     }
@@ -297,6 +294,15 @@ impl DecodeReply for Decoder {
     /// Never: nothing says that no fragment follows.
     fn is_complete(&self) -> bool {
         false
+    }
+
+    /// Some servers write a finish reason into every fragment, so it ends no block.
+    fn rest(&mut self) -> Result<Vec<Delta>, DecodeError> {
+        let mut out = Vec::new();
+        if self.finish_reason.is_some() {
+            self.close(&mut out);
+        }
+        Ok(out)
     }
 
     fn finish(mut self) -> Result<ReplyEnd, DecodeError> {

@@ -41,6 +41,7 @@ impl ReplyMappers for Gemini {
                 }
             }
         }
+        deltas.extend(decoder.rest().unwrap_or_default());
         let end = decoder.finish().map_err(|error| match error {
             DecodeError::Truncated { phase } => ReadFailure::Truncated(phase),
             error => ReadFailure::Other(error.to_string()),

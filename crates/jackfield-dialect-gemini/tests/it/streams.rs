@@ -16,6 +16,7 @@ fn read(events: &[Value]) -> Result<Reply, DecodeError> {
     for event in events {
         deltas.extend(decoder.push(None, &event.to_string())?);
     }
+    deltas.extend(decoder.rest()?);
     Ok(accumulated(&deltas, decoder.finish()?))
 }
 
@@ -65,6 +66,18 @@ fn fragments_of_a_text_are_one_block_and_a_signed_part_stays_apart() {
         (12, 4, 12, 7)
     );
     assert_eq!(reply.end.upstream.as_deref(), Some("r1"));
+}
+
+#[test]
+fn text_behind_a_finish_reason_continues_the_text() {
+    let mut events = ["It ", "is ", "so."].map(|text| parts(json!([{ "text": text }])));
+    for event in &mut events {
+        event["candidates"][0]["finishReason"] = json!("STOP");
+    }
+    let reply = read(&events).expect("a reply");
+    assert_eq!(reply.message.blocks.len(), 1);
+    assert_eq!(reply.message.to_text(), "It is so.");
+    assert_eq!(reply.end.finish, FinishReason::Stop);
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn a_signature_stays_on_its_part_whenever_the_client_looks() {
     let mut pieces: Vec<_> = pieces.collect();
     let last = json!({ "candidates": [{ "finishReason": "STOP", "index": 0 }] });
     pieces.push(decoder.push(None, &last.to_string()).expect("an event"));
+    pieces.push(decoder.rest().expect("a rest"));
     let end = decoder.finish().expect("an end");
     let turn = TurnId::derive(&SessionId::parse("s").expect("an id"), 1);
     let mut whole = ReplyAccumulator::new(turn.clone(), FIRST);

@@ -5,6 +5,7 @@ mod asking;
 mod clients;
 mod corpus;
 pub(crate) mod examples;
+mod finish_reasons;
 mod goldens;
 mod hostile;
 mod hosts;

@@ -212,6 +212,30 @@ async fn a_pair_that_is_parted_over_two_events_is_joined() {
 }
 
 #[tokio::test]
+async fn a_decoder_tells_what_it_holds_at_the_end_and_before_a_cut() {
+    let (first, held) = ("data: {\"text\":\"a\"}\n\n", "data: {\"held\":\"b\"}\n\n");
+    let all = ["{\"text\":\"a\"}", "{\"held\":\"b\"}"];
+    let whole = format!("{held}{first}data: {{\"end\":true}}\n\n");
+    let (told, end) = asked("text/event-stream", &whole).await;
+    assert!(end.is_ok(), "{end:?}");
+    assert_eq!(told, [all[0], "{\"end\":true}", all[1]]);
+    for (body, expected) in [
+        (format!("{first}{held}"), &all[..]),
+        // Nothing was shown, so that the reply can be asked for again.
+        (held.to_owned(), &all[..0]),
+    ] {
+        let response = Response::new(200)
+            .header("content-type", "text/event-stream")
+            .framed(Framing::Chunked)
+            .send(body)
+            .cut_off();
+        let (told, end) = answered(response).await;
+        assert_eq!(told, expected);
+        assert_eq!(end.unwrap_err().failure.kind, ModelFailureKind::Interrupted);
+    }
+}
+
+#[tokio::test]
 async fn a_request_passes_its_trace_on() {
     let server = TestServer::start().await;
     let answer = "data: {\"text\":\"a\"}\n\ndata: {\"end\":true}\n\n";
@@ -353,7 +377,12 @@ impl Adapter for Lined {
     const REQUEST_ID: (&'static str, &'static str) = ("x-request", "request");
 
     fn prepare(&self, _: &ModelRequest) -> Result<PreparedRequest<Told>, ModelFailure> {
-        PreparedRequest::post(&self.0, HeaderMap::new(), ("{}", Vec::new()), Told(false))
+        PreparedRequest::post(
+            &self.0,
+            HeaderMap::new(),
+            ("{}", Vec::new()),
+            Told::default(),
+        )
     }
 
     fn classify(&self, _: &ErrorAnswer<'_>) -> Option<ModelFailure> {
@@ -373,24 +402,37 @@ impl Adapter for Lined {
     }
 }
 
-struct Told(bool);
+/// Holds an event with `held` until none follows.
+#[derive(Default)]
+struct Told {
+    held: Vec<Delta>,
+    is_done: bool,
+}
 
 impl DecodeReply for Told {
     fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError> {
         assert_eq!(name, None);
-        self.0 |= data.contains("end");
+        self.is_done |= data.contains("end");
         let text = data.into();
         let told = Delta::TextAppended { index: 0, text };
+        if data.contains("held") {
+            self.held.push(told);
+            return Ok(Vec::new());
+        }
         Ok(Some(told).filter(|_| data != "ping").into_iter().collect())
     }
 
+    fn rest(&mut self) -> Result<Vec<Delta>, DecodeError> {
+        Ok(std::mem::take(&mut self.held))
+    }
+
     fn is_complete(&self) -> bool {
-        self.0
+        self.is_done
     }
 
     fn finish(self) -> Result<ReplyEnd, DecodeError> {
         let phase = Phase::MidReply;
-        let whole = self.0.then(|| ReplyEnd::new(FinishReason::Stop));
+        let whole = self.is_done.then(|| ReplyEnd::new(FinishReason::Stop));
         whole.ok_or(DecodeError::Truncated { phase })
     }
 

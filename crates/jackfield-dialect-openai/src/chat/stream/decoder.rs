@@ -232,9 +232,6 @@ impl Decoder {
             self.stop = met.cloned();
             self.check_finish(reason)?;
         }
-        if self.finish.is_some() {
-            self.end_blocks(out)?;
-        }
         Ok(())
     }
 
@@ -360,9 +357,7 @@ impl DecodeReply for Decoder {
             self.has_emitted |= !out.is_empty();
             return Ok(out);
         }
-        // Any chunk after the finish reason settles the open blocks.
-        if self.finish.is_none()
-            && name != Some("error")
+        if name != Some("error")
             && let Some(plain) = self.read_plain(data)
         {
             let result = self.push_plain(plain, &mut out);
@@ -396,6 +391,23 @@ impl DecodeReply for Decoder {
 
     fn is_complete(&self) -> bool {
         self.done
+    }
+
+    /// Some servers write a finish reason into every chunk, or go on behind it, so it ends no block.
+    fn rest(&mut self) -> Result<Vec<Delta>, DecodeError> {
+        let mut out = Vec::new();
+        let ended = if self.done || self.finish.is_some() {
+            self.end_blocks(&mut out)
+        } else {
+            self.content.end_text(&mut DeltaEmitter {
+                buffered: &mut self.buffered,
+                next_index: &mut self.next_index,
+                deltas: &mut out,
+                owner: &self.owner,
+            })
+        };
+        ended.map_err(|fault| self.fault(fault))?;
+        Ok(out)
     }
 
     fn finish(self) -> Result<ReplyEnd, DecodeError> {

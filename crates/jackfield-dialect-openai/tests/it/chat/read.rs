@@ -42,6 +42,7 @@ pub(crate) fn read<'a>(
     for data in events {
         deltas.extend(decoder.push(None, data)?);
     }
+    deltas.extend(decoder.rest()?);
     Ok((deltas, decoder.finish()?))
 }
 

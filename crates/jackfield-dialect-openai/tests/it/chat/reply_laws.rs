@@ -48,6 +48,7 @@ impl ReplyMappers for Chat {
                 }
             }
         }
+        deltas.extend(decoder.rest().unwrap_or_default());
         let end = decoder.finish().map_err(|error| match error {
             DecodeError::Truncated { phase } => ReadFailure::Truncated(phase),
             error => ReadFailure::Other(error.to_string()),
