@@ -362,6 +362,7 @@ impl PassthroughReply {
             body: PassthroughBody {
                 call: None,
                 draft,
+                failed: None,
                 filter: Some(filter),
                 first: None,
                 idle,

@@ -7,7 +7,6 @@ use http::Request;
 use jackfield_dialect_kit::serve::{ADDRESS, ServeDialect as _};
 use jackfield_gateway::Gateway;
 
-use crate::access::Access;
 use crate::auth::authenticate;
 use crate::dialects::{CLAUDE, GEMINI};
 use crate::refusal::{self, HttpRefusal};
@@ -24,8 +23,7 @@ pub(crate) async fn answer(
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     let slot = gateway.acquire_slot()?;
     if let Some(passthrough) = passthrough::passthrough(&gateway, &client, &head, &body)? {
-        let access = head.extensions.get::<Access>().cloned();
-        return passthrough::respond(passthrough, slot, access).await;
+        return passthrough::respond(passthrough, slot, &head.extensions).await;
     }
     let header = |name: &str| {
         let value = head.headers.get(name).and_then(|value| value.to_str().ok());
@@ -52,8 +50,7 @@ pub(crate) async fn answer_in_gemini(
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     let slot = gateway.acquire_slot()?;
     if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body)? {
-        let access = head.extensions.get::<Access>().cloned();
-        return passthrough::respond(passthrough, slot, access).await;
+        return passthrough::respond(passthrough, slot, &head.extensions).await;
     }
     let owner = |model: &str| gateway.owner_of(GEMINI.name(), model);
     let header = |name: &str| (name == ADDRESS).then(|| flow::address(&head.uri));

@@ -96,7 +96,7 @@ async fn begin(
     let access = head.extensions.get::<Access>().cloned();
     if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body)? {
         drop(body);
-        let response = passthrough::respond(passthrough, slot, access).await?;
+        let response = passthrough::respond(passthrough, slot, &head.extensions).await?;
         return Ok(RequestStart::Accepted(Box::new(response)));
     }
     let body = if dialect.name() == RESPONSES.name() {

@@ -4,9 +4,9 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use http::Request;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
+use http::{Extensions, Request};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_dialect_kit::serve::ServeError;
@@ -17,6 +17,7 @@ use jackfield_gateway::{
 
 use crate::access::Access;
 use crate::auth::authenticate;
+use crate::receipt::ReceiptLedger;
 use crate::refusal::HttpRefusal;
 use crate::{body, rates};
 
@@ -54,10 +55,9 @@ pub(crate) async fn answer(
     } else {
         body::read(&head.headers, body, limits).await?
     };
-    let access = head.extensions.get::<Access>().cloned();
     let passthrough = gateway.passthrough_only(&client, &received(&head, &body))?;
     drop(body);
-    respond(passthrough, slot, access).await
+    respond(passthrough, slot, &head.extensions).await
 }
 
 /// Sends a request, and answers with the provider's reply as it arrives.
@@ -68,8 +68,10 @@ pub(crate) async fn answer(
 pub(crate) async fn respond(
     passthrough: Passthrough,
     slot: RequestSlot,
-    access: Option<Access>,
+    extensions: &Extensions,
 ) -> Result<Response, HttpRefusal> {
+    let access = extensions.get::<Access>().cloned();
+    let ledger = extensions.get::<ReceiptLedger>().cloned();
     if let Some(access) = &access {
         access.record_passthrough();
     }
@@ -81,6 +83,7 @@ pub(crate) async fn respond(
     let state = BodyState {
         access,
         body,
+        ledger,
         _slot: slot,
     };
     // Boxed, because it is moved with every piece.
@@ -92,6 +95,10 @@ pub(crate) async fn respond(
             Err(error) => {
                 if let Some(access) = &state.access {
                     access.record_error(error.kind.code());
+                }
+                // hyper drops what it has not written yet when a body fails.
+                if let Some(ledger) = &state.ledger {
+                    ledger.wait_until_flushed().await;
                 }
                 Some((Err(error), state))
             }
@@ -106,6 +113,7 @@ pub(crate) async fn respond(
 struct BodyState {
     access: Option<Access>,
     body: PassthroughBody,
+    ledger: Option<ReceiptLedger>,
     /// The request counts until its reply is sent.
     _slot: RequestSlot,
 }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::oneshot;
 
 /// A callback with the outcome of writing a response. Dropping it reports an incomplete response.
 pub(crate) struct Receipt(Option<Box<dyn FnOnce(bool) + Send>>);
@@ -49,6 +50,13 @@ impl ReceiptLedger {
     pub(crate) fn flushed(&self) {
         let written = std::mem::take(&mut *self.lock());
         written.into_iter().for_each(Receipt::complete);
+    }
+
+    /// Waits until the socket has accepted all bytes of the connection so far.
+    pub(crate) async fn wait_until_flushed(&self) {
+        let (sender, flushed) = oneshot::channel::<()>();
+        self.add(Receipt::new(|_| drop(sender)));
+        let _flushed = flushed.await.is_err();
     }
 
     fn add(&self, receipt: Receipt) {

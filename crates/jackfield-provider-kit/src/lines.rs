@@ -18,11 +18,14 @@ pub const MAX_LINE: usize = 16 << 20;
 ///
 /// The lines do not depend on the chunks. A line ends with a line feed, optionally preceded by a carriage return.
 /// Blank lines, which keep connections alive, are not events. The last line needs no line feed: it is returned if
-/// it is a whole JSON document, so a truncated one never is.
+/// it is a whole JSON document, so a truncated one never is. Of a body that breaks off, only an object or an array
+/// is known to be whole.
 pub struct JsonLines {
     body: Pin<Box<dyn Stream<Item = Result<Bytes, ModelError>> + Send>>,
     /// The beginning of an incomplete line.
     buffer: BytesMut,
+    /// The error of the body, which is returned after the last line.
+    failed: Option<ModelError>,
     is_done: bool,
     /// How many held bytes are known to contain no line feed.
     searched: usize,
@@ -34,6 +37,7 @@ impl JsonLines {
         Self {
             body: Box::pin(bytes),
             buffer: BytesMut::new(),
+            failed: None,
             is_done: false,
             searched: 0,
         }
@@ -49,6 +53,7 @@ impl JsonLines {
         let next = self.next_event().await;
         if next.is_err() {
             self.buffer.clear();
+            self.failed = None;
             self.is_done = true;
         }
         next
@@ -62,6 +67,9 @@ impl JsonLines {
                     return Ok(Some(RawEvent { data, name: None }));
                 }
             }
+            if let Some(error) = self.failed.take() {
+                return Err(error);
+            }
             if self.is_done {
                 return Ok(None);
             }
@@ -69,15 +77,21 @@ impl JsonLines {
                 return Err(violation("the stream has a line of more than 16 MiB").into());
             }
             match self.body.next().await {
-                Some(piece) => self.buffer.extend_from_slice(&piece?),
-                None => {
-                    self.is_done = true;
-                    let rest = self.buffer.split();
-                    if serde_json::from_slice::<IgnoredAny>(&rest).is_ok() {
-                        let data = text(&rest)?;
-                        return Ok(Some(RawEvent { data, name: None }));
-                    }
+                Some(Ok(piece)) => {
+                    self.buffer.extend_from_slice(&piece);
+                    continue;
                 }
+                Some(Err(error)) => self.failed = Some(error),
+                None => {}
+            }
+            self.is_done = true;
+            let rest = self.buffer.split();
+            let is_closed = matches!(rest.trim_ascii_start().first(), Some(b'{' | b'['));
+            if (is_closed || self.failed.is_none())
+                && serde_json::from_slice::<IgnoredAny>(&rest).is_ok()
+            {
+                let data = text(&rest)?;
+                return Ok(Some(RawEvent { data, name: None }));
             }
         }
     }

@@ -22,6 +22,8 @@ pub struct PassthroughBody {
     /// The call of the route's target that answers, if the request is one of a route.
     pub(super) call: Option<RouteCall>,
     pub(super) draft: Option<SpendingDraft>,
+    /// The failure that broke the reply off, while the last bytes before it go out.
+    pub(super) failed: Option<ModelFailure>,
     /// `None` for the body of an error, which is passed on as it comes.
     pub(super) filter: Option<ReplyFilter>,
     /// A piece that has arrived.
@@ -48,14 +50,26 @@ impl PassthroughBody {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
         }
-        let piece = self.next_piece().await;
-        piece.map_err(|failure| {
-            let error = from_turn_end(&TurnEnd::Failed(failure));
-            if let Some(span) = &mut self.span {
-                span.failed(&error);
-            }
-            error
-        })
+        let failure = match self.failed.take() {
+            Some(failure) => failure,
+            None => match self.next_piece().await {
+                Ok(piece) => return Ok(piece),
+                Err(failure) => {
+                    // What arrived before the failure is the client's.
+                    let rest = self.filter.as_mut().map(ReplyFilter::finish);
+                    if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+                        self.failed = Some(failure);
+                        return Ok(Some(rest));
+                    }
+                    failure
+                }
+            },
+        };
+        let error = from_turn_end(&TurnEnd::Failed(failure));
+        if let Some(span) = &mut self.span {
+            span.failed(&error);
+        }
+        Err(error)
     }
 
     /// Waits for the first piece, which [`next`](Self::next) returns then.

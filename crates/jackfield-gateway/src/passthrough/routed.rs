@@ -285,6 +285,7 @@ pub(super) async fn refused(
         body: PassthroughBody {
             call: None,
             draft: None,
+            failed: None,
             filter: None,
             first: (!body.is_empty()).then(|| body.freeze()),
             idle,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use jackfield_gateway::GatewayConfig;
+use jackfield_gateway::{Gateway, GatewayConfig};
 use jackfield_http::serve;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -22,7 +22,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(change: impl FnOnce(&mut GatewayConfig)) -> Self {
-        let gateway = gateway([], change);
+        Self::of(gateway([], change)).await
+    }
+
+    /// A server of this gateway.
+    pub(crate) async fn of(gateway: Gateway) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (end, ended) = oneshot::channel();

@@ -17,6 +17,7 @@ mod harness;
 mod login;
 mod mcp;
 mod narrow_keys;
+mod passed_cuts;
 mod routes;
 mod side_by_side;
 mod sign_in;

@@ -60,16 +60,24 @@ fn many_lines_are_not_one_long_one() {
 
 #[test]
 fn a_failure_of_the_body_comes_through_unchanged_and_is_the_end() {
-    let (kind, phase) = (ModelFailureKind::Interrupted, Phase::BeforeFirstDelta);
-    let failure = ModelFailure::new(kind, phase, "broken");
-    let pieces = vec![
-        Ok(Bytes::from_static(b"1\n2")),
-        Err(ModelError::from(failure.clone())),
-        Ok(Bytes::from_static(b"3\n")),
-    ];
-    let (lines, error) = read_all(pieces);
-    assert_eq!(lines, ["1"]);
-    assert_eq!(error.unwrap().failure, failure);
+    for (last, told) in [
+        ("2", None),
+        ("{\"b\":2", None),
+        ("{\"b\":2}", Some("{\"b\":2}")),
+        (" [2] ", Some("[2]")),
+    ] {
+        let (kind, phase) = (ModelFailureKind::Interrupted, Phase::BeforeFirstDelta);
+        let failure = ModelFailure::new(kind, phase, "broken");
+        let pieces = vec![
+            Ok(Bytes::from(format!("1\n{last}"))),
+            Err(ModelError::from(failure.clone())),
+            Ok(Bytes::from_static(b"3\n")),
+        ];
+        let (lines, error) = read_all(pieces);
+        let expected: Vec<&str> = ["1"].into_iter().chain(told).collect();
+        assert_eq!(lines, expected, "{last}");
+        assert_eq!(error.unwrap().failure, failure, "{last}");
+    }
 }
 
 proptest! {
