@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::bounded_file::read_at_most;
 use crate::load::MAX_SERVERS;
 use crate::place::{ConfigError, ConfigProblem};
-use crate::servers::McpServerEntry;
+use crate::servers::{McpServerEntry, OAuthEntry};
 use crate::surroundings::Surroundings;
 
 /// The servers of another program's file.
@@ -55,6 +55,12 @@ impl ImportedServers {
             .map(|server| (server.id.clone(), entry(server)))
             .collect();
         let mut remarks = file.remarks;
+        let trusted = file.servers.iter().filter(|server| server.trusted);
+        remarks.extend(trusted.map(|server| {
+            let mut place = server.place.clone();
+            place.key = place.key.map(|key| format!("{key}.trust"));
+            ConfigProblem::new(place, "left out: whom you trust is not taken over")
+        }));
         remarks.extend(file.problems);
         Ok(Self { remarks, servers })
     }
@@ -110,6 +116,7 @@ fn entry(server: &McpServerEntry) -> Value {
     let variables = server.environment.iter();
     let variables = variables.map(|(name, value)| (name.to_string(), json!(&**value)));
     set("env", Value::Object(variables.collect()));
+    set("oauth", Value::Object(sign_in(&server.oauth)));
     set("cwd", json!(server.folder.as_deref().map(absolute)));
     set("name", json!(server.name.as_deref()));
     set("description", json!(server.description.as_deref()));
@@ -151,4 +158,33 @@ fn entry(server: &McpServerEntry) -> Value {
     }
     set("tools", Value::Object(tools));
     Value::Object(fields)
+}
+
+/// The field `oauth` of a server.
+fn sign_in(oauth: &OAuthEntry) -> Map<String, Value> {
+    let OAuthEntry {
+        allow_private,
+        client_id,
+        client_metadata_url,
+        client_secret,
+        redirect_uri,
+        scope,
+    } = oauth;
+    let mut fields = Map::new();
+    if !allow_private.is_empty() {
+        let allowed = allow_private.iter().map(|one| json!(&**one));
+        fields.insert("allow_private".to_owned(), allowed.collect());
+    }
+    for (name, text) in [
+        ("client_id", client_id),
+        ("client_metadata_url", client_metadata_url),
+        ("client_secret", client_secret),
+        ("redirect_uri", redirect_uri),
+        ("scope", scope),
+    ] {
+        if let Some(text) = text {
+            fields.insert(name.to_owned(), json!(&**text));
+        }
+    }
+    fields
 }

@@ -37,6 +37,7 @@ pub mod wrap;
 
 use std::io::{self, IsTerminal as _, Write};
 
+use jackfield_assembly::ConfigProblem;
 use jackfield_domain::wait::{Wait, WaitEnd};
 use jackfield_engine::{AnswerFit, TurnReport};
 
@@ -256,6 +257,14 @@ pub fn write_fault(err: &mut impl Write, fault: &CommandError) -> io::Result<()>
         writeln!(err, "{good}help{good:#}: {}", words::printable(help))?;
     }
     err.flush()
+}
+
+/// Prints a remark about the configuration, with its help.
+pub fn config_remark(remark: &ConfigProblem) {
+    match &remark.help {
+        Some(help) => self::remark(&format!("{remark}; {help}")),
+        None => self::remark(&remark.to_string()),
+    }
 }
 
 pub fn remark(text: &str) {

@@ -71,7 +71,9 @@ impl FileProblems {
     /// The problems of the file, and the remarks about what is left out; unknown fields share one line.
     pub(crate) fn into_problems(self) -> (Vec<ConfigProblem>, Vec<ConfigProblem>) {
         let mut remarks = self.remarks.take();
-        let unknown = self.unknown.take();
+        let mut unknown = self.unknown.take();
+        // Fields of servers first: other programs keep much else beside them.
+        unknown.sort_by_key(|key| !key.contains('.'));
         if !unknown.is_empty() {
             let shown = |key: &String| {
                 let shown = key.chars().filter(|c| !c.is_control());
@@ -149,7 +151,7 @@ impl<'a> ServerFields<'a> {
 
     /// Records a problem of a field.
     pub(crate) fn problem(&self, name: &str, message: impl Into<String>) {
-        let place = self.file_problems.place(Some(self.key(name)), None);
+        let place = self.place_of(name);
         self.file_problems
             .problem(ConfigProblem::new(place, message));
     }
@@ -157,7 +159,7 @@ impl<'a> ServerFields<'a> {
     /// Records that this object, or a field of it, is left out.
     pub(crate) fn remark(&self, name: Option<&str>, message: impl Into<String>) {
         let place = match name {
-            Some(name) => self.file_problems.place(Some(self.key(name)), None),
+            Some(name) => self.place_of(name),
             None => self.place(),
         };
         self.file_problems
@@ -167,6 +169,11 @@ impl<'a> ServerFields<'a> {
     /// The place of this object.
     pub(crate) fn place(&self) -> ValueSource {
         self.file_problems.place(Some(self.path.clone()), None)
+    }
+
+    /// The place of a field.
+    pub(crate) fn place_of(&self, name: &str) -> ValueSource {
+        self.file_problems.place(Some(self.key(name)), None)
     }
 
     pub(crate) fn key(&self, name: &str) -> String {

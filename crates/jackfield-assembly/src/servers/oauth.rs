@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_provider_kit::guarded::Allowed;
+use serde_json::Value;
 
 use crate::servers::fields::{FileProblems, ServerFields, filled, texts};
 
@@ -39,15 +40,12 @@ pub(super) fn read(fields: &mut ServerFields<'_>, pages: &FileProblems) -> OAuth
             oauth.problem("allow_private", error.to_string());
         }
     }
-    let foreign_id = oauth
-        .find_foreign("clientId")
-        .and_then(|id| filled(id).ok());
-    let foreign_secret = oauth
-        .find_foreign("clientSecret")
-        .and_then(|secret| filled(secret).ok());
-    let port = oauth
-        .find_foreign("callbackPort")
-        .and_then(serde_json::Value::as_u64);
+    let foreign_id = foreign(&mut oauth, "clientId", filled);
+    let foreign_secret = foreign(&mut oauth, "clientSecret", filled);
+    let port = foreign(&mut oauth, "callbackPort", |port| {
+        let port = port.as_u64().and_then(|port| u16::try_from(port).ok());
+        port.ok_or_else(|| "the number of a port was expected".to_owned())
+    });
     let foreign_redirect = port.map(|port| format!("http://localhost:{port}/callback").into());
     let entry = OAuthEntry {
         allow_private,
@@ -59,4 +57,19 @@ pub(super) fn read(fields: &mut ServerFields<'_>, pages: &FileProblems) -> OAuth
     };
     oauth.finish_shared();
     entry
+}
+
+/// A field of other programs; one that cannot be used is left out.
+fn foreign<T>(
+    oauth: &mut ServerFields<'_>,
+    name: &'static str,
+    parse: impl FnOnce(&Value) -> Result<T, String>,
+) -> Option<T> {
+    match parse(oauth.find_foreign(name)?) {
+        Ok(parsed) => Some(parsed),
+        Err(message) => {
+            oauth.remark(Some(name), format!("left out: {message}"));
+            None
+        }
+    }
 }

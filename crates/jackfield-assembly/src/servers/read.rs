@@ -260,8 +260,8 @@ impl<'a> ServersReader<'a> {
             place: fields.place(),
             prefix: fields.take("prefix", prefix),
             roots: fields.take("roots", texts).unwrap_or_default(),
-            start_timeout: limit(&mut fields, "start_timeout", start_timeout),
-            timeout: limit(&mut fields, "timeout", duration),
+            start_timeout: limit(&mut fields, self.pages, "start_timeout", start_timeout),
+            timeout: limit(&mut fields, self.pages, "timeout", duration),
             tools: patterns(&mut fields, self.pages),
             trusted: fields.take("trust", flag).unwrap_or_default(),
             url,
@@ -284,12 +284,14 @@ fn is_empty(value: &Value) -> bool {
 /// Parses a duration. A bare number is ambiguous: seconds to one program, milliseconds to another.
 fn limit(
     fields: &mut ServerFields<'_>,
+    pages: &FileProblems,
     name: &'static str,
     parse: fn(&Value) -> Result<Duration, String>,
 ) -> Option<Duration> {
     if fields.find(name).is_some_and(Value::is_number) {
-        let message = "left out: it is not known of what unit this is; write it as \"60s\"";
-        fields.remark(Some(name), message);
+        let place = fields.place_of(name);
+        let remark = ConfigProblem::new(place, "left out: it is not known of what unit this is");
+        pages.remark(remark.with_help(WITH_A_UNIT));
         return None;
     }
     fields.take(name, parse)
@@ -407,6 +409,8 @@ fn start_timeout(value: &Value) -> Result<Duration, String> {
     Ok(limit)
 }
 
+/// Help: how a length of time is written.
+const WITH_A_UNIT: &str = "write it as \"60s\"";
 /// Help for a server that the person can mend.
 const NOT_STARTED: &str = "until then, the server is not started";
 /// The toolbox of the patterns `builtin/*`.

@@ -137,11 +137,40 @@ fn the_file_of_cline_is_read_and_its_numbers_without_units_are_not() {
 }}"#,
         &["files", "hosted"],
         &[
-            ":2: key `mcpServers.files.timeout`: left out: it is not known of what unit this is; write it as \"60s\"",
-            ":4: key `mcpServers.hosted.timeout`: left out: it is not known of what unit this is; write it as \"60s\"",
+            ":2: key `mcpServers.files.timeout`: left out: it is not known of what unit this is",
+            ":4: key `mcpServers.hosted.timeout`: left out: it is not known of what unit this is",
             ": left out, as they are not known: `mcpServers.files.autoApprove`, `mcpServers.files.alwaysAllow`, \
              `mcpServers.off.autoApprove`",
         ],
+    );
+}
+
+#[test]
+fn a_field_of_a_server_is_named_before_all_else_that_a_file_holds() {
+    let root: String = (0..40).map(|n| format!("\"other{n}\": {n},\n")).collect();
+    let text = format!(
+        r#"{{{root}"mcpServers": {{"a": {{"url": "https://a.example/mcp", "headersHelper": "h",
+            "oauth": {{"clientId": 1, "callbackPort": "8123"}}}}}}}}"#
+    );
+    let config = own(&text).load().unwrap();
+    let said: Vec<String> = config.remarks.iter().map(ToString::to_string).collect();
+    for (said, expected) in said.iter().zip([
+        "key `mcpServers.a.oauth.clientId`: left out: a text in quotes was expected, not a number",
+        "key `mcpServers.a.oauth.callbackPort`: left out: the number of a port was expected",
+        "left out, as they are not known: `mcpServers.a.headersHelper`, `other0`, ",
+    ]) {
+        assert!(said.contains(expected), "{said}");
+    }
+    assert_eq!(said.len(), 3, "{said:?}");
+}
+
+#[test]
+fn a_number_without_a_unit_is_told_with_help() {
+    let world = own(r#"{"mcpServers": {"a": {"command": "x", "start_timeout": 60}}}"#);
+    let config = world.load().unwrap();
+    assert_eq!(
+        config.remarks[0].help.as_deref(),
+        Some("write it as \"60s\"")
     );
 }
 
@@ -163,7 +192,7 @@ fn the_file_of_vs_code_is_read_but_for_what_only_it_can_ask_for() {
             ":5: key `servers.asks`: left out: `${input:key}` is not asked for yet: write a variable of the environment, `${NAME}`, in its place",
             ":6: key `servers.asks-too`: left out: `${input:key}` is not asked for yet: write a variable of the environment, `${NAME}`, in its place",
             ":7: key `servers.file`: left out: its `envFile` is not read yet: give it the variables in `env`",
-            ": left out, as they are not known: `inputs`, `servers.plain.dev`",
+            ": left out, as they are not known: `servers.plain.dev`, `inputs`",
         ],
     );
     let plain = config.servers.values().nth(1).unwrap();

@@ -355,11 +355,8 @@ pub fn surroundings() -> Result<Surroundings, CommandError> {
 pub fn load_config_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, CommandError> {
     let config = load(surroundings, flags)?;
     // The user cannot mend the others; the commands that test servers print them.
-    for remark in &config.remarks {
-        if let Some(help) = &remark.help {
-            render::remark(&format!("{remark}; {help}"));
-        }
-    }
+    let mendable = config.remarks.iter().filter(|one| one.help.is_some());
+    mendable.for_each(render::config_remark);
     Ok(config)
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_assembly::{
-    Config, Flags, ImportedServers, KeySource, KeyState, LocalFindings, LocalServer,
+    Config, ConfigProblem, Flags, ImportedServers, KeySource, KeyState, LocalFindings, LocalServer,
     ProviderConfig, Registry, Surroundings, found_servers,
 };
 use jackfield_domain::ids::ToolboxId;
@@ -74,11 +74,13 @@ pub(super) fn take_over(
     found: &LocalFindings,
 ) -> Result<(), CommandError> {
     let mut servers: Vec<(ToolboxId, Value)> = Vec::new();
+    let mut remarks: Vec<ConfigProblem> = Vec::new();
     for one in found.servers.iter().filter(|one| !one.of_project) {
         // What is wrong with a file was said when it was found.
         let Ok(imported) = ImportedServers::read(surroundings, &one.path) else {
             continue;
         };
+        remarks.extend(imported.remarks);
         for (id, server) in imported.servers {
             if !servers.iter().any(|(known, _)| *known == id) {
                 servers.push((id, server));
@@ -88,6 +90,7 @@ pub(super) fn take_over(
     if servers.is_empty() || !(is_wanted || wants(&servers)) {
         return Ok(());
     }
+    remarks.iter().for_each(render::config_remark);
     let file = manage::file(surroundings, &Flags::default())?;
     let known = manage::write(&file, &servers, false)?;
     manage::report_import(&servers, &known, &file);

@@ -195,7 +195,8 @@ fn the_servers_of_another_program_are_taken_over_as_far_as_they_can_be_used() {
             "here": {"command": "theirs"},
             "My Box": {"type": "stdio", "command": "./box", "args": ["-x"], "env": {"KEY": "${env:KEY}"}, "cwd": "work", "disabled": true},
             "far": {"type": "sse", "url": "https://mcp.example/sse"},
-            "near": {"type": "http", "url": "https://mcp.example/mcp", "headers": {"A": "${env:KEY}"}}
+            "near": {"type": "http", "url": "https://mcp.example/mcp", "headers": {"A": "${env:KEY}"}, "timeout": 60000,
+                "trust": true, "oauth": {"clientId": "me", "callbackPort": 8123}}
         }}"#,
     );
     let other = machine.0.path().join("jackfield/other.json");
@@ -210,6 +211,12 @@ fn the_servers_of_another_program_are_taken_over_as_far_as_they_can_be_used() {
         "{}",
         ran.err
     );
+    for left_out in [
+        "near.timeout`: left out: it is not known of what unit this is; write it as \"60s\"",
+        "near.trust`: left out: whom you trust is not taken over",
+    ] {
+        assert!(ran.err.contains(left_out), "{}", ran.err);
+    }
     let file: Value = serde_json::from_str(&machine.text()).unwrap();
     let base = machine.0.path().join("jackfield").display().to_string();
     assert_eq!(file["mcpServers"]["here"]["command"], "mine");
@@ -224,6 +231,7 @@ fn the_servers_of_another_program_are_taken_over_as_far_as_they_can_be_used() {
         file["mcpServers"]["near"],
         json!({
             "type": "http", "url": "https://mcp.example/mcp", "headers": { "A": "${env:KEY}" },
+            "oauth": { "client_id": "me", "redirect_uri": "http://localhost:8123/callback" },
         })
     );
     machine.run(

@@ -179,7 +179,7 @@ fn servers_of_other_programs_are_taken_over_if_asked_for_but_none_of_a_project()
         let mut run = init([])
             .in_home(
                 ".cursor/mcp.json",
-                r#"{"mcpServers":{"hub":{"command":"gh"},"old":{"type":"sse","url":"https://mcp.example"}}}"#,
+                r#"{"mcpServers":{"hub":{"command":"gh","timeout":60},"old":{"type":"sse","url":"https://mcp.example"}}}"#,
             )
             .in_home(
                 ".claude.json",
@@ -203,6 +203,9 @@ fn servers_of_other_programs_are_taken_over_if_asked_for_but_none_of_a_project()
         "{}",
         ran.err
     );
+    let dropped = "key `mcpServers.hub.timeout`: left out: it is not known of what unit this is; write it as \"60s\"";
+    assert!(ran.err.contains(dropped), "{}", ran.err);
+    assert!(ran.err.contains("the transport `sse`"), "{}", ran.err);
     // Nobody is there to be asked.
     let ran = run("");
     assert!(

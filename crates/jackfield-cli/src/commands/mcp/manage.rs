@@ -70,9 +70,7 @@ pub(super) fn import(import: &McpImport) -> Result<Exit, CommandError> {
     let surroundings = ask::surroundings()?;
     let file = file(&surroundings, &ask::source_flags(&import.source))?;
     let imported = ImportedServers::read(&surroundings, &import.file)?;
-    for remark in &imported.remarks {
-        render::remark(&remark.to_string());
-    }
+    imported.remarks.iter().for_each(render::config_remark);
     let mut servers = imported.servers;
     let ids: Vec<String> = servers.iter().map(|(id, _)| id.to_string()).collect();
     if let Some(other) = import.servers.iter().find(|name| !ids.contains(name)) {
