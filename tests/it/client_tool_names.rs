@@ -29,7 +29,12 @@ fn own_name(client: Wire) -> String {
     match client {
         Wire::Claude | Wire::OpenAiResponses => format!("mcp__files__{}", "a".repeat(100)),
         Wire::Gemini => "files.list:all".to_owned(),
-        _ => "7zip-list".to_owned(),
+        Wire::Bedrock
+        | Wire::DeepSeek
+        | Wire::Mistral
+        | Wire::Ollama
+        | Wire::OllamaNative
+        | Wire::OpenAiChat => "7zip-list".to_owned(),
     }
 }
 
@@ -39,7 +44,9 @@ fn name_behind(own: &str, behind: Wire) -> String {
         Wire::OllamaNative => true,
         Wire::Gemini => !own.starts_with('7'),
         Wire::Claude | Wire::OpenAiResponses => !own.contains('.'),
-        _ => own.len() <= 64 && !own.contains('.'),
+        Wire::Bedrock | Wire::DeepSeek | Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => {
+            own.len() <= 64 && !own.contains('.')
+        }
     };
     match (is_taken, behind) {
         (true, _) => own.to_owned(),
@@ -78,7 +85,12 @@ fn ask(client: Wire, model: &str, name: &str) -> (String, Value) {
                 json!({ "model": model, "input": said, "tools": [tool], "tool_choice": choice });
             ("/v1/responses".to_owned(), body)
         }
-        _ => {
+        Wire::Bedrock
+        | Wire::DeepSeek
+        | Wire::Mistral
+        | Wire::Ollama
+        | Wire::OllamaNative
+        | Wire::OpenAiChat => {
             let tool = json!({ "name": name, "description": "Lists.", "parameters": schema });
             let tool = json!({ "type": "function", "function": tool });
             let choice = json!({ "type": "function", "function": { "name": name } });
@@ -94,7 +106,13 @@ fn call_back(client: Wire, mut body: Value, said: &Value) -> (String, Value) {
     let list = match client {
         Wire::Gemini => "contents",
         Wire::OpenAiResponses => "input",
-        _ => "messages",
+        Wire::Claude
+        | Wire::Bedrock
+        | Wire::DeepSeek
+        | Wire::Mistral
+        | Wire::Ollama
+        | Wire::OllamaNative
+        | Wire::OpenAiChat => "messages",
     };
     let choice = if client == Wire::Gemini {
         "toolConfig"
@@ -129,7 +147,12 @@ fn call_back(client: Wire, mut body: Value, said: &Value) -> (String, Value) {
             let result = json!({ "type": "function_call_output", "call_id": call["call_id"], "output": RESULT });
             (&call["name"], vec![call.clone(), result])
         }
-        _ => {
+        Wire::Bedrock
+        | Wire::DeepSeek
+        | Wire::Mistral
+        | Wire::Ollama
+        | Wire::OllamaNative
+        | Wire::OpenAiChat => {
             let message = &said["choices"][0]["message"];
             let call = &message["tool_calls"][0];
             let result = json!({ "role": "tool", "tool_call_id": call["id"], "content": RESULT });

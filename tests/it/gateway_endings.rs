@@ -110,8 +110,8 @@ fn filtered(client: ClientLanguage, text: &str) -> Told {
 /// Has each client ask a provider that says this, whole and streamed on both sides.
 async fn check(
     provider: Wire,
-    says: &dyn Fn() -> ScriptTurn,
-    expected: impl Fn(ClientLanguage) -> Told,
+    says: &(dyn Fn() -> ScriptTurn + Sync),
+    expected: impl Fn(ClientLanguage) -> Told + Send,
 ) {
     let clients = [Chat, Claude, Gemini, Responses];
     check_clients(provider, says, &clients, expected).await;
@@ -120,9 +120,9 @@ async fn check(
 /// The same for these clients.
 async fn check_clients(
     provider: Wire,
-    says: &dyn Fn() -> ScriptTurn,
+    says: &(dyn Fn() -> ScriptTurn + Sync),
     clients: &[ClientLanguage],
-    expected: impl Fn(ClientLanguage) -> Told,
+    expected: impl Fn(ClientLanguage) -> Told + Send,
 ) {
     let servers = [
         provider.serve([says().again()]).await,
