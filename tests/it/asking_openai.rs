@@ -12,7 +12,7 @@ const APIS: [&str; 2] = ["chat", "responses"];
 
 fn openai<const N: usize>(arguments: [&str; N], api: &str, server: &ScriptedServer) -> Jackfield {
     let more = format!("providers.openai.api = \"{api}\"");
-    at(jackfield(arguments), "openai/gpt-6.2-sol", server, &more).env("OPENAI_API_KEY", KEY)
+    at(jackfield(arguments), "openai/gpt-6-sol", server, &more).env("OPENAI_API_KEY", KEY)
 }
 
 /// Has this model, and its provider at this server.
@@ -141,12 +141,29 @@ async fn tools_over_chat_completions_are_asked_for_without_effort() {
         &format!("{{ base_url = \"{}\", api", server.base_url()),
     );
     let ran = ask
-        .configured(format!("model = \"openai/gpt-6.2-sol\"\n{more}\n"))
+        .configured(format!("model = \"openai/gpt-6-sol\"\n{more}\n"))
         .run()
         .await;
     ran.stops(4, "To use function tools, use /v1/responses");
     assert_eq!(server.violations().len(), 1);
     assert_eq!(server.unused(), 2);
+}
+
+#[tokio::test]
+async fn a_model_without_tools_on_chat_completions_is_asked_over_responses() {
+    let model = "openai/gpt-6-astra";
+    let ask = || jackfield(["ask", "19+23?"]).env("OPENAI_API_KEY", KEY);
+    let server = ScriptedOpenAi::start([ScriptTurn::text("42.")]).await;
+    let ran = at(ask(), model, &server, "providers.openai.api = \"chat\"")
+        .run()
+        .await;
+    ran.stops(4, "set `api = \"responses\"` for its provider");
+    assert_eq!(server.requests().len(), 0);
+    let off = "providers.openai.api = \"responses\"\nsettings.effort = \"none\"";
+    let ran = at(ask(), model, &server, off).run().await;
+    ran.answers("42.\n");
+    assert_eq!(server.requests()[0]["reasoning"]["effort"], "low");
+    kept(&server);
 }
 
 #[tokio::test]

@@ -115,7 +115,7 @@ impl Wire {
             Self::Mistral => ("mistral", "mistral-large-latest"),
             Self::Ollama => ("ollama", "qwen3"),
             Self::OllamaNative => ("ollama-native", "qwen3:8b"),
-            Self::OpenAiChat => ("openai-chat", "gpt-6.2-sol"),
+            Self::OpenAiChat => ("openai-chat", "gpt-6-sol"),
             Self::OpenAiResponses => ("openai", "gpt-6.2-sol"),
         };
         ModelRef {

@@ -34,9 +34,10 @@ impl Wire {
     /// The model that the gateway asks, by its full name.
     pub(crate) const fn model(self) -> &'static str {
         match self {
-            Self::Chat | Self::Responses => "openai/gpt-6.2-sol",
+            Self::Chat => "openai/gpt-6-sol",
             Self::Claude => "claude/claude-opus-5-5",
             Self::Gemini => "gemini/gemini-3.8-flash",
+            Self::Responses => "openai/gpt-6.2-sol",
         }
     }
 
@@ -54,7 +55,7 @@ impl Wire {
     pub(crate) fn configuration(self, base_url: &str) -> String {
         match self {
             Self::Chat => format!(
-                "aliases.fast = \"openai/gpt-6.2-sol\"\nproviders.openai.base_url = \"{base_url}\"\nproviders.openai.api = \"chat\"\n"
+                "aliases.fast = \"openai/gpt-6-sol\"\nproviders.openai.base_url = \"{base_url}\"\nproviders.openai.api = \"chat\"\n"
             ),
             Self::Claude => format!(
                 "aliases.fast = \"claude/claude-opus-5-5\"\nproviders.claude.base_url = \"{base_url}\"\n"

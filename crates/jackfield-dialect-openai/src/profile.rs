@@ -4,6 +4,7 @@
 //! their users; see each field and constant.
 
 mod hosts;
+mod lines;
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
@@ -47,6 +48,8 @@ pub struct Profile {
     /// The lowest accepted limit on output, in tokens, Responses only: OpenAI answers 400 below 16
     /// (`integer_below_min_value`, 2026).
     pub least_output: u32,
+    /// Accepts an effort of `max`, if the model has it, Chat Completions only.
+    pub max_effort: bool,
     /// The field for the limit on output, Chat Completions only.
     pub max_tokens: MaxTokens,
     /// The permitted order of messages, Chat Completions only.
@@ -84,8 +87,8 @@ pub struct Profile {
     pub tool_choice: ToolChoiceForms,
     /// Accepts a search for tools that the client runs (`tool_search`), Responses only.
     pub tool_search: bool,
-    /// Overrides the effort in requests with tools, as OpenAI's reasoning models refuse function tools on Chat
-    /// Completions otherwise. Chat Completions only.
+    /// Accepts tools only with an effort of none, and by default has another, Chat Completions only. A model that has
+    /// no such effort accepts no tools there.
     pub tools_without_effort: bool,
     /// Accepts `top_k`, which OpenAI does not.
     pub top_k: bool,
@@ -201,7 +204,7 @@ const EFFORTS: &[Effort] = &[
 ];
 
 impl Profile {
-    /// OpenAI's current models, all of which are reasoning models.
+    /// OpenAI's reasoning models. [`Profile::openai`] adds what their lines differ in.
     pub const OPENAI: Self = Self {
         audio: false,
         blank_content: BlankContent::Null,
@@ -217,6 +220,7 @@ impl Profile {
         images: true,
         inline_thinking: InlineThinking::None,
         least_output: 16,
+        max_effort: true,
         max_tokens: MaxTokens::MaxCompletionTokens,
         message_order: MessageOrder::Free,
         output_media: true,
@@ -255,7 +259,7 @@ impl Profile {
         ..Self::OPENAI
     };
 
-    /// A model behind OpenAI's API with an unknown name: nothing is added to its requests, and a client's settings
+    /// A model behind OpenAI's API of which nothing is known: nothing is added to its requests, and a client's settings
     /// are sent. Its requests have the note `unknown_model`.
     pub const OPENAI_PLAIN: Self = Self {
         efforts: EFFORTS,
@@ -279,6 +283,7 @@ impl Profile {
         images: true,
         inline_thinking: InlineThinking::Tagged,
         least_output: 1,
+        max_effort: true,
         max_tokens: MaxTokens::MaxTokens,
         message_order: MessageOrder::Alternating,
         output_media: false,
@@ -366,50 +371,25 @@ impl Profile {
 
     /// Notes that the model is unknown, so that its profile is a guess.
     pub(crate) fn note(&self, notes: &mut Notes) {
-        if *self == Self::OPENAI_PLAIN {
+        let plain = Self {
+            tool_search: self.tool_search,
+            ..Self::OPENAI_PLAIN
+        };
+        if *self == plain {
             notes.approximated(NoteEffect::Cosmetic, "unknown_model", "model");
         }
     }
 
-    /// The profile of an OpenAI model, by its id: that of the current models if it has none of its own, and the
-    /// plain one if the id is not the vendor's (names of its models page, 2026-11).
-    #[must_use]
-    pub fn openai(model: &str) -> Self {
-        let old = ["gpt-4", "gpt-3.5", "chatgpt-4"];
-        // Fine-tuned models have the name of their base model: `ft:gpt-4o-mini-2024-07-18:…`.
-        let model = model.strip_prefix("ft:").unwrap_or(model);
-        if old.iter().any(|old| model.starts_with(old)) {
-            return Self::OPENAI_WITHOUT_REASONING;
-        }
-        let current = ["gpt-", "codex-", "computer-use-"];
-        let is_current = current.iter().any(|current| model.starts_with(current));
-        // `o1`, `o3-mini`, `o4-mini` and similar.
-        let number = model.strip_prefix('o');
-        let is_numbered =
-            number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()));
-        if model.is_empty() || is_current || is_numbered {
-            return Self {
-                tool_search: has_tool_search(model),
-                ..Self::OPENAI
-            };
-        }
-        Self::OPENAI_PLAIN
+    /// The levels of effort that Chat Completions accepts, from least to most.
+    pub fn chat_efforts(&self) -> impl Iterator<Item = Effort> + Clone {
+        let has_max = self.max_effort;
+        let levels = self.efforts.iter().copied();
+        levels.filter(move |level| has_max || *level != Effort::Max)
     }
-}
 
-/// Whether an OpenAI model has tool search: `gpt-5.4` and later (the vendor's guide on it, 2026-11).
-fn has_tool_search(model: &str) -> bool {
-    let Some(version) = model.strip_prefix("gpt-") else {
-        return false;
-    };
-    let number = |text: &str| {
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        text.get(..digits)
-            .and_then(|digits| digits.parse::<u32>().ok())
-    };
-    let minor = version.split_once('.').and_then(|(_, minor)| number(minor));
-    let version = (number(version).unwrap_or(0), minor.unwrap_or(0));
-    version >= (5, 4)
+    /// Whether Chat Completions accepts tools.
+    #[must_use]
+    pub fn has_chat_tools(&self) -> bool {
+        !self.tools_without_effort || self.efforts.contains(&Effort::None)
+    }
 }

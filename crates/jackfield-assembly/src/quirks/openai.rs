@@ -54,6 +54,7 @@ impl super::Profile for Profile {
                 Ok(())
             },
         },
+        flag!(max_effort),
         word!(
             max_tokens,
             "max_completion_tokens" => MaxTokens::MaxCompletionTokens,

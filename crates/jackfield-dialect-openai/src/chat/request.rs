@@ -34,7 +34,8 @@ pub use jackfield_dialect_kit::outgoing::Unsupported;
 ///
 /// # Errors
 ///
-/// [`Unsupported`] if a user or system message contains media that the server does not take.
+/// [`Unsupported`] if a user or system message contains media that the server does not take, or if there are tools and
+/// the model takes none here.
 pub fn to_wire(
     request: &ModelRequest,
     owner: &StateOwner,
@@ -46,6 +47,12 @@ pub fn to_wire(
     let request = &*NAMES.fit(request, &mut notes);
     let mut messages = conversation::to_wire(request, owner, profile, &mut notes)?;
     let offered = tools::to_wire(request, profile, &mut notes);
+    if !offered.tools.is_empty() && !profile.has_chat_tools() {
+        return Err(Unsupported {
+            path: "tools".to_owned(),
+            reason: "this model takes no tools on Chat Completions; set `api = \"responses\"` for its provider",
+        });
+    }
     let settings = &request.settings;
     let response_format = settings::response_format(settings, profile, &mut notes);
     if matches!(

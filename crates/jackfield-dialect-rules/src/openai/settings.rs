@@ -76,11 +76,15 @@ impl Found<'_> {
         self.metadata(body, &place.at("metadata"));
     }
 
-    /// Checks that the model supports a level of effort.
-    pub(crate) fn effort(&mut self, effort: &Value, place: &Place) {
+    /// Checks that a level of effort is one of those that the model supports.
+    pub(crate) fn effort(
+        &mut self,
+        effort: &Value,
+        supported: impl Iterator<Item = Effort>,
+        place: &Place,
+    ) {
         self.is(effort, EFFORTS, place);
-        let known = self.profile.efforts.iter().map(|effort| word(*effort));
-        let known: Vec<&str> = known.collect();
+        let known: Vec<&str> = supported.map(word).collect();
         let none = effort
             .as_str()
             .is_none_or(|effort| !LEVELS.contains(&effort));

@@ -62,7 +62,13 @@ fn openai(body: &Value, found: &mut CheckFindings) {
     settings::whole(body, "max_tokens", 1, found);
     settings::whole(body, "n", 1, found);
     settings::whole(body, "seed", i64::MIN, found);
-    one_of("", body, "reasoning_effort", settings::EFFORTS, found);
+    let model = text(body, "model");
+    settings::effort("", body, "reasoning_effort", model, found);
+    let effort = text(body, "reasoning_effort");
+    let responses_only = ["gpt-6-astra", "gpt-6.1-sol"];
+    if effort == "max" && responses_only.iter().any(|name| model.starts_with(name)) {
+        settings::no_effort("reasoning_effort", effort, model, found);
+    }
     one_of("", body, "verbosity", &["low", "medium", "high"], found);
     if let Some(options) = body.get("stream_options") {
         let known = &["include_obfuscation", "include_usage"];

@@ -86,7 +86,7 @@ fn settings_of(body: &Value, found: &mut CheckFindings) {
         let known = &["context", "effort", "generate_summary", "mode", "summary"];
         rules::known("reasoning", reasoning, known, found);
         let at = "reasoning";
-        one_of(at, reasoning, "effort", settings::EFFORTS, found);
+        settings::effort(at, reasoning, "effort", text(body, "model"), found);
         one_of(
             at,
             reasoning,

@@ -8,7 +8,7 @@ use crate::edit::set;
 /// A long conversation that keeps every rule.
 pub(crate) fn good() -> Value {
     json!({
-        "model": "gpt-6.2-sol",
+        "model": "gpt-6-sol",
         "reasoning_effort": "none",
         "max_completion_tokens": 64,
         "stream": true,
@@ -307,6 +307,31 @@ fn function_tools_with_effort_are_refused_by_the_name_of_the_model() {
     assert!(!refused("gpt-5.4-mini", json!(null)));
     assert!(!refused("gpt-5", json!("low")));
     assert!(!refused("gpt-4.1", json!(null)));
+}
+
+#[test]
+fn an_effort_is_refused_by_the_models_that_lack_it() {
+    for (model, effort, is_refused) in [
+        ("gpt-6.2-sol", "none", true),
+        ("gpt-6.1-sol", "none", true),
+        ("gpt-6-astra", "none", true),
+        ("gpt-6-astra", "max", true),
+        ("gpt-6-sol", "none", false),
+        ("gpt-6-sol", "minimal", true),
+        ("gpt-5.1", "minimal", true),
+        ("gpt-5", "minimal", false),
+        ("gpt-5", "none", true),
+        ("o3", "none", true),
+    ] {
+        let mut body = good();
+        body["model"] = json!(model);
+        body["reasoning_effort"] = json!(effort);
+        let fault =
+            format!("Unsupported value: '{effort}' is not supported with the '{model}' model.");
+        let found = faults(&body);
+        let has_it = found.iter().any(|line| line.contains(&fault));
+        assert_eq!(has_it, is_refused, "{model}, {effort}: {found:?}");
+    }
 }
 
 #[test]

@@ -132,7 +132,7 @@ pub(super) fn effort(
         return Some(effort_word(Effort::None).to_owned());
     }
     let requested = requested?;
-    let Some(sent) = nearest(requested, profile.efforts) else {
+    let Some(sent) = nearest(requested, profile.chat_efforts()) else {
         if settings.effort.is_some() {
             notes.dropped(NoteEffect::Quality, "effort_not_supported", path);
         }
@@ -176,12 +176,11 @@ fn thinking(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option
 }
 
 /// The nearest supported level, the higher one of two equally near; `None` only matches itself.
-fn nearest(requested: Effort, levels: &[Effort]) -> Option<Effort> {
+fn nearest(requested: Effort, levels: impl Iterator<Item = Effort>) -> Option<Effort> {
     let distance = |level: &Effort| {
         let (level, wanted) = (*level as u8, requested as u8);
         (level.abs_diff(wanted), level < wanted)
     };
-    let levels = levels.iter().copied();
     levels
         .filter(|level| *level != Effort::None || requested == Effort::None)
         .min_by_key(distance)

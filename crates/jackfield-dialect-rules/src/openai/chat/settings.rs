@@ -82,7 +82,7 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, place: &Pl
     found.check(!both, &place.at("max_tokens"), Rule::Exclusive);
     if let Some(effort) = said(body, "reasoning_effort") {
         let place = place.at("reasoning_effort");
-        found.effort(effort, &place);
+        found.effort(effort, profile.chat_efforts(), &place);
         let switched = profile.thinking_switch && effort == "none";
         found.check(!switched, &place, Rule::NotTaken);
     }

@@ -129,7 +129,8 @@ fn reasoning(found: &mut Found<'_>, body: &Map<String, Value>, place: &Place) {
     found.check(!found.profile.efforts.is_empty(), place, Rule::NotTaken);
     let fields = found.form(reasoning, &REASONING, place);
     if let Some(effort) = fields.and_then(|fields| said(fields, "effort")) {
-        found.effort(effort, &place.at("effort"));
+        let supported = found.profile.efforts.iter().copied();
+        found.effort(effort, supported, &place.at("effort"));
     }
 }
 

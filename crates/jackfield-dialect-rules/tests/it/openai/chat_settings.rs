@@ -213,6 +213,14 @@ fn what_a_server_does_not_take_is_in_its_profile() {
         "reasoning_effort",
         Rule::NotTaken,
     );
+    let of = new();
+    of.takes("/reasoning_effort", json!("max"));
+    of.with(|p| p.max_effort = false).breaks(
+        "/reasoning_effort",
+        json!("max"),
+        "reasoning_effort",
+        Rule::NotTaken,
+    );
     Try::new(check, Profile::VLLM, body()).takes("/top_k", json!(40));
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{has, items, one_of, wrong_type};
+use super::{has, items, join, one_of, text, wrong_type};
 use crate::checks::CheckFindings;
 
 pub(in crate::openai) const EFFORTS: &[&str] =
@@ -20,6 +20,33 @@ pub(in crate::openai) fn tenths(model: &str) -> Option<u32> {
     let version = model.strip_prefix("gpt-")?.split('-').next()?;
     let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
     Some(major.parse::<u32>().ok()? * 10 + minor.parse::<u32>().ok()?)
+}
+
+/// Checks that a level of effort exists, and that the model has it (models' pages, and reports of users, 2026).
+pub(in crate::openai) fn effort(
+    at: &str,
+    object: &Value,
+    field: &str,
+    model: &str,
+    found: &mut CheckFindings,
+) {
+    one_of(at, object, field, EFFORTS, found);
+    let thinks_always = ["gpt-6-astra", "gpt-6.1-sol", "gpt-6.2-", "o1", "o3", "o4"];
+    let version = tenths(model);
+    let is_missing = match text(object, field) {
+        "minimal" => version.is_none_or(|version| version > 50),
+        "none" => version == Some(50) || thinks_always.iter().any(|name| model.starts_with(name)),
+        _ => false,
+    };
+    if is_missing && reasons(model) {
+        no_effort(&join(at, field), text(object, field), model, found);
+    }
+}
+
+/// A level of effort that the model does not have.
+pub(in crate::openai) fn no_effort(at: &str, effort: &str, model: &str, found: &mut CheckFindings) {
+    let fault = format!("Unsupported value: '{effort}' is not supported with the '{model}' model.");
+    found.coded(at, "unsupported_value", &fault);
 }
 
 /// Checks the settings of both dialects.
