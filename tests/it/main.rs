@@ -51,6 +51,7 @@ mod gateway;
 mod gateway_again;
 mod gateway_arguments;
 mod gateway_assistants;
+mod gateway_continuing;
 mod gateway_discreet;
 mod gateway_endings;
 mod gateway_errors;

@@ -46,7 +46,8 @@ impl Profile {
         tool_references: true,
     };
 
-    /// The profile of a model, by its id; that of the newest models for an unknown id, without references to tools if it is not Claude's.
+    /// The profile of a model, by its id; that of the newest models for an unknown id. If it is not Claude's, without
+    /// references to tools, and with a prefill, which its server may refuse.
     ///
     /// Sampling parameters are refused after Opus 4.6, forced calls and `disabled` thinking from 5.1 on, the role
     /// `system` in the conversation before 4.8 (Claude platform docs, migration page 2026-10-21), references to tools
@@ -56,9 +57,11 @@ impl Profile {
     #[must_use]
     pub fn of(model: &str) -> Self {
         let Some(version) = version(model) else {
+            let is_claude = model.contains("claude");
             return Self {
-                // A server that only speaks like Claude may not know them.
-                tool_references: model.contains("claude"),
+                // A server that only speaks like Claude may continue words of the model, and not know references.
+                prefill: !is_claude,
+                tool_references: is_claude,
                 ..Self::NEWEST
             };
         };

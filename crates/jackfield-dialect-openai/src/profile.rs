@@ -61,6 +61,8 @@ pub struct Profile {
     pub parallel_calls: bool,
     /// Accepts frequency and presence penalties, Chat Completions only.
     pub penalties: bool,
+    /// How the server is told to continue an assistant message at the end, Chat Completions only.
+    pub prefill: Prefill,
     /// How reasoning is returned to the server that sent it, Chat Completions only.
     pub reasoning_echo: ReasoningEcho,
     /// Accepts the model's refusals as such (`refusal`), Chat Completions only.
@@ -147,6 +149,19 @@ pub enum MessageOrder {
     Free,
 }
 
+/// How a server is told to continue an assistant message at the end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Prefill {
+    /// By nothing: it continues the message, writes a new one (OpenAI), or refuses the request.
+    AsItIs,
+    /// By `continue_final_message`, and `add_generation_prompt` of false.
+    ContinueFinalMessage,
+    /// By `prefix` in the message.
+    Prefix,
+    /// By `prefix` in the message, which the reply repeats.
+    RepeatedPrefix,
+}
+
 /// How reasoning is returned to the server that sent it.
 ///
 /// It is returned in the field in which it came: `reasoning_content`, `reasoning` or `reasoning_details`.
@@ -226,6 +241,7 @@ impl Profile {
         output_media: true,
         parallel_calls: true,
         penalties: false,
+        prefill: Prefill::AsItIs,
         reasoning_echo: ReasoningEcho::Never,
         refusals: true,
         sampling: false,
@@ -289,6 +305,7 @@ impl Profile {
         output_media: false,
         parallel_calls: false,
         penalties: true,
+        prefill: Prefill::AsItIs,
         reasoning_echo: ReasoningEcho::AsItCame,
         refusals: false,
         sampling: true,
@@ -340,6 +357,9 @@ impl Profile {
         inline_thinking: InlineThinking::None,
         message_order: MessageOrder::AnswerAfterTools,
         parallel_calls: true,
+        // It refuses an assistant message at the end without `prefix` (400, code 3230); `@ai-sdk/mistral` skips the
+        // text that the reply repeats (2026).
+        prefill: Prefill::RepeatedPrefix,
         // Its name for the field is `random_seed`.
         seed: false,
         stream_usage: false,
@@ -363,6 +383,8 @@ impl Profile {
 
     pub const VLLM: Self = Self {
         parallel_calls: true,
+        // Its page on the server's extra parameters of Chat Completions.
+        prefill: Prefill::ContinueFinalMessage,
         strict_tools: true,
         tool_choice: ToolChoiceForms::Named,
         top_k: true,

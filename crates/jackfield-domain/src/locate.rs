@@ -206,7 +206,7 @@ pub fn locate(principal: &str, history: &HistoryKeys, sessions: &[SessionIndex])
 /// Locates a request with this history in a session that it names.
 ///
 /// The session's own history takes precedence: of an unknown history, only the part after the model's last
-/// message is used.
+/// message that a client's message follows is used.
 #[must_use]
 pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
     let client_results = trailing_results(history);
@@ -231,7 +231,22 @@ pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
             Err(call) => edited = Some(call),
         }
     }
-    let (beginnings, _) = session_prefixes(history);
+    let (beginnings, view) = session_prefixes(history);
+    let session_id = || session.session().clone();
+    // Words of the model that it is to continue are new, with what they follow.
+    let said = history
+        .iter()
+        .rposition(|message| message.role != Role::Assistant);
+    let said = history
+        .get(..said.map_or(0, |last| last + 1))
+        .unwrap_or_default();
+    let is_all_known = view.is_some_and(|view| session.locate_view(view, history.len()).is_some());
+    if said.len() < history.len() && is_all_known {
+        return Located::Continue {
+            known_messages: history.len(),
+            session: session_id(),
+        };
+    }
     let mut known = beginnings
         .iter()
         .filter_map(|(place, view)| session.locate_view(*view, *place));
@@ -245,8 +260,8 @@ pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
         return Located::Refused(ResultsRefused::Conflict { call });
     }
     Located::Continue {
-        known_messages: trailing_start(history),
-        session: session.session().clone(),
+        known_messages: trailing_start(said),
+        session: session_id(),
     }
 }
 
@@ -304,6 +319,10 @@ pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, Rule
     };
     let new = restore_server_calls(new);
     let new = new.into_iter().filter(|message| !is_blank(message));
+    let mut new = new.peekable();
+    if new.peek().is_none() {
+        return Err(RuleViolation::NoMessage);
+    }
     let all = before.chain(new).collect();
     Transcript::parse(all).map(Opening::Transcript)
 }

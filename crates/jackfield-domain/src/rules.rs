@@ -25,8 +25,8 @@ pub enum RuleViolation {
         /// Its place, from 0.
         place: usize,
     },
-    /// Last role: a model answers a user or tools, never itself.
-    #[error("the last message is the model's own")]
+    /// Last role: a model answers a user or tools, or continues words of its own.
+    #[error("the last message is the model's own, and does not end with words")]
     EndsWithAssistant,
     /// The conversation is empty.
     #[error("there is no message")]
@@ -132,7 +132,7 @@ pub fn check_history<'a>(
     }
 }
 
-/// Checks a conversation that a model should answer: all rules.
+/// Checks a conversation that a model should answer or continue: all rules.
 ///
 /// # Errors
 ///
@@ -141,11 +141,21 @@ pub fn check_request<'a>(
     messages: impl DoubleEndedIterator<Item = &'a Arc<Message>> + Clone,
 ) -> Result<(), RuleViolation> {
     check_history(messages.clone())?;
-    match messages.into_iter().next_back().map(|message| message.role) {
+    match messages.into_iter().next_back() {
         None => Err(RuleViolation::NoMessage),
-        Some(Role::Assistant) => Err(RuleViolation::EndsWithAssistant),
-        Some(Role::System | Role::Tool | Role::User) => Ok(()),
+        Some(last) if last.role == Role::Assistant && !can_continue(last) => {
+            Err(RuleViolation::EndsWithAssistant)
+        }
+        Some(_) => Ok(()),
     }
+}
+
+/// Whether a model can go on after this message of its own: it ends with words, or was paused in a call that its
+/// provider runs.
+fn can_continue(message: &Message) -> bool {
+    let last = message.blocks.last().map(|block| &block.content);
+    let is_paused = message.calls().any(|call| call.ran_by == RanBy::Provider);
+    is_paused || matches!(last, Some(Content::Text(_)))
 }
 
 fn check_outcomes(

@@ -330,7 +330,7 @@ impl TurnOpener<'_> {
                     RuleViolation::EndsWithAssistant | RuleViolation::NoMessage
                 );
                 let help = if ends_wrongly {
-                    "; end with a user message or with tool results"
+                    "; end with a user message, with tool results, or with text for the model to continue"
                 } else {
                     ""
                 };

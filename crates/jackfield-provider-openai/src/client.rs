@@ -72,7 +72,8 @@ impl Adapter for OpenAi {
                 let body = chat::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
                 let decoder = chat::stream::Decoder::for_request(owner, request)
-                    .with_inline_thinking(profile.inline_thinking);
+                    .with_inline_thinking(profile.inline_thinking)
+                    .with_prefill(&body.0, profile.prefill);
                 PreparedRequest::post(&self.url, headers, body, Decoder::ChatCompletions(decoder))
             }
             Api::Responses => {

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use jackfield_domain::settings::Effort;
 use jackfield_provider_openai::profile::{
-    BlankContent, EndUser, IdForm, InlineThinking, MaxTokens, MessageOrder, Profile, ReasoningEcho,
-    StructuredOutput, SystemRole, ToolChoiceForms,
+    BlankContent, EndUser, IdForm, InlineThinking, MaxTokens, MessageOrder, Prefill, Profile,
+    ReasoningEcho, StructuredOutput, SystemRole, ToolChoiceForms,
 };
 use serde_json::Value;
 
@@ -69,6 +69,13 @@ impl super::Profile for Profile {
         flag!(output_media),
         flag!(parallel_calls),
         flag!(penalties),
+        word!(
+            prefill,
+            "as-it-is" => Prefill::AsItIs,
+            "continue-final-message" => Prefill::ContinueFinalMessage,
+            "prefix" => Prefill::Prefix,
+            "repeated-prefix" => Prefill::RepeatedPrefix,
+        ),
         word!(
             reasoning_echo,
             "always" => ReasoningEcho::Always,

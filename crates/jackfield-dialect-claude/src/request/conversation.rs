@@ -373,7 +373,7 @@ fn check_end(
     if !profile.prefill && !paused {
         return Err(Unsupported {
             path: format!("messages[{place}]"),
-            reason: "this model does not continue words of its own",
+            reason: "this model does not continue words of its own; end with a message of the user",
         });
     }
     if let Some(wire::Block::Text { text, .. }) = blocks.last_mut() {

@@ -306,20 +306,26 @@ fn what_a_user_says_and_claude_does_not_take_is_refused() {
 }
 
 #[test]
-fn only_older_models_continue_words_of_their_own() {
+fn older_models_and_other_vendors_continue_words_of_their_own() {
     let request = of(vec![
         Message::user("count"),
         Message::new(Role::Assistant, vec![Block::text("1, 2, ")]),
     ]);
     let refused =
         request::to_wire(&request, &owner(), &Profile::NEWEST, true).expect_err("refused");
-    assert_eq!(refused.path, "messages[1]");
+    assert_eq!(
+        refused.to_string(),
+        "this model does not continue words of its own; end with a message of the user (messages[1])"
+    );
     let messages = json!([
         { "role": "user", "content": [text("count")] },
         { "role": "assistant", "content": [text("1, 2,")] },
     ]);
-    let older = Profile::of("claude-sonnet-4-5");
-    check(&request, &older, messages, &["prefill_trimmed"]);
+    // Of a model that is not Claude's, its server decides.
+    for model in ["claude-sonnet-4-5", "qwen3"] {
+        let profile = Profile::of(model);
+        check(&request, &profile, messages.clone(), &["prefill_trimmed"]);
+    }
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn unknown_ids_have_the_profile_of_the_newest_models() {
     }
     // A server that only speaks like Claude.
     let other = Profile {
+        prefill: true,
         tool_references: false,
         ..Profile::NEWEST
     };

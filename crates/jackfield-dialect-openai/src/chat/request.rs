@@ -61,9 +61,10 @@ pub fn to_wire(
     ) {
         conversation::ask_for_json(&mut messages, profile, &mut notes);
     }
+    let mut extra = serde_json::Map::new();
+    conversation::mark_prefill(&mut messages, &mut extra, profile);
     let effort = settings::effort(settings, profile, !offered.tools.is_empty(), &mut notes);
     let switched_off = profile.thinking_switch && effort.as_deref() == Some("none");
-    let mut extra = serde_json::Map::new();
     if switched_off {
         extra.insert("thinking".to_owned(), json!({ "type": "disabled" }));
     }

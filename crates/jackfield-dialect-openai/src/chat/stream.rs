@@ -12,6 +12,7 @@ mod json_fields;
 mod pending_block;
 mod plain_chunk;
 mod plain_reply;
+mod repeated_prefill;
 
 pub(crate) use content_assembler::annotation;
 pub use decoder::Decoder;

@@ -5,7 +5,9 @@
 
 use jackfield_domain::settings::Effort;
 
-use super::{InlineThinking, MaxTokens, MessageOrder, Profile, SystemRole, ToolChoiceForms};
+use super::{
+    InlineThinking, MaxTokens, MessageOrder, Prefill, Profile, SystemRole, ToolChoiceForms,
+};
 
 impl Profile {
     /// Cerebras Inference (<https://inference-docs.cerebras.ai>, API reference): penalties are refused with 400, the
@@ -68,6 +70,7 @@ impl Profile {
 
     /// `SGLang`'s server (<https://docs.sglang.io>, `OpenAI` APIs): guided decoding serves each form of a choice.
     pub const SGLANG: Self = Self {
+        prefill: Prefill::ContinueFinalMessage,
         tool_choice: ToolChoiceForms::Named,
         top_k: true,
         ..Self::COMPATIBLE

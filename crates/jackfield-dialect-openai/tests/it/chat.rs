@@ -11,6 +11,7 @@ mod hostile;
 mod hosts;
 mod inline;
 mod parallel;
+mod prefill;
 mod read;
 mod reply_laws;
 mod request_laws;

@@ -264,6 +264,31 @@ fn words_alone_are_no_history() {
 }
 
 #[test]
+fn words_to_continue_are_new_with_what_they_follow() {
+    let talk = simple("s");
+    let begun = Message::new(Role::Assistant, vec![Block::text("1, 2,")]);
+    let mut asked = with(&talk.history, "Count.");
+    asked.push(begun.clone());
+    let named = |history: &[Message]| match locate_in(history, &talk.known()) {
+        Located::Continue { known_messages, .. } => known_messages,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(named(&asked), 2);
+    assert!(matches!(
+        locate(ANN, &asked, &[talk.known()]),
+        Located::Continue {
+            known_messages: 2,
+            ..
+        }
+    ));
+    // The named session has more than the client sends.
+    assert_eq!(named(&asked[2..]), 0);
+    assert_eq!(named(&[begun]), 0);
+    // Its own answer is not new.
+    assert_eq!(named(&talk.history), 2);
+}
+
+#[test]
 fn a_session_that_is_at_work_is_forked_unless_it_is_named() {
     let mut talk = simple("s");
     let mut next = talk.clone();
@@ -473,9 +498,10 @@ fn what_is_new_opens_the_next_turn() {
     };
     assert_eq!(transcript.messages().len(), 5);
     assert_eq!(opening(&[], &[]), Err(RuleViolation::NoMessage));
-    let last = &elsewhere[..2];
-    assert_eq!(
-        opening(&before, last),
-        Err(RuleViolation::EndsWithAssistant)
-    );
+    assert_eq!(opening(&before, &[]), Err(RuleViolation::NoMessage));
+    // The model continues words at the end.
+    let Ok(Opening::Transcript(transcript)) = opening(&before, &elsewhere[..2]) else {
+        panic!("no transcript");
+    };
+    assert_eq!(transcript.messages().len(), 4);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::block::{Block, CalledName, Content, RanBy, ToolCall};
+use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
@@ -186,13 +186,21 @@ fn what_the_rules_allow() {
 }
 
 #[test]
-fn a_request_ends_with_somebody_who_is_to_be_answered() {
-    let answered = vec![asks(), says(vec![Block::text("hello")])];
-    assert_eq!(check(answered.clone()), Ok(()));
+fn a_request_ends_with_somebody_who_is_to_be_answered_or_with_words_to_continue() {
+    let thought = Block::from(Content::Thinking(Thinking {
+        redacted: false,
+        text: "Hm.".into(),
+    }));
+    let silent = vec![asks(), says(vec![Block::text("So"), thought])];
+    assert_eq!(check(silent.clone()), Ok(()));
     assert_eq!(
-        Transcript::parse(answered),
+        Transcript::parse(silent),
         Err(RuleViolation::EndsWithAssistant)
     );
+    let begun = vec![asks(), says(vec![Block::text("So")])];
+    assert!(Transcript::parse(begun).is_ok());
+    let paused = vec![asks(), says(vec![call_by(RanBy::Provider, "a")])];
+    assert!(Transcript::parse(paused).is_ok());
     assert_eq!(Transcript::parse(vec![]), Err(RuleViolation::NoMessage));
     let open = vec![asks(), says(vec![call("a")])];
     let without = RuleViolation::CallWithoutOutcome { call: id("a") };

@@ -140,7 +140,7 @@ pub(super) fn to_wire(
     if is_prefill && !profile.prefill() {
         return Err(Unsupported {
             path: format!("messages[{}]", request.messages.len().saturating_sub(1)),
-            reason: "this model does not continue words of its own",
+            reason: "this model does not continue words of its own; end with a message of the user",
         });
     }
     Ok(MappedConversation {

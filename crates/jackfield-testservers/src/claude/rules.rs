@@ -43,6 +43,9 @@ pub fn headers<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Vec<Violation> {
     found.0
 }
 
+/// Parts of the names of models that continue their own words (Claude platform docs, migration page, 2026).
+const PREFILL: [&str; 5] = ["claude-3", "-4-0", "-4-1", "-4-2025", "-4-5"];
+
 /// Returns every violation of Claude Messages in a body, for this version of the API.
 #[must_use]
 pub fn check(body: &Value, version: &str) -> Vec<Violation> {
@@ -61,7 +64,9 @@ pub fn check(body: &Value, version: &str) -> Vec<Violation> {
     for (n, message) in messages.iter().enumerate() {
         check_message(n, message, &mut found);
     }
-    pairing::check(messages, &mut found);
+    let model = body.get("model").and_then(Value::as_str);
+    let continues = model.is_some_and(|model| PREFILL.iter().any(|part| model.contains(part)));
+    pairing::check(messages, continues, &mut found);
     let uses_tools = messages
         .iter()
         .flat_map(blocks)

@@ -39,6 +39,27 @@ fn faults(body: &Value, version: &str) -> Vec<String> {
 }
 
 #[test]
+fn older_models_continue_words_at_the_end() {
+    for (model, is_refused) in [
+        ("claude-3-5-haiku-20241022", false),
+        ("claude-sonnet-4-20250514", false),
+        ("claude-sonnet-4-5", false),
+        ("claude-opus-4-6", true),
+        ("claude-opus-5-5", true),
+    ] {
+        let mut body = good();
+        body["model"] = json!(model);
+        let messages = body["messages"].as_array_mut().unwrap();
+        messages.push(json!({ "role": "assistant", "content": "So" }));
+        let found = faults(&body, "2026-10-21");
+        let is_told = found
+            .iter()
+            .any(|line| line.contains("must end with a user message"));
+        assert_eq!(is_told, is_refused, "{model}: {found:?}");
+    }
+}
+
+#[test]
 fn a_good_request_has_no_faults() {
     assert_eq!(faults(&good(), "2026-10-21"), Vec::<String>::new());
 }

@@ -9,12 +9,13 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::system_prompt::SystemPrompt;
+use serde_json::{Map, Value};
 
 use super::Unsupported;
 use super::content::{into_content, joined, text_part};
 use crate::chat::wire;
 use crate::json_word;
-use crate::profile::{LIFETIMES, MessageOrder, Profile, SystemRole};
+use crate::profile::{LIFETIMES, MessageOrder, Prefill, Profile, SystemRole};
 
 /// The assistant message inserted where the order requires one between tools and the user.
 const ANSWER_AFTER_TOOLS: &str = "I have seen the results.";
@@ -60,6 +61,26 @@ pub(super) fn to_wire(
         }
     }
     Ok(writer.messages)
+}
+
+/// Tells the server to continue the last message, if it is the model's.
+pub(super) fn mark_prefill(
+    messages: &mut [wire::Message],
+    extra: &mut Map<String, Value>,
+    profile: &Profile,
+) {
+    let last = messages.last_mut();
+    let Some(last) = last.filter(|last| last.role == wire::Role::Assistant) else {
+        return;
+    };
+    match profile.prefill {
+        Prefill::AsItIs => {}
+        Prefill::ContinueFinalMessage => {
+            extra.insert("add_generation_prompt".to_owned(), Value::Bool(false));
+            extra.insert("continue_final_message".to_owned(), Value::Bool(true));
+        }
+        Prefill::Prefix | Prefill::RepeatedPrefix => last.prefix = Some(true),
+    }
 }
 
 /// Asks for JSON in the system prompt, unless that prompt or the first message after it does so. Later messages are

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::inline_thinking::{InlineThinkingParser, Piece};
 use super::json_fields::{BufferedBytes, Fault, field, text};
+use super::repeated_prefill::RepeatedPrefill;
 use crate::chat::DIALECT;
 use crate::chat::reply::state;
 use crate::profile::InlineThinking;
@@ -22,6 +23,7 @@ pub(super) struct ContentAssembler {
     open_block: Option<(u32, Kind)>,
     /// The field in which reasoning arrives.
     reasoning_field: Option<&'static str>,
+    prefill: RepeatedPrefill,
     pub(super) has_refusal: bool,
 }
 
@@ -161,6 +163,11 @@ impl ContentAssembler {
         self.inline = InlineThinkingParser::new(mode);
     }
 
+    /// Leaves out these words at the beginning of the text.
+    pub(super) fn leave_out(&mut self, repeated: String) {
+        self.prefill = RepeatedPrefill::new(repeated);
+    }
+
     pub(super) fn push_text(
         &mut self,
         words: &str,
@@ -190,10 +197,11 @@ impl ContentAssembler {
 
     /// Ends the text: another block follows, or nothing.
     pub(super) fn end_text(&mut self, emitter: &mut DeltaEmitter<'_>) -> Result<(), Fault> {
-        match self.inline.end() {
-            Some(piece) => self.push_piece(piece, emitter),
-            None => Ok(()),
+        if let Some(piece) = self.inline.end() {
+            self.push_piece(piece, emitter)?;
         }
+        let held = self.prefill.end();
+        self.push_new_text(&held, emitter)
     }
 
     fn push_visible_text(
@@ -201,6 +209,11 @@ impl ContentAssembler {
         words: &str,
         emitter: &mut DeltaEmitter<'_>,
     ) -> Result<(), Fault> {
+        let words = self.prefill.push(words);
+        self.push_new_text(&words, emitter)
+    }
+
+    fn push_new_text(&mut self, words: &str, emitter: &mut DeltaEmitter<'_>) -> Result<(), Fault> {
         if matches!(self.open_block, Some((_, Kind::Text))) {
             self.append(Kind::Text, words, emitter);
             return Ok(());

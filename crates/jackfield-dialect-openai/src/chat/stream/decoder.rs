@@ -23,8 +23,9 @@ use super::plain_chunk::{ChunkFrame, PlainChunk};
 use super::plain_reply::PlainReply;
 use crate::chat::reply::ending::{ContentFlags, finish_reason, usage_from_wire};
 use crate::chat::request::NAMES;
+use crate::chat::wire;
 use crate::error::{self, ErrorDetail};
-use crate::profile::InlineThinking;
+use crate::profile::{InlineThinking, Prefill};
 
 /// After this many consecutive chunks without a common frame, the fast path is given up.
 const MAX_MISSES: u8 = 8;
@@ -105,6 +106,19 @@ impl Decoder {
     #[must_use]
     pub fn with_inline_thinking(mut self, mode: InlineThinking) -> Self {
         self.content.detect_inline_thinking(mode);
+        self
+    }
+
+    /// Leaves out the words that the reply repeats of this request, if they are to be continued so.
+    #[must_use]
+    pub fn with_prefill(mut self, request: &wire::Request, prefill: Prefill) -> Self {
+        let last = request.messages.last();
+        let last = last.filter(|last| last.prefix == Some(true));
+        if let Some(wire::Content::Text(words)) = last.and_then(|last| last.content.as_ref())
+            && prefill == Prefill::RepeatedPrefix
+        {
+            self.content.leave_out(words.clone());
+        }
         self
     }
 

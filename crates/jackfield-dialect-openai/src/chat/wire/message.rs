@@ -44,6 +44,9 @@ pub struct Message {
     /// With role `tool`: the id of the call that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
+    /// In the last message: the reply continues it (Mistral, and DeepSeek at `/beta`); only written.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<bool>,
 }
 
 impl Message {
@@ -63,6 +66,7 @@ impl Message {
             tool_calls: None,
             function_call: None,
             tool_call_id: None,
+            prefix: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rules for single messages.
 
-use jackfield_dialect_openai::profile::{BlankContent, ReasoningEcho, SystemRole};
+use jackfield_dialect_openai::profile::{BlankContent, Prefill, ReasoningEcho, SystemRole};
 use serde_json::{Map, Value};
 
 use crate::openai::form::{Field, Is, may, need};
@@ -21,6 +21,8 @@ const ASSISTANT: [Field; 7] = [
     need("role", Is::Text),
     may("tool_calls", Is::Any),
 ];
+/// The field by which a server is told to continue the message.
+const PREFIX: Field = may("prefix", Is::Bool);
 /// The fields in which compatible servers send reasoning.
 const REASONING: [Field; 3] = [
     may("reasoning", Is::OrNull(&Is::Text)),
@@ -117,6 +119,12 @@ fn assistant(found: &mut Found<'_>, message: &Value, place: &Place) {
     let mut form = ASSISTANT.to_vec();
     if found.profile.reasoning_echo != ReasoningEcho::Never {
         form.extend(REASONING);
+    }
+    if matches!(
+        found.profile.prefill,
+        Prefill::Prefix | Prefill::RepeatedPrefix
+    ) {
+        form.push(PREFIX);
     }
     let Some(fields) = found.form(message, &form, place) else {
         return;

@@ -1,6 +1,6 @@
 //! Rules for everything but messages and tools.
 
-use jackfield_dialect_openai::profile::MaxTokens;
+use jackfield_dialect_openai::profile::{MaxTokens, Prefill};
 use serde_json::{Map, Value};
 
 use crate::openai::form::{Field, Is, may, need};
@@ -10,7 +10,7 @@ use crate::openai::{Found, Rule};
 use crate::place::{Place, said, text_of};
 
 /// The fields that only this dialect has, without messages and tools.
-const OWN: [Field; 24] = [
+const OWN: [Field; 26] = [
     may("audio", Is::OrNull(&Is::Object)),
     may("frequency_penalty", PENALTY),
     may("logit_bias", Is::OrNull(&Is::Object)),
@@ -37,6 +37,8 @@ const OWN: [Field; 24] = [
     ),
     may("web_search_options", Is::Object),
     // Fields of compatible servers.
+    may("add_generation_prompt", Is::Bool),
+    may("continue_final_message", Is::Bool),
     may("thinking", Is::Object),
     may("top_k", Is::Int(0, i64::MAX)),
 ];
@@ -62,7 +64,10 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, place: &Pl
     let profile = *found.profile;
     // Reasoning models reject the fields that newer ones replaced.
     let newer = profile.max_tokens == MaxTokens::MaxCompletionTokens;
+    let continues = profile.prefill == Prefill::ContinueFinalMessage;
     for (key, taken) in [
+        ("add_generation_prompt", continues),
+        ("continue_final_message", continues),
         ("frequency_penalty", profile.penalties),
         ("logit_bias", profile.sampling),
         ("logprobs", profile.sampling),

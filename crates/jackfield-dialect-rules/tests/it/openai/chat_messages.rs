@@ -1,7 +1,9 @@
 //! Chat Completions: messages, and what they have to be to each other.
 
 use jackfield_dialect_kit::ids::IdForm;
-use jackfield_dialect_openai::profile::{BlankContent, Profile, ReasoningEcho, SystemRole};
+use jackfield_dialect_openai::profile::{
+    BlankContent, Prefill, Profile, ReasoningEcho, SystemRole,
+};
 use jackfield_dialect_rules::openai::chat::{Rule, check};
 use serde_json::{Value, json};
 
@@ -39,6 +41,16 @@ fn of() -> Try {
         ..Profile::OPENAI
     };
     Try::new(check, profile, body())
+}
+
+#[test]
+fn a_message_to_continue_is_marked_where_the_server_reads_it() {
+    let of = of();
+    let place = "/messages/5/prefix";
+    of.breaks(place, json!(true), "messages.5.prefix", Rule::UnknownField);
+    for prefill in [Prefill::Prefix, Prefill::RepeatedPrefix] {
+        of.with(|p| p.prefill = prefill).takes(place, json!(true));
+    }
 }
 
 #[test]

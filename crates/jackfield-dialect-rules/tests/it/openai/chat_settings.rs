@@ -221,7 +221,13 @@ fn what_a_server_does_not_take_is_in_its_profile() {
         "reasoning_effort",
         Rule::NotTaken,
     );
-    Try::new(check, Profile::VLLM, body()).takes("/top_k", json!(40));
+    let of_vllm = Try::new(check, Profile::VLLM, body());
+    of_vllm.takes("/top_k", json!(40));
+    for key in ["add_generation_prompt", "continue_final_message"] {
+        let pointer = format!("/{key}");
+        of_vllm.takes(&pointer, json!(true));
+        of.breaks(&pointer, json!(true), key, Rule::NotTaken);
+    }
 }
 
 #[test]

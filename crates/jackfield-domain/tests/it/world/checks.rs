@@ -414,6 +414,11 @@ impl World {
                 } else {
                     rules::check_request(request.messages.iter())
                 };
+                let last = request.messages.iter().next_back();
+                if !paused && last.is_some_and(|last| last.role == Role::Assistant) {
+                    let detail = "the model is asked to answer itself".to_owned();
+                    self.violate(Property::MessagesAreValid, detail);
+                }
                 if let Err(violation) = valid {
                     self.violate(Property::MessagesAreValid, violation.to_string());
                 }

@@ -280,7 +280,8 @@ fn a_dropped_call_counts() {
 
 #[test]
 fn a_request_that_breaks_a_rule_is_refused_and_fails_the_test() {
-    let alone = Message::new(Role::Assistant, vec![Block::text("I begin")]);
+    let refusal = Block::from(Content::Refusal("I begin".into()));
+    let alone = Message::new(Role::Assistant, vec![refusal]);
     let unpaired = calling();
     let named = ModelRequest {
         choice: ToolChoice::Named(ToolName::parse("gone").expect("a valid name")),

@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::{blocks, kind};
 use crate::checks::CheckFindings;
 
-/// Checks calls and results against each other, and the order of the roles.
+/// Checks calls and results against each other, and the order of the roles; `continues` if the model continues its
+/// own words at the end.
 ///
 /// Stricter than the vendor, who merges consecutive messages of one role.
-pub(super) fn check(messages: &[Value], found: &mut CheckFindings) {
+pub(super) fn check(messages: &[Value], continues: bool, found: &mut CheckFindings) {
     let mut seen = HashSet::new();
     let mut calls: Vec<&str> = Vec::new();
     for (n, message) in messages.iter().enumerate() {
@@ -53,7 +54,7 @@ pub(super) fn check(messages: &[Value], found: &mut CheckFindings) {
     if role(messages.first()) == "assistant" {
         found.add("messages.0", "the first message cannot be the assistant's");
     }
-    if role(messages.last()) == "assistant" {
+    if !continues && role(messages.last()) == "assistant" {
         found.add("messages", "the conversation must end with a user message");
     }
 }
