@@ -15,6 +15,7 @@ pub mod lease;
 pub mod mcp_observer;
 pub mod question_handler;
 pub mod sampling;
+pub mod server_log;
 pub mod toolbox;
 pub mod toolbox_source;
 pub mod upstream;

@@ -19,7 +19,9 @@ use crate::call_context::{CallContext, LeasePassed};
 use crate::chat_model::BoxError;
 use crate::context_source::ContextSource;
 use crate::mcp_observer::McpRequest;
+use crate::question_handler::Askable;
 use crate::sampling::SamplingRequest;
+use crate::server_log::{LogLevel, ServerLogMessage};
 
 /// A source of tools, such as the built-in tools or an MCP server.
 ///
@@ -162,6 +164,40 @@ pub trait ToolEvents: Send {
     /// The trace context for the tool's server, if there is one.
     fn trace(&self) -> Option<&TraceContext> {
         None
+    }
+
+    /// What the server of the tool may ask during the call. Where it can be told so, it is; other questions are refused
+    /// at once. By default, what a turn with a person answers.
+    fn askable(&self) -> Askable {
+        Askable::TURN
+    }
+
+    /// The folders that the caller wants the server to work in, as the protocol writes them, if it
+    /// [has some](Askable::roots); none by default.
+    async fn roots(&mut self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// The message of a model that the caller gave with the last answer, as the protocol writes it. Without one, the
+    /// model is [asked](Self::sample).
+    fn given_message(&mut self) -> Option<Value> {
+        None
+    }
+
+    /// The lowest level of the server's log messages that the caller wants during the call; by default none.
+    fn log_level(&self) -> Option<LogLevel> {
+        None
+    }
+
+    /// The server has logged something during the call, at this level or above. It must not block.
+    fn on_log(&mut self, message: ServerLogMessage) {
+        let _unread = message;
+    }
+
+    /// The server has refused the call, as the caller cannot be asked for these: capabilities, as the protocol writes
+    /// them. It must not block.
+    fn on_missing_capabilities(&mut self, required: &Value) {
+        let _unread = required;
     }
 
     /// A request to an MCP server, which the call consists of, has ended. It must not block.
