@@ -21,6 +21,7 @@
 
 mod call;
 mod context;
+mod curious;
 mod journal;
 mod mcp_observer;
 mod model;
@@ -30,6 +31,7 @@ mod rulebook;
 mod toolbox;
 
 pub use self::call::ScriptedCall;
+pub use self::curious::CuriousToolbox;
 pub use self::journal::{AppendFault, FaultyJournal, JournalRequest};
 pub use self::mcp_observer::RecordingMcpObserver;
 pub use self::model::ScriptedModel;

@@ -5,6 +5,7 @@
 //!
 //! | field | meaning |
 //! |---|---|
+//! | `asks_before` | what a prompt or a resource asks before it is given: `{"name or uri": requests}` |
 //! | `calls` | the steps of each tool: `{"name": [step, …]}`, see below |
 //! | `completions` | the values of arguments: `{"argument": [value, …]}` |
 //! | `contents` | the contents of resources: `{"uri": [content, …]}` |
@@ -20,6 +21,7 @@
 //! | `instructions` | its instructions |
 //! | `list_changed` | announces list changes |
 //! | `log` | a file that gets a line for everything that happens |
+//! | `logging` | sends log messages of calls, and takes a level for them |
 //! | `loop_cursor` | the list of tools never ends |
 //! | `many` | the number of further tools, `tool_00000` and so on |
 //! | `messages` | the messages of prompts: `{"name": [message, …]}`, with `{argument}` in their texts |
@@ -40,9 +42,9 @@
 //! `{"size": bytes}`, `{"twice": words}`, `{"wait": true}` (until it is cancelled; with a text instead of `true`, it
 //! still answers with that text), `{"hold": n}` (until n calls are held, which are then answered in reverse order), `{"elicit": params}` and `{"sample": params}` (ask the
 //! client in the older era, and answer with its reply as text), `{"die": code}`. Intermediate steps are `{"progress":
-//! [done, of, message]}`, `{"announce": {method, params}}` (a notification to each subscriber), `{"sleep": milliseconds}`, `{"until": path}` (until there is such a file), `{"raw": line}`, `{"tools": definitions}` (from now on),
-//! `{"unlisten": true}` (ends the subscriptions to list changes), `{"ask": {requests, state}}` (unless there are
-//! answers) and `{"task": [state, …]}` (the answers of `tasks/get`, in order).
+//! [done, of, message]}`, `{"log": {level, data, logger}}` (a log message; in the newer era only if the call wants some), `{"announce": {method, params}}` (a notification to each subscriber), `{"sleep": milliseconds}`, `{"until": path}` (until there is such a file), `{"raw": line}`, `{"tools": definitions}` (from now on),
+//! `{"unlisten": true}` (ends the subscriptions to list changes), `{"ask": {requests, state, states, polite}}` (unless there are
+//! answers, or one of these states comes back; if polite, only what the client can answer) and `{"task": [state, …]}` (the answers of `tasks/get`, in order).
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead as _, Write as _};
@@ -183,6 +185,10 @@ impl ScriptedMcpServer {
 
     fn ask(self: &Arc<Self>, method: &str, id: Value, params: Value) {
         match method {
+            "logging/setLevel" if self.script["logging"] == true => {
+                self.log(&format!("level {}", params["level"]));
+                self.answer(&id, Map::new());
+            }
             "ping" => self.answer(&id, Map::new()),
             "resources/subscribe" | "resources/unsubscribe" if self.script["subscribe"] == true => {
                 self.log(&format!("{method} {}", params["uri"]));
@@ -276,6 +282,9 @@ impl ScriptedMcpServer {
         let mut capabilities = json!({ "tools": { "listChanged": changes } });
         if self.script["no_tools"] == true {
             capabilities = json!({});
+        }
+        if self.script["logging"] == true {
+            capabilities["logging"] = json!({});
         }
         self.add_context_capabilities(&mut capabilities);
         about.insert("capabilities".to_owned(), capabilities);

@@ -17,6 +17,9 @@ impl ScriptedMcpServer {
                 capabilities[capability] = json!({});
             }
         }
+        if self.script["list_changed"] == true && !self.script["prompts"].is_null() {
+            capabilities["prompts"] = json!({ "listChanged": true });
+        }
         if self.script["subscribe"] == true {
             capabilities["resources"] = json!({ "listChanged": true, "subscribe": true });
         }
@@ -37,7 +40,16 @@ impl ScriptedMcpServer {
         if script[field].is_null() {
             return false;
         }
-        let asked = &script["asks_first"];
+        let subject = match method {
+            "resources/read" => &params["uri"],
+            _ => &params["name"],
+        };
+        let alone = &script["asks_before"][subject.as_str().unwrap_or_default()];
+        let asked = if alone.is_null() {
+            &script["asks_first"]
+        } else {
+            alone
+        };
         let is_asked = matches!(method, "prompts/get" | "resources/read") && !asked.is_null();
         if is_asked {
             if params["inputResponses"].is_null() {
@@ -50,7 +62,7 @@ impl ScriptedMcpServer {
             }
             let (state, answers) = (&params["requestState"], &params["inputResponses"]);
             self.log(&format!("answered {state} {answers}"));
-            if answers["who"]["action"] != "accept" {
+            if alone.is_null() && answers["who"]["action"] != "accept" {
                 self.refuse(id, -32000, "nobody said who");
                 return true;
             }

@@ -41,13 +41,22 @@ impl ScriptedMcpServer {
                 return false;
             }
             "ask" => {
-                if !params["inputResponses"].is_null() || !params["requestState"].is_null() {
+                let state = &params["requestState"];
+                let is_answered = match with["states"].as_array() {
+                    Some(states) => states.contains(state),
+                    None => !params["inputResponses"].is_null() || !state.is_null(),
+                };
+                if is_answered {
                     self.log(&format!("answers {}", params["inputResponses"]));
                     return false;
                 }
                 let mut asked = Map::new();
                 asked.insert("resultType".to_owned(), json!("input_required"));
-                asked.insert("inputRequests".to_owned(), with["requests"].clone());
+                let mut requests = with["requests"].clone();
+                if let (true, Some(requests)) = (with["polite"] == true, requests.as_object_mut()) {
+                    requests.retain(|_, request| is_capable(params, request));
+                }
+                asked.insert("inputRequests".to_owned(), requests);
                 asked.insert("requestState".to_owned(), with["state"].clone());
                 asked.retain(|_, value| !value.is_null());
                 self.answer(id, asked);
@@ -93,6 +102,17 @@ impl ScriptedMcpServer {
                 self.refuse_with(id, &error);
             }
             "hold" => self.hold(id, params, with),
+            "log" => {
+                // In the newer era a request says whether it wants log messages.
+                let wanted = &params["_meta"]["io.modelcontextprotocol/logLevel"];
+                if self.state().initialized || !wanted.is_null() {
+                    self.log(&format!("logs for {wanted}"));
+                    let mut message = with.clone();
+                    message["_meta"] = json!({ DURING: id });
+                    self.notify_one("notifications/message", message);
+                }
+                return false;
+            }
             "progress" => {
                 let mut progress = json!({
                     "progressToken": params["_meta"]["progressToken"],
@@ -224,6 +244,14 @@ pub(super) fn wait_for_file(path: &str) {
     while !Path::new(path).exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Whether the client of this call has declared that it takes this request.
+fn is_capable(params: &Value, request: &Value) -> bool {
+    let capabilities = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    let method = request["method"].as_str().unwrap_or_default();
+    let needed = method.split('/').next().unwrap_or_default();
+    !capabilities[needed].is_null()
 }
 
 /// A result of plain text.
