@@ -6,17 +6,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::Reply;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::trace::TraceContext;
-use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
 use jackfield_ports::call_context::CallContext;
-use jackfield_ports::question_handler::QuestionHandler;
+use jackfield_ports::question_handler::{Askable, QuestionHandler};
+use jackfield_ports::sampling::SamplingRequest;
+use jackfield_ports::server_log::{LogLevel, ServerLogMessage};
 use jackfield_ports::toolbox::{ToolEnd, ToolEvents, Toolbox};
 use jackfield_ports::toolbox_source::ToolboxSet;
 use serde_json::{Map, Value};
@@ -35,6 +39,8 @@ pub struct DirectCall {
     pub arguments: Map<String, Value>,
     /// The idempotency key; generated if `None`.
     pub key: Option<IdempotencyKey>,
+    /// The lowest level of the server's log messages that are wanted, and their callback, which must not block.
+    pub log: Option<(LogLevel, Box<dyn FnMut(ServerLogMessage) + Send>)>,
     /// The progress callback; it must not block.
     pub progress: Box<dyn FnMut(CallProgress) + Send>,
     /// Answers the tool's own questions; without it, they are declined.
@@ -61,6 +67,7 @@ impl DirectCall {
         Self {
             arguments,
             key: None,
+            log: None,
             progress: Box::new(drop),
             questions: None,
             trace: None,
@@ -80,6 +87,8 @@ impl fmt::Debug for DirectCall {
 /// The outcome of a call, with the server's original content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectOutcome {
+    /// The capabilities, as MCP writes them, without which the tool's server refused the call.
+    pub missing: Option<Value>,
     /// The content blocks as the tool's server sent them, if available. They match the outcome's parts in order,
     /// except where the outcome was changed afterwards.
     pub original: Vec<Value>,
@@ -89,20 +98,87 @@ pub struct DirectOutcome {
 
 impl From<ToolResult> for DirectOutcome {
     fn from(result: ToolResult) -> Self {
-        let original = Vec::new();
-        Self { original, result }
+        Self {
+            missing: None,
+            original: Vec::new(),
+            result,
+        }
     }
 }
 
-/// Forwards progress to the caller.
-pub(crate) struct ProgressSink {
-    pub(crate) original: Vec<Value>,
-    pub(crate) progress: Box<dyn FnMut(CallProgress) + Send>,
-    pub(crate) trace: Option<TraceContext>,
+/// Forwards the events of a call to the caller.
+struct CallerEvents {
+    /// The message of a model that the caller has given.
+    given: Option<Value>,
+    log: Option<(LogLevel, Box<dyn FnMut(ServerLogMessage) + Send>)>,
+    missing: Option<Value>,
+    original: Vec<Value>,
+    progress: Box<dyn FnMut(CallProgress) + Send>,
+    questions: Option<Box<dyn QuestionHandler>>,
+    trace: Option<TraceContext>,
+}
+
+impl CallerEvents {
+    /// Asks the caller. A message that it gives is kept for the server, and the answer is a yes then.
+    async fn answer(&mut self, question: &Question) -> ElicitationAnswer {
+        let Some(questions) = &mut self.questions else {
+            return ElicitationAnswer::Declined;
+        };
+        let answer = timeout(MAX_ANSWER, questions.answer(question)).await;
+        let answer = answer.unwrap_or(ElicitationAnswer::Dismissed);
+        if question.sampling.is_none() {
+            return answer;
+        }
+        let yes = || ElicitationAnswer::Accepted(Arc::new(Value::Object(Map::new())));
+        match answer {
+            ElicitationAnswer::Accepted(message) => {
+                self.given = Some(Arc::unwrap_or_clone(message));
+                yes()
+            }
+            ElicitationAnswer::Declined => ElicitationAnswer::Declined,
+            // Nobody has refused it: the server learns that there is no message.
+            ElicitationAnswer::Dismissed => yes(),
+        }
+    }
 }
 
 #[async_trait]
-impl ToolEvents for ProgressSink {
+impl ToolEvents for CallerEvents {
+    fn askable(&self) -> Askable {
+        let questions = self.questions.as_ref();
+        questions.map_or(Askable::NOTHING, |questions| questions.askable())
+    }
+
+    async fn roots(&mut self) -> Vec<Value> {
+        match &mut self.questions {
+            Some(questions) => questions.roots().await,
+            None => Vec::new(),
+        }
+    }
+
+    fn given_message(&mut self) -> Option<Value> {
+        self.given.take()
+    }
+
+    async fn sample(&mut self, _request: SamplingRequest) -> Result<Reply, ModelFailure> {
+        let (kind, message) = (ModelFailureKind::Unsupported, "the client gave none");
+        Err(ModelFailure::new(kind, Phase::BeforeSend, message))
+    }
+
+    fn log_level(&self) -> Option<LogLevel> {
+        self.log.as_ref().map(|(level, _)| *level)
+    }
+
+    fn on_log(&mut self, message: ServerLogMessage) {
+        if let Some((_, log)) = &mut self.log {
+            log(message);
+        }
+    }
+
+    fn on_missing_capabilities(&mut self, required: &Value) {
+        self.missing = Some(required.clone());
+    }
+
     // There is no journal to record it in.
     async fn on_accepted(&mut self, _handle: JobHandle) {}
 
@@ -189,8 +265,9 @@ async fn call_direct(
     let DirectCall {
         arguments,
         key,
+        log,
         progress,
-        mut questions,
+        questions,
         trace,
     } = call;
     let Ok(call) = ToolCallId::parse(&direct_call_id(shared.clock.now().wall)) else {
@@ -210,9 +287,13 @@ async fn call_direct(
     let (shared, tool) = (Arc::clone(shared), tool.clone());
     let mut task = JoinSet::new();
     task.spawn(async move {
-        let mut events = ProgressSink {
+        let mut events = CallerEvents {
+            given: None,
+            log,
+            missing: None,
             original: Vec::new(),
             progress,
+            questions,
             trace,
         };
         let context = CallContext::default();
@@ -233,12 +314,7 @@ async fn call_direct(
             if asked > MAX_QUESTIONS {
                 break;
             }
-            let answer = match &mut questions {
-                Some(questions) => timeout(MAX_ANSWER, questions.answer(question))
-                    .await
-                    .unwrap_or(ElicitationAnswer::Dismissed),
-                None => ElicitationAnswer::Declined,
-            };
+            let answer = events.answer(question).await;
             open.answered();
             let resuming = resume_tool(
                 &shared,
@@ -252,13 +328,19 @@ async fn call_direct(
             drop(open);
             ended = resumed;
         }
-        (ended, events.original)
+        (ended, events.original, events.missing)
     });
-    let Some(Ok((ended, original))) = task.join_next().await else {
+    let Some(Ok((ended, original, missing))) = task.join_next().await else {
         return ToolResult::error("the tool crashed").into();
     };
     let result = match ended {
-        Ok(Ok(ToolEnd::Finished(result))) => return DirectOutcome { original, result },
+        Ok(Ok(ToolEnd::Finished(result))) => {
+            return DirectOutcome {
+                missing,
+                original,
+                result,
+            };
+        }
         Ok(Ok(ToolEnd::Asked { question, .. })) => {
             ToolResult::error(format!("the tool asks for something: {}", question.message))
         }

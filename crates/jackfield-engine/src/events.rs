@@ -12,6 +12,7 @@ use jackfield_domain::trace::TraceContext;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::call_context::LeasePassed;
 use jackfield_ports::mcp_observer::McpRequest;
+use jackfield_ports::question_handler::Askable;
 use jackfield_ports::sampling::SamplingRequest;
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolEnd, ToolError, ToolEvents};
 use thiserror::Error;
@@ -162,6 +163,8 @@ impl ToolNotice {
 
 /// Forwards the events of a tool call to the loop and to observers.
 pub(crate) struct ToolEventSender {
+    /// Whether a person can be asked.
+    pub(crate) asks: bool,
     pub(crate) attempt: ToolAttempt,
     pub(crate) late: LateOutcomeSender,
     pub(crate) observed: ObservedCalls,
@@ -172,6 +175,14 @@ pub(crate) struct ToolEventSender {
 
 #[async_trait]
 impl ToolEvents for ToolEventSender {
+    fn askable(&self) -> Askable {
+        if self.asks {
+            Askable::TURN
+        } else {
+            Askable::NOTHING
+        }
+    }
+
     async fn on_accepted(&mut self, handle: JobHandle) {
         send(
             &self.sender,

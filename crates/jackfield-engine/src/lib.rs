@@ -102,7 +102,8 @@ pub use jackfield_ports::journal::{DeliveryOutcome, Hold, JournalError, Loaded, 
 pub use jackfield_ports::mcp_observer::{
     McpObserver, McpObservers, McpRequest, McpSession, McpSide, McpSpan, McpTransport,
 };
-pub use jackfield_ports::question_handler::QuestionHandler;
+pub use jackfield_ports::question_handler::{Askable, QuestionHandler};
+pub use jackfield_ports::server_log::{LogLevel, ServerLogMessage};
 pub use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxStatus};
 
 pub use self::approver::{ApprovalRequest, Approver, Decision};

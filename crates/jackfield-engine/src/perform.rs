@@ -269,6 +269,7 @@ impl Workers {
                 let (asks, context) = (self.asks, self.context.clone());
                 let task = self.tasks.spawn(async move {
                     let mut events = ToolEventSender {
+                        asks,
                         attempt: attempt.clone(),
                         late,
                         observed,
@@ -318,6 +319,7 @@ impl Workers {
                         CacheLookup::Uncached => None,
                     };
                     let mut events = ToolEventSender {
+                        asks,
                         attempt: attempt.clone(),
                         late,
                         observed,

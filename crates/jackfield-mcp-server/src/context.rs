@@ -10,13 +10,14 @@ use jackfield_engine::{
     PromptArguments, QuestionHandler, TurnOptions,
 };
 use rmcp::model::{
-    ArgumentInfo, CompletionInfo, ErrorCode, ErrorData, GetPromptResult, Prompt, Reference,
-    Resource, ResourceTemplate,
+    ArgumentInfo, CompletionInfo, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, Prompt, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Reference, Resource, ResourceTemplate,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::questions::PeerQuestions;
+use crate::questions::{Asker, AskingReply, SentAgain, WorkResult};
 
 /// The resources and prompts that a client may use.
 pub(crate) struct Library<'a> {
@@ -26,7 +27,97 @@ pub(crate) struct Library<'a> {
     pub(crate) options: &'a TurnOptions,
 }
 
+/// The resources and prompts for work that goes on after its request.
+struct OwnedLibrary {
+    engine: Engine,
+    legacy: bool,
+    options: TurnOptions,
+}
+
+impl OwnedLibrary {
+    const fn library(&self) -> Library<'_> {
+        Library {
+            engine: &self.engine,
+            legacy: self.legacy,
+            options: &self.options,
+        }
+    }
+}
+
 impl Library<'_> {
+    fn owned(&self) -> OwnedLibrary {
+        OwnedLibrary {
+            engine: self.engine.clone(),
+            legacy: self.legacy,
+            options: self.options.clone(),
+        }
+    }
+
+    /// The contents of a resource, or a question before.
+    pub(crate) async fn answer_read(
+        &self,
+        request: ReadResourceRequestParams,
+        asker: Asker<'_>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let ReadResourceRequestParams {
+            uri,
+            input_responses: responses,
+            request_state: state,
+            ..
+        } = request;
+        let subject = format!("resources/read {uri}");
+        let owned = self.owned();
+        let work = |questions| async move {
+            WorkResult::Read(owned.library().read(&uri, questions).await)
+        };
+        match asker
+            .run(&subject, SentAgain { responses, state }, work)
+            .await?
+        {
+            AskingReply::Asked(asked) => Ok(ReadResourceResponse::InputRequired(*asked)),
+            AskingReply::Ended(WorkResult::Read(read)) => {
+                let read = serde_json::from_value::<ReadResourceResult>(read?);
+                read.map(Into::into).map_err(|_| {
+                    let message = "the contents of the resource are of no known form";
+                    ErrorData::internal_error(message, None)
+                })
+            }
+            AskingReply::Ended(WorkResult::Call(_) | WorkResult::Prompt(_)) => {
+                Err(ErrorData::internal_error(OTHER_WORK, None))
+            }
+        }
+    }
+
+    /// A prompt, or a question before.
+    pub(crate) async fn answer_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        asker: Asker<'_>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let GetPromptRequestParams {
+            name,
+            arguments,
+            input_responses: responses,
+            request_state: state,
+            ..
+        } = request;
+        let subject = format!("prompts/get {name}");
+        let owned = self.owned();
+        let work = |questions| async move {
+            WorkResult::Prompt(owned.library().prompt(&name, arguments, questions).await)
+        };
+        match asker
+            .run(&subject, SentAgain { responses, state }, work)
+            .await?
+        {
+            AskingReply::Asked(asked) => Ok(GetPromptResponse::InputRequired(*asked)),
+            AskingReply::Ended(WorkResult::Prompt(made)) => Ok(made?.into()),
+            AskingReply::Ended(WorkResult::Call(_) | WorkResult::Read(_)) => {
+                Err(ErrorData::internal_error(OTHER_WORK, None))
+            }
+        }
+    }
+
     /// The resources of all servers, each URI once.
     pub(crate) async fn resources(&self) -> Vec<Resource> {
         let offer = self.engine.resources(self.options).await;
@@ -64,10 +155,10 @@ impl Library<'_> {
     }
 
     /// The contents of a resource, with the URIs that they have here.
-    pub(crate) async fn read(
+    async fn read(
         &self,
         uri: &str,
-        mut questions: Option<PeerQuestions>,
+        mut questions: Option<Box<dyn QuestionHandler>>,
     ) -> Result<Value, ErrorData> {
         let mut failed = None;
         for (toolbox, own) in self.owners(uri).await {
@@ -105,23 +196,21 @@ impl Library<'_> {
         ContextError::new(ContextErrorKind::NotFound, message)
     }
 
-    pub(crate) async fn prompt(
+    async fn prompt(
         &self,
         name: &str,
         arguments: Option<Map<String, Value>>,
-        mut questions: Option<PeerQuestions>,
+        mut questions: Option<Box<dyn QuestionHandler>>,
     ) -> Result<GetPromptResult, ErrorData> {
         let (toolbox, own) = self.owner_of_prompt(name).await?;
-        let arguments = arguments.into_iter().flatten().map(|(name, value)| {
-            let value = match value {
-                Value::String(text) => text,
-                other @ (Value::Array(_)
-                | Value::Bool(_)
-                | Value::Null
-                | Value::Number(_)
-                | Value::Object(_)) => other.to_string(),
-            };
-            (name, value)
+        let arguments = arguments.into_iter().flatten();
+        let arguments = arguments.filter_map(|(name, value)| match value {
+            // As good as missing.
+            Value::Null => None,
+            Value::String(text) => Some((name, text)),
+            other @ (Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+                Some((name, other.to_string()))
+            }
         });
         let arguments: PromptArguments = arguments.collect();
         let made = self
@@ -252,9 +341,11 @@ impl Library<'_> {
     }
 }
 
-fn handler(questions: &mut Option<PeerQuestions>) -> Option<&mut dyn QuestionHandler> {
-    let questions = questions.as_mut()?;
-    Some(questions)
+fn handler(questions: &mut Option<Box<dyn QuestionHandler>>) -> Option<&mut dyn QuestionHandler> {
+    match questions {
+        Some(questions) => Some(&mut **questions),
+        None => None,
+    }
 }
 
 fn request_error(error: &ContextError) -> ErrorData {
@@ -327,5 +418,7 @@ fn shortened(text: &str) -> String {
     text.chars().take(MAX_SHOWN).collect()
 }
 
+/// The error for a state that belongs to a request of another kind, which its subject excludes.
+const OTHER_WORK: &str = "another request waits under this state";
 /// How much of a name is shown, in characters.
 const MAX_SHOWN: usize = 200;

@@ -1,4 +1,8 @@
 //! Handles the requests of a client: lists, calls, resources and prompts.
+#![expect(
+    deprecated,
+    reason = "rmcp marks log messages so (SEP-2577), and clients ask for them"
+)]
 
 use std::sync::Arc;
 
@@ -12,9 +16,9 @@ use rmcp::model::{
     GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, PromptsCapability,
-    ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourcesCapability, ResultType, ServerCapabilities, ServerConfig,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ResultType,
+    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams,
     SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod,
     UnsubscribeRequestParams,
 };
@@ -24,14 +28,15 @@ use tokio::sync::Semaphore;
 
 use crate::changes::{ClientChange, ContextWatches, MAX_WATCHED, SubscribedResources};
 use crate::context::Library;
-use crate::definition;
 use crate::life::ConnectionLife;
+use crate::log_level::ChosenLogLevel;
 use crate::offer::{Offer, ToolSelection};
 use crate::own_tool::OwnTool;
-use crate::questions::{AskableClient, PeerQuestions, WaitingCalls};
+use crate::questions::{Asker, WaitingRequests};
 use crate::revision::Revision;
 use crate::settings::ServerSettings;
 use crate::writer::LossLog;
+use crate::{capabilities, definition};
 
 /// Handles the requests of one client.
 pub(crate) struct RequestHandler {
@@ -42,11 +47,12 @@ pub(crate) struct RequestHandler {
     pub(crate) engine: Engine,
     /// The headers of the request, where they repeat arguments.
     pub(crate) headers: Option<HeaderMap>,
+    pub(crate) log_level: Arc<ChosenLogLevel>,
     pub(crate) loss_log: LossLog,
     pub(crate) life: ConnectionLife,
     pub(crate) options: TurnOptions,
     pub(crate) choice: ToolSelection,
-    /// The owner of waiting calls, where one handler is for one request; else empty.
+    /// The owner of waiting requests, where one handler is for one request; else empty.
     pub(crate) client: Arc<str>,
     pub(crate) own_tools: Arc<[Arc<dyn OwnTool>]>,
     /// Whether the client reads requests of the server during a call.
@@ -56,8 +62,8 @@ pub(crate) struct RequestHandler {
     pub(crate) subscribed: Option<Arc<SubscribedResources>>,
     /// One permit for each concurrent call.
     pub(crate) turns: Arc<Semaphore>,
-    /// The calls that wait for answers of clients of the newer era.
-    pub(crate) waiting: Arc<WaitingCalls>,
+    /// What waits for answers of clients of the newer era.
+    pub(crate) waiting: Arc<WaitingRequests>,
 }
 
 impl RequestHandler {
@@ -110,23 +116,17 @@ impl RequestHandler {
         })
     }
 
-    /// Takes the capabilities for resources and prompts away if there are none.
+    /// Takes the capabilities of servers away if there are none: for resources, prompts and log messages.
     async fn settle_library(&self, capabilities: &mut ServerCapabilities) {
         if !self.has_library().await {
-            capabilities.completions = None;
-            capabilities.prompts = None;
-            capabilities.resources = None;
+            capabilities::remove_those_of_servers(capabilities);
         }
     }
 
-    /// The questions of a server during a read: a client of the older era is asked, and others decline.
-    fn questions(&self, context: &RequestContext<RoleServer>) -> Option<PeerQuestions> {
-        let client = AskableClient::of(context.client_capabilities());
-        let legacy = Revision::of(context.protocol_version().as_ref()).legacy;
-        (legacy && !client.is_none() && self.reads_questions).then(|| PeerQuestions {
-            client,
-            peer: context.peer.clone(),
-        })
+    /// How the client of this request is asked.
+    pub(crate) fn asker(&self, context: &RequestContext<RoleServer>) -> Asker<'_> {
+        let waiting = (&*self.client, &*self.waiting);
+        Asker::of(context, self.reads_questions, waiting)
     }
 
     /// Waits for an answer until the request or the connection ends.
@@ -159,20 +159,7 @@ impl RequestHandler {
 
 impl ServerHandler for RequestHandler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools();
-        let mut capabilities = capabilities.build();
-        let announced = self.announces_changes.then_some(true);
-        if let Some(tools) = &mut capabilities.tools {
-            tools.list_changed = announced;
-        }
-        let (mut prompts, mut resources) =
-            (PromptsCapability::default(), ResourcesCapability::default());
-        prompts.list_changed = announced;
-        resources.list_changed = announced;
-        resources.subscribe = announced;
-        capabilities.completions = Some(Default::default());
-        capabilities.prompts = Some(prompts);
-        capabilities.resources = Some(resources);
+        let capabilities = capabilities::all(self.announces_changes);
         let mut info = ServerConfig::new(capabilities).with_server_info(self.implementation());
         info.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         info
@@ -351,6 +338,21 @@ impl ServerHandler for RequestHandler {
         Ok(result)
     }
 
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        match self.library(&context).await {
+            Some(library) if library.legacy => {
+                self.log_level.set(request.level);
+                Ok(())
+            }
+            // The newest revision has a level in each request.
+            Some(_) | None => Err(ErrorData::method_not_found::<SetLevelRequestMethod>()),
+        }
+    }
+
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
@@ -359,11 +361,18 @@ impl ServerHandler for RequestHandler {
         let Some(library) = self.library(&context).await else {
             return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
         };
-        let making = library.prompt(&request.name, request.arguments, self.questions(&context));
-        let mut result = self.until_ended(&context, making).await?;
-        result.meta = self.meta(library.legacy);
-        result.result_type = (!library.legacy).then_some(ResultType::COMPLETE);
-        Ok(result.into())
+        let making = library.answer_prompt(request, self.asker(&context));
+        let mut response = self.until_ended(&context, making).await?;
+        match &mut response {
+            GetPromptResponse::Complete(result) => {
+                result.meta = self.meta(library.legacy);
+                result.result_type = (!library.legacy).then_some(ResultType::COMPLETE);
+            }
+            GetPromptResponse::InputRequired(asked) => asked.meta = self.meta(false),
+            // The enum may grow.
+            _ => {}
+        }
+        Ok(response)
     }
 
     async fn list_prompts(
@@ -436,19 +445,19 @@ impl ServerHandler for RequestHandler {
         let Some(library) = self.library(&context).await else {
             return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
         };
-        let reading = library.read(&request.uri, self.questions(&context));
-        let read = self.until_ended(&context, reading).await?;
-        let read = serde_json::from_value::<ReadResourceResult>(read);
-        let mut result = read.map_err(|_| {
-            ErrorData::internal_error("the contents of the resource are of no known form", None)
-        })?;
-        if !library.legacy {
-            result.cache_scope = Some(CacheScope::Private);
-            result.ttl_ms = Some(CONTEXT_TTL);
-            result.meta = self.meta(false);
-            result.result_type = Some(ResultType::COMPLETE);
+        let reading = library.answer_read(request, self.asker(&context));
+        let mut response = self.until_ended(&context, reading).await?;
+        match &mut response {
+            ReadResourceResponse::Complete(result) if !library.legacy => {
+                result.cache_scope = Some(CacheScope::Private);
+                result.ttl_ms = Some(CONTEXT_TTL);
+                result.meta = self.meta(false);
+                result.result_type = Some(ResultType::COMPLETE);
+            }
+            ReadResourceResponse::InputRequired(asked) => asked.meta = self.meta(false),
+            _ => {}
         }
-        Ok(result.into())
+        Ok(response)
     }
 }
 

@@ -25,7 +25,8 @@
 //! | `writer` | writes messages to the client, line by line |
 //! | `transport` | connects both to `rmcp`: ids, cancellation, the limit on open requests |
 //! | `streamable` | the same for requests over HTTP, each with a transport of its own, and sessions |
-//! | `questions` | passes questions of tools on to the client |
+//! | `questions` | passes questions of tools, resources and prompts on to the client |
+//! | `log_level` | passes log messages of servers on to the client |
 //! | `request_headers` | the headers of a request over HTTP |
 //! | `handler` | handles requests |
 //! | `tool_call` | calls tools |
@@ -34,10 +35,12 @@
 //! | `changes` | changes of resources and prompts that a client has subscribed to |
 //! | `own_tool` | tools of the server itself |
 //! | `selection` | tools under other names, with fixed arguments |
+//! | `capabilities` | what the server can do |
 //! | `definition`, `outcome` | converts tools and results to MCP |
 //! | `revision` | the features of the client's protocol revision |
 //! | `life` | ends all work when the connection ends |
 
+mod capabilities;
 mod changes;
 mod client_message;
 mod context;
@@ -45,6 +48,7 @@ mod definition;
 mod handler;
 mod life;
 mod lines;
+mod log_level;
 mod observed;
 mod offer;
 mod outcome;

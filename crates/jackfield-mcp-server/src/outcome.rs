@@ -14,7 +14,9 @@ pub(crate) fn result(
     declares_structured: bool,
     revision: Revision,
 ) -> CallToolResult {
-    let DirectOutcome { original, result } = outcome;
+    let DirectOutcome {
+        original, result, ..
+    } = outcome;
     let parts = result.content.iter().enumerate().map(|(nth, each)| {
         let original_part = original.get(nth);
         let block = original_part.and_then(|said| original_block(said, each, revision));

@@ -92,6 +92,7 @@ impl ToolServer {
             engine: self.engine.clone(),
             headers: None,
             life,
+            log_level: Arc::default(),
             loss_log,
             options: self.options.clone(),
             choice: self.choice.clone(),

@@ -16,7 +16,7 @@ use jackfield_domain::digest::Digest;
 use rmcp::ServerHandler as _;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetMeta as _,
-    InitializeRequestParams, JsonRpcMessage, ProtocolVersion, RequestId,
+    InitializeRequestParams, InitializeResultMethod, JsonRpcMessage, ProtocolVersion, RequestId,
 };
 use rmcp::service::serve_directly;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ use crate::client_message::ClientMessage;
 use crate::handler::RequestHandler;
 use crate::life::ConnectionLife;
 use crate::observed::ObservedRequest;
-use crate::questions::WaitingCalls;
+use crate::questions::WaitingRequests;
 use crate::request_headers::{self as headers, Accepts};
 use crate::server::ToolServer;
 use crate::writer::{LossLog, MessageKind, QUEUE, QueuedMessage};
@@ -43,7 +43,7 @@ pub struct HttpService {
     /// Ends all streams that wait for changes.
     closing: ConnectionLife,
     sessions: Arc<Sessions>,
-    waiting: Arc<WaitingCalls>,
+    waiting: Arc<WaitingRequests>,
 }
 
 impl HttpService {
@@ -182,7 +182,9 @@ impl HttpService {
 
     /// The one place that decides of which era a request is.
     async fn request(&self, server: &ToolServer, asked: Asked<'_>) -> HttpReply {
-        if let ClientRequest::InitializeRequest(request) = &asked.request {
+        let version = asked.request.get_meta().protocol_version();
+        let is_initialize = version.is_none_or(|version| version < MODERN);
+        if let (ClientRequest::InitializeRequest(request), true) = (&asked.request, is_initialize) {
             let params = request.params.clone();
             return self.initialize(server, asked, params).await;
         }
@@ -210,6 +212,10 @@ impl HttpService {
         if let Err(message) = headers::check(asked.headers, &asked.request) {
             let error = ErrorData::header_mismatch(message, None);
             return HttpReply::error(400, Some(&asked.id), &error);
+        }
+        if let ClientRequest::InitializeRequest(_) = &asked.request {
+            let error = ErrorData::method_not_found::<InitializeResultMethod>();
+            return HttpReply::error(404, Some(&asked.id), &error);
         }
         let life = ConnectionLife::new();
         let (messages, queue) = mpsc::channel(QUEUE);
@@ -304,6 +310,7 @@ impl HttpService {
         };
         let (messages, queue) = mpsc::channel(QUEUE);
         let mut handler = server.handler(LossLog::new(&messages), life.clone());
+        handler.log_level = Arc::clone(&session.log_level);
         handler.subscribed = Some(Arc::clone(&session.subscribed));
         handler.turns = Arc::clone(&session.turns);
         handler.reads_questions = asked.accepts.streams();

@@ -1,19 +1,18 @@
 //! Calls of tools, and the questions that they ask.
 
 use jackfield_domain::ids::IdempotencyKey;
-use jackfield_domain::tool::{CatalogEntry, InputFormat};
+use jackfield_domain::tool::InputFormat;
 use jackfield_domain::trace::TraceContext;
-use jackfield_engine::{CallProgress, DirectCall, DirectOutcome};
+use jackfield_engine::{CallProgress, DirectCall};
 use rmcp::RoleServer;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, InputRequiredResult, ProgressToken,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, ProgressToken};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
 use crate::handler::RequestHandler;
+use crate::log_level::log_sender;
 use crate::offer::Offer;
-use crate::questions::{AskableClient, AskingCall, CallStep, PeerQuestions};
+use crate::questions::{AskingReply, SentAgain, WorkResult};
 use crate::revision::Revision;
 use crate::writer::LossLog;
 use crate::{definition, outcome, request_headers};
@@ -38,7 +37,7 @@ impl RequestHandler {
             let complaint = offer.not_offered_message(&request.name);
             return Err(ErrorData::invalid_params(complaint, None));
         };
-        let again = request.clone();
+        let (responses, state) = (request.input_responses, request.request_state);
         let arguments = request.arguments.unwrap_or_default();
         if let (Some(headers), InputFormat::Json(schema)) = (&self.headers, &tool.definition.input)
         {
@@ -49,9 +48,11 @@ impl RequestHandler {
         // The semaphore is never closed.
         let _turn = self.turns.acquire().await;
         let key = context.meta.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
-        let call = DirectCall {
+        let level = self.log_level.wanted(context);
+        let mut call = DirectCall {
             arguments,
             key: key.and_then(|key| IdempotencyKey::parse(key).ok()),
+            log: level.map(|level| (level, log_sender(self.loss_log.clone()))),
             progress: match context.meta.get_progress_token() {
                 Some(token) => progress_reporter(token, self.loss_log.clone()),
                 None => Box::new(drop),
@@ -61,65 +62,39 @@ impl RequestHandler {
         };
         let direct_outcome = match own_tool {
             Some(own) => own.call(call).await.into(),
-            None => match self.make(engines, call, &again, context).await? {
-                CallReply::Asked(asked) => return Ok((*asked).into()),
-                CallReply::Ended(outcome) => outcome,
-            },
+            None => {
+                let subject = format!("tools/call {}", request.name);
+                let (engine, options) = (self.engine.clone(), self.options.clone());
+                let engines = engines.clone();
+                let work = |questions| async move {
+                    call.questions = questions;
+                    WorkResult::Call(engine.call_offered_raw(&options, &engines, call).await)
+                };
+                let again = SentAgain { responses, state };
+                match self.asker(context).run(&subject, again, work).await? {
+                    AskingReply::Asked(mut asked) => {
+                        asked.meta = self.meta(false);
+                        return Ok((*asked).into());
+                    }
+                    AskingReply::Ended(WorkResult::Call(outcome)) => outcome,
+                    AskingReply::Ended(WorkResult::Prompt(_) | WorkResult::Read(_)) => {
+                        let message = "another request waits under this state";
+                        return Err(ErrorData::internal_error(message, None));
+                    }
+                }
+            }
         };
         let revision = Revision::of(context.protocol_version().as_ref());
+        let missing = direct_outcome.missing.as_ref().filter(|_| !revision.legacy);
+        let missing = missing.and_then(|missing| serde_json::from_value(missing.clone()).ok());
+        if let Some(missing) = missing {
+            return Err(ErrorData::missing_required_client_capability(missing));
+        }
         let declares_structured = definition::output(tool, revision.legacy).is_some();
         let mut result = outcome::result(&direct_outcome, declares_structured, revision);
         result.meta = self.meta(revision.legacy);
         Ok(result.into())
     }
-
-    /// Makes a call of a tool that may ask the client.
-    async fn make(
-        &self,
-        tool: &CatalogEntry,
-        mut call: DirectCall,
-        again: &CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallReply, ErrorData> {
-        let client = AskableClient::of(context.client_capabilities());
-        let legacy = Revision::of(context.protocol_version().as_ref()).legacy;
-        // A state is never that of a new call, whatever else the request says.
-        let mut asking = if again.request_state.is_some() {
-            let resumed = self.waiting.resume(&self.client, again);
-            resumed.map_err(|message| ErrorData::invalid_params(message, None))?
-        } else if legacy || client.is_none() {
-            if !client.is_none() && self.reads_questions {
-                let peer = context.peer.clone();
-                call.questions = Some(Box::new(PeerQuestions { client, peer }));
-            }
-            let calling = self.engine.call_offered_raw(&self.options, tool, call);
-            return Ok(CallReply::Ended(calling.await));
-        } else {
-            let (engine, options, tool) = (self.engine.clone(), self.options.clone(), tool.clone());
-            AskingCall::begin(client, |questions| async move {
-                call.questions = Some(questions);
-                engine.call_offered_raw(&options, &tool, call).await
-            })
-        };
-        match asking.next().await {
-            CallStep::Ended(Some(outcome)) => Ok(CallReply::Ended(outcome)),
-            CallStep::Ended(None) => Err(ErrorData::internal_error("the tool crashed", None)),
-            CallStep::Asked(request) => {
-                let owner = (&*self.client, &*again.name);
-                let asked = self.waiting.keep(asking, owner, *request);
-                let mut asked = asked.ok_or_else(|| {
-                    ErrorData::internal_error("too many calls wait for an answer", None)
-                })?;
-                asked.meta = self.meta(false);
-                Ok(CallReply::Asked(Box::new(asked)))
-            }
-        }
-    }
-}
-
-enum CallReply {
-    Asked(Box<InputRequiredResult>),
-    Ended(DirectOutcome),
 }
 
 /// Reports the progress of a call to the client. The value must increase (MCP, "Progress"), and updates are

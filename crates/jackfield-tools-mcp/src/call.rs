@@ -9,8 +9,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_ports::call_context::{CallContext, LeasePassed};
 use jackfield_ports::toolbox::{LateOutcomeHandler, ToolError, ToolEvents};
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, GetExtensions as _,
-    RequestMetaObject,
+    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, GetExtensions as _,
 };
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
@@ -86,8 +85,13 @@ impl ServerCall {
             params.input_responses = serde_json::from_value(responses).ok();
             params.request_state = state;
         }
-        let mut meta = RequestMetaObject::new();
+        let mut meta = connection.caller_meta(events.askable());
         meta.insert(IDEMPOTENCY_KEY.to_owned(), self.key.as_str().into());
+        if let Some(level) = events.log_level() {
+            connection
+                .want_logs(level, limits.max_silence, &mut meta)
+                .await;
+        }
         // Unprefixed keys (MCP SEP-414, read 2026-11-25).
         if let Some(context) = events.trace() {
             meta.insert("traceparent".to_owned(), (*context.parent).into());
@@ -128,6 +132,12 @@ impl ServerCall {
             Ok(Waited::Answer(answer)) => Ok(answer),
             Err(reason) => Err(reason),
         };
+        if let Err(NoReply::Request(RequestError::Refused(error))) = &ended
+            && error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
+            && let Some(required) = error.data.as_ref().and_then(|data| data.get(REQUIRED))
+        {
+            events.on_missing_capabilities(required);
+        }
         let is_late = matches!(ended, Err(NoReply::Silent | NoReply::TooLong));
         let original = events.original();
         let reply = self.read_end(ended, &request, connection, limits, max_bytes, original);
@@ -196,7 +206,7 @@ impl ServerCall {
             Err(NoReply::Request(RequestError::Refused(error))) => {
                 let refusal = self.refusal_result(&error, max_bytes);
                 let pages = Questions::from_error(&error);
-                Ok(match pages.filter(|_| connection.allowed.elicitation) {
+                Ok(match pages {
                     Some(pages) => CallReply::PagesRequired { pages, refusal },
                     None => CallReply::Finished(refusal),
                 })
@@ -312,11 +322,21 @@ async fn wait(
 ) -> Result<Waited, NoReply> {
     let mut silent = after(limits.max_silence);
     let mut last_progress = f64::NEG_INFINITY;
+    let level = events.log_level();
+    if level.is_none() {
+        request.ignore_logs();
+    }
     loop {
         let progress = tokio::select! {
             news = request.next_event() => match news {
                 RequestEvent::Answer(answer) => {
                     return answer.map(Waited::Answer).map_err(NoReply::Request);
+                }
+                RequestEvent::Log(message) => {
+                    if level.is_some_and(|level| message.level >= level) {
+                        events.on_log(message);
+                    }
+                    continue;
                 }
                 RequestEvent::Progress(progress) => progress,
                 RequestEvent::Question(question) => return Ok(Waited::Question(question)),
@@ -341,6 +361,9 @@ fn shortened(text: &str) -> String {
 
 /// The code of an error for headers that do not repeat the body (MCP 2026-07-28, read 2026-11-26).
 const HEADER_MISMATCH: i32 = -32020;
+
+/// The field of an error for missing capabilities that has them (MCP 2026-07-28, read 2026-11-29).
+const REQUIRED: &str = "requiredCapabilities";
 
 /// The key in `_meta` of a call's idempotency key, which is the same for every attempt. A server that supports it
 /// runs a call once, however often it is sent.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{ToolCallId, ToolboxId};
 use jackfield_ports::mcp_observer::McpObservers;
+use jackfield_ports::server_log::LogLevel;
 use jackfield_provider_kit::transport::Transport;
 use rmcp::model::ServerPeerInfo;
 use rmcp::service::{RunningService, serve_directly};
@@ -43,6 +44,7 @@ use crate::roots_handler::RootsHandler;
 use crate::transport::{LinkTransport, ServerNotices};
 
 mod announcements;
+mod caller;
 mod requests;
 mod subscriptions;
 mod tool_list;
@@ -71,6 +73,8 @@ pub(crate) struct ServerConnection {
     pub(crate) listing: RwLock<Option<Arc<Listing>>>,
     /// How many times the list of tools was requested.
     listing_count: AtomicU64,
+    /// The level of log messages that the server was told, in the older era.
+    log_level: tokio::sync::Mutex<Option<LogLevel>>,
     observed: ObservedServer,
     /// Replies to questions of the server, as JSON.
     replies: mpsc::Sender<Outgoing>,
@@ -241,6 +245,7 @@ impl RunningServer {
             is_endpoint: config.http.is_some(),
             listing: RwLock::new(None),
             listing_count: AtomicU64::new(0),
+            log_level: tokio::sync::Mutex::default(),
             observed,
             replies,
             roots: config.roots.clone(),

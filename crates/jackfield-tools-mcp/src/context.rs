@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jackfield_ports::call_context::CallContext;
 use jackfield_ports::context_source::{
     Completion, CompletionRequest, CompletionSubject, ContextChanges, ContextError,
     ContextErrorKind, ContextSource, PromptArguments, PromptMessages, PromptSpec, ResourceContents,
@@ -14,7 +15,7 @@ use rmcp::model::{
     ArgumentInfo, ClientRequest, CompleteRequest, CompleteRequestParams, CompletionContext,
     ErrorCode, GetPromptRequest, GetPromptRequestParams, ListPromptsRequest,
     ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams,
-    ReadResourceRequest, ReadResourceRequestParams, Reference,
+    ReadResourceRequest, ReadResourceRequestParams, Reference, RequestMetaObject,
 };
 use serde_json::Value;
 use tokio::time::Instant;
@@ -209,15 +210,31 @@ impl McpToolbox {
         request: ClientRequest,
         max_bytes: usize,
     ) -> Result<Value, ContextError> {
+        self.answer_with(connection, request, None, max_bytes).await
+    }
+
+    /// The same of a request with this metadata.
+    async fn answer_with(
+        &self,
+        connection: &Arc<ServerConnection>,
+        request: ClientRequest,
+        meta: Option<RequestMetaObject>,
+        max_bytes: usize,
+    ) -> Result<Value, ContextError> {
         let limit = self.shared.config.call_limit;
-        let mut answered = connection.request(request.clone(), limit).await;
+        let ask = async |connection: &ServerConnection| {
+            let (request, meta) = (request.clone(), meta.clone());
+            let asked = connection.request_in(request, meta, limit, CallContext::default());
+            asked.await
+        };
+        let mut answered = ask(connection).await;
         let is_unanswered = matches!(
             answered,
             Err(RequestError::Closed | RequestError::Failed(_))
         );
         if is_unanswered && connection.has_lost_session() {
             let again = self.context_connection().await?;
-            answered = again.request(request, limit).await;
+            answered = ask(&again).await;
         }
         let answer = match answered {
             Ok(answer) => answer,

@@ -229,11 +229,8 @@ impl Handshake<'_> {
                     }
                 }
                 ServerMessage::Noise(line) => self.notices.log_noise(&line),
-                ServerMessage::Notification { method, params } => {
-                    if method == "notifications/message" {
-                        self.notices.log_message(&params);
-                    }
-                }
+                ServerMessage::Log(log) => self.notices.log_message(&log.params),
+                ServerMessage::Notification { .. } => {}
                 ServerMessage::Question(question) => self.refuse(question.id),
                 ServerMessage::Request(request) => self.reply(&request),
                 ServerMessage::Unreadable {

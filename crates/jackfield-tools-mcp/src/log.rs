@@ -1,8 +1,10 @@
-//! The last lines of a server's standard error, within limits.
+//! The last lines of a server's standard error and its log messages, within limits and without secrets.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use jackfield_ports::server_log::{LogLevel, ServerLogMessage};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
 /// The last lines of a server, limited in number and in bytes.
@@ -35,11 +37,7 @@ impl Log {
     pub(crate) fn push(&self, line: &[u8]) {
         let line = line.get(..MAX_LINE).unwrap_or(line);
         let mut line = String::from_utf8_lossy(line).into_owned();
-        for secret in &self.secrets {
-            if line.contains(secret) {
-                line = line.replace(secret, "[redacted]");
-            }
-        }
+        self.redact(&mut line);
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         tail.bytes += line.len();
         tail.lines.push_back(line);
@@ -48,6 +46,52 @@ impl Log {
                 break;
             };
             tail.bytes -= oldest.len();
+        }
+    }
+
+    fn redact(&self, text: &mut String) {
+        for secret in &self.secrets {
+            if text.contains(secret) {
+                *text = text.replace(secret, "[redacted]");
+            }
+        }
+    }
+
+    /// A log message for the caller of a tool, without secrets; `None` if it has no level or no content. A long one is
+    /// cut, and becomes text by that.
+    pub(crate) fn message(&self, params: &Value) -> Option<ServerLogMessage> {
+        let text = |name: &str| params.get(name).and_then(Value::as_str);
+        let level = LogLevel::parse(text("level")?)?;
+        let mut data = params.get("data")?.clone();
+        self.redact_all(&mut data);
+        let written = match &data {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if written.len() > MAX_LINE {
+            let kept = &written[..written.floor_char_boundary(MAX_LINE)];
+            data = format!("{kept} […]").into();
+        }
+        let logger = text("logger").map(|logger| {
+            let mut logger = logger.chars().take(LAST_WORDS).collect();
+            self.redact(&mut logger);
+            logger
+        });
+        Some(ServerLogMessage {
+            data,
+            level,
+            logger,
+        })
+    }
+
+    fn redact_all(&self, value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_all(item)),
+            Value::Object(fields) => {
+                fields.values_mut().for_each(|field| self.redact_all(field));
+            }
+            Value::String(text) => self.redact(text),
+            Value::Bool(_) | Value::Null | Value::Number(_) => {}
         }
     }
 

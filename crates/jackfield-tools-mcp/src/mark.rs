@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jackfield_ports::call_context::{CallContext, LeasePassed};
+use jackfield_ports::server_log::ServerLogMessage;
 use rmcp::model::{ProgressToken, RequestId};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -19,6 +20,7 @@ pub(crate) struct RequestMark(Arc<MarkedRequest>);
 #[derive(Debug)]
 struct MarkedRequest {
     call: CallContext,
+    logs: mpsc::Sender<ServerLogMessage>,
     progress: mpsc::Sender<RequestProgress>,
     questions: mpsc::Sender<ServerQuestion>,
     written: AtomicU8,
@@ -27,6 +29,8 @@ struct MarkedRequest {
 /// What the server says of a request before its answer.
 #[derive(Debug)]
 pub(crate) struct RequestNews {
+    /// Log messages, until this is closed.
+    pub(crate) logs: mpsc::Receiver<ServerLogMessage>,
     pub(crate) progress: mpsc::Receiver<RequestProgress>,
     /// Questions to a person. The server's questions are declined once this is closed.
     pub(crate) questions: mpsc::Receiver<ServerQuestion>,
@@ -43,15 +47,18 @@ pub(crate) struct RequestProgress {
 impl RequestMark {
     /// The mark of a request of this call.
     pub(crate) fn new(call: CallContext) -> (Self, RequestNews) {
+        let (logs, logged) = mpsc::channel(LOGS);
         let (progress, told) = mpsc::channel(PROGRESS);
         let (questions, asked) = mpsc::channel(QUESTIONS);
         let marked = MarkedRequest {
             call,
+            logs,
             progress,
             questions,
             written: AtomicU8::new(WAITING),
         };
         let news = RequestNews {
+            logs: logged,
             progress: told,
             questions: asked,
         };
@@ -154,6 +161,24 @@ impl RequestsInFlight {
         })
     }
 
+    /// Passes a log message on to the request that it belongs to. Without a word of that, it belongs to the only request
+    /// in flight that takes log messages. If there is none, or its queue is full, it is dropped.
+    pub(crate) fn forward_log(&self, during: Option<&RequestId>, message: ServerLogMessage) {
+        let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let marks = requests.marks.values();
+        let mut marks = marks.filter(|mark| !mark.0.logs.is_closed());
+        let mark = match during {
+            Some(id) => {
+                let token = requests.tokens.get(id);
+                token.and_then(|token| requests.marks.get(token))
+            }
+            None => marks.next().filter(|_| marks.next().is_none()),
+        };
+        if let Some(mark) = mark {
+            let _full = mark.0.logs.try_send(message);
+        }
+    }
+
     /// Passes progress on to the waiting request. If its queue is full, the progress is dropped.
     pub(crate) fn forward_progress(&self, params: &Value) {
         let Some(progress) = RequestProgress::read(params) else {
@@ -185,6 +210,8 @@ const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
 const WITHDRAWN: u8 = 2;
 const PASSED: u8 = 3;
+/// The length of the queue of log messages.
+const LOGS: usize = 64;
 /// The longest progress message, in characters; the rest is cut off.
 const MAX_MESSAGE: usize = 1000;
 /// The length of the queue of progress notifications.

@@ -24,6 +24,7 @@ pub(crate) enum ServerMessage {
         error: ErrorData,
         id: Option<RequestId>,
     },
+    Log(ServerLog),
     /// A line that is not a protocol message.
     Noise(Vec<u8>),
     Notification {
@@ -40,6 +41,14 @@ pub(crate) enum ServerMessage {
         line: Vec<u8>,
         reason: String,
     },
+}
+
+/// A log message (MCP 2026-07-28, "Logging", read 2026-11-29).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ServerLog {
+    /// The call that it belongs to, if the link can tell.
+    pub(crate) during: Option<RequestId>,
+    pub(crate) params: Value,
 }
 
 /// A question to a person or the model (MCP 2025-11-25, "Elicitation" and "Sampling", read 2026-11-26).
@@ -204,7 +213,12 @@ impl ServerMessage {
                 let params = envelope.params.map(RawValue::get);
                 let params = params.and_then(|text| serde_json::from_str(text).ok());
                 let params = params.unwrap_or_default();
-                Some(Self::Notification { method, params })
+                Some(if method == "notifications/message" {
+                    let during = None;
+                    Self::Log(ServerLog { during, params })
+                } else {
+                    Self::Notification { method, params }
+                })
             }
             (None, id) => {
                 if let Some(error) = envelope.error {

@@ -6,34 +6,62 @@ use std::sync::Arc;
 
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
 use jackfield_domain::wait::{ElicitationAnswer, Question};
+use jackfield_ports::question_handler::Askable;
 use jackfield_ports::toolbox::ToolEvents;
 use rmcp::model::ErrorData;
 use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::config::ClientSettings;
+use crate::era::Era;
 use crate::mapping::sampling;
-use crate::roots::{self, Root};
 
-/// What servers may ask, as they were told.
+/// What servers may ask, as they were told: a server of the older era once for all callers, one of the newer era with
+/// each request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct AllowedQuestions {
-    /// Forms, and addresses to open.
-    pub(crate) elicitation: bool,
+    pub(crate) forms: bool,
+    /// Addresses to open.
+    pub(crate) pages: bool,
+    /// The folders of the caller, where the configuration names none.
+    pub(crate) roots: bool,
     pub(crate) sampling: bool,
 }
 
 impl AllowedQuestions {
+    /// What any caller may be asked. In the older era, a server keeps the folders that it once was told for all callers,
+    /// so it is not told those of one.
     pub(crate) const fn of(settings: &ClientSettings) -> Self {
         Self {
-            elicitation: settings.asks,
+            forms: settings.asks,
+            pages: settings.asks,
+            roots: false,
             sampling: settings.samples,
+        }
+    }
+
+    /// What this caller may be asked by a server of this era.
+    pub(crate) fn within(self, askable: Askable, era: Era) -> Self {
+        Self {
+            forms: self.forms && askable.forms,
+            pages: self.pages && askable.pages,
+            roots: askable.roots && era == Era::Stateless,
+            sampling: self.sampling && askable.messages,
         }
     }
 
     pub(crate) const fn has(self, method: QuestionMethod) -> bool {
         match method {
-            QuestionMethod::Elicitation => self.elicitation,
+            QuestionMethod::Elicitation => self.forms || self.pages,
+            QuestionMethod::Sampling => self.sampling,
+        }
+    }
+
+    /// Whether a server may ask this.
+    fn allows(self, method: QuestionMethod, params: &Value) -> bool {
+        match method {
+            QuestionMethod::Elicitation if is_page(params) => self.pages,
+            QuestionMethod::Elicitation => self.forms,
             QuestionMethod::Sampling => self.sampling,
         }
     }
@@ -41,13 +69,16 @@ impl AllowedQuestions {
     /// The client's capabilities. A server may ask for roots if there are any.
     pub(crate) fn capabilities(self, has_roots: bool) -> Value {
         let mut capabilities = json!({});
-        if self.elicitation {
-            capabilities["elicitation"] = json!({ "form": {}, "url": {} });
+        if self.has(QuestionMethod::Elicitation) {
+            let modes = [("form", self.forms), ("url", self.pages)];
+            let modes = modes.into_iter().filter(|(_, allowed)| *allowed);
+            let modes = modes.map(|(mode, _)| (mode.to_owned(), json!({})));
+            capabilities["elicitation"] = Value::Object(modes.collect());
         }
         if self.sampling {
             capabilities["sampling"] = json!({});
         }
-        if has_roots {
+        if has_roots || self.roots {
             capabilities["roots"] = json!({});
         }
         capabilities
@@ -150,8 +181,7 @@ impl Questions {
         }
         let mut open = Map::new();
         for (n, page) in pages.iter().enumerate() {
-            let is_page = page.get("mode").and_then(Value::as_str) == Some("url");
-            if !is_page || elicitation(page).is_err() {
+            if !is_page(page) || elicitation(page).is_err() {
                 return None;
             }
             let method = QuestionMethod::Elicitation.as_str();
@@ -169,27 +199,38 @@ impl Questions {
         answers.any(|answer| answer.get("action").and_then(Value::as_str) != Some("accept"))
     }
 
-    /// Answers what needs no person: requests for roots, if there are any roots, and elicitations that were not allowed.
+    /// Whether one is a request for roots.
+    pub(crate) fn want_roots(&self) -> bool {
+        let mut open = self.open.values();
+        open.any(|request| request.get("method").and_then(Value::as_str) == Some(ROOTS))
+    }
+
+    /// Answers what needs no person: requests for roots with these, if there are some, and elicitations that were not
+    /// allowed.
     ///
     /// # Errors
     ///
     /// If one asks for a message of the model, which was not allowed.
     pub(crate) fn settle(
         &mut self,
-        roots: &[Root],
+        roots: Option<&Value>,
         allowed: AllowedQuestions,
     ) -> Result<(), Refusal> {
         for (key, request) in std::mem::take(&mut self.open) {
-            let method = request.get("method").and_then(Value::as_str);
-            match method.and_then(QuestionMethod::parse) {
-                Some(QuestionMethod::Elicitation) if !allowed.elicitation => {
+            let name = request.get("method").and_then(Value::as_str);
+            let method = name.and_then(QuestionMethod::parse);
+            let params = request.get("params").unwrap_or(&Value::Null);
+            match (method, roots) {
+                (Some(QuestionMethod::Elicitation), _)
+                    if !allowed.allows(QuestionMethod::Elicitation, params) =>
+                {
                     self.answers.insert(key, json!({ "action": "decline" }));
                 }
-                Some(QuestionMethod::Sampling) if !allowed.sampling => {
-                    return Err(Refusal::invalid("this client gives none"));
+                (Some(QuestionMethod::Sampling), _) if !allowed.sampling => {
+                    return Err(Refusal::invalid(NOBODY));
                 }
-                None if method == Some("roots/list") && !roots.is_empty() => {
-                    self.answers.insert(key, roots::list_result(roots));
+                (None, Some(roots)) if name == Some(ROOTS) => {
+                    self.answers.insert(key, roots.clone());
                 }
                 _ => {
                     self.open.insert(key, request);
@@ -236,10 +277,10 @@ impl Questions {
         let name = request.get("method").and_then(Value::as_str);
         let method = name.and_then(QuestionMethod::parse);
         let params = request.get("params").unwrap_or(&Value::Null);
-        let question = match method.filter(|method| allowed.has(*method)) {
+        let question = match method.filter(|method| allowed.allows(*method, params)) {
             Some(QuestionMethod::Elicitation) => elicitation(params),
             Some(QuestionMethod::Sampling) => sampling::question(params),
-            None => Err("which is not among the capabilities of this client".to_owned()),
+            None => Err(format!("which is not answered: {NOBODY}")),
         };
         question.map(Some).map_err(|reason| {
             let name = name.unwrap_or("something without a name");
@@ -274,6 +315,14 @@ impl Questions {
         };
         self.answers.insert(key, response);
         Ok(())
+    }
+
+    /// Records this answer to the next question, as the protocol writes it.
+    pub(crate) fn give(&mut self, answer: Value) {
+        if let Some(key) = self.open.keys().next().cloned() {
+            self.open.shift_remove(&key);
+            self.answers.insert(key, answer);
+        }
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -339,9 +388,8 @@ fn is_web(url: &Url) -> bool {
 }
 
 fn response(params: &Value, answer: &ElicitationAnswer) -> Value {
-    let is_url = params.get("mode").and_then(Value::as_str) == Some("url");
     match answer {
-        ElicitationAnswer::Accepted(_) if is_url => json!({ "action": "accept" }),
+        ElicitationAnswer::Accepted(_) if is_page(params) => json!({ "action": "accept" }),
         ElicitationAnswer::Accepted(content) => {
             let content = with_defaults(content, params.get("requestedSchema"));
             json!({ "action": "accept", "content": content })
@@ -349,6 +397,11 @@ fn response(params: &Value, answer: &ElicitationAnswer) -> Value {
         ElicitationAnswer::Declined => json!({ "action": "decline" }),
         ElicitationAnswer::Dismissed => json!({ "action": "cancel" }),
     }
+}
+
+/// Whether an elicitation is a page to open.
+fn is_page(params: &Value) -> bool {
+    params.get("mode").and_then(Value::as_str) == Some("url")
 }
 
 /// The message that a server asked for.
@@ -362,6 +415,9 @@ async fn message(
         ElicitationAnswer::Declined | ElicitationAnswer::Dismissed => {
             return Err(Refusal::rejected());
         }
+    }
+    if let Some(given) = events.given_message() {
+        return Ok(given);
     }
     let request = sampling::request(params).map_err(Refusal::invalid)?;
     let reply = events.sample(request).await;
@@ -396,7 +452,11 @@ const PAGES_REQUIRED: i32 = -32042;
 const REJECTED: i32 = -1;
 /// The most pages that a person is asked to open before one call.
 const MAX_PAGES: usize = 8;
+/// Why a question is not asked.
+const NOBODY: &str = "the caller of the tool cannot be asked for it";
 /// The longest text of an elicitation that is shown, in bytes.
 const MAX_TEXT: usize = 4 << 10;
 /// The key of the one question of a request.
 const ONLY: &str = "question";
+/// The request for roots.
+const ROOTS: &str = "roots/list";

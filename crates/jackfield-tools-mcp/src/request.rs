@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_ports::call_context::CallContext;
+use jackfield_ports::server_log::ServerLogMessage;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
     GetExtensions as _, RequestId, RequestMetaObject, ServerResult,
@@ -35,6 +36,7 @@ type CarriedAnswer = oneshot::Receiver<Result<ServerResult, ServiceError>>;
 
 pub(crate) enum RequestEvent {
     Answer(Result<RpcAnswer, RequestError>),
+    Log(ServerLogMessage),
     Progress(RequestProgress),
     /// The server asks a person, and waits.
     Question(ServerQuestion),
@@ -86,14 +88,21 @@ impl PendingRequest {
             // Progress first, as it must be reported before the answer that followed it.
             biased;
             Some(progress) = self.news.progress.recv() => return RequestEvent::Progress(progress),
+            Some(message) = self.news.logs.recv() => return RequestEvent::Log(message),
             Some(question) = self.news.questions.recv() => return RequestEvent::Question(question),
             answer = &mut self.answer => answer,
         };
         RequestEvent::Answer(self.finish(answer))
     }
 
+    /// Takes no log messages from here on.
+    pub(crate) fn ignore_logs(&mut self) {
+        self.news.logs.close();
+    }
+
     /// Waits for the answer, and takes no questions. Cancel safe until it has arrived.
     pub(crate) async fn answer(&mut self) -> Result<RpcAnswer, RequestError> {
+        self.ignore_logs();
         self.news.questions.close();
         let answer = (&mut self.answer).await;
         self.finish(answer)

@@ -20,5 +20,10 @@ pub(crate) fn list_result(roots: &[Root]) -> Value {
         }
         root
     });
-    json!({ "roots": roots.collect::<Vec<Value>>() })
+    result_of(roots.collect())
+}
+
+/// The result with these roots, as the protocol writes them.
+pub(crate) fn result_of(roots: Vec<Value>) -> Value {
+    json!({ "roots": roots })
 }

@@ -7,14 +7,13 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::wait::ElicitationAnswer;
 use jackfield_ports::call_context::CallContext;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents};
-use rmcp::Peer;
 use rmcp::model::{
-    CancelTaskParams, CancelTaskRequest, ClientRequest, GetTaskParams, GetTaskRequest,
-    UpdateTaskParams, UpdateTaskRequest,
+    ClientRequest, GetTaskParams, GetTaskRequest, UpdateTaskParams, UpdateTaskRequest,
 };
 use serde_json::{Map, Value};
 use tokio::time::sleep;
-use tokio_util::task::TaskTracker;
+
+pub(crate) use self::cancel::TaskCancel;
 
 use crate::answer::{RequestError, RpcAnswer};
 use crate::call::{CallLimits, CallReply, ServerCall};
@@ -22,9 +21,14 @@ use crate::connection::ServerConnection;
 use crate::held::HeldCall;
 use crate::jobs::{HeldJob, InputRequest, JobHandleForm, TaskJob, TaskState, task_id, task_state};
 use crate::mapping::outcome;
-use crate::questions::{Questions, Refusal};
+use crate::questions::{AllowedQuestions, Questions, Refusal};
+use crate::roots;
+
+mod cancel;
 
 pub(crate) struct CallRun<'a> {
+    /// What the caller may be asked.
+    pub(crate) allowed: AllowedQuestions,
     pub(crate) context: &'a CallContext,
     pub(crate) connection: &'a ServerConnection,
     pub(crate) limits: CallLimits,
@@ -75,7 +79,7 @@ impl CallRun<'_> {
                 if asking.is_for_pages && asking.questions.is_declined() {
                     return Ok(self.not_opened(&asking.call.tool));
                 }
-                if let Some(question) = asking.questions.next(self.connection.allowed)? {
+                if let Some(question) = asking.questions.next(self.allowed)? {
                     let handle = JobHandleForm::InputRequired(asking).to_handle();
                     return Ok(ToolEnd::Asked { handle, question });
                 }
@@ -88,7 +92,7 @@ impl CallRun<'_> {
                         drop(TaskCancel::new(self.connection, &task, self.context));
                         return Ok(self.refused(&task.tool, &refusal));
                     }
-                    if let Some(question) = questions.next(self.connection.allowed)? {
+                    if let Some(question) = questions.next(self.allowed)? {
                         let handle = JobHandleForm::Task(task).to_handle();
                         return Ok(ToolEnd::Asked { handle, question });
                     }
@@ -139,7 +143,8 @@ impl CallRun<'_> {
             match kind.as_str() {
                 "input_required" => {
                     let mut questions = Questions::from_answer(&answer);
-                    let settled = questions.settle(&self.connection.roots, self.connection.allowed);
+                    let roots = self.roots(&questions, events).await;
+                    let settled = questions.settle(roots.as_ref(), self.allowed);
                     if let Err(refusal) = settled {
                         return Ok(self.refused(&input_request.call.tool, &refusal));
                     }
@@ -182,6 +187,18 @@ impl CallRun<'_> {
         }
     }
 
+    /// The roots for a server that asks for them: those of its configuration, or else those of the caller.
+    async fn roots(&self, questions: &Questions, events: &mut dyn ToolEvents) -> Option<Value> {
+        let own = &self.connection.roots;
+        if !own.is_empty() {
+            return Some(roots::list_result(own));
+        }
+        if !(self.allowed.roots && questions.want_roots()) {
+            return None;
+        }
+        Some(roots::result_of(events.roots().await))
+    }
+
     /// Ends a call at its next question to a person; `None` if there is none, so that it can be sent again.
     fn ask(&self, input_request: &mut InputRequest) -> Result<Option<ToolEnd>, ToolError> {
         input_request.round += 1;
@@ -189,7 +206,7 @@ impl CallRun<'_> {
             let message = format!("`{}` asks and asks", input_request.call.tool);
             return Err(protocol_violation(message));
         }
-        let question = input_request.questions.next(self.connection.allowed)?;
+        let question = input_request.questions.next(self.allowed)?;
         Ok(question.map(|question| {
             let form = JobHandleForm::InputRequired(Box::new(input_request.clone()));
             let handle = form.to_handle();
@@ -212,7 +229,10 @@ impl CallRun<'_> {
                 CallReply::Held(held) => held,
                 CallReply::Other(kind, answer) => return Ok(Settled::Other(kind, answer)),
                 CallReply::PagesRequired { pages, refusal } => {
-                    return Ok(Settled::PagesRequired { pages, refusal });
+                    return Ok(match self.allowed.pages {
+                        true => Settled::PagesRequired { pages, refusal },
+                        false => Settled::End(ToolEnd::Finished(refusal)),
+                    });
                 }
             };
             let (declined, refusal) = match self.hold(held, call) {
@@ -239,7 +259,7 @@ impl CallRun<'_> {
         call: &ServerCall,
     ) -> Result<ToolEnd, (Box<HeldCall>, Refusal)> {
         let questions = Questions::of_request(held.question.method, &held.question.params);
-        let question = match questions.next(self.connection.allowed) {
+        let question = match questions.next(self.allowed) {
             Ok(Some(question)) => question,
             Ok(None) => return Err((held, Refusal::invalid("there is no question"))),
             Err(failure) => return Err((held, Refusal::invalid(failure.message))),
@@ -265,7 +285,7 @@ impl CallRun<'_> {
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let is_there = self.connection.held.has(&held.name);
-        let next = held.questions.next(self.connection.allowed)?;
+        let next = held.questions.next(self.allowed)?;
         if let (None, true, Some(question)) = (answer, is_there, next) {
             let handle = JobHandleForm::Held(held).to_handle();
             return Ok(ToolEnd::Asked { handle, question });
@@ -345,11 +365,12 @@ impl CallRun<'_> {
                     continue;
                 }
                 TaskState::InputRequired(mut questions) => {
-                    let settled = questions.settle(&self.connection.roots, self.connection.allowed);
+                    let roots = self.roots(&questions, events).await;
+                    let settled = questions.settle(roots.as_ref(), self.allowed);
                     if let Err(refusal) = settled {
                         return Ok(self.refused(&task.tool, &refusal));
                     }
-                    let Some(question) = questions.next(self.connection.allowed)? else {
+                    let Some(question) = questions.next(self.allowed)? else {
                         if !questions.answers.is_empty() {
                             self.send_answers(&task, questions.answers.into()).await?;
                         }
@@ -405,7 +426,8 @@ impl CallRun<'_> {
         let params = UpdateTaskParams::new(task.id.clone(), answers);
         let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
         let (limit, context) = (self.limits.max_silence, self.context.clone());
-        let result = self.connection.request_in(request, limit, context).await;
+        let result = self.connection.request_in(request, None, limit, context);
+        let result = result.await;
         result.map(drop).map_err(|error| task_lost(task, &error))
     }
 }
@@ -420,47 +442,6 @@ enum Settled {
         pages: Questions,
         refusal: ToolResult,
     },
-}
-
-/// Requests the cancellation of a task when dropped, unless the lease of its call has passed: then the next owner takes
-/// it up.
-pub(crate) struct TaskCancel {
-    call: CallContext,
-    cancellations: TaskTracker,
-    peer: Peer<rmcp::RoleClient>,
-    task: Option<String>,
-}
-
-impl TaskCancel {
-    pub(crate) fn new(connection: &ServerConnection, task: &TaskJob, call: &CallContext) -> Self {
-        Self {
-            call: call.clone(),
-            cancellations: connection.abandoned.cancellations().clone(),
-            peer: connection.peer.clone(),
-            task: Some(task.id.clone()),
-        }
-    }
-}
-
-impl Drop for TaskCancel {
-    fn drop(&mut self) {
-        let Some(task) = self.task.take() else {
-            return;
-        };
-        if self.call.begin().is_err() {
-            return;
-        }
-        let peer = self.peer.clone();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let cancellation = async move {
-                let request = CancelTaskRequest::new(CancelTaskParams::new(task));
-                let request = ClientRequest::CancelTaskRequest(request);
-                let asked = peer.send_request(request);
-                let _late = tokio::time::timeout(CANCELLING, asked).await;
-            };
-            self.cancellations.spawn_on(cancellation, &runtime);
-        }
-    }
 }
 
 fn parse_answer(answer: &RpcAnswer) -> Result<Value, ToolError> {
@@ -487,7 +468,5 @@ fn protocol_violation(message: String) -> ToolError {
 
 /// The pause before a call is repeated at the server's request.
 pub(crate) const REPEAT_PAUSE: Duration = Duration::from_millis(200);
-/// The time limit for sending a cancellation.
-const CANCELLING: Duration = Duration::from_secs(5);
 /// The most times that one call is sent (MCP: clients SHOULD cap it).
 pub(crate) const MAX_ROUNDS: u64 = 10;

@@ -410,6 +410,7 @@ impl McpToolbox {
         };
         connection.begin_call(&run.attempt.call);
         let call_run = CallRun {
+            allowed: connection.allowed_to(events.askable()),
             context,
             connection: &connection,
             limits: self.limits(run),
@@ -433,6 +434,7 @@ impl McpToolbox {
     ) -> Result<ToolEnd, ToolError> {
         let config = &self.shared.config;
         let call_run = CallRun {
+            allowed: connection.allowed_to(events.askable()),
             context,
             connection,
             limits: CallLimits::new(config.max_duration(), config.call_limit),

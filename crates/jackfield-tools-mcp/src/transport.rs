@@ -152,6 +152,12 @@ impl Transport<RoleClient> for LinkTransport {
                     }
                     return Some(JsonRpcMessage::error(error, id));
                 }
+                ServerMessage::Log(log) => {
+                    self.notices.log_message(&log.params);
+                    if let Some(message) = self.notices.log.message(&log.params) {
+                        self.in_flight.forward_log(log.during.as_ref(), message);
+                    }
+                }
                 ServerMessage::Noise(line) => self.notices.log_noise(&line),
                 ServerMessage::Notification { method, params } => match method.as_str() {
                     // The server cancels a request of its own, or ends the subscription.
@@ -161,7 +167,6 @@ impl Transport<RoleClient> for LinkTransport {
                             return Some(JsonRpcMessage::notification(note.into()));
                         }
                     }
-                    "notifications/message" => self.notices.log_message(&params),
                     "notifications/progress" => self.in_flight.forward_progress(&params),
                     "notifications/subscriptions/acknowledged" => {
                         let accepted = params.pointer("/notifications/toolsListChanged");

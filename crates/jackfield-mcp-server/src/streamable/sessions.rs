@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::changes::SubscribedResources;
 use crate::life::ConnectionLife;
+use crate::log_level::ChosenLogLevel;
 
 /// The sessions, by their ids.
 #[derive(Debug, Default)]
@@ -22,6 +23,7 @@ pub(super) struct ClientSession {
     began: Instant,
     client: String,
     pub(super) life: ConnectionLife,
+    pub(super) log_level: Arc<ChosenLogLevel>,
     observers: McpObservers,
     open: Mutex<OpenRequests>,
     /// The client's own words at the beginning, with the negotiated revision.
@@ -83,6 +85,7 @@ impl Sessions {
             began: Instant::now(),
             client: client.to_owned(),
             life: ConnectionLife::new(),
+            log_level: Arc::default(),
             observers,
             open: Mutex::new(OpenRequests {
                 asked: HashMap::new(),

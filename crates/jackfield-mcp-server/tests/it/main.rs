@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot go on is over")]
 
 mod calls;
+mod curious;
 mod eras;
 mod harness;
 mod hostile;

@@ -38,17 +38,18 @@ impl ServerConnection {
         limit: Duration,
     ) -> Result<RpcAnswer, RequestError> {
         let call = CallContext::default();
-        self.request_in(request.into(), limit, call).await
+        self.request_in(request.into(), None, limit, call).await
     }
 
-    /// As [`request`](Self::request), for one that makes this call go on.
+    /// As [`request`](Self::request), with this metadata, and for one that makes this call go on.
     pub(crate) async fn request_in(
         &self,
         request: ClientRequest,
+        meta: Option<RequestMetaObject>,
         limit: Duration,
         call: CallContext,
     ) -> Result<RpcAnswer, RequestError> {
-        let mut request = self.send(request, None, None, call).await?;
+        let mut request = self.send(request, meta, None, call).await?;
         if let Ok(answer) = timeout(limit, request.answer()).await {
             return answer;
         }

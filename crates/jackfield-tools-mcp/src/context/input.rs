@@ -10,7 +10,8 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::connection::ServerConnection;
-use crate::questions::{AllowedQuestions, Questions};
+use crate::questions::{AllowedQuestions, Questions, Refusal};
+use crate::roots;
 use crate::run::{MAX_ROUNDS, REPEAT_PAUSE};
 use crate::toolbox::McpToolbox;
 
@@ -22,8 +23,7 @@ pub(super) struct ContextInput {
 }
 
 impl McpToolbox {
-    /// The result of a request, after the server has asked what it wants to know. Messages of a model are not given: they
-    /// belong to turns.
+    /// The result of a request, after the server has asked what it wants to know.
     pub(super) async fn answer_asking(
         &self,
         connection: &Arc<ServerConnection>,
@@ -33,8 +33,18 @@ impl McpToolbox {
     ) -> Result<Value, ContextError> {
         let mut input = ContextInput::default();
         let mut declined = None;
+        let askable = handler.askable();
+        let meta = connection.caller_meta(askable);
+        // Each elicitation that is declined is named in the error.
+        let allowed = AllowedQuestions {
+            forms: connection.allowed.forms,
+            pages: connection.allowed.pages,
+            ..connection.allowed_to(askable)
+        };
         for _ in 0..MAX_ROUNDS {
-            let answered = self.answer(connection, request(input), max_bytes).await;
+            let (request, meta) = (request(input), Some(meta.clone()));
+            let answered = self.answer_with(connection, request, meta, max_bytes);
+            let answered = answered.await;
             let answer = answered.map_err(|mut error| {
                 if let Some(asked) = &declined {
                     error.message =
@@ -47,16 +57,16 @@ impl McpToolbox {
                 Some("input_required") => {}
                 Some(_) => return Err(self.unreadable("its answer")),
             }
-            let allowed = AllowedQuestions {
-                sampling: false,
-                ..connection.allowed
-            };
             let mut questions = Questions::from_answer(&answer);
-            let settled = questions.settle(&connection.roots, allowed);
-            settled.map_err(|_| {
-                let why = "it asks for a message of a model, which only calls of tools may get";
-                self.context_error(ContextErrorKind::Unsupported, why)
-            })?;
+            let roots = match &*connection.roots {
+                [] if allowed.roots && questions.want_roots() => {
+                    Some(roots::result_of(handler.roots().await))
+                }
+                [] => None,
+                own => Some(roots::list_result(own)),
+            };
+            let settled = questions.settle(roots.as_ref(), allowed);
+            settled.map_err(|refusal| self.no_message(&refusal.reason))?;
             loop {
                 let next = questions.next(allowed).map_err(|failure| {
                     self.context_error(ContextErrorKind::ProtocolViolation, &failure.message)
@@ -64,12 +74,24 @@ impl McpToolbox {
                 let Some(question) = next else {
                     break;
                 };
-                let answer = handler.answer(&question).await;
-                if !matches!(answer, ElicitationAnswer::Accepted(_)) {
-                    declined = Some(question.message);
+                match (handler.answer(&question).await, question.sampling) {
+                    (ElicitationAnswer::Accepted(message), Some(_)) => {
+                        questions.give(Arc::unwrap_or_clone(message));
+                    }
+                    (ElicitationAnswer::Declined, Some(_)) => {
+                        return Err(self.no_message(&Refusal::rejected().reason));
+                    }
+                    (ElicitationAnswer::Dismissed, Some(_)) => {
+                        return Err(self.no_message("the client gave none"));
+                    }
+                    (answer, None) => {
+                        if !matches!(answer, ElicitationAnswer::Accepted(_)) {
+                            declined = Some(question.message);
+                        }
+                        // No elicitation is refused.
+                        let _none = questions.answer(&answer, &mut ()).await;
+                    }
                 }
-                // No elicitation is refused, and nothing else is left.
-                let _none = questions.answer(&answer, &mut ()).await;
             }
             if questions.answers.is_empty() {
                 // The server only wants the request to be repeated.
@@ -83,5 +105,10 @@ impl McpToolbox {
         }
         let why = "it asks and asks";
         Err(self.context_error(ContextErrorKind::ProtocolViolation, why))
+    }
+
+    fn no_message(&self, why: &str) -> ContextError {
+        let why = format!("it asks for a message of a model, and gets none: {why}");
+        self.context_error(ContextErrorKind::Unsupported, &why)
     }
 }

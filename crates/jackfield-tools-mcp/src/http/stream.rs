@@ -148,6 +148,11 @@ impl Exchange {
                     .await;
                 return false;
             }
+            ServerMessage::Log(log) => {
+                log.during = own.cloned();
+                self.queue(read).await;
+                return false;
+            }
             ServerMessage::Question(question) => {
                 question.during = own.cloned();
                 self.queue(read).await;

@@ -2,6 +2,7 @@
 
 mod asked;
 mod bytes;
+mod callers;
 mod calls;
 mod context;
 mod contract;
