@@ -245,6 +245,7 @@ const CONTRACTS: &[&str] = &[
     "Meters",
     "Secrets",
     "Upstream",
+    "UpstreamResponses",
 ];
 
 /// What the tests are called that write the clauses, one for each port.

@@ -18,6 +18,7 @@ use jackfield_ports::journal::sessions::{
     DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::SpendingLog;
+use jackfield_ports::journal::upstream_responses::UpstreamResponses;
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
 };
@@ -235,5 +236,9 @@ impl Journal for Journals {
 
     fn spending(&self) -> Option<&dyn SpendingLog> {
         self.durable.spending()
+    }
+
+    fn upstream_responses(&self) -> Option<&dyn UpstreamResponses> {
+        self.durable.upstream_responses()
     }
 }

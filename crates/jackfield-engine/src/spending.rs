@@ -7,6 +7,7 @@ use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::spending::{SpendingLog, SpendingQuery};
+use jackfield_ports::journal::upstream_responses::UpstreamResponses;
 
 use tokio::runtime::Handle;
 
@@ -20,6 +21,12 @@ impl Engine {
     #[must_use]
     pub fn spending(&self) -> Option<&dyn SpendingLog> {
         self.shared.journal.spending()
+    }
+
+    /// The journal's responses that providers keep; `None` if it does not know whose they are.
+    #[must_use]
+    pub fn upstream_responses(&self) -> Option<&dyn UpstreamResponses> {
+        self.shared.journal.upstream_responses()
     }
 
     /// Stores a spending record in the background; [`flush_receipts`](Self::flush_receipts) waits for it. A journal that

@@ -13,6 +13,7 @@ pub mod secrets;
 pub mod sessions;
 pub mod spending;
 pub mod summary;
+pub mod upstream_responses;
 pub mod waits;
 
 use std::fmt;
@@ -35,6 +36,7 @@ pub use self::outage::{Outage, OutageError};
 use self::secrets::Secrets;
 use self::sessions::{DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery};
 use self::spending::SpendingLog;
+use self::upstream_responses::UpstreamResponses;
 use crate::chat_model::BoxError;
 
 /// Stores the facts and the inbox of every session.
@@ -314,6 +316,11 @@ pub trait Journal: Send + Sync {
 
     /// The encrypted secrets of entries of the directory. The default is `None`: the journal keeps none.
     fn secrets(&self) -> Option<&dyn Secrets> {
+        None
+    }
+
+    /// The responses that providers keep. The default is `None`: the journal does not know whose they are.
+    fn upstream_responses(&self) -> Option<&dyn UpstreamResponses> {
         None
     }
 }

@@ -5,6 +5,7 @@ mod logins;
 mod meters;
 mod secrets;
 mod spending;
+mod upstream_responses;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,6 +27,7 @@ use jackfield_ports::journal::sessions::{
 };
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::summary::normalize;
+use jackfield_ports::journal::upstream_responses::UpstreamResponses;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -34,6 +36,7 @@ use jackfield_record::{DecodeError, EncodeError};
 
 use self::logins::LoginTable;
 use self::meters::MeterTable;
+use self::upstream_responses::UpstreamResponseTable;
 use crate::directory::DirectoryRows;
 use crate::holds::MemoryHolds;
 use crate::marks::{Marks, shrink};
@@ -59,6 +62,7 @@ pub struct MemoryJournal {
     meters: MeterTable,
     sessions: Arc<Mutex<SessionTable>>,
     spending: Arc<Mutex<SpendingRows>>,
+    upstream_responses: UpstreamResponseTable,
 }
 
 #[derive(Default)]
@@ -93,6 +97,7 @@ impl MemoryJournal {
             process: 0,
             sessions: Arc::default(),
             spending: Arc::default(),
+            upstream_responses: Arc::default(),
         }
     }
 
@@ -133,6 +138,7 @@ impl MemoryJournal {
             process: sessions.processes,
             sessions: Arc::clone(&self.sessions),
             spending: Arc::clone(&self.spending),
+            upstream_responses: Arc::clone(&self.upstream_responses),
         }
     }
 
@@ -415,6 +421,10 @@ impl Journal for MemoryJournal {
     }
 
     fn logins(&self) -> Option<&dyn Logins> {
+        (!self.is_ephemeral).then_some(self)
+    }
+
+    fn upstream_responses(&self) -> Option<&dyn UpstreamResponses> {
         (!self.is_ephemeral).then_some(self)
     }
 

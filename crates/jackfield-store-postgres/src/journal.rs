@@ -10,6 +10,7 @@ mod owning;
 mod reading;
 mod secrets;
 mod spending;
+mod upstream_responses;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -30,6 +31,7 @@ use jackfield_ports::journal::sessions::{
     DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::SpendingLog;
+use jackfield_ports::journal::upstream_responses::UpstreamResponses;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -419,6 +421,10 @@ impl Journal for PostgresJournal {
     }
 
     fn logins(&self) -> Option<&dyn Logins> {
+        Some(self)
+    }
+
+    fn upstream_responses(&self) -> Option<&dyn UpstreamResponses> {
         Some(self)
     }
 

@@ -41,6 +41,7 @@ mod schema;
 mod secrets;
 mod spending;
 mod tls;
+mod upstream_responses;
 mod waits;
 
 pub use self::address::{Address, AddressError};

@@ -185,7 +185,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The current form; [`MIGRATIONS`] has an entry for each.
-pub(crate) const FORM: i32 = 5;
+pub(crate) const FORM: i32 = 6;
 
 const OLDEST_SERVER: i32 = 150_000;
 
@@ -373,4 +373,16 @@ CREATE TABLE jackfield.logins (
 ","
 -- Waits are found by their ids.
 CREATE INDEX waits_by_id ON jackfield.waits (id);
+","
+-- Whose the responses are that providers keep, with the spending records of their requests.
+CREATE TABLE jackfield.upstream_responses (
+    place bytea PRIMARY KEY,
+    expires bigint NOT NULL,
+    background boolean NOT NULL,
+    model bytea NOT NULL,
+    vocabulary bigint NOT NULL,
+    record bytea NOT NULL
+);
+
+CREATE INDEX upstream_responses_by_expiry ON jackfield.upstream_responses (expires);
 "];

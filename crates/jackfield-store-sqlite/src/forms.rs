@@ -1,10 +1,10 @@
 //! The forms (schema versions) of the file, and the migrations between them.
 
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
-pub(crate) const FORM: i64 = 11;
+pub(crate) const FORM: i64 = 12;
 
-/// The oldest form that can be read without a migration: forms 6 to 10 only add tables, and form 11 only what waits are
-/// found by.
+/// The oldest form that can be read without a migration: forms 6 to 10 and 12 only add tables, and form 11 only what
+/// waits are found by.
 pub(crate) const READABLE_FORM: i64 = 5;
 
 /// The form that adds the table of spending records.
@@ -179,6 +179,18 @@ CREATE TABLE logins (
     client TEXT NOT NULL,
     expires INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Whose the responses are that providers keep, with the spending records of their requests.
+CREATE TABLE upstream_responses (
+    place BLOB PRIMARY KEY,
+    expires INTEGER NOT NULL,
+    background INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    vocabulary INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX upstream_responses_by_expiry ON upstream_responses (expires);
 ";
 
 /// The statements from each form to the next, from the first on. A released entry never changes: a new form is a
@@ -412,4 +424,16 @@ DROP TABLE waits;
 ALTER TABLE waits_anew RENAME TO waits;
 CREATE INDEX open_waits ON waits (number) WHERE state = 'open';
 CREATE INDEX waits_by_id ON waits (id);
+","
+-- Whose the responses are that providers keep, with the spending records of their requests.
+CREATE TABLE upstream_responses (
+    place BLOB PRIMARY KEY,
+    expires INTEGER NOT NULL,
+    background INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    vocabulary INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX upstream_responses_by_expiry ON upstream_responses (expires);
 "];

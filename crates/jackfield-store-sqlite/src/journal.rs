@@ -8,6 +8,7 @@ mod meters;
 mod secrets;
 mod spending;
 mod titles;
+mod upstream_responses;
 
 use std::fmt;
 use std::io;
@@ -30,6 +31,7 @@ use jackfield_ports::journal::sessions::{
     DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::SpendingLog;
+use jackfield_ports::journal::upstream_responses::UpstreamResponses;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -481,6 +483,10 @@ impl Journal for SqliteJournal {
     }
 
     fn logins(&self) -> Option<&dyn Logins> {
+        Some(self)
+    }
+
+    fn upstream_responses(&self) -> Option<&dyn UpstreamResponses> {
         Some(self)
     }
 

@@ -12,12 +12,12 @@
 //!   log or an older copy of the file.
 //! - **Held.** A held session is not deleted: each held session has a file beside the database, which its holders
 //!   lock.
-//! - **Beside the sessions.** Spending records, the changes to the directory and the logins of browsers have tables of
-//!   their own, and belong to no session.
+//! - **Beside the sessions.** Spending records, the changes to the directory, the logins of browsers and the responses
+//!   that providers keep have tables of their own, and belong to no session.
 //! - **Notified.** A delivery of another process is noticed within [`POLL_INTERVAL`].
 //!
 //! Only the steps, deliveries, spending records and changes to the directory are records of `jackfield-record`; of the
-//! other columns, all but those of logins exist for search and comparison.
+//! other columns, all but those of logins and responses exist for search and comparison.
 
 mod arrivals;
 mod chain;

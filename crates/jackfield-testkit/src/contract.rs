@@ -13,3 +13,4 @@ mod spans;
 pub mod toolbox;
 pub mod toolbox_source;
 pub mod upstream;
+pub mod upstream_responses;

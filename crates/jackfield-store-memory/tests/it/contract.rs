@@ -23,6 +23,10 @@ mod logins {
     jackfield_testkit::logins_contract!(super::Memory);
 }
 
+mod upstream_responses {
+    jackfield_testkit::upstream_responses_contract!(super::Memory);
+}
+
 mod meters {
     jackfield_testkit::meters_contract!(super::Memory);
 }

@@ -23,6 +23,10 @@ mod direct {
         jackfield_testkit::logins_contract!(super::super::Postgres<false>);
     }
 
+    mod upstream_responses {
+        jackfield_testkit::upstream_responses_contract!(super::super::Postgres<false>);
+    }
+
     mod meters {
         jackfield_testkit::meters_contract!(super::super::Postgres<false>);
     }
@@ -41,6 +45,10 @@ mod pooled {
 
     mod logins {
         jackfield_testkit::logins_contract!(super::super::Postgres<true>);
+    }
+
+    mod upstream_responses {
+        jackfield_testkit::upstream_responses_contract!(super::super::Postgres<true>);
     }
 
     mod meters {

@@ -23,6 +23,10 @@ mod by_its_thread {
         jackfield_testkit::logins_contract!(super::super::Sqlite<0>);
     }
 
+    mod upstream_responses {
+        jackfield_testkit::upstream_responses_contract!(super::super::Sqlite<0>);
+    }
+
     mod meters {
         jackfield_testkit::meters_contract!(super::super::Sqlite<0>);
     }
@@ -41,6 +45,10 @@ mod by_whoever_asks {
 
     mod logins {
         jackfield_testkit::logins_contract!(super::super::Sqlite<3600>);
+    }
+
+    mod upstream_responses {
+        jackfield_testkit::upstream_responses_contract!(super::super::Sqlite<3600>);
     }
 
     mod meters {

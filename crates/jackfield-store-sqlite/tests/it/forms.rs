@@ -72,7 +72,7 @@ CREATE INDEX open_waits ON waits (deadline) WHERE state = 'open';
 /// Leads a file of today back to the fourth form, as it was written.
 pub(crate) const FORM_4_AGAIN: &str = "
 PRAGMA foreign_keys = off;
-DROP TABLE logins; DROP TABLE meters; DROP TABLE key_secrets; DROP TABLE sealed_secrets;
+DROP TABLE upstream_responses; DROP TABLE logins; DROP TABLE meters; DROP TABLE key_secrets; DROP TABLE sealed_secrets;
 DROP TABLE directory;
 DROP TABLE titles;
 DROP TABLE spending;

@@ -23,6 +23,7 @@ use jackfield_ports::journal::sessions::{
     DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
+use jackfield_ports::journal::upstream_responses::UpstreamResponses;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
     Loaded,
@@ -102,6 +103,8 @@ pub enum JournalRequest {
     Sessions,
     /// `records` of the log of spending records.
     SpendingRecords,
+    /// Any request to the responses that providers keep.
+    UpstreamResponses,
 }
 
 /// A fault of one append.
@@ -417,6 +420,11 @@ impl Journal for FaultyJournal {
 
     fn logins(&self) -> Option<&dyn Logins> {
         self.inner.logins().map(|_| self as &dyn Logins)
+    }
+
+    fn upstream_responses(&self) -> Option<&dyn UpstreamResponses> {
+        let responses = self.inner.upstream_responses();
+        responses.map(|_| self as &dyn UpstreamResponses)
     }
 
     fn meters(&self) -> Option<&dyn Meters> {

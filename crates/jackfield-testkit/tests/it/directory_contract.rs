@@ -1,8 +1,10 @@
-//! The contracts of `Directory`, `Logins`, `Meters` and `Secrets`: the journal in memory keeps them, and each clause catches a mistake.
+//! The contracts of `Directory`, `Logins`, `Meters`, `Secrets` and `UpstreamResponses`: the journal in memory keeps them,
+//! and each clause catches a mistake.
 
 mod logins;
 mod meters;
 mod secrets;
+mod upstream_responses;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -29,6 +31,7 @@ use jackfield_ports::journal::sessions::{
     DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
+use jackfield_ports::journal::upstream_responses::UpstreamResponses;
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Lease, Loaded,
 };
@@ -87,6 +90,10 @@ enum Mistake {
     KeepsLoginsThatAreOver,
     /// A client has as many logins as it wants.
     LimitsNoLogins,
+    /// A response that is stored again stays as it was.
+    KeepsTheFirstResponse,
+    /// A response that is over stays.
+    KeepsResponsesThatAreOver,
     /// Master keys are counted as one.
     CountsOneMasterKey,
     /// An entry without secrets has those of another one.
@@ -363,6 +370,10 @@ impl Journal for Mistaken {
     fn spending(&self) -> Option<&dyn SpendingLog> {
         Some(self)
     }
+
+    fn upstream_responses(&self) -> Option<&dyn UpstreamResponses> {
+        Some(self)
+    }
 }
 
 #[async_trait]
@@ -399,6 +410,10 @@ mod without_a_mistake {
 
     mod meters {
         jackfield_testkit::meters_contract!(super::super::MistakenHarness);
+    }
+
+    mod upstream_responses {
+        jackfield_testkit::upstream_responses_contract!(super::super::MistakenHarness);
     }
 }
 

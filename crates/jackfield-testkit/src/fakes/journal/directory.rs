@@ -1,4 +1,4 @@
-//! The directory, the logins, the secrets and the meters of a journal with injected faults.
+//! The directory, the logins, the secrets, the meters and the upstream responses of a journal with injected faults.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use jackfield_ports::journal::directory::{ChangeQuery, Changed, Directory, Entry
 use jackfield_ports::journal::logins::{Login, Logins};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::{SealedSecret, SecretPlace, Secrets};
+use jackfield_ports::journal::upstream_responses::{UpstreamResponse, UpstreamResponses};
 
 use super::{FaultyJournal, JournalRequest};
 use crate::fakes::rulebook::locked;
@@ -33,6 +34,15 @@ impl FaultyJournal {
         let logins = self.inner.logins();
         logins.ok_or_else(|| JournalError::Unreachable {
             source: "there are no logins".into(),
+        })
+    }
+
+    /// The upstream responses of the wrapped journal, unless the request fails.
+    fn inner_upstream_responses(&self) -> Result<&dyn UpstreamResponses, JournalError> {
+        self.check_reachable(JournalRequest::UpstreamResponses)?;
+        let responses = self.inner.upstream_responses();
+        responses.ok_or_else(|| JournalError::Unreachable {
+            source: "there are no upstream responses".into(),
         })
     }
 
@@ -122,6 +132,26 @@ impl Secrets for FaultyJournal {
 
     async fn master_keys(&self) -> Result<BTreeMap<Arc<str>, u64>, JournalError> {
         self.inner_secrets()?.master_keys().await
+    }
+}
+
+#[async_trait]
+impl UpstreamResponses for FaultyJournal {
+    async fn store_upstream_response(
+        &self,
+        response: &UpstreamResponse,
+        now: WallTime,
+    ) -> Result<(), JournalError> {
+        let responses = self.inner_upstream_responses()?;
+        responses.store_upstream_response(response, now).await
+    }
+
+    async fn find_upstream_response(
+        &self,
+        place: &Digest,
+    ) -> Result<Option<UpstreamResponse>, JournalError> {
+        let responses = self.inner_upstream_responses()?;
+        responses.find_upstream_response(place).await
     }
 }
 
