@@ -73,7 +73,7 @@ async fn open(
         };
         let history_keys =
             known_keys.get_or_insert_with(|| HistoryKeys::from_history(&request.incoming.messages));
-        let place = locate_request(engine, request, history_keys).await?;
+        let place = locate_request(gateway, request, history_keys).await?;
         let is_of_open_turn = matches!(
             place.located,
             Located::Answer { .. } | Located::Collect { .. }
@@ -137,16 +137,16 @@ fn durability(request: &ParsedRequest) -> Durability {
 
 /// The position of a request.
 async fn locate_request(
-    engine: &Engine,
+    gateway: &Gateway,
     request: &ParsedRequest,
     history_keys: &HistoryKeys,
 ) -> Result<Destination, ServeError> {
     let history = &request.incoming.messages;
     if let Some(previous) = &request.incoming.previous {
-        return previous::locate(engine, request, previous).await;
+        return previous::locate(gateway, request, previous).await;
     }
     let principal = &request.principal;
-    let locator = SessionLocator::new(engine);
+    let locator = SessionLocator::new(gateway.engine());
     let place = if let Some(session) = &request.session {
         let place = locator.locate_in(principal, session, history, request.may_adopt);
         place.await

@@ -20,6 +20,7 @@ mod reply;
 mod request;
 mod request_span;
 mod routed;
+mod upstream_response;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +52,7 @@ use self::reply::{ReplyFilter, ReplyRules};
 use self::request::{RequestBody, UpstreamBody};
 use self::request_span::RequestSpan;
 use self::routed::RoutedRequest;
+use self::upstream_response::ResponseKeeper;
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
 use crate::failures::{self, from_turn_end};
@@ -81,6 +83,7 @@ pub struct Passthrough {
     draft: Option<SpendingDraft>,
     /// The longest silence of the provider.
     idle: Duration,
+    keeper: Option<ResponseKeeper>,
     own_key: OwnKey,
     request: RawRequest,
     rules: ReplyRules,
@@ -110,8 +113,9 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// A header of the request cannot be read, or its key may not use the model.
-    pub fn passthrough(
+    /// A header of the request cannot be read, its key may not use the model, or it continues a response that another
+    /// provider keeps.
+    pub async fn passthrough(
         &self,
         client: &Principal,
         request: &ReceivedRequest,
@@ -145,10 +149,20 @@ impl Gateway {
         self.check_model(client, Some(&body.model), &requested)?;
         other_models::check_body(client, &body)?;
         other_models::check_query(client, request.query.as_deref(), Some(&body.model))?;
-        let (is_assistant, model) = (requested.assistant.is_some(), requested.model);
+        let is_assistant = requested.assistant.is_some();
         let language = Language::of_path(&request.path);
+        let is_response = language == Language::Responses;
         let route = requested.route.as_ref();
-        let route = route.and_then(|name| self.engine().route(name));
+        let mut route = route.and_then(|name| self.engine().route(name));
+        let mut model = requested.model;
+        let previous = if is_response {
+            self.previous_upstream(client, &body).await?
+        } else {
+            None
+        };
+        if let Some(previous) = &previous {
+            (model, route) = previous.continue_with(self, model, route)?;
+        }
         let selected = tools::select(
             &client.tools,
             &config.offered_tools,
@@ -161,18 +175,25 @@ impl Gateway {
             upstream.is_enabled && upstream.upstream.serves(&path)
         };
         let upstream = upstream.filter(|upstream| serves(upstream, &model));
-        let is_response = language == Language::Responses;
         let is_mixed = |route: &Arc<Route>| !self.is_route_passed_through(route, &serves);
         let input = PathInput {
             has_configured_options: self
                 .options_of(&model.provider)
                 .is_some_and(|options| has_configured_options(&options)),
             is_mixed_route: route.as_ref().is_some_and(is_mixed),
-            has_previous_reply: is_response && body.is_set("previous_response_id"),
+            has_foreign_conversation: is_response
+                && body.is_set("conversation")
+                && !self.shares_conversations(client, &model.provider),
+            has_previous_reply: is_response
+                && body.is_set("previous_response_id")
+                && previous.is_none(),
             has_server_tools: self.offers(client, &selected, &model.provider),
             has_upstream: upstream.is_some(),
             is_assistant,
-            is_background: is_response && body.is_true("background"),
+            is_background: is_response
+                && body.is_true("background")
+                // A budget counts what the gateway sees.
+                && (config.passthrough.keeps_responses || !client.budgets().is_empty()),
             keeps_response: is_response
                 && config.passthrough.keeps_responses
                 && !body.is_false("store"),
@@ -213,6 +234,9 @@ impl Gateway {
         let upstream = (&*provider, upstream);
         let prepared = self.prepare(client, request, body, Some(model), language, upstream);
         let mut passthrough = prepared.map_err(|error| failures::internal(&error))?;
+        if let (Some(draft), Some(route)) = (&mut passthrough.draft, &requested.route) {
+            draft.route(route);
+        }
         passthrough.span = span;
         Ok(Some(passthrough))
     }
@@ -250,6 +274,7 @@ impl Gateway {
             }
             None => None,
         };
+        let keeper = self.response_keeper(&request.path, body.response);
         if let Some(context) = draft.as_ref().and_then(SpendingDraft::call_context) {
             request_span::set_context(&mut raw.headers, &context);
         }
@@ -265,9 +290,11 @@ impl Gateway {
             request: raw,
             rules: ReplyRules {
                 language,
+                reads_id: keeper.is_some(),
                 rename: body.change,
                 removes_usage: body.removes_usage,
             },
+            keeper,
             span: None,
             upstream: Arc::clone(&upstream.upstream),
         })
@@ -342,7 +369,13 @@ impl Passthrough {
             return Ok(reply);
         }
         let filter = ReplyFilter::new(body_form(&reply.headers), self.rules);
-        Ok(PassthroughReply::new(reply, self.draft, filter, idle))
+        Ok(PassthroughReply::new(
+            reply,
+            self.draft,
+            filter,
+            idle,
+            self.keeper,
+        ))
     }
 }
 
@@ -352,6 +385,7 @@ impl PassthroughReply {
         draft: Option<SpendingDraft>,
         filter: ReplyFilter,
         idle: Duration,
+        keeper: Option<ResponseKeeper>,
     ) -> Self {
         let mut headers = reply.headers;
         if filter.may_change() {
@@ -367,6 +401,7 @@ impl PassthroughReply {
                 first: None,
                 idle,
                 is_ended: false,
+                keeper: keeper.filter(|_| reply.status.is_success()),
                 raw: reply.body,
                 span: None,
             },

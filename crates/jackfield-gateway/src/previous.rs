@@ -14,6 +14,7 @@ use jackfield_engine::{Durability, Engine, Loaded, Mark};
 use serde_json::{Map, Value};
 
 use crate::failures::from_engine_error;
+use crate::gateway::Gateway;
 use crate::locator::{Destination, SessionLocator};
 use crate::parsed_request::ParsedRequest;
 
@@ -129,16 +130,22 @@ pub fn not_found(id: &str) -> ServeError {
 ///
 /// # Errors
 ///
-/// [`ServeErrorKind::NoSuchReply`].
+/// [`ServeErrorKind::NoSuchReply`], or that a provider keeps the reply.
 pub(crate) async fn locate(
-    engine: &Engine,
+    gateway: &Gateway,
     request: &ParsedRequest,
     previous: &str,
 ) -> Result<Destination, ServeError> {
     // With its prefix or without, depending on the dialect.
     let id = reply_id(previous).unwrap_or(previous);
-    let reply = find(engine, &request.principal, id).await;
-    let reply = reply.map_err(|error| error.at("previous_response_id"))?;
+    let engine = gateway.engine();
+    let reply = match find(engine, &request.principal, id).await {
+        Ok(reply) => reply,
+        Err(error) => {
+            let at_provider = gateway.not_of_turns(&request.principal, previous).await;
+            return Err(at_provider.unwrap_or_else(|| error.at("previous_response_id")));
+        }
+    };
     let history = &request.incoming.messages;
     let (turn, segment) = (&reply.turn, reply.segment);
     let place = SessionLocator::new(engine)

@@ -22,7 +22,7 @@ pub(crate) async fn answer(
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     let slot = gateway.acquire_slot()?;
-    if let Some(passthrough) = passthrough::passthrough(&gateway, &client, &head, &body)? {
+    if let Some(passthrough) = passthrough::passthrough(&gateway, &client, &head, &body).await? {
         return passthrough::respond(passthrough, slot, &head.extensions).await;
     }
     let header = |name: &str| {
@@ -49,7 +49,7 @@ pub(crate) async fn answer_in_gemini(
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     let slot = gateway.acquire_slot()?;
-    if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body)? {
+    if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body).await? {
         return passthrough::respond(passthrough, slot, &head.extensions).await;
     }
     let owner = |model: &str| gateway.owner_of(GEMINI.name(), model);

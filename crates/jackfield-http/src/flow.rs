@@ -94,7 +94,7 @@ async fn begin(
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     let ledger = head.extensions.get::<ReceiptLedger>().cloned();
     let access = head.extensions.get::<Access>().cloned();
-    if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body)? {
+    if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body).await? {
         drop(body);
         let response = passthrough::respond(passthrough, slot, &head.extensions).await?;
         return Ok(RequestStart::Accepted(Box::new(response)));

@@ -26,7 +26,7 @@ use crate::{body, rates};
 /// # Errors
 ///
 /// As [`Gateway::passthrough`].
-pub(crate) fn passthrough(
+pub(crate) async fn passthrough(
     gateway: &Gateway,
     client: &Principal,
     head: &Parts,
@@ -36,7 +36,7 @@ pub(crate) fn passthrough(
     if !client.passthrough.unwrap_or(enabled) {
         return Ok(None);
     }
-    gateway.passthrough(client, &received(head, body))
+    gateway.passthrough(client, &received(head, body)).await
 }
 
 /// Answers a request to an endpoint that is only passed through.
@@ -118,7 +118,8 @@ struct BodyState {
     _slot: RequestSlot,
 }
 
-fn received(head: &Parts, body: &Bytes) -> ReceivedRequest {
+/// The request as it was received.
+pub(crate) fn received(head: &Parts, body: &Bytes) -> ReceivedRequest {
     ReceivedRequest {
         body: body.clone(),
         headers: head.headers.clone(),

@@ -1,13 +1,16 @@
 //! Stored responses: retrieve, stream again, cancel and delete.
 //!
-//! A response is found by its id, and only with the token that received it; for others, it does not exist.
+//! A response is found by its id, and only with the token that received it; for others, it does not exist. One that a
+//! provider keeps is asked for there.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::extract::{Query, State};
 use axum::response::Response;
-use http::{Extensions, HeaderMap};
+use bytes::Bytes;
+use http::Extensions;
+use http::request::Parts;
 use jackfield_dialect_kit::serve::{ReplyInfo, ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::serve as responses;
 use jackfield_dialect_openai::responses::serve::InputItemsQuery;
@@ -17,12 +20,13 @@ use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{Connection, Disconnect, StartedTurn, Watcher};
 use jackfield_gateway::failures::{self, from_engine_error};
-use jackfield_gateway::{Gateway, StoredResponse, not_found};
+use jackfield_gateway::{Gateway, Principal, StoredResponse, not_found};
 use tokio::time::timeout;
 
 use crate::auth::authenticate;
 use crate::dialects::RESPONSES;
 use crate::ids::RequestId;
+use crate::passthrough;
 use crate::receipt::ReceiptLedger;
 use crate::refusal::{self, HttpRefusal, PathTail};
 use crate::reply::{self, HeldUntilSent, TurnReply};
@@ -40,10 +44,13 @@ pub(crate) async fn show(
     State(gateway): State<Gateway>,
     PathTail(id): PathTail,
     Query(query): Query<QueryFields>,
-    headers: HeaderMap,
-    extensions: Extensions,
+    head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let stored = find_for_client(&gateway, &headers, &id).await?;
+    let client = authenticate(&gateway, &head.headers).await?;
+    if let Some(reply) = ask_provider(&gateway, &client, &id, "", &head).await? {
+        return Ok(reply);
+    }
+    let stored = find_for_client(&gateway, &client, &id).await?;
     match query.get("stream").map(String::as_str) {
         None | Some("false") => {
             if !stored.is_over() {
@@ -55,7 +62,7 @@ pub(crate) async fn show(
             }
             Ok(refusal::json(stored.body()))
         }
-        Some("true") => stream(&gateway, stored, &query, &extensions).await,
+        Some("true") => stream(&gateway, stored, &query, &head.extensions).await,
         Some(_) => Err(invalid("stream", "it is `true` or `false`").into()),
     }
 }
@@ -64,9 +71,13 @@ pub(crate) async fn show(
 pub(crate) async fn withdraw(
     State(gateway): State<Gateway>,
     PathTail(id): PathTail,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let stored = find_for_client(&gateway, &headers, &id).await?;
+    let client = authenticate(&gateway, &head.headers).await?;
+    if let Some(reply) = ask_provider(&gateway, &client, &id, "", &head).await? {
+        return Ok(reply);
+    }
+    let stored = find_for_client(&gateway, &client, &id).await?;
     let turn = stored.turn.clone();
     let body = DeliveryBody::Withdrawn { turn };
     deliver(&gateway, &stored, "withdrawn", body).await?;
@@ -77,9 +88,13 @@ pub(crate) async fn withdraw(
 pub(crate) async fn cancel(
     State(gateway): State<Gateway>,
     PathTail(id): PathTail,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let stored = find_for_client(&gateway, &headers, &id).await?;
+    let client = authenticate(&gateway, &head.headers).await?;
+    if let Some(reply) = ask_provider(&gateway, &client, &id, "/cancel", &head).await? {
+        return Ok(reply);
+    }
+    let stored = find_for_client(&gateway, &client, &id).await?;
     if !stored.is_in_background() {
         let reason = "only a response that was asked for with `background` can be cancelled";
         return Err(ServeError::new(ServeErrorKind::Invalid, reason).into());
@@ -95,7 +110,7 @@ pub(crate) async fn cancel(
     if let Ok(over) = timeout(CANCELLED_WITHIN, wait_until_over(&gateway, &stored)).await {
         over?;
     }
-    let stored = find_for_client(&gateway, &headers, &id).await?;
+    let stored = find_for_client(&gateway, &client, &id).await?;
     Ok(refusal::json(stored.body()))
 }
 
@@ -104,9 +119,13 @@ pub(crate) async fn input_items(
     State(gateway): State<Gateway>,
     PathTail(id): PathTail,
     Query(query): Query<QueryFields>,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let stored = find_for_client(&gateway, &headers, &id).await?;
+    let client = authenticate(&gateway, &head.headers).await?;
+    if let Some(reply) = ask_provider(&gateway, &client, &id, "/input_items", &head).await? {
+        return Ok(reply);
+    }
+    let stored = find_for_client(&gateway, &client, &id).await?;
     let asked = InputItemsQuery::read(|name| query.get(name).cloned())?;
     let body = responses::input_items(&stored.about.id, &stored.input, &asked)?;
     Ok(refusal::json(body))
@@ -140,13 +159,30 @@ pub(crate) async fn wait_until_stored(
     let _late = timeout(THERE_WITHIN, there).await;
 }
 
+/// The answer of the provider that keeps the response of this id for the client, if one does.
+async fn ask_provider(
+    gateway: &Gateway,
+    client: &Principal,
+    id: &str,
+    action: &str,
+    head: &Parts,
+) -> Result<Option<Response>, HttpRefusal> {
+    let request = passthrough::received(head, &Bytes::new());
+    let passthrough = gateway.passthrough_to_response(client, id, action, &request);
+    let Some(passthrough) = passthrough.await? else {
+        return Ok(None);
+    };
+    let slot = gateway.acquire_slot()?;
+    let reply = passthrough::respond(passthrough, slot, &head.extensions).await?;
+    Ok(Some(reply))
+}
+
 /// The response of this id, if it belongs to the client.
 async fn find_for_client(
     gateway: &Gateway,
-    headers: &HeaderMap,
+    client: &Principal,
     id: &str,
 ) -> Result<StoredResponse, ServeError> {
-    let client = authenticate(gateway, headers).await?;
     let about = responses::reply_id(id).ok_or_else(|| not_found(id))?;
     StoredResponse::find(gateway, &client.principal, about).await
 }

@@ -8,8 +8,9 @@ use crate::config::{Endpoint, InvalidConfig, OpenAiConfig};
 
 /// The upstream of the configured server; sends nothing yet.
 ///
-/// It serves the [endpoints](OpenAiConfig::endpoints) of the configuration, that of its [API](OpenAiConfig::api), and
-/// the configured [further ones](OpenAiConfig::further). The configured key, organization and project replace the client's.
+/// It serves the [endpoints](OpenAiConfig::endpoints) of the configuration, that of its [API](OpenAiConfig::api), what is
+/// below that of Responses, and the configured [further ones](OpenAiConfig::further). The configured key, organization
+/// and project replace the client's.
 ///
 /// # Errors
 ///
@@ -25,6 +26,10 @@ pub fn upstream(
     let endpoints =
         endpoints.map(|endpoint| upstream::Endpoint::new(endpoint.path(), endpoint.resource()));
     let mut endpoints: Vec<upstream::Endpoint> = endpoints.collect();
+    if served(&Endpoint::Responses) {
+        // The responses that the server keeps.
+        endpoints.push(upstream::Endpoint::new("/v1/responses/*", "/responses/*"));
+    }
     for path in &config.further {
         // The base URL has a path of its own in place of the version.
         let Some(resource) = path.strip_prefix("/v1") else {

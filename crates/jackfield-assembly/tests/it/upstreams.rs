@@ -41,7 +41,7 @@ fn each_provider_serves_what_its_server_has() {
     let open = "/v1/audio/speech /v1/audio/transcriptions /v1/audio/translations /v1/embeddings /v1/images/* \
                 /v1/moderations";
     let chat = format!("/v1/chat/completions {open}");
-    let all = format!("/v1/chat/completions /v1/responses {open}");
+    let all = format!("/v1/chat/completions /v1/responses /v1/responses/* {open}");
     for (provider, expected) in [
         ("any", &*chat),
         ("claude", "/v1/messages /v1/messages/count_tokens"),
@@ -49,7 +49,7 @@ fn each_provider_serves_what_its_server_has() {
         ("likely", &all),
         ("mistral", &chat),
         ("openai", &all),
-        ("other", &format!("/v1/responses {open}")),
+        ("other", &format!("/v1/responses /v1/responses/* {open}")),
     ] {
         let upstream = &assembled.upstreams[provider];
         assert_eq!(
@@ -75,7 +75,7 @@ fn an_endpoint_is_open_where_the_configuration_names_it() {
         ),
         (
             "openai",
-            "/v1/chat/completions /v1/responses /v1/rerank /v1/batches",
+            "/v1/chat/completions /v1/responses /v1/responses/* /v1/rerank /v1/batches",
         ),
     ] {
         let upstream = &assembled.upstreams[provider].upstream;

@@ -15,6 +15,7 @@ use super::record::SpendingDraft;
 use super::reply::ReplyFilter;
 use super::request_span::RequestSpan;
 use super::silence;
+use super::upstream_response::ResponseKeeper;
 use crate::failures::from_turn_end;
 
 /// The body of a reply that is passed through. What it used is recorded when it is dropped.
@@ -30,6 +31,8 @@ pub struct PassthroughBody {
     pub(super) first: Option<Bytes>,
     pub(super) idle: Duration,
     pub(super) is_ended: bool,
+    /// `None` unless the provider keeps the response.
+    pub(super) keeper: Option<ResponseKeeper>,
     pub(super) raw: Box<dyn RawBody>,
     pub(super) span: Option<RequestSpan>,
 }
@@ -78,6 +81,16 @@ impl PassthroughBody {
         Ok(())
     }
 
+    /// Stores whose the response is, once its id is known.
+    async fn keep_response(&mut self) {
+        if let (Some(filter), Some(draft)) = (&self.filter, &mut self.draft)
+            && let Some(id) = filter.response_id()
+            && let Some(keeper) = self.keeper.take()
+        {
+            keeper.keep(id, draft).await;
+        }
+    }
+
     async fn next_piece(&mut self) -> Result<Option<Bytes>, ModelFailure> {
         while !self.is_ended {
             let piece = timeout(self.idle, self.raw.next()).await;
@@ -111,6 +124,7 @@ impl PassthroughBody {
                     filter.map_or_else(Bytes::new, ReplyFilter::finish)
                 }
             };
+            self.keep_response().await;
             if !piece.is_empty() {
                 return Ok(Some(piece));
             }

@@ -14,15 +14,17 @@ pub(crate) enum RequestPath {
 pub(crate) enum TurnReason {
     /// It names an assistant.
     Assistant,
-    /// It asks for a reply in the background.
+    /// It asks for a reply in the background, which the gateway keeps.
     Background,
     /// The configuration has a prompt, settings or a budget for it.
     Configured,
+    /// It is of a conversation that its provider keeps, and that may be another client's.
+    Conversation,
     /// Pass-through is disabled.
     Disabled,
     /// It has an idempotency key.
     IdempotencyKey,
-    /// It continues a reply.
+    /// It continues a reply that its provider does not keep for its client.
     PreviousReply,
     /// A target of its route does not serve this endpoint in the client's language.
     Route,
@@ -44,12 +46,16 @@ pub(crate) struct PathInput {
     pub(crate) has_idempotency_key: bool,
     /// Whether a prompt, settings or a budget are configured for it.
     pub(crate) has_configured_options: bool,
+    /// Whether it names a conversation of the provider's account that its client has no access to.
+    pub(crate) has_foreign_conversation: bool,
+    /// Whether it continues a reply that its provider does not keep for its client.
     pub(crate) has_previous_reply: bool,
     pub(crate) has_server_tools: bool,
     pub(crate) has_session: bool,
     /// Whether its provider serves its endpoint, in the vendor's own language or by setting.
     pub(crate) has_upstream: bool,
     pub(crate) is_assistant: bool,
+    /// Whether it asks for a reply in the background that the gateway keeps.
     pub(crate) is_background: bool,
     /// Whether pass-through is enabled for its client.
     pub(crate) is_enabled: bool,
@@ -69,6 +75,7 @@ pub(crate) fn decide(input: PathInput) -> RequestPath {
         (!input.has_upstream, TurnReason::Upstream),
         (input.has_session, TurnReason::Session),
         (input.has_previous_reply, TurnReason::PreviousReply),
+        (input.has_foreign_conversation, TurnReason::Conversation),
         (input.is_background, TurnReason::Background),
         (input.has_idempotency_key, TurnReason::IdempotencyKey),
         (input.is_strict, TurnReason::Strict),

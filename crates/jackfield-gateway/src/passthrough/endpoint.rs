@@ -153,6 +153,7 @@ impl Gateway {
                 path: None,
                 change: None,
                 removes_usage: false,
+                response: None,
             },
         };
         let language = Language::of_path(&request.path);
@@ -230,6 +231,7 @@ impl<'a> NamedModel<'a> {
             path: None,
             change: (!is_same).then(|| ModelNames::new(&self.name, model)),
             removes_usage: false,
+            response: None,
         }
     }
 }

@@ -30,6 +30,9 @@ pub(super) struct SpendingDraft {
     /// Whether the request may have been sent, or something may be reserved for it: its client may go away before
     /// that, and a budget may be used up.
     is_begun: bool,
+    /// Whether the response goes on in the background after its request, so that only its usage is recorded, once it is
+    /// told.
+    is_deferred: bool,
     /// Whether the provider may have worked on the request, although no head of a reply has come.
     is_sent: bool,
     record: SpendingRecord,
@@ -58,6 +61,7 @@ impl SpendingDraft {
             budgets: Vec::new(),
             engine: gateway.engine().clone(),
             is_begun: false,
+            is_deferred: false,
             is_sent: false,
             record: SpendingRecord {
                 at: gateway.engine().now(),
@@ -83,6 +87,33 @@ impl SpendingDraft {
         })
     }
 
+    /// What a request in the background used, if the provider's reply tells it: the record of that request, which may be
+    /// stored already. No budget counts it.
+    pub(super) fn deferred(gateway: &Gateway, request: SpendingRecord) -> Self {
+        Self {
+            began: Instant::now(),
+            budgets: Vec::new(),
+            engine: gateway.engine().clone(),
+            is_begun: true,
+            is_deferred: true,
+            is_sent: true,
+            record: request,
+            reply_bytes: 0,
+            request_bytes: 0,
+            usage: None,
+        }
+    }
+
+    /// The record as it is now.
+    pub(super) fn begun(&self) -> SpendingRecord {
+        self.record.clone()
+    }
+
+    /// The response goes on in the background: without its usage, nothing is recorded for now.
+    pub(super) fn defer(&mut self) {
+        self.is_deferred = true;
+    }
+
     /// The trace context of the call, if its request has a span of its own.
     pub(super) fn call_context(&self) -> Option<TraceContext> {
         let context = self.record.trace.as_ref();
@@ -92,6 +123,10 @@ impl SpendingDraft {
 
     /// Whether the request is made with the principal's own key, which no budget of the gateway counts.
     pub(super) fn own_key(&mut self, is_used: bool) {
+        // A deferred one has that of its request.
+        if self.is_deferred {
+            return;
+        }
         self.record.own_key = is_used;
         if is_used {
             self.budgets.clear();
@@ -167,7 +202,7 @@ impl SpendingDraft {
 
 impl Drop for SpendingDraft {
     fn drop(&mut self) {
-        if !self.is_begun {
+        if !self.is_begun || (self.is_deferred && self.usage.is_none()) {
             return;
         }
         // A request that the provider refused costs nothing.
@@ -191,7 +226,11 @@ impl Drop for SpendingDraft {
         let record = &self.record;
         self.record.settled =
             spending::settled(&self.budgets, record.price.as_ref(), &record.usage);
-        self.record.took = self.began.elapsed();
+        self.record.took = if self.is_deferred {
+            self.engine.now().since(self.record.at)
+        } else {
+            self.began.elapsed()
+        };
         self.engine.record_spending(self.record.clone());
     }
 }

@@ -10,6 +10,8 @@ use super::language::Language;
 #[derive(Clone, Debug)]
 pub(super) struct ReplyRules {
     pub(super) language: Language,
+    /// Whether the id of the response is read.
+    pub(super) reads_id: bool,
     /// The provider's name of the model and the client's, if they differ.
     pub(super) rename: Option<ModelNames>,
     /// Whether the usage is taken out, because the client did not ask for it.
@@ -52,6 +54,8 @@ pub(super) struct ReplyFilter {
     /// Bytes of an unfinished event or document.
     buffer: BytesMut,
     form: BodyForm,
+    /// The id of the response, once it is known.
+    response_id: Option<String>,
     rules: ReplyRules,
     /// How much of the buffer has no end of an event.
     scanned: usize,
@@ -63,6 +67,7 @@ impl ReplyFilter {
         Self {
             buffer: BytesMut::new(),
             form,
+            response_id: None,
             rules,
             scanned: 0,
             usage: None,
@@ -72,6 +77,16 @@ impl ReplyFilter {
     /// The usage, as far as the reply reported it.
     pub(super) const fn usage(&self) -> Option<Usage> {
         self.usage
+    }
+
+    /// The id of the response, if it is read and known.
+    pub(super) fn response_id(&self) -> Option<&str> {
+        self.response_id.as_deref()
+    }
+
+    /// Whether the client gets nothing before the whole event or document was read.
+    fn is_held(&self) -> bool {
+        self.may_change() || (self.rules.reads_id && self.form == BodyForm::Json)
     }
 
     /// Whether bytes of the reply can change.
@@ -88,7 +103,7 @@ impl ReplyFilter {
         if self.form == BodyForm::Opaque {
             return piece;
         }
-        if !self.may_change() {
+        if !self.is_held() {
             // The client gets the piece as it is, and a copy is read for the usage.
             if self.buffer.len() + piece.len() <= MAX_READ {
                 self.buffer.extend_from_slice(&piece);
@@ -124,7 +139,7 @@ impl ReplyFilter {
         };
         match changed {
             Some(changed) => changed.into(),
-            None if self.may_change() => rest,
+            None if self.is_held() => rest,
             None => Bytes::new(),
         }
     }
@@ -153,7 +168,8 @@ impl ReplyFilter {
     fn event(&mut self, text: &str) -> EventChange {
         let named = self.rules.rename.as_ref();
         let has_model = named.is_some_and(|names| text.contains(&names.upstream));
-        if !has_model && !text.contains(self.rules.language.usage_member()) {
+        let has_id = self.rules.reads_id && self.response_id.is_none();
+        if !has_model && !has_id && !text.contains(self.rules.language.usage_member()) {
             return EventChange::None;
         }
         let Some((start, data)) = data_line(text) else {
@@ -198,15 +214,31 @@ impl ReplyFilter {
     ) -> Vec<(std::ops::Range<usize>, String)> {
         let mut edits = Vec::new();
         self.read_members(members, 0, &mut edits);
+        if self.form == BodyForm::Json {
+            self.read_id(members);
+        }
         // The reply stands in a member of some events.
         for name in ["message", "response"] {
             if let Some(member) = json::only(members, name)
                 && let Some(inner) = text.get(member.range.clone()).and_then(json::members)
             {
                 self.read_members(&inner, member.range.start, &mut edits);
+                if name == "response" {
+                    self.read_id(&inner);
+                }
             }
         }
         edits
+    }
+
+    /// Reads the id of the response in its members.
+    fn read_id(&mut self, members: &[Member<'_>]) {
+        if self.rules.reads_id
+            && self.response_id.is_none()
+            && let Some(id) = json::only(members, "id")
+        {
+            self.response_id = json::string(id.value).map(Into::into);
+        }
     }
 
     fn read_members(

@@ -100,6 +100,11 @@ impl<'a> RequestBody<'a> {
         members.any(|member| member.key == key && member.value == "false")
     }
 
+    /// The text of a member that is there once.
+    pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+        json::string(json::only(&self.members, key)?.value)
+    }
+
     /// Whether it brings tools.
     pub(super) fn has_tools(&self) -> bool {
         let mut members = self.members.iter();
@@ -153,7 +158,18 @@ impl<'a> RequestBody<'a> {
             path: self.address.as_ref().map(|address| address.path_of(model)),
             change: (*self.model != *model).then(|| ModelNames::new(&self.model, model)),
             removes_usage: adds_usage,
+            response: self.asked_response(),
         }
+    }
+
+    /// The response that its provider keeps, if this is a request for one.
+    fn asked_response(&self) -> Option<AskedResponse> {
+        let is_background = self.is_true("background");
+        let is_kept = is_background || !self.is_false("store");
+        is_kept.then(|| AskedResponse {
+            is_background,
+            model: (*self.model).into(),
+        })
     }
 
     fn edited(&self, body: &Bytes, model: &str, adds_usage: bool) -> Bytes {
@@ -224,6 +240,16 @@ pub(super) struct UpstreamBody {
     pub(super) path: Option<String>,
     /// Whether it asks for usage that the client did not ask for.
     pub(super) removes_usage: bool,
+    /// The response that its provider keeps, if it is a request for one.
+    pub(super) response: Option<AskedResponse>,
+}
+
+/// What a request says of the response that its provider is to keep.
+#[derive(Clone, Debug)]
+pub(super) struct AskedResponse {
+    pub(super) is_background: bool,
+    /// The model, by the client's name.
+    pub(super) model: Arc<str>,
 }
 
 /// The change of `stream_options` that asks for usage.

@@ -161,6 +161,7 @@ impl RoutedRequest {
             let Passthrough {
                 mut draft,
                 idle,
+                keeper,
                 mut request,
                 rules,
                 upstream,
@@ -190,7 +191,7 @@ impl RoutedRequest {
                 });
             }
             let filter = ReplyFilter::new(body_form(&reply.headers), rules);
-            let mut reply = PassthroughReply::new(reply, draft, filter, idle);
+            let mut reply = PassthroughReply::new(reply, draft, filter, idle, keeper);
             reply.body.prefetch().await.map_err(Failed::from)?;
             Ok(reply)
         };
@@ -290,6 +291,7 @@ pub(super) async fn refused(
             first: (!body.is_empty()).then(|| body.freeze()),
             idle,
             is_ended,
+            keeper: None,
             raw: reply.body,
             span: None,
         },

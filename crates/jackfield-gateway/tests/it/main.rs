@@ -16,6 +16,7 @@ mod passed_forms;
 mod passed_paths;
 mod passed_replies;
 mod passed_requests;
+mod passed_responses;
 mod passing;
 mod tools;
 mod unheard;

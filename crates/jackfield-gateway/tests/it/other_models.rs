@@ -1,5 +1,8 @@
 //! Bodies that name a further model, from a client whose models or money are bounded.
 
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
@@ -42,7 +45,11 @@ fn is_taken(client: &Principal, request: &ReceivedRequest) -> Result<(), ServeEr
     if request.path == IMAGES {
         return world.gateway.passthrough_only(client, request).map(|_| ());
     }
-    world.gateway.passthrough(client, request).map(|_| ())
+    let prepared = pin!(world.gateway.passthrough(client, request));
+    match prepared.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(prepared) => prepared.map(|_| ()),
+        Poll::Pending => panic!("it waits for nothing"),
+    }
 }
 
 fn with(field: &str, value: &Value) -> String {

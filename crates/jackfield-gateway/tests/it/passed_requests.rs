@@ -154,7 +154,8 @@ async fn a_stream_may_be_silent_for_less_time_than_a_whole_reply() {
         let begun = tokio::time::Instant::now();
         let prepared = world
             .gateway
-            .passthrough(&world.client, &request(address, body.to_owned()));
+            .passthrough(&world.client, &request(address, body.to_owned()))
+            .await;
         let prepared = prepared.expect("no refusal").expect("it is passed through");
         prepared.send().await.expect_err("it is silent");
         assert_eq!(begun.elapsed(), limit, "{address} {body}");
@@ -223,7 +224,8 @@ async fn reserved(path: &str, body: &str) -> u64 {
     world.upstream.is_silent();
     let prepared = world
         .gateway
-        .passthrough(&world.client, &request(path, body.to_owned()));
+        .passthrough(&world.client, &request(path, body.to_owned()))
+        .await;
     let prepared = prepared.expect("no refusal").expect("it is passed through");
     let mut sending = Box::pin(prepared.send());
     tokio::select! {

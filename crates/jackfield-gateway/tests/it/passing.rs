@@ -107,13 +107,14 @@ async fn a_request_that_the_gateway_refuses_ends_with_the_error() {
 #[tokio::test]
 async fn a_request_that_is_not_sent_has_no_record() {
     let (gateway, _) = gateway();
-    let prepare = || {
-        let prepared = gateway.passthrough(&client(), &request("/v1/chat/completions"));
+    let prepare = async || {
+        let request = request("/v1/chat/completions");
+        let prepared = gateway.passthrough(&client(), &request).await;
         prepared.expect("no refusal").expect("it is passed through")
     };
-    drop(prepare());
+    drop(prepare().await);
     assert_eq!(records(&gateway).await, 0);
-    let sent = prepare().send().await;
+    let sent = prepare().await.send().await;
     assert!(sent.is_err(), "{sent:?}");
     assert_eq!(records(&gateway).await, 1);
 }

@@ -130,7 +130,7 @@ impl PassingWorld {
 
     /// The reply to a request; `None` if it is not passed through.
     pub(crate) async fn reply(&self, request: &ReceivedRequest) -> Option<PassthroughReply> {
-        let prepared = self.gateway.passthrough(&self.client, request);
+        let prepared = self.gateway.passthrough(&self.client, request).await;
         Some(
             prepared
                 .expect("no refusal")?

@@ -23,5 +23,6 @@ mod side_by_side;
 mod sign_in;
 mod tls;
 mod two_gateways;
+mod upstream_responses;
 mod usage;
 mod web_page;

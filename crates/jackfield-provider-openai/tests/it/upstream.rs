@@ -47,6 +47,7 @@ impl UpstreamHarness for OpenAiUpstream {
             Self::OpenAi => &[
                 ("/v1/chat/completions", "/v1/chat/completions"),
                 ("/v1/responses", "/v1/responses"),
+                ("/v1/responses/*", "/v1/responses/*"),
                 ("/v1/embeddings", "/v1/embeddings"),
                 ("/v1/files/*", "/v1/files/*"),
             ],
@@ -75,17 +76,17 @@ fn the_endpoints_are_those_of_the_server_and_that_of_its_api() {
         let upstream = connect(&config);
         upstream.endpoints().join(" ")
     };
-    assert_eq!(served(Api::Responses, &[]), "/v1/responses");
+    assert_eq!(served(Api::Responses, &[]), "/v1/responses /v1/responses/*");
     assert_eq!(
         served(Api::Responses, &[Endpoint::Responses]),
-        "/v1/responses"
+        "/v1/responses /v1/responses/*"
     );
     assert_eq!(
         served(
             Api::ChatCompletions,
             &[Endpoint::Responses, Endpoint::Responses]
         ),
-        "/v1/chat/completions /v1/responses"
+        "/v1/chat/completions /v1/responses /v1/responses/*"
     );
 }
 
@@ -97,22 +98,30 @@ async fn an_endpoint_stands_below_the_path_of_the_base_url() {
         ("/openai/v1", "/openai/v1/chat/completions"),
         ("/api", "/api/chat/completions"),
     ] {
-        assert_eq!(seen(path).await.path, expected);
+        assert_eq!(seen(path, CHAT).await.path, expected);
     }
 }
 
 #[tokio::test]
+async fn a_response_that_the_server_keeps_is_below_its_endpoint() {
+    let seen = seen("/openai/v1", "/v1/responses/resp_1/input_items").await;
+    assert_eq!(seen.path, "/openai/v1/responses/resp_1/input_items");
+}
+
+#[tokio::test]
 async fn a_client_may_name_its_organization_where_none_is_configured() {
-    let seen = seen("").await;
+    let seen = seen("", CHAT).await;
     assert_eq!(seen.header("openai-organization"), Some("org-client"));
     assert_eq!(seen.header("authorization"), None);
 }
 
-/// The request as it arrives, below this path.
-async fn seen(path: &str) -> RecordedRequest {
+const CHAT: &str = "/v1/chat/completions";
+
+/// The request for this path as it arrives, below that of the base URL.
+async fn seen(base: &str, path: &str) -> RecordedRequest {
     let server = TestServer::start().await;
     server.answer(Response::json(200, "{}"));
-    let config = OpenAiConfig::new(&format!("{}{path}", server.base_url())).unwrap();
+    let config = OpenAiConfig::new(&format!("{}{base}", server.base_url())).unwrap();
     let mut headers = HeaderMap::new();
     headers.insert("authorization", "Bearer client".parse().unwrap());
     headers.insert("openai-organization", "org-client".parse().unwrap());
@@ -121,7 +130,7 @@ async fn seen(path: &str) -> RecordedRequest {
         body: Bytes::from_static(b"{}"),
         headers,
         method: Method::POST,
-        path: "/v1/chat/completions".to_owned(),
+        path: path.to_owned(),
         query: None,
     };
     connect(&config).send(request).await.unwrap();
