@@ -50,6 +50,9 @@ pub struct Profile {
     pub least_output: u32,
     /// Accepts an effort of `max`, if the model has it, Chat Completions only.
     pub max_effort: bool,
+    /// The most characters of a tool's description, Chat Completions only: OpenAI answers 400 above 1,024
+    /// (`string_above_max_length`, 2026-09).
+    pub longest_description: usize,
     /// The field for the limit on output, Chat Completions only.
     pub max_tokens: MaxTokens,
     /// The permitted order of messages, Chat Completions only.
@@ -236,6 +239,7 @@ impl Profile {
         inline_thinking: InlineThinking::None,
         least_output: 16,
         max_effort: true,
+        longest_description: 1024,
         max_tokens: MaxTokens::MaxCompletionTokens,
         message_order: MessageOrder::Free,
         output_media: true,
@@ -300,6 +304,7 @@ impl Profile {
         inline_thinking: InlineThinking::Tagged,
         least_output: 1,
         max_effort: true,
+        longest_description: usize::MAX,
         max_tokens: MaxTokens::MaxTokens,
         message_order: MessageOrder::Alternating,
         output_media: false,

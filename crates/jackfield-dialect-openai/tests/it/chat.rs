@@ -4,6 +4,7 @@ mod arb;
 mod asking;
 mod clients;
 mod corpus;
+mod descriptions;
 pub(crate) mod examples;
 mod finish_reasons;
 mod goldens;

@@ -1,11 +1,13 @@
 //! Maps tools and tool choice.
 
+use std::sync::Arc;
+
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::tools::{choice_without_tools, offered};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::{Grammar, ToolChoice, ToolDefinition};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::extensions;
 use crate::chat::{DIALECT, wire};
@@ -99,30 +101,61 @@ fn named(tools: &[wire::Tool], name: &str) -> Option<wire::ToolChoice> {
 
 fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut Notes) -> wire::Tool {
     let name = definition.name.as_str().to_owned();
-    let description = &*definition.description;
-    let description = (!description.is_empty()).then(|| description.to_owned());
+    let said = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let mut extra = Map::new();
     extensions::apply_to_tool(&mut extra, n, &definition.extensions, notes);
     match input(n, definition, profile, notes) {
-        Input::Function { parameters, strict } => wire::Tool::Function {
-            function: wire::Function {
-                name,
-                description,
-                parameters: Some(parameters),
-                strict,
-                extra,
-            },
-            extra: Map::new(),
-        },
+        Input::Function { parameters, strict } => {
+            let (description, rest) = split(&definition.description, profile.longest_description);
+            wire::Tool::Function {
+                function: wire::Function {
+                    name,
+                    description: said(description),
+                    parameters: Some(describe(n, parameters, rest, notes)),
+                    strict,
+                    extra,
+                },
+                extra: Map::new(),
+            }
+        }
         Input::Text(grammar) => wire::Tool::Custom {
             custom: wire::CustomTool {
                 name,
-                description,
+                description: said(&definition.description),
                 format: grammar.map(format),
                 extra,
             },
         },
     }
+}
+
+/// A description in two: the first part has at most this many characters, and ends with a word if it can.
+fn split(description: &str, longest: usize) -> (&str, &str) {
+    let Some((end, _)) = description.char_indices().nth(longest) else {
+        return (description, "");
+    };
+    let (most, _) = description.split_at(end);
+    let last = most.rfind(char::is_whitespace).filter(|last| *last > 0);
+    description.split_at(last.unwrap_or(end))
+}
+
+/// The schema with the rest of a description that is too long: no description in a schema has a limit.
+fn describe(n: usize, schema: Arc<Value>, rest: &str, notes: &mut Notes) -> Arc<Value> {
+    if rest.is_empty() {
+        return schema;
+    }
+    let path = format_args!("tools[{n}]");
+    notes.approximated(NoteEffect::Quality, "description_split", path);
+    let mut schema = Arc::unwrap_or_clone(schema);
+    if let Value::Object(fields) = &mut schema {
+        let own = fields.get("description").and_then(Value::as_str);
+        let whole = match own {
+            Some(own) => format!("{rest}\n\n{own}"),
+            None => rest.to_owned(),
+        };
+        fields.insert("description".to_owned(), whole.trim_start().into());
+    }
+    Arc::new(schema)
 }
 
 fn format(grammar: &Grammar) -> wire::TextFormat {
