@@ -25,6 +25,7 @@
 //! | strict deserialization of objects | [`objects!`], [`text_or_list`](form::text_or_list) |
 //! | further fields of a model | [`extra_fields`](listing::extra_fields) |
 //! | kind and advice of an error, and servers' error messages | [`failure`], [`error_patterns`] |
+//! | fields that a refusal names | [`refused`](named_fields::refused) |
 //! | serving clients, including errors and streams | [`ServeDialect`](serve::ServeDialect) |
 //! | tools for models without any | [`text_tools`] |
 //! | a reply, whole or streamed | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
@@ -46,6 +47,7 @@ pub mod json_text;
 pub mod listing;
 pub mod media_text;
 pub mod metaschema;
+pub mod named_fields;
 pub mod notes;
 pub mod outgoing;
 pub mod pointer;

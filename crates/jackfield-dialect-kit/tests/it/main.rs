@@ -9,6 +9,7 @@ mod failure;
 mod ids;
 mod json_text;
 mod media_text;
+mod named_fields;
 mod names;
 mod notes;
 mod pointer;
