@@ -7,6 +7,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_ports::toolbox_source::FixedToolboxes;
+use jackfield_provider_kit::refused_fields::RefusedFields;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::text_tools::TextTools;
 use jackfield_provider_kit::transport::Transport;
@@ -332,6 +333,7 @@ impl Registry {
             missing_key,
             name: Arc::clone(name),
             options: options.collect(),
+            refused_fields: RefusedFields::default(),
             transport: transport.clone(),
             variables: variables(&**factory, environment),
         };

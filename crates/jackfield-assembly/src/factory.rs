@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jackfield_ports::chat_model::{BoxError, ChatModel};
 use jackfield_ports::journal::Journal;
 use jackfield_ports::upstream::Upstream;
+use jackfield_provider_kit::refused_fields::RefusedFields;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::text_tools::ToolMode;
 use jackfield_provider_kit::transport::Transport;
@@ -94,6 +95,8 @@ pub struct ProviderSettings {
     pub name: Arc<str>,
     /// The options of this kind; only those that the factory names.
     pub options: BTreeMap<Arc<str>, Value>,
+    /// The fields that the server has refused, of those that are added to requests: for its model and its upstream.
+    pub refused_fields: RefusedFields,
     /// The HTTP transport, shared by all providers.
     pub transport: Transport,
     /// The [variables](ProviderFactory::variables) of the environment that are set, and not empty.

@@ -98,6 +98,7 @@ fn configure(preset: &Preset, settings: &ProviderSettings) -> Result<OpenAiConfi
     };
     config.key.clone_from(&settings.key);
     config.missing_key.clone_from(&settings.missing_key);
+    config.refused_fields = settings.refused_fields.clone();
     config.organization = text("organization")?;
     config.project = text("project")?;
     let profile = profile(text("profile")?.as_deref().unwrap_or(preset.profile))?;

@@ -12,9 +12,11 @@
 //! | | `serve`: the right column as a server's API |
 //!
 //! The deviations of servers that only claim compatibility are in the tables of [`profile`], and nowhere else.
+//! What a request can do without, if a server refuses it by name, is in [`added`].
 //! The wire format is that of the official SDK's types (`openai` 3.54.0 on PyPI, 2026-11) and of the vendor's
 //! OpenAPI description 2.3.0, unless stated otherwise.
 
+pub mod added;
 pub mod chat;
 pub mod error;
 mod json_word;

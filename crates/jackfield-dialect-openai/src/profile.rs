@@ -208,6 +208,22 @@ pub enum ToolChoiceForms {
     Subset,
 }
 
+/// The fields that the mappers add by themselves, where a profile has them.
+pub(crate) mod fields {
+    /// The effort that [`tools_without_effort`](super::Profile::tools_without_effort) sets, Chat Completions.
+    pub(crate) const EFFORT: &str = "reasoning_effort";
+    /// The demand for reasoning that can be sent back, Responses.
+    pub(crate) const ENCRYPTED_REASONING: &str = "include";
+    /// The reasoning that is sent back, Chat Completions.
+    pub(crate) const REASONING: &str = "reasoning";
+    pub(crate) const REASONING_CONTENT: &str = "reasoning_content";
+    pub(crate) const REASONING_DETAILS: &str = "reasoning_details";
+    /// The demand for the usage of a stream, Chat Completions.
+    pub(crate) const STREAM_USAGE: &str = "stream_options";
+    /// The `null` of tools that are strict where the server can be, Responses.
+    pub(crate) const STRICT: &str = "strict";
+}
+
 /// The lifetimes of a cache point, in seconds.
 pub(crate) const LIFETIMES: [(u32, &str); 2] = [(1800, "30m"), (43200, "12h")];
 
@@ -395,6 +411,41 @@ impl Profile {
         top_k: true,
         ..Self::COMPATIBLE
     };
+
+    /// The same server if it refuses this field, one that the mappers add by themselves.
+    #[must_use]
+    pub fn without(self, field: &str) -> Self {
+        match field {
+            fields::ENCRYPTED_REASONING => Self {
+                encrypted_reasoning: false,
+                ..self
+            },
+            fields::EFFORT => Self {
+                tools_without_effort: false,
+                ..self
+            },
+            fields::REASONING | fields::REASONING_CONTENT | fields::REASONING_DETAILS => Self {
+                reasoning_echo: ReasoningEcho::Never,
+                ..self
+            },
+            fields::STREAM_USAGE => Self {
+                stream_usage: false,
+                ..self
+            },
+            fields::STRICT => Self {
+                strict_tools: false,
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// The fields that the server does not take, of those that are added to clients' own requests.
+    #[must_use]
+    pub fn untaken_fields(&self) -> Vec<&'static str> {
+        let usage = (!self.stream_usage).then_some(fields::STREAM_USAGE);
+        usage.into_iter().collect()
+    }
 
     /// Notes that the model is unknown, so that its profile is a guess.
     pub(crate) fn note(&self, notes: &mut Notes) {

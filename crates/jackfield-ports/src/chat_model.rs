@@ -17,7 +17,9 @@ use crate::delta_sink::DeltaSink;
 ///
 /// # Contract
 ///
-/// - One call MUST make at most one request, and MUST NOT retry: the loop decides about retries.
+/// - One call MUST make at most one request, and MUST NOT retry: the loop decides about retries. Only a request that is
+///   refused, before anything was done, for a field that the adapter had added by itself MAY be sent once more without
+///   that field.
 /// - The deltas MUST reach the sink in order and before the call returns; the reply of a server that does not
 ///   stream is converted to the same deltas.
 /// - Usage that the server reports before the end SHOULD reach the sink at once: an aborted call costs that

@@ -60,6 +60,15 @@ pub trait Upstream: fmt::Debug + Send + Sync {
         endpoints.any(|endpoint| endpoint_covers(endpoint, path))
     }
 
+    /// Whether the server takes a field, with this model, that the caller adds to a client's request. Quirks say so, and
+    /// [earlier refusals](Self::field_refused).
+    fn takes_field(&self, _model: &str, _field: &str) -> bool {
+        true
+    }
+
+    /// The server refuses a field, with this model, that the caller had added.
+    fn field_refused(&self, _model: &str, _field: &'static str) {}
+
     /// Sends a request, and returns the response as soon as its head has arrived. Dropping the future cancels the
     /// request by closing the connection.
     ///

@@ -4,12 +4,14 @@
 //! [`ChatModel`](jackfield_ports::chat_model::ChatModel) then calls [`reply`]:
 //!
 //! 1. The request is mapped, and refused if its notes are worse than it allows.
-//! 2. It is sent once, with a token if the adapter has [tokens](crate::tokens), and while the lease of its call lasts.
+//! 2. It is sent, with a token if the adapter has [tokens](crate::tokens), and while the lease of its call lasts: once,
+//!    and once more if the server refuses a field by name that the adapter [added](PreparedRequest::added) by itself.
 //! 3. Status and media type decide whether the response is a stream, a whole reply, an error, or not the provider's.
 //! 4. Deltas go to the sink as they arrive; a whole reply yields the same deltas.
 //! 5. A failure has a kind, a phase and the server's retry delay, with a message on one line and without the key.
 
 mod adapter;
+mod ask;
 mod bearer;
 mod refusal;
 mod reply_events;
@@ -42,6 +44,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 use tokio::sync::Notify;
 
 use self::bearer::Bearer;
+use self::refusal::Refusal;
 use self::reply_events::ReplyEvents;
 use crate::base_url::BaseUrl;
 use crate::frames::FrameDecoder;
@@ -49,8 +52,9 @@ use crate::key_header::{secret_of, takes_no_keys};
 use crate::secret::Secret;
 use crate::transport::{Incoming, Transport};
 
-/// Sends a request to the provider and emits its reply. Makes one request and never retries. Dropping the future
-/// cancels the request by closing the connection.
+/// Sends a request to the provider and emits its reply. Makes one request and never retries; one that is refused for a
+/// field that the adapter [added](PreparedRequest::added) is sent once more without it. Dropping the future cancels the
+/// request by closing the connection.
 ///
 /// # Errors
 ///
@@ -126,7 +130,7 @@ async fn fetch<A: Adapter>(
     let incoming = transport.send(request).await?;
     let is_json = incoming.media_type().as_deref() == Some("application/json");
     if !(incoming.status().is_success() && is_json) {
-        let refused = refusal::read_refusal(adapter, incoming, url).await;
+        let refused = Refusal::read(incoming).await.into_error(adapter, url);
         return Err(bearer.renew_after(refused).await);
     }
     incoming.decompress().await?.into_body().await
@@ -167,35 +171,35 @@ async fn exchange<A: Adapter>(
         let kind = ModelFailureKind::Unauthenticated;
         return Err(ModelFailure::new(kind, Phase::BeforeSend, why).into());
     }
-    let PreparedRequest {
-        decoder,
-        notes,
-        request: mut http_request,
-    } = adapter.prepare(request)?;
-    strict::check(&notes, request.strict)?;
+    let known = adapter.refused_fields();
+    let known = known.map(|refused| refused.of(&request.model.model));
+    let known = known.unwrap_or_default();
+    let mut prepared = adapter.prepare_without(request, &known)?;
+    strict::check(&prepared.notes, request.strict)?;
     if let Some((key, header)) = own {
-        header.apply(http_request.headers_mut(), key)?;
+        header.apply(prepared.request.headers_mut(), key)?;
     }
     if let Some(context) = reply_sink.sink.trace() {
-        add_trace(http_request.headers_mut(), context);
+        add_trace(prepared.request.headers_mut(), context);
     }
-    let bearer = Bearer::fetch(adapter, http_request.headers_mut()).await?;
+    let bearer = Bearer::fetch(adapter, prepared.request.headers_mut()).await?;
     if let Some(token) = bearer.secret() {
         reply_sink.secret = Some(token);
     }
-    let url = http_request.uri().to_string();
-    let incoming = transport.send_call(http_request, call).await?;
-    reply_sink.sink.alive().await;
+    let url = prepared.request.uri().to_string();
+    let asked = ask::ask(adapter, transport, (request, prepared), call, reply_sink).await?;
+    let ask::Asked {
+        decoder,
+        incoming,
+        notes,
+    } = match asked {
+        Ok(asked) => asked,
+        Err(refusal) => {
+            let refused = refusal.into_error(adapter, &url);
+            return Err(bearer.renew_after(refused).await);
+        }
+    };
     let span = Span::current();
-    reply_sink.request_id = request_id::from_headers(incoming.headers(), A::REQUEST_ID.0);
-    if let Some(id) = &reply_sink.request_id {
-        span.record(A::REQUEST_ID.1, &**id);
-        reply_sink.sink.request_id(id).await;
-    }
-    if !incoming.status().is_success() {
-        let refused = refusal::read_refusal(adapter, incoming, &url).await;
-        return Err(bearer.renew_after(refused).await);
-    }
     let mut incoming = incoming.decompress().await?;
     let arrivals = incoming.arrivals();
     let mut end = match reply_form(adapter, &mut incoming).await? {
@@ -213,7 +217,8 @@ async fn exchange<A: Adapter>(
         }
         ReplyForm::Whole => read_body(incoming, decoder, reply_sink).await?,
         ReplyForm::Other => {
-            return Err(refusal::read_refusal(adapter, incoming, &url).await);
+            let refusal = Refusal::read(incoming).await;
+            return Err(refusal.into_error(adapter, &url));
         }
     };
     end.notes.splice(0..0, notes);

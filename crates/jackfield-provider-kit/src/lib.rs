@@ -4,7 +4,7 @@
 //! An adapter implements [`Adapter`](exchange::Adapter): it builds its request with its dialect and names the
 //! decoder for the response; [`exchange::reply`] does the rest over a [`Transport`](transport::Transport). Every
 //! error on the way is classified as a [`ModelFailure`](jackfield_domain::failure::ModelFailure); nothing here
-//! retries.
+//! retries, except that a request is sent once more without a field of the adapter's own that the server refuses.
 //!
 //! A provider's [`Upstream`](jackfield_ports::upstream::Upstream), which sends requests unchanged, is an
 //! [`HttpUpstream`](upstream::HttpUpstream) over the same transport.
@@ -26,6 +26,7 @@ pub mod frames;
 pub mod guarded;
 pub mod key_header;
 pub mod lines;
+pub mod refused_fields;
 pub mod retry_after;
 pub mod secret;
 pub mod sse;

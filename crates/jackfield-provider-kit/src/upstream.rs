@@ -14,7 +14,9 @@ use jackfield_ports::upstream::{RawReply, RawRequest, Upstream, endpoint_covers}
 
 use self::body::HttpBody;
 use crate::base_url::BaseUrl;
+use crate::by_model::ByModel;
 use crate::key_header::{KeyHeader, secret_of, takes_no_keys};
+use crate::refused_fields::RefusedFields;
 use crate::secret::Secret;
 use crate::transport::{MAX_REPLY, Transport};
 
@@ -47,6 +49,10 @@ pub struct UpstreamSettings {
     pub lists: HeaderMap,
     /// The reason why a required key is missing, in a sentence; requests fail with it.
     pub missing_key: Option<String>,
+    /// The fields that the server has refused, of those that callers add.
+    pub refused_fields: RefusedFields,
+    /// The fields that the server does not take, by its quirks, of those that callers add.
+    pub untaken_fields: ByModel<Vec<&'static str>>,
 }
 
 /// A served endpoint.
@@ -96,6 +102,8 @@ impl UpstreamSettings {
             key_header: None,
             lists: HeaderMap::new(),
             missing_key: None,
+            refused_fields: RefusedFields::default(),
+            untaken_fields: ByModel::always(Vec::new()),
         }
     }
 }
@@ -171,6 +179,16 @@ impl HttpUpstream {
 impl Upstream for HttpUpstream {
     fn endpoints(&self) -> &[Cow<'static, str>] {
         &self.paths
+    }
+
+    fn takes_field(&self, model: &str, field: &str) -> bool {
+        let untaken = self.settings.untaken_fields.get(model);
+        let refused = self.settings.refused_fields.of(model);
+        !untaken.iter().chain(&refused).any(|known| *known == field)
+    }
+
+    fn field_refused(&self, model: &str, field: &'static str) {
+        self.settings.refused_fields.add(model, field);
     }
 
     async fn send(&self, request: RawRequest) -> Result<RawReply, ModelError> {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use http::{HeaderMap, StatusCode};
 use jackfield_dialect_openai::error::{self, ErrorBody, ErrorDetail};
 use jackfield_dialect_openai::profile::{ReasoningEcho, StructuredOutput, ToolChoiceForms};
-use jackfield_dialect_openai::{chat, models, responses};
+use jackfield_dialect_openai::{added, chat, models, responses};
 use jackfield_domain::failure::{ModelFailure, Phase};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
@@ -19,6 +19,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::chat_span;
 use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
 use jackfield_provider_kit::key_header::KeyHeader;
+use jackfield_provider_kit::refused_fields::RefusedFields;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use tracing::Span;
@@ -26,7 +27,8 @@ use tracing::Span;
 use crate::config::{Api, InvalidConfig, OpenAiConfig};
 use crate::decoder::Decoder;
 
-/// OpenAI, or a compatible server. Never retries; dropping a future cancels its request.
+/// OpenAI, or a compatible server. Never retries, but asks once more without a field of ours that the server refuses by
+/// name; dropping a future cancels its request.
 pub struct OpenAi {
     config: OpenAiConfig,
     dialect: Arc<str>,
@@ -64,25 +66,46 @@ impl Adapter for OpenAi {
     const REQUEST_ID: (&'static str, &'static str) = ("x-request-id", "openai.request_id");
 
     fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
+        self.prepare_without(request, &[])
+    }
+
+    fn prepare_without(
+        &self,
+        request: &ModelRequest,
+        refused: &[&'static str],
+    ) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
         let profile = self.config.profile.get(&request.model.model);
+        let refused = refused.iter();
+        let profile = refused.fold(profile, |profile, field| profile.without(field));
         let headers = self.headers.clone();
-        match self.config.api {
+        let (added, prepared) = match self.config.api {
             Api::ChatCompletions => {
                 let body = chat::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
+                let added = added::to_chat(&body.0, request, &profile);
                 let decoder = chat::stream::Decoder::for_request(owner, request)
                     .with_inline_thinking(profile.inline_thinking)
                     .with_prefill(&body.0, profile.prefill);
-                PreparedRequest::post(&self.url, headers, body, Decoder::ChatCompletions(decoder))
+                let decoder = Decoder::ChatCompletions(decoder);
+                let prepared = PreparedRequest::post(&self.url, headers, body, decoder);
+                (added, prepared)
             }
             Api::Responses => {
                 let body = responses::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
+                let added = added::to_responses(&body.0, request);
                 let decoder = responses::stream::Decoder::for_request(owner, request);
-                PreparedRequest::post(&self.url, headers, body, Decoder::Responses(decoder))
+                let decoder = Decoder::Responses(decoder);
+                let prepared = PreparedRequest::post(&self.url, headers, body, decoder);
+                (added, prepared)
             }
-        }
+        };
+        Ok(prepared?.with_added(added))
+    }
+
+    fn refused_fields(&self) -> Option<&RefusedFields> {
+        Some(&self.config.refused_fields)
     }
 
     fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure> {

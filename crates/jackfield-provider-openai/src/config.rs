@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderValue};
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::key_header::KeyHeader;
+use jackfield_provider_kit::refused_fields::RefusedFields;
 use jackfield_provider_kit::secret::{InvalidSecret, Secret};
 use thiserror::Error;
 
@@ -38,6 +39,8 @@ pub struct OpenAiConfig {
     pub project: Option<String>,
     /// The provider's name in `gen_ai.provider.name`.
     pub provider: Cow<'static, str>,
+    /// The fields that the server has refused, of those that are added to requests; shared by what uses clones.
+    pub refused_fields: RefusedFields,
     /// Whether the models support tools; some on self-hosted servers do not.
     pub tools: bool,
 }
@@ -159,6 +162,7 @@ impl OpenAiConfig {
             profile: ByModel::new(Profile::openai),
             project: None,
             provider: Cow::Borrowed("openai"),
+            refused_fields: RefusedFields::default(),
             tools: true,
         })
     }

@@ -1,6 +1,7 @@
 //! The API itself: requests of clients are sent to it unchanged.
 
 use http::header::CONTENT_TYPE;
+use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::transport::Transport;
 use jackfield_provider_kit::upstream::{self, HttpUpstream, UpstreamSettings};
 
@@ -48,5 +49,8 @@ pub fn upstream(
     settings.key.clone_from(&config.key);
     settings.key_header = Some(config.own_key_header());
     settings.missing_key.clone_from(&config.missing_key);
+    settings.refused_fields = config.refused_fields.clone();
+    let profile = config.profile.clone();
+    settings.untaken_fields = ByModel::new(move |model| profile.get(model).untaken_fields());
     Ok(HttpUpstream::new(settings, transport))
 }

@@ -13,7 +13,7 @@ mod hosts;
 mod inline;
 mod parallel;
 mod prefill;
-mod read;
+pub(crate) mod read;
 mod reply_laws;
 mod request_laws;
 mod rules;

@@ -5,6 +5,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod added;
 mod chat;
 mod errors;
 mod laws;

@@ -14,6 +14,7 @@ use tracing::Span;
 
 use crate::frames::FrameDecoder;
 use crate::key_header::KeyHeader;
+use crate::refused_fields::RefusedFields;
 use crate::secret::Secret;
 use crate::tokens::Tokens;
 
@@ -39,6 +40,25 @@ pub trait Adapter: Send + Sync {
         &self,
         request: &ModelRequest,
     ) -> Result<PreparedRequest<Self::Decoder>, ModelFailure>;
+
+    /// The same without these fields, which are among those that it [adds by itself](PreparedRequest::added), as the
+    /// server refuses them. Sent again, it has the headers of the first request.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Self::prepare).
+    fn prepare_without(
+        &self,
+        request: &ModelRequest,
+        _refused: &[&'static str],
+    ) -> Result<PreparedRequest<Self::Decoder>, ModelFailure> {
+        self.prepare(request)
+    }
+
+    /// The fields that the server has refused so far; `None` if it adds none by itself.
+    fn refused_fields(&self) -> Option<&RefusedFields> {
+        None
+    }
 
     /// The failure for a response with an error status; `None` if it is not in the provider's dialect, and so
     /// perhaps from a proxy. The phase is `BeforeFirstDelta`.
@@ -76,6 +96,9 @@ pub trait Adapter: Send + Sync {
 /// A prepared request.
 #[derive(Debug)]
 pub struct PreparedRequest<D> {
+    /// The fields that the adapter has added by itself, and whose absence changes nothing that was asked for. If the
+    /// server refuses one by name, the request is sent once more [without](Adapter::prepare_without) it.
+    pub added: Vec<&'static str>,
     /// The decoder of the response.
     pub decoder: D,
     /// The losses and changes of the request.
@@ -102,10 +125,18 @@ impl<D> PreparedRequest<D> {
             .map_err(unwritable)?;
         *request.headers_mut() = headers;
         Ok(Self {
+            added: Vec::new(),
             decoder,
             notes,
             request,
         })
+    }
+
+    /// The same with these [added](Self::added) fields.
+    #[must_use]
+    pub fn with_added(mut self, fields: Vec<&'static str>) -> Self {
+        self.added = fields;
+        self
     }
 }
 

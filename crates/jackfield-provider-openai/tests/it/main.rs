@@ -13,6 +13,7 @@ mod connections;
 mod echo;
 mod harness;
 mod recordings;
+mod refused_fields;
 mod requests;
 mod responses;
 mod text;

@@ -356,7 +356,7 @@ fn a_choice_is_told_as_far_as_a_server_knows_it() {
     }
 }
 
-fn thinking(text: &str, field: &str, owner: StateOwner) -> Block {
+pub(crate) fn thinking(text: &str, field: &str, owner: StateOwner) -> Block {
     let content = Content::Thinking(Thinking {
         redacted: false,
         text: text.into(),

@@ -1,0 +1,135 @@
+//! The fields that the mappers add by themselves, and bodies without them.
+
+use std::sync::Arc;
+
+use jackfield_dialect_openai::profile::Profile;
+use jackfield_dialect_openai::{added, chat, responses};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::opaque::Extension;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
+use serde_json::{Value, json};
+
+use crate::chat::examples::{of, thinking, tool};
+use crate::chat::read::owner;
+
+/// What is added to a request in Chat Completions, and its body.
+fn to_chat(request: &ModelRequest, profile: &Profile) -> (Vec<&'static str>, Value) {
+    let mapped = chat::request::to_wire(request, &owner(), profile, true);
+    let (body, _) = mapped.expect("it can be said");
+    let added = added::to_chat(&body, request, profile);
+    (added, serde_json::to_value(body).expect("JSON"))
+}
+
+/// The same in Responses.
+fn to_responses(request: &ModelRequest, profile: &Profile) -> (Vec<&'static str>, Value) {
+    let mapped = responses::request::to_wire(request, &owner(), profile, true);
+    let (body, _) = mapped.expect("it can be said");
+    let added = added::to_responses(&body, request);
+    (added, serde_json::to_value(body).expect("JSON"))
+}
+
+fn with_tool(settings: Settings) -> ModelRequest {
+    ModelRequest {
+        settings: Arc::new(settings),
+        tools: Arc::new(vec![tool("f")]),
+        ..of(vec![Message::user("go")])
+    }
+}
+
+/// A conversation in which the model has reasoned in this field.
+fn reasoned(field: &str) -> ModelRequest {
+    let said = vec![thinking("hm", field, owner())];
+    of(vec![
+        Message::user("go"),
+        Message::new(Role::Assistant, said),
+        Message::user("go on"),
+    ])
+}
+
+#[test]
+fn a_body_without_an_added_field_does_not_have_it() {
+    let plain = with_tool(Settings::default());
+    let requests = [
+        plain.clone(),
+        reasoned("reasoning"),
+        reasoned("reasoning_content"),
+    ];
+    let mut seen = Vec::new();
+    for request in &requests {
+        for profile in [Profile::COMPATIBLE, Profile::OPENAI] {
+            for field in to_chat(request, &profile).0 {
+                let (added, body) = to_chat(request, &profile.without(field));
+                assert!(!added.contains(&field));
+                assert!(
+                    !body.to_string().contains(&format!("\"{field}\"")),
+                    "{body}"
+                );
+                seen.push(field);
+            }
+        }
+    }
+    for field in to_responses(&plain, &Profile::OPENAI).0 {
+        let (added, body) = to_responses(&plain, &Profile::OPENAI.without(field));
+        assert!(!added.contains(&field));
+        assert!(
+            !body.to_string().contains(&format!("\"{field}\"")),
+            "{body}"
+        );
+        seen.push(field);
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    let all = [
+        "include",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_effort",
+        "stream_options",
+        "strict",
+    ];
+    assert_eq!(seen, all);
+}
+
+#[test]
+fn a_field_that_was_asked_for_is_not_an_added_one() {
+    let extension = Extension {
+        dialect: "openai-chat".into(),
+        json: json!(true),
+        path: "/stream_options/include_obfuscation".into(),
+    };
+    let padded = with_tool(Settings {
+        extensions: vec![extension],
+        ..Settings::default()
+    });
+    assert_eq!(to_chat(&padded, &Profile::COMPATIBLE).0, [""; 0]);
+    for (effort, thinking) in [(Some(Effort::None), None), (None, Some(ThinkingMode::Off))] {
+        let request = with_tool(Settings {
+            effort,
+            thinking,
+            ..Settings::default()
+        });
+        assert_eq!(to_chat(&request, &Profile::OPENAI).0, ["stream_options"]);
+    }
+    let mut strict = with_tool(Settings::default());
+    Arc::make_mut(&mut Arc::make_mut(&mut strict.tools)[0]).strict = Some(false);
+    assert_eq!(to_responses(&strict, &Profile::OPENAI).0, ["include"]);
+    let strict = with_tool(Settings {
+        response_format: ResponseFormat::JsonSchema {
+            description: None,
+            name: "f".into(),
+            schema: Arc::new(json!({ "type": "object" })),
+            strict: Some(false),
+        },
+        ..Settings::default()
+    });
+    assert_eq!(to_responses(&strict, &Profile::OPENAI).0, ["include"]);
+}
+
+#[test]
+fn reasoning_that_a_server_demands_is_not_left_out() {
+    let request = reasoned("reasoning_content");
+    let (added, body) = to_chat(&request, &Profile::DEEPSEEK);
+    assert!(body.to_string().contains("\"reasoning_content\":\"hm\""));
+    assert_eq!(added, ["stream_options"]);
+}
