@@ -157,6 +157,45 @@ async fn usage_of_a_chat_stream_is_asked_for_and_taken_out_again() {
     assert_eq!(usage(&kept).await["total"]["output_tokens"], 3);
 }
 
+/// A compatible server whose requests are passed through, and which refuses this field.
+async fn strict_server(field: &'static str) -> TestServer {
+    TestServer::start_with(move |request| {
+        if request.json().get(field).is_none() {
+            let [_, events] = replies(CHAT);
+            return events;
+        }
+        let body = json!({ "detail": [{ "type": "extra_forbidden", "loc": ["body", field],
+            "msg": "Extra inputs are not permitted", "input": {} }] });
+        Response::json(422, body.to_string())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_strict_server_gets_no_field_of_ours_that_it_refuses() {
+    for (field, profile, statuses, asked) in [
+        ("stream_options", "compatible", [200, 200], [2, 3]),
+        ("stream_options", "mistral", [200, 200], [1, 2]),
+        ("seed", "compatible", [422, 422], [1, 2]),
+    ] {
+        let (kept, server) = (Kept::new(), strict_server(field).await);
+        let config = format!(
+            "model = \"strict/gpt\"\n\n[providers.strict]\nkind = \"openai-compatible\"\n\
+             base_url = \"{}/v1\"\napi_key_env = \"\"\nprofile = \"{profile}\"\npassthrough = \"always\"\n",
+            server.base_url()
+        );
+        let gateway = Gateway::listening(kept.gateway().configured(config).start()).await;
+        let body = "{\"model\":\"gpt\",\"stream\":true,\"seed\":1,\"messages\":[]}";
+        for (status, count) in statuses.into_iter().zip(asked) {
+            let answer = request(&gateway, CHAT, body).answered().await;
+            assert_eq!(answer.status, status, "{answer:?}");
+            assert_eq!(answer.header("x-jackfield-path"), "passthrough");
+            assert_eq!(server.requests().len(), count, "{field} {profile}");
+        }
+        gateway.end().await;
+    }
+}
+
 #[tokio::test]
 async fn an_error_of_the_provider_comes_back_as_it_is_but_for_the_gateways_own_key() {
     let (kept, server) = (Kept::new(), TestServer::start().await);

@@ -1,9 +1,10 @@
 //! Pass-through: a request in the language of its provider goes there byte for byte, and so comes the reply.
 //!
-//! Only these bytes change: the model's name, both ways; `stream_options`, where the usage of a chat stream is needed,
-//! and that usage, unless the client asked for it; and the headers that the contract of [`Upstream`] names. There is
+//! Only these bytes change: the model's name, both ways; `stream_options`, where the usage of a chat stream is needed
+//! and the provider takes it, and that usage, unless the client asked for it; and the headers that the contract of [`Upstream`] names. There is
 //! no turn, so there is no journal and no answer that can be fetched later. What it used is a spending record.
 
+mod added_usage;
 mod beginning;
 mod body;
 mod decision;
@@ -43,6 +44,7 @@ use tokio::time::timeout;
 pub use self::body::PassthroughBody;
 pub use self::endpoint::is_multipart;
 
+use self::added_usage::AddedUsage;
 use self::decision::{PathInput, RequestPath};
 use self::headers::{body_form, headers_for_upstream};
 use self::language::Language;
@@ -77,6 +79,8 @@ pub struct ReceivedRequest {
 
 /// A request that is passed through.
 pub struct Passthrough {
+    /// The demand for usage in the request, if it is not the client's.
+    added_usage: Option<AddedUsage>,
     /// The request as it goes to the targets of a route, if it names one; then the rest is of its first target.
     routed: Option<Box<RoutedRequest>>,
     /// `None` if the request names no model: then nothing says what it used.
@@ -226,7 +230,8 @@ impl Gateway {
             passthrough.span = span;
             return Ok(Some(passthrough));
         }
-        let adds_usage = body.needs_usage(&request.path, language);
+        let asked = (&*upstream.upstream, &*model.model);
+        let adds_usage = body.needs_usage(&request.path, language, asked);
         let end_user = end_user(&body, language);
         let mut body = body.for_upstream(&request.body, &model.model, adds_usage);
         body.end_user = end_user;
@@ -279,6 +284,7 @@ impl Gateway {
             request_span::set_context(&mut raw.headers, &context);
         }
         Ok(Passthrough {
+            added_usage: body.added_usage,
             routed: None,
             idle,
             draft,
@@ -337,14 +343,16 @@ impl Passthrough {
             draft.sending();
         }
         let idle = self.idle;
-        let sent = timeout(idle, self.upstream.send(self.request)).await;
+        let sending = added_usage::send(&*self.upstream, self.request, self.added_usage);
+        let sent = timeout(idle, sending).await;
         let sent = sent.unwrap_or_else(|_| Err(silence(idle, Phase::BeforeFirstDelta).into()));
-        let reply = sent.map_err(|error| {
+        let (reply, is_without_usage) = sent.map_err(|error| {
             if let Some(draft) = &mut self.draft {
                 draft.failed(&error.failure);
             }
             from_turn_end(&TurnEnd::Failed(error.failure))
         })?;
+        self.rules.removes_usage &= !is_without_usage;
         let status = reply.status;
         if let Some(draft) = &mut self.draft {
             draft.status(status, &reply.headers);

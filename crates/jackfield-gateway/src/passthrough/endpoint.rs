@@ -147,6 +147,7 @@ impl Gateway {
         let body = match (&named, &model) {
             (Some(named), Some(model)) => named.for_upstream(&request.body, &model.model),
             (_, _) => UpstreamBody {
+                added_usage: None,
                 body: request.body.clone(),
                 end_user: None,
                 is_stream: false,
@@ -215,6 +216,7 @@ impl<'a> NamedModel<'a> {
         let (before, behind) = (body.get(..range.start), body.get(range.end..));
         let parts = [before, Some(model.as_bytes()), behind];
         UpstreamBody {
+            added_usage: None,
             body: if is_same {
                 body.clone()
             } else {

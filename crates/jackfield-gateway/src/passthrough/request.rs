@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jackfield_dialect_gemini::serve::{Address, Method};
+use jackfield_ports::upstream::Upstream;
 
+use super::added_usage::{AddedUsage, FIELD};
 use super::json::{self, Member};
 use super::language::Language;
 use super::reply::ModelNames;
@@ -117,12 +119,18 @@ impl<'a> RequestBody<'a> {
         names.iter().any(|name| self.text.contains(name))
     }
 
-    /// Whether a chat stream has to be asked for its usage.
-    pub(super) fn needs_usage(&self, path: &str, language: Language) -> bool {
+    /// Whether a chat stream of this model has to be asked for its usage, and can be.
+    pub(super) fn needs_usage(
+        &self,
+        path: &str,
+        language: Language,
+        (upstream, model): (&dyn Upstream, &str),
+    ) -> bool {
         language == Language::Chat
             && path == CHAT
             && self.is_true("stream")
             && !self.includes_usage()
+            && upstream.takes_field(model, FIELD)
     }
 
     /// The end user that it names, as turns in this language read it.
@@ -143,7 +151,7 @@ impl<'a> RequestBody<'a> {
 
     /// Whether a chat stream reports its usage.
     pub(super) fn includes_usage(&self) -> bool {
-        let options = json::only(&self.members, "stream_options");
+        let options = json::only(&self.members, FIELD);
         let options = options.and_then(|options| json::members(options.value));
         options.is_some_and(|options| json::is_true(&options, "include_usage"))
     }
@@ -151,8 +159,10 @@ impl<'a> RequestBody<'a> {
     /// What the provider gets: the body with this name of the model, and, if `adds_usage` is set, with a demand for
     /// usage in the stream. `body` is the body that was read.
     pub(super) fn for_upstream(&self, body: &Bytes, model: &str, adds_usage: bool) -> UpstreamBody {
+        let body = self.edited(body, model, adds_usage);
         UpstreamBody {
-            body: self.edited(body, model, adds_usage),
+            added_usage: adds_usage.then(|| self.added_usage(model)).flatten(),
+            body,
             end_user: None,
             is_stream: self.is_stream(),
             path: self.address.as_ref().map(|address| address.path_of(model)),
@@ -172,6 +182,24 @@ impl<'a> RequestBody<'a> {
         })
     }
 
+    /// The demand for usage in the body for this model, if the client's body has no such field.
+    fn added_usage(&self, model: &str) -> Option<AddedUsage> {
+        if self.members.iter().any(|member| member.key == FIELD) {
+            return None;
+        }
+        let range = self.model_range.as_ref()?;
+        let length = if self.model == model {
+            range.len()
+        } else {
+            serde_json::Value::from(model).to_string().len()
+        };
+        let start = range.start + length;
+        Some(AddedUsage {
+            model: model.into(),
+            range: start..start + ADDED.len(),
+        })
+    }
+
     fn edited(&self, body: &Bytes, model: &str, adds_usage: bool) -> Bytes {
         let mut edits = Vec::new();
         edits.extend(self.counted_model(model));
@@ -181,7 +209,7 @@ impl<'a> RequestBody<'a> {
             model_edit.push_str(&model_json);
         }
         if adds_usage {
-            match json::only(&self.members, "stream_options") {
+            match json::only(&self.members, FIELD) {
                 Some(options) => edits.push(usage_edit(options)),
                 None => {
                     if model_edit.is_empty() {
@@ -189,7 +217,7 @@ impl<'a> RequestBody<'a> {
                         let own = range.and_then(|range| self.text.get(range));
                         model_edit.push_str(own.unwrap_or_default());
                     }
-                    model_edit.push_str(r#","stream_options":{"include_usage":true}"#);
+                    model_edit.push_str(ADDED);
                 }
             }
         }
@@ -201,6 +229,7 @@ impl<'a> RequestBody<'a> {
         }
         json::replace(self.text, edits).into()
     }
+
     /// The change of the model in the request whose tokens are counted (`countTokens`): Google refuses another one than
     /// that of the address.
     fn counted_model(&self, model: &str) -> Option<(Range<usize>, String)> {
@@ -229,6 +258,8 @@ impl<'a> RequestBody<'a> {
 /// A body for a provider, and what it means for the reply.
 #[derive(Debug)]
 pub(super) struct UpstreamBody {
+    /// The demand for usage in it, if it is not the client's.
+    pub(super) added_usage: Option<AddedUsage>,
     pub(super) body: Bytes,
     /// The model's names, if they differ.
     pub(super) change: Option<ModelNames>,
@@ -251,6 +282,9 @@ pub(super) struct AskedResponse {
     /// The model, by the client's name.
     pub(super) model: Arc<str>,
 }
+
+/// The field that asks for usage, behind the model.
+const ADDED: &str = r#","stream_options":{"include_usage":true}"#;
 
 /// The change of `stream_options` that asks for usage.
 fn usage_edit(options: &Member<'_>) -> (Range<usize>, String) {

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
 use jackfield_dialect_kit::serve::ServeError;
@@ -20,6 +19,7 @@ use jackfield_ports::credential::Credential;
 use jackfield_ports::upstream::RawReply;
 use tokio::time::timeout;
 
+use super::added_usage;
 use super::language::Language;
 use super::reply::ReplyFilter;
 use super::request::RequestBody;
@@ -159,11 +159,12 @@ impl RoutedRequest {
         let idle = limit.map_or(prepared.idle, |limit| limit.min(prepared.idle));
         let first = async {
             let Passthrough {
+                added_usage,
                 mut draft,
                 idle,
                 keeper,
                 mut request,
-                rules,
+                mut rules,
                 upstream,
                 ..
             } = prepared;
@@ -173,13 +174,14 @@ impl RoutedRequest {
                 draft.sending();
             }
             request.credential = credential;
-            let reply = upstream.send(request).await;
-            let reply = reply.map_err(|error| {
+            let sent = added_usage::send(&*upstream, request, added_usage).await;
+            let (reply, is_without_usage) = sent.map_err(|error| {
                 if let Some(draft) = &mut draft {
                     draft.failed(&error.failure);
                 }
                 Failed::from(error.failure)
             })?;
+            rules.removes_usage &= !is_without_usage;
             if let Some(draft) = &mut draft {
                 draft.status(reply.status, &reply.headers);
             }
@@ -209,7 +211,8 @@ impl RoutedRequest {
         ) else {
             return Ok(None);
         };
-        let adds_usage = body.needs_usage(&self.request.path, self.language);
+        let asked = (&*upstream.upstream, &*model.model);
+        let adds_usage = body.needs_usage(&self.request.path, self.language, asked);
         let mut raw = body.for_upstream(&self.request.body, &model.model, adds_usage);
         raw.end_user = end_user(&body, self.language);
         let prepared = self.gateway.prepare(
@@ -262,14 +265,7 @@ pub(super) async fn refused(
     mut reply: RawReply,
     idle: Duration,
 ) -> (ModelFailure, PassthroughReply) {
-    let mut body = BytesMut::new();
-    let mut is_ended = false;
-    while !is_ended && body.len() < MAX_ERROR {
-        match reply.body.next().await {
-            Ok(Some(piece)) => body.extend_from_slice(&piece),
-            Ok(None) | Err(_) => is_ended = true,
-        }
-    }
+    let (body, is_ended) = added_usage::read_start(&mut *reply.body).await;
     let (status, headers) = (reply.status, reply.headers);
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let (number, phase) = (status.as_u16(), Phase::BeforeFirstDelta);
@@ -288,7 +284,7 @@ pub(super) async fn refused(
             draft: None,
             failed: None,
             filter: None,
-            first: (!body.is_empty()).then(|| body.freeze()),
+            first: (!body.is_empty()).then_some(body),
             idle,
             is_ended,
             keeper: None,
@@ -309,6 +305,3 @@ impl From<ModelFailure> for Failed {
         }
     }
 }
-
-/// How much of an error is read, in bytes, to know what it is.
-const MAX_ERROR: usize = 64 << 10;

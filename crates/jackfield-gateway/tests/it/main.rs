@@ -18,6 +18,7 @@ mod passed_replies;
 mod passed_requests;
 mod passed_responses;
 mod passing;
+mod refused_usage;
 mod tools;
 mod unheard;
 mod upstream;

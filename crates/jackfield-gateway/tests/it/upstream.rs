@@ -1,6 +1,7 @@
 //! A provider with an API of its own, which keeps what it is sent and replies as a test says, and a gateway before it.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -25,6 +26,10 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct ScriptedUpstream {
     asked: Notify,
+    /// The fields that it has been said to refuse, by model.
+    refused: Mutex<Vec<(String, String)>>,
+    /// What it replies first, with its status.
+    refusals: Mutex<VecDeque<(StatusCode, String)>>,
     /// The type of its replies and their pieces; it is silent without.
     reply: Mutex<Option<(&'static str, Vec<Bytes>)>>,
     sent: Mutex<Vec<(String, Bytes)>>,
@@ -36,6 +41,36 @@ impl ScriptedUpstream {
         let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece));
         let reply = Some((content_type, pieces.collect()));
         *self.reply.lock().expect("no panic under the lock") = reply;
+    }
+
+    /// It answers the next request with this error.
+    pub(crate) fn refuse(&self, status: u16, body: &str) {
+        let status = StatusCode::from_u16(status).expect("a status");
+        let mut refusals = self.refusals.lock().expect("no panic under the lock");
+        refusals.push_back((status, body.to_owned()));
+    }
+
+    /// The error of the next request, in pieces, as a network has them.
+    fn next_refusal(&self) -> Option<RawReply> {
+        let mut refusals = self.refusals.lock().expect("no panic under the lock");
+        let (status, body) = refusals.pop_front()?;
+        let pieces = body.as_bytes().chunks(7).map(Bytes::copy_from_slice);
+        let pieces: Vec<Bytes> = pieces.collect();
+        let content_type = HeaderValue::from_static("application/json");
+        Some(RawReply {
+            body: Box::new(Pieces(pieces.into_iter())),
+            headers: HeaderMap::from_iter([(CONTENT_TYPE, content_type)]),
+            status,
+        })
+    }
+
+    /// The bodies that it was sent.
+    pub(crate) fn bodies(&self) -> Vec<String> {
+        let sent = self.sent.lock().expect("no panic under the lock");
+        let bodies = sent.iter().map(|(_, body)| body.to_vec());
+        bodies
+            .map(|body| String::from_utf8(body).expect("a text"))
+            .collect()
     }
 
     /// It is silent from now on.
@@ -59,6 +94,16 @@ impl Upstream for ScriptedUpstream {
         path != NOT_SERVED
     }
 
+    fn takes_field(&self, model: &str, field: &str) -> bool {
+        let refused = self.refused.lock().expect("no panic under the lock");
+        !refused.contains(&(model.to_owned(), field.to_owned()))
+    }
+
+    fn field_refused(&self, model: &str, field: &'static str) {
+        let mut refused = self.refused.lock().expect("no panic under the lock");
+        refused.push((model.to_owned(), field.to_owned()));
+    }
+
     async fn send(&self, request: RawRequest) -> Result<RawReply, ModelError> {
         let sent = (request.path, request.body);
         self.sent
@@ -66,6 +111,9 @@ impl Upstream for ScriptedUpstream {
             .expect("no panic under the lock")
             .push(sent);
         self.asked.notify_one();
+        if let Some(refusal) = self.next_refusal() {
+            return Ok(refusal);
+        }
         let reply = self.reply.lock().expect("no panic under the lock").clone();
         let Some((content_type, pieces)) = reply else {
             return std::future::pending().await;
