@@ -160,6 +160,7 @@ impl Gateway {
         let query = request.query.as_deref().unwrap_or_default();
         let mut pairs = url::form_urlencoded::parse(query.as_bytes());
         let body = UpstreamBody {
+            added_usage: None,
             body: Bytes::new(),
             end_user: None,
             is_stream: pairs.any(|(key, value)| key == "stream" && value == "true"),
