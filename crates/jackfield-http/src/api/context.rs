@@ -105,7 +105,10 @@ pub(crate) async fn prompt(
     let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let engine = gateway.engine();
-    let made = engine.prompt(&options, &server, &value.name, &value.arguments, None);
+    let arguments = value.arguments.into_iter();
+    let arguments = arguments.filter_map(|(name, value)| Some((name, value?)));
+    let arguments = arguments.collect();
+    let made = engine.prompt(&options, &server, &value.name, &arguments, None);
     let made = made.await?;
     Ok(Json(PromptView {
         description: made.description.map(|text| text.to_string()),

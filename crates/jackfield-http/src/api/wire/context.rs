@@ -96,9 +96,10 @@ pub(crate) struct ServerPrompts {
 pub(crate) struct PromptGiven {
     /// Its name.
     pub(crate) name: String,
-    /// The values of its arguments.
+    /// The values of its arguments. One that is null counts as missing.
+    #[schema(value_type = BTreeMap<String, String>)]
     #[serde(default)]
-    pub(crate) arguments: BTreeMap<String, String>,
+    pub(crate) arguments: BTreeMap<String, Option<String>>,
 }
 
 /// A prompt with its arguments.
