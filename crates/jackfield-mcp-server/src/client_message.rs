@@ -4,7 +4,8 @@
 //! are refused: one revision of the protocol had them (2025-03-26), and the next one removed them.
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, RequestId,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, ProtocolVersion,
+    RequestId,
 };
 use serde_json::{Map, Value, json};
 
@@ -96,6 +97,10 @@ impl ClientMessage {
             };
         }
         let params = message.remove("params");
+        if id.is_some() && method == "initialize" && is_modern(params.as_ref()) {
+            let why = "the revision of this request has no `initialize`";
+            return refused(ErrorCode::METHOD_NOT_FOUND, why, known);
+        }
         match id {
             None => Self::notification(&method, params),
             Some(None) => refused(
@@ -133,6 +138,12 @@ impl ClientMessage {
             Self::Notification(Box::new(notification))
         })
     }
+}
+
+/// Whether a request says that it is of a revision without a handshake.
+fn is_modern(params: Option<&Value>) -> bool {
+    let version = params.and_then(|params| params.get("_meta")?.get(VERSION)?.as_str());
+    version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// Parses a request; an error if its parameters do not match its method.
@@ -182,3 +193,5 @@ const OURS: &[&str] = &[
     "tools/call",
     "tools/list",
 ];
+/// The key in `_meta` of a request for its revision (MCP 2026-07-28, read 2026-11-29).
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";

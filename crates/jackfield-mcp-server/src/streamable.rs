@@ -16,7 +16,7 @@ use jackfield_domain::digest::Digest;
 use rmcp::ServerHandler as _;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetMeta as _,
-    InitializeRequestParams, InitializeResultMethod, JsonRpcMessage, ProtocolVersion, RequestId,
+    InitializeRequestParams, JsonRpcMessage, ProtocolVersion, RequestId,
 };
 use rmcp::service::serve_directly;
 use serde_json::{Value, json};
@@ -84,11 +84,11 @@ impl HttpService {
                 HttpReply::refused(413, None, ErrorCode::INVALID_REQUEST, message)
             }
             ClientMessage::Refused { error, id } => {
-                // Wrong parameters are an error of the method, and not of the transport.
-                let status = if error.code == ErrorCode::INVALID_PARAMS {
-                    200
-                } else {
-                    400
+                let status = match error.code {
+                    // Wrong parameters are an error of the method, and not of the transport.
+                    ErrorCode::INVALID_PARAMS => 200,
+                    ErrorCode::METHOD_NOT_FOUND => 404,
+                    _ => 400,
                 };
                 HttpReply::error(status, id.as_ref(), &error)
             }
@@ -182,9 +182,7 @@ impl HttpService {
 
     /// The one place that decides of which era a request is.
     async fn request(&self, server: &ToolServer, asked: Asked<'_>) -> HttpReply {
-        let version = asked.request.get_meta().protocol_version();
-        let is_initialize = version.is_none_or(|version| version < MODERN);
-        if let (ClientRequest::InitializeRequest(request), true) = (&asked.request, is_initialize) {
+        if let ClientRequest::InitializeRequest(request) = &asked.request {
             let params = request.params.clone();
             return self.initialize(server, asked, params).await;
         }
@@ -212,10 +210,6 @@ impl HttpService {
         if let Err(message) = headers::check(asked.headers, &asked.request) {
             let error = ErrorData::header_mismatch(message, None);
             return HttpReply::error(400, Some(&asked.id), &error);
-        }
-        if let ClientRequest::InitializeRequest(_) = &asked.request {
-            let error = ErrorData::method_not_found::<InitializeResultMethod>();
-            return HttpReply::error(404, Some(&asked.id), &error);
         }
         let life = ConnectionLife::new();
         let (messages, queue) = mpsc::channel(QUEUE);
