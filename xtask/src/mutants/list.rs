@@ -850,7 +850,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "a-job-ends-with-the-lease",
-        file: "crates/jackfield-tools-mcp/src/run.rs",
+        file: "crates/jackfield-tools-mcp/src/run/cancel.rs",
         from: "        if self.call.begin().is_err() {\n            return;\n        }\n        let peer",
         to: "        let peer",
         package: "jackfield-tools-mcp",

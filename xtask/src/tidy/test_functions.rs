@@ -95,7 +95,7 @@ const OLD: &[(&str, usize)] = &[
     ("crates/jackfield-dialect-claude", 10),
     ("crates/jackfield-dialect-gemini", 6),
     ("crates/jackfield-dialect-kit", 12),
-    ("crates/jackfield-dialect-openai", 30),
+    ("crates/jackfield-dialect-openai", 29),
     ("crates/jackfield-dialect-rules", 8),
     ("crates/jackfield-domain", 36),
     ("crates/jackfield-engine", 27),
