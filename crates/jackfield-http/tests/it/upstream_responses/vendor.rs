@@ -136,25 +136,22 @@ impl Upstream for Vendor {
             None => (StatusCode::NOT_FOUND, (JSON, NOT_FOUND.to_owned())),
         };
         state.seen.push(seen);
-        let pieces: Vec<Bytes> = body
-            .as_bytes()
-            .chunks(50)
-            .map(Bytes::copy_from_slice)
-            .collect();
         Ok(RawReply {
-            body: Box::new(Pieces(pieces.into_iter())),
+            body: Box::new(Pieces(body.into())),
             headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]),
             status,
         })
     }
 }
 
-struct Pieces(std::vec::IntoIter<Bytes>);
+/// A body in short pieces.
+struct Pieces(Bytes);
 
 #[async_trait]
 impl RawBody for Pieces {
     async fn next(&mut self) -> Result<Option<Bytes>, ModelError> {
-        Ok(self.0.next())
+        let length = self.0.len().min(50);
+        Ok((length > 0).then(|| self.0.split_to(length)))
     }
 }
 
