@@ -185,7 +185,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The current form; [`MIGRATIONS`] has an entry for each.
-pub(crate) const FORM: i32 = 6;
+pub(crate) const FORM: i32 = 5;
 
 const OLDEST_SERVER: i32 = 150_000;
 
@@ -373,7 +373,7 @@ CREATE TABLE jackfield.logins (
 ","
 -- Waits are found by their ids.
 CREATE INDEX waits_by_id ON jackfield.waits (id);
-","
+
 -- Whose the responses are that providers keep, with the spending records of their requests.
 CREATE TABLE jackfield.upstream_responses (
     place bytea PRIMARY KEY,

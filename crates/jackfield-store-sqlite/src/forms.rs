@@ -1,9 +1,9 @@
 //! The forms (schema versions) of the file, and the migrations between them.
 
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
-pub(crate) const FORM: i64 = 12;
+pub(crate) const FORM: i64 = 11;
 
-/// The oldest form that can be read without a migration: forms 6 to 10 and 12 only add tables, and form 11 only what
+/// The oldest form that can be read without a migration: later forms only add tables, and form 11 also what
 /// waits are found by.
 pub(crate) const READABLE_FORM: i64 = 5;
 
@@ -424,7 +424,7 @@ DROP TABLE waits;
 ALTER TABLE waits_anew RENAME TO waits;
 CREATE INDEX open_waits ON waits (number) WHERE state = 'open';
 CREATE INDEX waits_by_id ON waits (id);
-","
+
 -- Whose the responses are that providers keep, with the spending records of their requests.
 CREATE TABLE upstream_responses (
     place BLOB PRIMARY KEY,

@@ -72,7 +72,7 @@ async fn a_file_of_a_newer_version_is_left_alone() {
             refused,
             Err(OpenError::Newer {
                 found: 99,
-                known: 12,
+                known: 11,
                 ..
             })
         ),
