@@ -84,7 +84,9 @@ impl RefusalReader<'_> {
             Value::String(text) => Some(text.clone()),
             Value::Array(_) | Value::Bool(_) | Value::Null | Value::Object(_) => None,
         };
-        let steps = json.as_array().map_or(slice::from_ref(json), Vec::as_slice);
+        let steps = json
+            .as_array()
+            .map_or_else(|| slice::from_ref(json), Vec::as_slice);
         let path = steps.iter().filter_map(text).collect::<Vec<_>>().join(".");
         self.path(&path, true);
     }
@@ -138,7 +140,7 @@ impl RefusalReader<'_> {
             return;
         }
         // The place of an item says where it is, and not which of its fields is wrong.
-        if steps.clone().last().as_ref().is_some_and(is_index) {
+        if steps.clone().next_back().as_ref().is_some_and(is_index) {
             return;
         }
         let first = steps.clone().find(|step| !is_root(step));

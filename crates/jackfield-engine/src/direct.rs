@@ -33,14 +33,17 @@ use crate::perform::tool::{resume_tool, run_tool};
 use crate::state::{Engine, EngineState};
 use crate::toolboxes;
 
+/// The lowest level of log messages that are wanted, and their callback, which must not block.
+pub type WantedLog = (LogLevel, Box<dyn FnMut(ServerLogMessage) + Send>);
+
 /// A tool call outside any turn.
 pub struct DirectCall {
     /// The arguments; they are validated against the tool's schema.
     pub arguments: Map<String, Value>,
     /// The idempotency key; generated if `None`.
     pub key: Option<IdempotencyKey>,
-    /// The lowest level of the server's log messages that are wanted, and their callback, which must not block.
-    pub log: Option<(LogLevel, Box<dyn FnMut(ServerLogMessage) + Send>)>,
+    /// The server's log messages that are wanted.
+    pub log: Option<WantedLog>,
     /// The progress callback; it must not block.
     pub progress: Box<dyn FnMut(CallProgress) + Send>,
     /// Answers the tool's own questions; without it, they are declined.
@@ -110,7 +113,7 @@ impl From<ToolResult> for DirectOutcome {
 struct CallerEvents {
     /// The message of a model that the caller has given.
     given: Option<Value>,
-    log: Option<(LogLevel, Box<dyn FnMut(ServerLogMessage) + Send>)>,
+    log: Option<WantedLog>,
     missing: Option<Value>,
     original: Vec<Value>,
     progress: Box<dyn FnMut(CallProgress) + Send>,

@@ -118,7 +118,7 @@ pub use self::connection::{Connection, was_cancelled_by_disconnect};
 pub use self::context::{
     ContextOffer, OfferedContext, block_size, image_type, prompt_message, resource_blocks,
 };
-pub use self::direct::{CallProgress, DirectCall, DirectOutcome};
+pub use self::direct::{CallProgress, DirectCall, DirectOutcome, WantedLog};
 pub use self::directory::{
     AcceptedKey, AcceptedUser, BegunSignIn, ClientDirectory, DirectoryError, KEY_PREFIX,
     KeyOptions, NewSecret, UserUpdate,

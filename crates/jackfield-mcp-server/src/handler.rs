@@ -455,7 +455,7 @@ impl ServerHandler for RequestHandler {
                 result.result_type = Some(ResultType::COMPLETE);
             }
             ReadResourceResponse::InputRequired(asked) => asked.meta = self.meta(false),
-            _ => {}
+            ReadResourceResponse::Complete(_) | _ => {}
         }
         Ok(response)
     }

@@ -66,7 +66,11 @@ impl Log {
         self.redact_all(&mut data);
         let written = match &data {
             Value::String(text) => text.clone(),
-            other => other.to_string(),
+            Value::Array(_)
+            | Value::Bool(_)
+            | Value::Null
+            | Value::Number(_)
+            | Value::Object(_) => data.to_string(),
         };
         if written.len() > MAX_LINE {
             let kept = &written[..written.floor_char_boundary(MAX_LINE)];

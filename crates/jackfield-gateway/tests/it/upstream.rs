@@ -54,11 +54,11 @@ impl ScriptedUpstream {
     fn next_refusal(&self) -> Option<RawReply> {
         let mut refusals = self.refusals.lock().expect("no panic under the lock");
         let (status, body) = refusals.pop_front()?;
-        let pieces = body.as_bytes().chunks(7).map(Bytes::copy_from_slice);
-        let pieces: Vec<Bytes> = pieces.collect();
+        let mut pieces = VecDeque::new();
+        pieces.extend(body.as_bytes().chunks(7).map(Bytes::copy_from_slice));
         let content_type = HeaderValue::from_static("application/json");
         Some(RawReply {
-            body: Box::new(Pieces(pieces.into_iter())),
+            body: Box::new(Pieces(Vec::from(pieces).into_iter())),
             headers: HeaderMap::from_iter([(CONTENT_TYPE, content_type)]),
             status,
         })
