@@ -135,19 +135,19 @@ async fn what_a_body_says_wrong_is_named() {
             "the model last",
             Way::Chat,
             Way::Chat.says(json!([{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }])),
-            "messages: the last",
+            "end with a message of the user",
         ),
         (
             "the model last",
             Way::Claude,
             Way::Claude.says(json!([{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }])),
-            "messages: the last",
+            "end with a message of the user",
         ),
         (
             "the model last",
             Way::Responses,
             Way::Responses.says(json!([{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }])),
-            "input: the last",
+            "end with a message of the user",
         ),
         (
             "no call",

@@ -84,7 +84,7 @@ async fn all_that_a_server_has_is_shown_in_both_eras_and_over_both_transports() 
         let ran = inspect.run().await;
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{era}");
         for line in [
-            "capabilities  completions, prompts, resources, tools (listChanged)",
+            "capabilities  completions, prompts (listChanged), resources, tools (listChanged)",
             "  Ask for notes by their names.",
             "Tools (2)",
             "  find(text: string, order?: \"new\"|\"old\", tags?: string[])  changes nothing · reaches nothing else",
