@@ -54,6 +54,16 @@ impl super::Profile for Profile {
                 Ok(())
             },
         },
+        Quirk {
+            name: "longest_description",
+            set: |profile, value| {
+                let longest = value.as_u64().and_then(|most| usize::try_from(most).ok());
+                let longest = longest.filter(|most| *most > 0);
+                profile.longest_description =
+                    longest.ok_or("this is a number of characters, from 1 on")?;
+                Ok(())
+            },
+        },
         flag!(max_effort),
         word!(
             max_tokens,
