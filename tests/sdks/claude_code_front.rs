@@ -45,7 +45,7 @@ async fn check(wire: Wire, script: Script, agent: impl FnOnce(&str, &Path) -> Co
 /// Another model of the vendor.
 const fn small_model(wire: Wire) -> &'static str {
     match wire {
-        Wire::Chat | Wire::Responses => "openai/gpt-6.2-luna",
+        Wire::Chat | Wire::Responses => "openai/gpt-6-luna",
         Wire::Claude => "claude/claude-haiku-5-5",
         Wire::Gemini => "gemini/gemini-3.8-flash-lite",
     }

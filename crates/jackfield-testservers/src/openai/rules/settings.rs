@@ -31,7 +31,15 @@ pub(in crate::openai) fn effort(
     found: &mut CheckFindings,
 ) {
     one_of(at, object, field, EFFORTS, found);
-    let thinks_always = ["gpt-6-astra", "gpt-6.1-sol", "gpt-6.2-", "o1", "o3", "o4"];
+    let thinks_always = [
+        "gpt-6-astra",
+        "gpt-6.1-sol",
+        "gpt-6.2-astra",
+        "gpt-6.2-sol",
+        "o1",
+        "o3",
+        "o4",
+    ];
     let version = tenths(model);
     let is_missing = match text(object, field) {
         "minimal" => version.is_none_or(|version| version > 50),
