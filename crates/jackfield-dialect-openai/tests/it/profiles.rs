@@ -146,7 +146,7 @@ fn a_line_is_sent_the_efforts_that_it_has() {
             Some("minimal"),
             Some("minimal"),
         ),
-        // Of an unknown model, nobody knows better than the client.
+        // The client alone knows an unknown model.
         ("gpt-7", Some(Nothing), None, Some("none"), Some("none")),
         (
             "gpt-7",

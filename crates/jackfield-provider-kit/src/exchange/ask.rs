@@ -35,8 +35,11 @@ pub(super) async fn ask<A: Adapter>(
         notes,
         request: http_request,
     } = prepared;
-    let headers = http_request.headers().clone();
-    let sent = http_request.body().clone();
+    // Nearly no server refuses a field, so what a second request needs is kept only where there can be one.
+    let kept = (!added.is_empty()).then(|| {
+        let headers = http_request.headers().clone();
+        (headers, http_request.body().clone())
+    });
     let refusal = match send::<A>(transport, http_request, call, reply_sink).await? {
         Ok(incoming) => {
             return Ok(Ok(Asked {
@@ -46,6 +49,9 @@ pub(super) async fn ask<A: Adapter>(
             }));
         }
         Err(refusal) => refusal,
+    };
+    let Some((headers, sent)) = kept else {
+        return Ok(Err(refusal));
     };
     let named = refusal.named_fields(&sent, &added);
     let Some(mut again) = without(adapter, request, &named) else {

@@ -35,7 +35,7 @@ impl Refusal {
 
     /// The fields that are refused by name, of these that were added to a request with this body.
     pub(super) fn named_fields(&self, sent: &[u8], added: &[&'static str]) -> Vec<&'static str> {
-        if added.is_empty() || !self.is_of_content() {
+        if !self.is_of_content() {
             return Vec::new();
         }
         named_fields::refused(&self.body, sent, added)

@@ -47,7 +47,7 @@ macro_rules! upstream_responses_clauses {
         $callback! {
             { $($context)* }
             /// A response comes back equal by its place and by no other, and one of the same place replaces it.
-            /// A client is told that its response does not exist, or reads that of somebody else.
+            /// A client does not find its response, or reads that of another.
             a_response_is_found_by_its_place
             /// Every process finds a response at once, and the next one finds it, too.
             /// A conversation goes on at one replica and not at the next, and every restart ends all of them.

@@ -264,7 +264,7 @@ async fn a_caller_gets_the_log_messages_of_its_level() {
             assert_eq!(second.level, LogLevel::Error);
             let cut = second.data.as_str().unwrap();
             assert!(cut.len() < 10_000 && cut.ends_with(" […]"), "{cut}");
-            // In the older era, the level is told once, until a lower one is wanted.
+            // In the older era, the client sets the level once, until a lower one is wanted.
             for level in [LogLevel::Error, LogLevel::Debug] {
                 caller.level = Some(level);
                 said(&server, &mut caller).await;
