@@ -16,15 +16,16 @@ mod max_output;
 mod multipart;
 pub(crate) mod other_models;
 mod own_key;
+mod piece;
 mod record;
 mod reply;
 mod request;
 mod request_span;
 mod routed;
 mod upstream_response;
+mod waiting;
 
 use std::sync::Arc;
-use std::time::Duration;
 use std::{fmt, io};
 
 use bytes::Bytes;
@@ -33,13 +34,13 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::patience::Patience;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::Route;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_engine::TurnOptions;
 use jackfield_ports::upstream::{RawReply, RawRequest, Upstream};
-use tokio::time::timeout;
 
 pub use self::body::PassthroughBody;
 pub use self::endpoint::is_multipart;
@@ -55,6 +56,7 @@ use self::request::{RequestBody, UpstreamBody};
 use self::request_span::RequestSpan;
 use self::routed::RoutedRequest;
 use self::upstream_response::ResponseKeeper;
+use self::waiting::Waiting;
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
 use crate::failures::{self, from_turn_end};
@@ -85,10 +87,10 @@ pub struct Passthrough {
     routed: Option<Box<RoutedRequest>>,
     /// `None` if the request names no model: then nothing says what it used.
     draft: Option<SpendingDraft>,
-    /// The longest silence of the provider.
-    idle: Duration,
     keeper: Option<ResponseKeeper>,
     own_key: OwnKey,
+    /// How long the provider is waited for.
+    patience: Patience,
     request: RawRequest,
     rules: ReplyRules,
     span: Option<RequestSpan>,
@@ -264,10 +266,19 @@ impl Gateway {
             query: request.query.clone(),
         };
         // A whole reply is silent until the model has written all of it.
-        let idle = if body.is_stream {
-            self.config().default_options.limits.model_idle
+        let whole_reply = self.config().limits.whole_reply;
+        let patience = if body.is_stream {
+            Patience {
+                first_piece: None,
+                is_whole: false,
+                silence: self.config().default_options.limits.model_idle,
+            }
         } else {
-            self.config().limits.whole_reply
+            Patience {
+                first_piece: Some(whole_reply),
+                is_whole: true,
+                silence: whole_reply,
+            }
         };
         let draft = match model {
             Some(model) => {
@@ -286,13 +297,13 @@ impl Gateway {
         Ok(Passthrough {
             added_usage: body.added_usage,
             routed: None,
-            idle,
             draft,
             own_key: OwnKey {
                 engine: self.engine().clone(),
                 principal: Arc::clone(&client.principal),
                 provider: provider.into(),
             },
+            patience,
             request: raw,
             rules: ReplyRules {
                 language,
@@ -342,15 +353,15 @@ impl Passthrough {
             reserved.map_err(|failure| from_turn_end(&TurnEnd::Failed(failure)))?;
             draft.sending();
         }
-        let idle = self.idle;
+        let waiting = Waiting::new(self.patience);
         let sending = added_usage::send(&*self.upstream, self.request, self.added_usage);
-        let sent = timeout(idle, sending).await;
-        let sent = sent.unwrap_or_else(|_| Err(silence(idle, Phase::BeforeFirstDelta).into()));
-        let (reply, is_without_usage) = sent.map_err(|error| {
+        let sent = waiting.bounded(sending).await;
+        let sent = sent.and_then(|sent| sent.map_err(|error| error.failure));
+        let (reply, is_without_usage) = sent.map_err(|failure| {
             if let Some(draft) = &mut self.draft {
-                draft.failed(&error.failure);
+                draft.failed(&failure);
             }
-            from_turn_end(&TurnEnd::Failed(error.failure))
+            from_turn_end(&TurnEnd::Failed(failure))
         })?;
         self.rules.removes_usage &= !is_without_usage;
         let status = reply.status;
@@ -366,11 +377,9 @@ impl Passthrough {
             && !has_own_key
         {
             // The vendor's status for a wrong key.
-            let refused = timeout(idle, routed::refused(Language::Gemini, reply, idle)).await;
-            let (failure, reply) = refused.map_err(|_| {
-                let failure = silence(idle, Phase::BeforeFirstDelta);
-                from_turn_end(&TurnEnd::Failed(failure))
-            })?;
+            let refused = routed::refused(Language::Gemini, reply, waiting).await;
+            let (failure, reply) =
+                refused.map_err(|failure| from_turn_end(&TurnEnd::Failed(failure)))?;
             if failure.kind == ModelFailureKind::Unauthenticated {
                 return Err(from_turn_end(&TurnEnd::Failed(failure)));
             }
@@ -381,7 +390,7 @@ impl Passthrough {
             reply,
             self.draft,
             filter,
-            idle,
+            waiting,
             self.keeper,
         ))
     }
@@ -392,7 +401,7 @@ impl PassthroughReply {
         reply: RawReply,
         draft: Option<SpendingDraft>,
         filter: ReplyFilter,
-        idle: Duration,
+        waiting: Waiting,
         keeper: Option<ResponseKeeper>,
     ) -> Self {
         let mut headers = reply.headers;
@@ -407,11 +416,11 @@ impl PassthroughReply {
                 failed: None,
                 filter: Some(filter),
                 first: None,
-                idle,
                 is_ended: false,
                 keeper: keeper.filter(|_| reply.status.is_success()),
                 raw: reply.body,
                 span: None,
+                waiting,
             },
             headers,
             status: reply.status,
@@ -433,12 +442,6 @@ fn has_configured_options(options: &TurnOptions) -> bool {
         || options.settings != Settings::default()
         || options.allowance.tokens.is_some()
         || options.allowance.cost.is_some()
-}
-
-/// The failure of a provider that is silent for too long.
-fn silence(idle: Duration, phase: Phase) -> ModelFailure {
-    let message = format!("the provider sent nothing for {idle:?}");
-    ModelFailure::new(ModelFailureKind::Timeout, phase, message)
 }
 
 /// The failure if the provider refuses the gateway's own key, which is not the client's.

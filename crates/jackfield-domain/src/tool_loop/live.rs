@@ -2,11 +2,11 @@
 //! recovery.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use crate::accumulator::ReplyAccumulator;
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId};
+use crate::patience::{Patience, PatienceLimit};
 use crate::target::BreakerSnapshot;
 use crate::time::{MonoTime, Now};
 use crate::turn::{CallState, RunningCall, Stage, Turn};
@@ -173,34 +173,22 @@ impl LiveState {
         has_units || self.reported_usage().0.total() > 0
     }
 
-    /// The limit on the wait for the next piece of the reply in flight. One that comes whole has none.
-    fn piece_limit(&self, turn: &Turn) -> Option<PatienceLimit> {
+    /// How long the reply in flight is waited for.
+    fn patience_of(turn: &Turn) -> Patience {
         let setup = &turn.setup;
-        if setup.whole.is_some() {
-            return None;
+        let is_whole = setup.whole.is_some();
+        Patience {
+            first_piece: setup.first_byte_of(turn.target).filter(|_| !is_whole),
+            is_whole,
+            silence: setup.model_idle(),
         }
-        let longest = LONGEST_PAUSE.max(setup.model_idle());
-        Some(if self.is_heard() {
-            PatienceLimit::NextPiece(longest)
-        } else {
-            PatienceLimit::FirstPiece(setup.first_byte_of(turn.target).unwrap_or(longest))
-        })
     }
 
     /// Until when the model call in flight is waited for, and the limit that ends it then.
     pub(crate) fn patience(&self, turn: &Turn) -> Option<(MonoTime, PatienceLimit)> {
         let reply = self.reply.as_ref()?;
-        let idle = turn.setup.model_idle();
-        let silence = (
-            reply.last_activity.after(idle),
-            PatienceLimit::Silence(idle),
-        );
-        let piece = self.piece_limit(turn);
-        let piece = piece.map(|limit| (reply.last_piece.after(limit.time()), limit));
-        Some(match piece {
-            Some(piece) if piece.0 < silence.0 => piece,
-            Some(_) | None => silence,
-        })
+        let patience = Self::patience_of(turn);
+        Some(patience.until(self.is_heard(), reply.last_piece, reply.last_activity))
     }
 
     /// The time of the last piece and of the last sign of life.
@@ -217,11 +205,10 @@ impl LiveState {
         message: Option<&str>,
         now: Now,
     ) {
-        let by_piece = self
-            .piece_limit(turn)
-            .filter(|limit| message == Some(&*limit.to_string()));
-        let silence = PatienceLimit::Silence(turn.setup.model_idle());
-        let limit = by_piece.unwrap_or(silence).time();
+        let patience = Self::patience_of(turn);
+        let by_piece = patience.piece_limit(self.is_heard());
+        let by_piece = by_piece.filter(|limit| message == Some(&*limit.to_string()));
+        let limit = by_piece.map_or(patience.silence, PatienceLimit::time);
         let since = MonoTime::from_start(now.mono.elapsed().saturating_sub(limit));
         if let Some(reply) = &mut self.reply {
             (reply.last_piece, reply.last_activity) = match by_piece {
@@ -300,45 +287,3 @@ fn running(turn: &Turn) -> impl Iterator<Item = &RunningCall> {
         | CallState::Waiting(_) => None,
     })
 }
-
-/// A limit on the wait for a model.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum PatienceLimit {
-    /// To the first piece of a reply.
-    FirstPiece(Duration),
-    /// To the next piece of a reply whose server is alive.
-    NextPiece(Duration),
-    /// Without a byte.
-    Silence(Duration),
-}
-
-impl PatienceLimit {
-    const fn time(self) -> Duration {
-        match self {
-            Self::FirstPiece(time) | Self::NextPiece(time) | Self::Silence(time) => time,
-        }
-    }
-}
-
-impl fmt::Display for PatienceLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = self.time();
-        let time = match time.subsec_millis() {
-            0 => format!("{} s", time.as_secs()),
-            _ => format!("{} ms", time.as_millis()),
-        };
-        match self {
-            Self::FirstPiece(_) => {
-                write!(
-                    f,
-                    "the model did not begin its reply within {time} (`first_byte`)"
-                )
-            }
-            Self::NextPiece(_) => write!(f, "the model did not go on with its reply for {time}"),
-            Self::Silence(_) => write!(f, "the model said nothing for {time}"),
-        }
-    }
-}
-
-/// How long a reply may bring no piece although its server is alive, where no limit is set.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);

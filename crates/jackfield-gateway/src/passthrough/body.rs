@@ -1,21 +1,19 @@
 //! The body of a reply that is passed through.
 
 use std::fmt;
-use std::time::Duration;
 
 use bytes::Bytes;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::fact::TurnEnd;
-use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_engine::RouteCall;
 use jackfield_ports::upstream::RawBody;
-use tokio::time::timeout;
 
 use super::record::SpendingDraft;
 use super::reply::ReplyFilter;
 use super::request_span::RequestSpan;
-use super::silence;
 use super::upstream_response::ResponseKeeper;
+use super::waiting::Waiting;
 use crate::failures::from_turn_end;
 
 /// The body of a reply that is passed through. What it used is recorded when it is dropped.
@@ -29,12 +27,12 @@ pub struct PassthroughBody {
     pub(super) filter: Option<ReplyFilter>,
     /// A piece that has arrived.
     pub(super) first: Option<Bytes>,
-    pub(super) idle: Duration,
     pub(super) is_ended: bool,
     /// `None` unless the provider keeps the response.
     pub(super) keeper: Option<ResponseKeeper>,
     pub(super) raw: Box<dyn RawBody>,
     pub(super) span: Option<RequestSpan>,
+    pub(super) waiting: Waiting,
 }
 
 impl fmt::Debug for PassthroughBody {
@@ -58,8 +56,19 @@ impl PassthroughBody {
             None => match self.next_piece().await {
                 Ok(piece) => return Ok(piece),
                 Err(failure) => {
-                    // What arrived before the failure is the client's.
-                    let rest = self.filter.as_mut().map(ReplyFilter::finish);
+                    let rest = self.filter.as_mut().map(|filter| {
+                        // The client cannot know that the gateway waited for too long.
+                        let mut last = if failure.kind == ModelFailureKind::Timeout {
+                            filter.last_words(&from_turn_end(&TurnEnd::Failed(failure.clone())))
+                        } else {
+                            Bytes::new()
+                        };
+                        // What arrived before the failure is the client's.
+                        if last.is_empty() {
+                            last = filter.finish();
+                        }
+                        last
+                    });
                     if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
                         self.failed = Some(failure);
                         return Ok(Some(rest));
@@ -75,9 +84,20 @@ impl PassthroughBody {
         Err(error)
     }
 
-    /// Waits for the first piece, which [`next`](Self::next) returns then.
-    pub(super) async fn prefetch(&mut self) -> Result<(), ModelFailure> {
-        self.first = self.next_piece().await?;
+    /// Waits for the first bytes, or for the first piece of the reply. [`next`](Self::next) returns then what has come.
+    pub(super) async fn prefetch(&mut self, for_piece: bool) -> Result<(), ModelFailure> {
+        let mut first = Vec::new();
+        while let Some(bytes) = self.next_piece().await? {
+            first.push(bytes);
+            let is_held = for_piece && !self.waiting.is_begun();
+            if !is_held || first.iter().map(Bytes::len).sum::<usize>() > MAX_HELD {
+                break;
+            }
+        }
+        self.first = (!first.is_empty()).then(|| match &mut *first {
+            [only] => std::mem::take(only),
+            several => several.concat().into(),
+        });
         Ok(())
     }
 
@@ -93,16 +113,16 @@ impl PassthroughBody {
 
     async fn next_piece(&mut self) -> Result<Option<Bytes>, ModelFailure> {
         while !self.is_ended {
-            let piece = timeout(self.idle, self.raw.next()).await;
-            let piece = piece.unwrap_or_else(|_| Err(silence(self.idle, Phase::MidReply).into()));
+            let piece = self.waiting.bounded(self.raw.next()).await;
+            let piece = piece.and_then(|piece| piece.map_err(|error| error.failure));
             let piece = match piece {
                 Ok(piece) => piece,
-                Err(error) => {
+                Err(failure) => {
                     self.is_ended = true;
                     if let Some(call) = self.call.take() {
-                        call.failed(&error.failure);
+                        call.failed(&failure);
                     }
-                    return Err(error.failure);
+                    return Err(failure);
                 }
             };
             let piece = match piece {
@@ -110,10 +130,14 @@ impl PassthroughBody {
                     if let Some(draft) = &mut self.draft {
                         draft.piece(piece.len());
                     }
-                    match &mut self.filter {
+                    let piece = match &mut self.filter {
                         Some(filter) => filter.push(piece),
                         None => piece,
-                    }
+                    };
+                    let filter = self.filter.as_ref();
+                    self.waiting
+                        .heard(filter.is_none_or(ReplyFilter::has_piece));
+                    piece
                 }
                 None => {
                     self.is_ended = true;
@@ -151,3 +175,6 @@ impl Drop for PassthroughBody {
         }
     }
 }
+
+/// How much is held back while there are only signs of life, in bytes.
+const MAX_HELD: usize = 1 << 20;

@@ -1,10 +1,15 @@
 //! The wire languages of requests that are passed through: where their model and usage stand, and how usage is read.
 
+use jackfield_dialect_claude::serve::ClaudeServer;
 use jackfield_dialect_claude::wire as claude;
+use jackfield_dialect_gemini::serve::GeminiServer;
 use jackfield_dialect_gemini::wire as gemini;
+use jackfield_dialect_kit::encode::SseEvent;
+use jackfield_dialect_kit::serve::{ServeDialect, ServeError};
+use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::responses::wire as responses;
 use jackfield_domain::usage::Usage;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A wire language.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -49,6 +54,35 @@ impl Language {
         }
     }
 
+    /// The event that says in a stream why it breaks off.
+    pub(super) fn error_event(self, error: &ServeError) -> SseEvent {
+        let server: &dyn ServeDialect = match self {
+            Self::Chat | Self::Responses => &CHAT,
+            Self::Claude => &ClaudeServer,
+            Self::Gemini => &GeminiServer,
+        };
+        let body = server.error(error, "").body;
+        let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if self == Self::Responses {
+            // The vendor's description has the fields in the event, its servers write them in `error`.
+            let inner = &body["error"];
+            body = json!({
+                "type": "error",
+                "sequence_number": 0,
+                "code": inner["code"],
+                "message": inner["message"],
+                "param": inner["param"],
+                "error": inner,
+            });
+        }
+        let event = match self {
+            Self::Chat | Self::Gemini => None,
+            Self::Claude | Self::Responses => Some("error"),
+        };
+        let data = body.to_string();
+        SseEvent { data, event }
+    }
+
     /// Reads usage.
     pub(super) fn usage(self, json: &str) -> Option<Usage> {
         match self {
@@ -75,3 +109,5 @@ impl Language {
         }
     }
 }
+
+static CHAT: ChatCompletions = ChatCompletions::new();

@@ -1,10 +1,12 @@
 //! Changes the provider's reply as little as possible on its way to the client, and reads its usage.
 
 use bytes::{Bytes, BytesMut};
+use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::usage::Usage;
 
 use super::json::{self, Member};
 use super::language::Language;
+use super::piece;
 
 /// What to do with a reply.
 #[derive(Clone, Debug)]
@@ -54,6 +56,8 @@ pub(super) struct ReplyFilter {
     /// Bytes of an unfinished event or document.
     buffer: BytesMut,
     form: BodyForm,
+    /// Whether the last bytes brought a piece of the reply, not only signs of life.
+    has_piece: bool,
     /// The id of the response, once it is known.
     response_id: Option<String>,
     rules: ReplyRules,
@@ -67,6 +71,7 @@ impl ReplyFilter {
         Self {
             buffer: BytesMut::new(),
             form,
+            has_piece: false,
             response_id: None,
             rules,
             scanned: 0,
@@ -77,6 +82,11 @@ impl ReplyFilter {
     /// The usage, as far as the reply reported it.
     pub(super) const fn usage(&self) -> Option<Usage> {
         self.usage
+    }
+
+    /// Whether the last bytes brought a piece of the reply, not only signs of life.
+    pub(super) const fn has_piece(&self) -> bool {
+        self.has_piece
     }
 
     /// The id of the response, if it is read and known.
@@ -100,6 +110,12 @@ impl ReplyFilter {
 
     /// The bytes for the client after this piece of the provider's; possibly none.
     pub(super) fn push(&mut self, piece: Bytes) -> Bytes {
+        self.has_piece = match self.form {
+            BodyForm::Events => false,
+            // Some servers send white space while a model works on a whole reply.
+            BodyForm::Json => !piece.iter().all(u8::is_ascii_whitespace),
+            BodyForm::Opaque => true,
+        };
         if self.form == BodyForm::Opaque {
             return piece;
         }
@@ -113,6 +129,7 @@ impl ReplyFilter {
             } else {
                 self.buffer.clear();
                 self.scanned = 0;
+                self.has_piece = true;
             }
             return piece;
         }
@@ -125,8 +142,21 @@ impl ReplyFilter {
             // Too long to be changed.
             out.extend_from_slice(&self.buffer.split());
             self.form = BodyForm::Opaque;
+            self.has_piece = true;
         }
         out.into()
+    }
+
+    /// The event that says to the client why its stream breaks off here; empty where it would not be read as one.
+    pub(super) fn last_words(&self, error: &ServeError) -> Bytes {
+        match self.form {
+            BodyForm::Events if self.buffer.is_empty() => {
+                let mut text = String::new();
+                self.rules.language.error_event(error).write(&mut text);
+                text.into()
+            }
+            BodyForm::Events | BodyForm::Json | BodyForm::Opaque => Bytes::new(),
+        }
     }
 
     /// The last bytes for the client, when the provider's reply is complete.
@@ -151,7 +181,10 @@ impl ReplyFilter {
             let event = self.buffer.split_to(length);
             let changed = match std::str::from_utf8(&event) {
                 Ok(text) => self.event(text),
-                Err(_) => EventChange::None,
+                Err(_) => {
+                    self.has_piece = true;
+                    EventChange::None
+                }
             };
             if let Some(out) = &mut out {
                 match changed {
@@ -166,13 +199,19 @@ impl ReplyFilter {
 
     /// Reads an event.
     fn event(&mut self, text: &str) -> EventChange {
+        let lines = data_lines(text);
+        self.has_piece |= match *lines {
+            [] => false,
+            [(_, data)] => piece::is_piece(self.rules.language, data),
+            [_, _, ..] => true,
+        };
         let named = self.rules.rename.as_ref();
         let has_model = named.is_some_and(|names| text.contains(&names.upstream));
         let has_id = self.rules.reads_id && self.response_id.is_none();
         if !has_model && !has_id && !text.contains(self.rules.language.usage_member()) {
             return EventChange::None;
         }
-        let Some((start, data)) = data_line(text) else {
+        let &[(start, data)] = &*lines else {
             return EventChange::None;
         };
         let Some(members) = json::members(data) else {
@@ -251,6 +290,8 @@ impl ReplyFilter {
         if let Some(usage) = json::only(members, language.usage_member())
             && let Some(usage) = self.rules.language.usage(usage.value)
         {
+            // Who counts has read the prompt.
+            self.has_piece |= usage.input > 0;
             self.usage = Some(self.usage.map_or(usage, |known| larger(known, usage)));
         }
         if let Some(names) = &self.rules.rename
@@ -320,18 +361,15 @@ fn event_length(bytes: &[u8], scanned: usize) -> Option<usize> {
     None
 }
 
-/// The data of an event with one data line, and where it begins.
-fn data_line(event: &str) -> Option<(usize, &str)> {
+/// The data lines of an event, and where each begins.
+fn data_lines(event: &str) -> Vec<(usize, &str)> {
     let mut at = 0;
-    let mut found = None;
+    let mut found = Vec::new();
     for line in event.split_inclusive(['\n', '\r']) {
         let text = line.trim_end_matches(['\n', '\r']);
         if let Some(data) = text.strip_prefix("data:") {
-            if found.is_some() {
-                return None;
-            }
             let inner = data.strip_prefix(' ').unwrap_or(data);
-            found = Some((at + text.len() - inner.len(), inner));
+            found.push((at + text.len() - inner.len(), inner));
         }
         at += line.len();
     }

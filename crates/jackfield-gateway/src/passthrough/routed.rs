@@ -4,7 +4,6 @@
 //! provider's.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
@@ -17,15 +16,15 @@ use jackfield_domain::routing::{Fault, Needs, OnExhausted, Route};
 use jackfield_engine::{RouteCall, RouteRequest};
 use jackfield_ports::credential::Credential;
 use jackfield_ports::upstream::RawReply;
-use tokio::time::timeout;
 
 use super::added_usage;
 use super::language::Language;
 use super::reply::ReplyFilter;
 use super::request::RequestBody;
+use super::waiting::Waiting;
 use super::{
     OwnKey, PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest, TARGET,
-    body_form, end_user, silence,
+    body_form, end_user,
 };
 use crate::api_keys::Principal;
 use crate::config::PassthroughUpstream;
@@ -150,55 +149,58 @@ impl RoutedRequest {
         call: &RouteCall,
         credential: Option<Credential>,
     ) -> Result<PassthroughReply, Failed> {
-        let limit = call.target.first_byte;
         let Some(prepared) = self.prepare(call)? else {
             let message = "the provider does not serve this endpoint";
             let kind = ModelFailureKind::Unsupported;
             return Err(ModelFailure::new(kind, Phase::BeforeSend, message).into());
         };
-        let idle = limit.map_or(prepared.idle, |limit| limit.min(prepared.idle));
-        let first = async {
-            let Passthrough {
-                added_usage,
-                mut draft,
-                idle,
-                keeper,
-                mut request,
-                mut rules,
-                upstream,
-                ..
-            } = prepared;
+        let Passthrough {
+            added_usage,
+            mut draft,
+            keeper,
+            mut patience,
+            mut request,
+            mut rules,
+            upstream,
+            ..
+        } = prepared;
+        if let Some(draft) = &mut draft {
+            draft.own_key(credential.is_some());
+            draft.reserve(&request.body).await.map_err(Failed::from)?;
+            draft.sending();
+        }
+        request.credential = credential;
+        let first_byte = call.target.first_byte;
+        patience.first_piece = first_byte.or(patience.first_piece);
+        let waiting = Waiting::new(patience);
+        let sending = added_usage::send(&*upstream, request, added_usage);
+        let sent = waiting.bounded(sending).await;
+        let sent = sent.and_then(|sent| sent.map_err(|error| error.failure));
+        let (reply, is_without_usage) = sent.map_err(|failure| {
             if let Some(draft) = &mut draft {
-                draft.own_key(credential.is_some());
-                draft.reserve(&request.body).await.map_err(Failed::from)?;
-                draft.sending();
+                draft.failed(&failure);
             }
-            request.credential = credential;
-            let sent = added_usage::send(&*upstream, request, added_usage).await;
-            let (reply, is_without_usage) = sent.map_err(|error| {
-                if let Some(draft) = &mut draft {
-                    draft.failed(&error.failure);
-                }
-                Failed::from(error.failure)
-            })?;
-            rules.removes_usage &= !is_without_usage;
-            if let Some(draft) = &mut draft {
-                draft.status(reply.status, &reply.headers);
-            }
-            if reply.status.is_client_error() || reply.status.is_server_error() {
-                let (failure, reply) = refused(self.language, reply, idle).await;
-                return Err(Failed {
-                    failure,
-                    reply: Some(Box::new(reply)),
-                });
-            }
-            let filter = ReplyFilter::new(body_form(&reply.headers), rules);
-            let mut reply = PassthroughReply::new(reply, draft, filter, idle, keeper);
-            reply.body.prefetch().await.map_err(Failed::from)?;
-            Ok(reply)
-        };
-        let first = timeout(idle, first).await;
-        first.unwrap_or_else(|_| Err(silence(idle, Phase::BeforeFirstDelta).into()))
+            Failed::from(failure)
+        })?;
+        rules.removes_usage &= !is_without_usage;
+        if let Some(draft) = &mut draft {
+            draft.status(reply.status, &reply.headers);
+        }
+        if reply.status.is_client_error() || reply.status.is_server_error() {
+            let (failure, reply) = refused(self.language, reply, waiting).await?;
+            return Err(Failed {
+                failure,
+                reply: Some(Box::new(reply)),
+            });
+        }
+        let filter = ReplyFilter::new(body_form(&reply.headers), rules);
+        let mut reply = PassthroughReply::new(reply, draft, filter, waiting, keeper);
+        reply
+            .body
+            .prefetch(first_byte.is_some())
+            .await
+            .map_err(Failed::from)?;
+        Ok(reply)
     }
 
     /// The request to this target; `None` if its provider does not serve the endpoint.
@@ -259,13 +261,15 @@ impl RoutedRequest {
 }
 
 /// A reply with an error status, of which the beginning is read, as its body says whose fault it is; the rest is passed
-/// on as it comes, each piece within `idle`.
+/// on as it comes. The provider may be silent for too long before.
 pub(super) async fn refused(
     language: Language,
     mut reply: RawReply,
-    idle: Duration,
-) -> (ModelFailure, PassthroughReply) {
-    let (body, is_ended) = added_usage::read_start(&mut *reply.body).await;
+    mut waiting: Waiting,
+) -> Result<(ModelFailure, PassthroughReply), ModelFailure> {
+    let reading = added_usage::read_start(&mut *reply.body);
+    let (body, is_ended) = waiting.bounded(reading).await?;
+    waiting.heard(true);
     let (status, headers) = (reply.status, reply.headers);
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let (number, phase) = (status.as_u16(), Phase::BeforeFirstDelta);
@@ -285,16 +289,16 @@ pub(super) async fn refused(
             failed: None,
             filter: None,
             first: (!body.is_empty()).then_some(body),
-            idle,
             is_ended,
             keeper: None,
             raw: reply.body,
             span: None,
+            waiting,
         },
         headers,
         status,
     };
-    (failure, reply)
+    Ok((failure, reply))
 }
 
 impl From<ModelFailure> for Failed {

@@ -17,6 +17,7 @@ mod passed_paths;
 mod passed_replies;
 mod passed_requests;
 mod passed_responses;
+mod passed_waits;
 mod passing;
 mod refused_usage;
 mod tools;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -25,6 +26,8 @@ use tokio::sync::Notify;
 /// The provider.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptedUpstream {
+    /// How it replies first: with these pieces, and then a sign of life each second.
+    alive: Mutex<VecDeque<(Vec<Bytes>, Bytes)>>,
     asked: Notify,
     /// The fields that it has been said to refuse, by model.
     refused: Mutex<Vec<(String, String)>>,
@@ -43,6 +46,26 @@ impl ScriptedUpstream {
         *self.reply.lock().expect("no panic under the lock") = reply;
     }
 
+    /// It answers the next request with a stream of these pieces, and then a sign of life each second.
+    pub(crate) fn stays_alive(&self, pieces: &[&str], sign: &str) {
+        let pieces = pieces.iter().map(|piece| Bytes::from((*piece).to_owned()));
+        let reply = (pieces.collect(), Bytes::from(sign.to_owned()));
+        let mut alive = self.alive.lock().expect("no panic under the lock");
+        alive.push_back(reply);
+    }
+
+    /// The next reply that does not end.
+    fn next_alive(&self) -> Option<RawReply> {
+        let mut alive = self.alive.lock().expect("no panic under the lock");
+        let (pieces, sign) = alive.pop_front()?;
+        let content_type = HeaderValue::from_static("text/event-stream");
+        Some(RawReply {
+            body: Box::new(Pieces(pieces.into_iter(), Some(sign))),
+            headers: HeaderMap::from_iter([(CONTENT_TYPE, content_type)]),
+            status: StatusCode::OK,
+        })
+    }
+
     /// It answers the next request with this error.
     pub(crate) fn refuse(&self, status: u16, body: &str) {
         let status = StatusCode::from_u16(status).expect("a status");
@@ -58,7 +81,7 @@ impl ScriptedUpstream {
         pieces.extend(body.as_bytes().chunks(7).map(Bytes::copy_from_slice));
         let content_type = HeaderValue::from_static("application/json");
         Some(RawReply {
-            body: Box::new(Pieces(Vec::from(pieces).into_iter())),
+            body: Box::new(Pieces(Vec::from(pieces).into_iter(), None)),
             headers: HeaderMap::from_iter([(CONTENT_TYPE, content_type)]),
             status,
         })
@@ -114,29 +137,43 @@ impl Upstream for ScriptedUpstream {
         if let Some(refusal) = self.next_refusal() {
             return Ok(refusal);
         }
+        if let Some(alive) = self.next_alive() {
+            return Ok(alive);
+        }
         let reply = self.reply.lock().expect("no panic under the lock").clone();
         let Some((content_type, pieces)) = reply else {
             return std::future::pending().await;
         };
         let content_type = HeaderValue::from_static(content_type);
         Ok(RawReply {
-            body: Box::new(Pieces(pieces.into_iter())),
+            body: Box::new(Pieces(pieces.into_iter(), None)),
             headers: HeaderMap::from_iter([(CONTENT_TYPE, content_type)]),
             status: StatusCode::OK,
         })
     }
 }
 
-struct Pieces(std::vec::IntoIter<Bytes>);
+/// Pieces, and what comes each second after them.
+struct Pieces(std::vec::IntoIter<Bytes>, Option<Bytes>);
 
 #[async_trait]
 impl RawBody for Pieces {
     async fn next(&mut self) -> Result<Option<Bytes>, ModelError> {
-        Ok(self.0.find(|piece| !piece.is_empty()))
+        let next = self.0.find(|piece| !piece.is_empty());
+        if let (None, Some(sign)) = (&next, &self.1) {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            // An empty one is silence.
+            if sign.is_empty() {
+                return std::future::pending().await;
+            }
+            return Ok(Some(sign.clone()));
+        }
+        Ok(next)
     }
 }
 
-/// A gateway whose default model is `a/b`, which has a route `m` over `a/one` and `a/two`, by turns.
+/// A gateway whose default model is `a/b`, which has a route `m` over `a/one` and `a/two`, by turns,
+/// and a route `quick` over `a/one`, which has to begin within 10 s, and then `a/two`.
 pub(crate) struct PassingWorld {
     pub(crate) client: Principal,
     pub(crate) gateway: Gateway,
@@ -152,10 +189,19 @@ impl PassingWorld {
     pub(crate) fn with(change: impl FnOnce(&mut GatewayConfig)) -> Self {
         let upstream = Arc::new(ScriptedUpstream::default());
         upstream.answer("application/json", &[b"{}"]);
+        let quick = RouteTarget {
+            first_byte: Some(Duration::from_secs(10)),
+            ..target("a", "one")
+        };
+        let later = RouteTarget {
+            tier: 1,
+            ..target("a", "two")
+        };
         let engine = Engine::builder(Arc::new(MemoryJournal::default()))
             .model("a", ScriptedModel::new().port())
             .model("apart", ScriptedModel::new().port())
             .route(route("m", [target("a", "one"), target("a", "two")]))
+            .route(route("quick", [quick, later]))
             .route(route("mixed", [target("a", "b"), target("apart", "b")]))
             .build();
         let options = TurnOptions::new(model("a", "b"));

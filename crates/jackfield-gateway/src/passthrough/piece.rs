@@ -1,0 +1,88 @@
+//! Which events of a stream bring a piece of the reply. The others are signs of life.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::json::{self, Member};
+use super::language::Language;
+
+/// Whether an event brings a piece of a reply: anything that a model said, or the end. What is not known is a piece.
+pub(super) fn is_piece(language: Language, data: &str) -> bool {
+    if data.trim().is_empty() {
+        return false;
+    }
+    let Some(members) = json::members(data) else {
+        return true;
+    };
+    if json::is_set(&members, "error") {
+        return true;
+    }
+    let kind = json::only(&members, "type").and_then(|kind| json::string(kind.value));
+    if kind.is_some_and(|kind| SIGNS_OF_LIFE.contains(&&*kind)) {
+        return false;
+    }
+    match language {
+        Language::Chat => list(&members, "choices").is_none_or(|choices| {
+            let mut choices = choices.iter();
+            choices.any(|choice| is_choice_piece(choice.get()))
+        }),
+        Language::Gemini => {
+            let is_blocked = json::is_set(&members, "promptFeedback");
+            let candidates = list(&members, "candidates").unwrap_or_default();
+            let mut candidates = candidates.iter();
+            is_blocked || candidates.any(|candidate| is_candidate_piece(candidate.get()))
+        }
+        Language::Claude | Language::Responses => true,
+    }
+}
+
+fn list<'a>(members: &[Member<'a>], key: &str) -> Option<Vec<&'a RawValue>> {
+    serde_json::from_str(json::only(members, key)?.value).ok()
+}
+
+/// A choice of Chat or of the older completions.
+fn is_choice_piece(choice: &str) -> bool {
+    let Some(members) = json::members(choice) else {
+        return true;
+    };
+    let is_said = |value: &str| !EMPTY.contains(&value);
+    members.iter().any(|member| match &*member.key {
+        "delta" | "message" => json::members(member.value).is_some_and(|delta| {
+            let mut delta = delta.iter();
+            delta.any(|member| member.key != "role" && is_said(member.value))
+        }),
+        "finish_reason" | "text" => is_said(member.value),
+        _ => false,
+    })
+}
+
+fn is_candidate_piece(candidate: &str) -> bool {
+    let Ok(candidate) = serde_json::from_str::<Value>(candidate) else {
+        return true;
+    };
+    let parts = candidate
+        .pointer("/content/parts")
+        .and_then(Value::as_array);
+    let is_said = |part: &Value| {
+        let members = part.as_object().into_iter().flatten();
+        let mut members = members.filter(|(key, _)| *key != "thought");
+        members.any(|(_, value)| value.as_str().is_none_or(|text| !text.is_empty()))
+    };
+    candidate
+        .get("finishReason")
+        .is_some_and(|reason| !reason.is_null())
+        || parts.is_some_and(|parts| parts.iter().any(is_said))
+}
+
+/// The types of events that say only that the server is there. That a response begins, and where its prompt is read, is
+/// no piece of it.
+const SIGNS_OF_LIFE: [&str; 6] = [
+    "keepalive",
+    "message_start",
+    "ping",
+    "response.created",
+    "response.in_progress",
+    "response.queued",
+];
+/// Values of JSON that say nothing.
+const EMPTY: [&str; 4] = ["\"\"", "[]", "null", "{}"];
