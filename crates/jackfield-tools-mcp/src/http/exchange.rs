@@ -198,6 +198,10 @@ impl Exchange {
             if let Some(authorization) = &self.settings.authorization
                 && let Some(refused) = Refused::of(&incoming)
             {
+                // Who wants a token says so in a header; without it, the words may be about the session.
+                if Challenge::of(incoming.headers()).is_none() {
+                    self.read_refusal(sent, incoming).await?;
+                }
                 // Refused before it was acted on: this request is sent again, and no other one.
                 bearer = self
                     .remedied(authorization, refused, bearer.as_ref(), is_renewed)
@@ -259,6 +263,32 @@ impl Exchange {
         }
     }
 
+    /// The error of the protocol and the JSON in an answer without success, unless that says that the server has forgotten
+    /// the session.
+    async fn read_refusal(
+        &self,
+        sent: &SentMessage,
+        incoming: Incoming,
+    ) -> Result<(Option<ErrorData>, String), LinkFailure> {
+        let (status, media_type) = (incoming.status(), incoming.media_type());
+        let is_json = media_type.as_deref() == Some("application/json");
+        let is_page = media_type.as_deref() == Some("text/html");
+        let body = incoming.into_error_body().await;
+        let error = is_json.then(|| rpc_error(&body)).flatten();
+        let text = String::from_utf8_lossy(&body).into_owned();
+        if self.session.is_open() && sent.method != "initialize" {
+            let words = match &error {
+                Some(error) => error.message.to_lowercase(),
+                None if is_page => String::new(),
+                None => text.to_lowercase(),
+            };
+            if failures::forgets_session(status, error.as_ref(), &words) {
+                return Err(failures::session_lost(&self.address.host()));
+            }
+        }
+        Ok((error, if is_json { text } else { String::new() }))
+    }
+
     /// An answer without success: an error of the protocol, or a failure.
     async fn refusal(
         &self,
@@ -267,21 +297,7 @@ impl Exchange {
         incoming: Incoming,
     ) -> Result<(), LinkFailure> {
         let (host, status) = (self.address.host(), incoming.status());
-        let media_type = incoming.media_type();
-        let is_json = media_type.as_deref() == Some("application/json");
-        let is_page = media_type.as_deref() == Some("text/html");
-        let body = incoming.into_error_body().await;
-        let error = is_json.then(|| rpc_error(&body)).flatten();
-        if self.session.is_open() && sent.method != "initialize" {
-            let words = match &error {
-                Some(error) => error.message.to_lowercase(),
-                None if is_page => String::new(),
-                None => String::from_utf8_lossy(&body).to_lowercase(),
-            };
-            if failures::forgets_session(status, error.as_ref(), &words) {
-                return Err(failures::session_lost(&host));
-            }
-        }
+        let (error, json) = self.read_refusal(sent, incoming).await?;
         let is_about_access = matches!(status.as_u16(), 401 | 403);
         match error {
             Some(error) if !is_about_access => {
@@ -301,15 +317,10 @@ impl Exchange {
                 if is_old {
                     return Err(failures::old_transport(&host));
                 }
-                let words = match error {
-                    // Redacted before it is cut, which could leave a part of a secret.
-                    Some(error) => failures::cut(&self.redacted(&error.message)),
-                    None if is_json => {
-                        failures::cut(&self.redacted(&String::from_utf8_lossy(&body)))
-                    }
-                    // Pages say little.
-                    None => String::new(),
-                };
+                // Pages say little.
+                let words = error.map_or(json, |error| error.message.into());
+                // Redacted before it is cut, which could leave a part of a secret.
+                let words = failures::cut(&self.redacted(&words));
                 Err(failures::status(&host, status, &words))
             }
         }

@@ -192,6 +192,22 @@ async fn a_server_that_wants_a_sign_in_says_what_to_do() {
 }
 
 #[tokio::test]
+async fn a_server_that_refuses_a_forgotten_session_is_not_taken_for_one_that_wants_a_sign_in() {
+    let refusal = json!({
+        "status": 401, "type": "text/plain", "body": "Unauthorized: Session not found",
+    });
+    let mut script = script("greet", &json!([{ "text": "hello" }]));
+    script["http"] = json!({ "answers": "json", "faults": { "tools/call": [refusal] } });
+    script["era"] = json!("legacy");
+    let world = SignInWorld::of(script);
+    let process = world.process();
+    process.call("greet").await;
+    assert!(!process.authorization.needs_person());
+    assert_eq!(world.server.count("a session is begun"), 2);
+    assert_eq!(world.server.effects().len(), 1);
+}
+
+#[tokio::test]
 async fn a_person_signs_in_once_and_every_process_uses_it() {
     let world = SignInWorld::new(json!({}));
     let process = world.signed_in().await;
