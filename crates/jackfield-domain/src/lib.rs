@@ -38,7 +38,6 @@ pub mod note;
 pub mod opaque;
 pub mod outcome;
 pub mod own_tool;
-pub mod patience;
 pub mod policy;
 pub mod price;
 pub mod quota;

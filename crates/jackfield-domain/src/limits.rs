@@ -1,5 +1,7 @@
 //! The limits and the budget of a turn.
 
+pub mod patience;
+
 use std::time::Duration;
 
 use crate::price::Money;

@@ -34,7 +34,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
-use jackfield_domain::patience::Patience;
+use jackfield_domain::limits::patience::Patience;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::Route;
 use jackfield_domain::settings::Settings;

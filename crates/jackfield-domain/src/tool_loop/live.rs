@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::accumulator::ReplyAccumulator;
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId};
-use crate::patience::{Patience, PatienceLimit};
+use crate::limits::patience::{Patience, PatienceLimit};
 use crate::target::BreakerSnapshot;
 use crate::time::{MonoTime, Now};
 use crate::turn::{CallState, RunningCall, Stage, Turn};

@@ -1,7 +1,7 @@
 //! How long the provider's reply is waited for, which is as in a turn.
 
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
-use jackfield_domain::patience::Patience;
+use jackfield_domain::limits::patience::Patience;
 use jackfield_domain::time::MonoTime;
 use tokio::time::{Instant, timeout_at};
 
