@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -14,6 +15,8 @@ use jackfield_ports::identity_provider::{
 use jackfield_provider_kit::guarded::GuardedSettings;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::timeout;
 use url::{Url, form_urlencoded};
 
 use crate::fetch::{ProviderHttp, shown, text};
@@ -37,9 +40,19 @@ pub struct OidcSettings {
 
 /// A provider of OpenID Connect.
 pub struct OidcClient {
+    /// Answers that are being examined: no key is needed to bring one.
+    answers: Semaphore,
     base: Url,
     http: ProviderHttp,
+    kept: Mutex<KeptMetadata>,
     settings: OidcSettings,
+}
+
+/// What the last look at the metadata brought.
+#[derive(Default)]
+struct KeptMetadata {
+    failed: Option<(Instant, IdentityError)>,
+    found: Option<(Instant, Arc<Metadata>)>,
 }
 
 impl fmt::Debug for OidcClient {
@@ -60,32 +73,45 @@ impl OidcClient {
         let base = metadata::check_issuer(&settings.issuer)?;
         let http = ProviderHttp::new(&base, guarded);
         Ok(Self {
+            answers: Semaphore::new(MAX_ANSWERS),
             base,
             http,
+            kept: Mutex::default(),
             settings,
         })
     }
 
-    async fn metadata(&self) -> Result<Metadata, IdentityError> {
-        metadata::fetch(&self.http, &self.settings.issuer, &self.base).await
+    /// The metadata, which one request at a time asks for, and none for a while after.
+    async fn metadata(&self) -> Result<Arc<Metadata>, IdentityError> {
+        let mut kept = self.kept.lock().await;
+        if let Some((at, found)) = &kept.found
+            && at.elapsed() < METADATA_LIFETIME
+        {
+            return Ok(Arc::clone(found));
+        }
+        if let Some((at, error)) = &kept.failed
+            && at.elapsed() < FAILURE_LIFETIME
+        {
+            return Err(error.clone());
+        }
+        let fetched = metadata::fetch(&self.http, &self.settings.issuer, &self.base).await;
+        let now = Instant::now();
+        match fetched {
+            Ok(metadata) => {
+                let metadata = Arc::new(metadata);
+                kept.found = Some((now, Arc::clone(&metadata)));
+                Ok(metadata)
+            }
+            Err(error) => {
+                kept.failed = Some((now, error.clone()));
+                Err(error)
+            }
+        }
     }
 
-    /// The code of an answer, if it is one to this sign-in.
-    fn code(
-        &self,
-        metadata: &Metadata,
-        state: &str,
-        answer: &str,
-    ) -> Result<String, IdentityError> {
-        let field = |name: &str| {
-            let mut pairs = form_urlencoded::parse(answer.as_bytes());
-            let found = pairs.find(|(key, _)| key == name);
-            found.map(|(_, value)| value.into_owned())
-        };
-        let invalid = |why: &str| IdentityError::Invalid(format!("the answer {why}"));
-        if field("state").as_deref() != Some(state) {
-            return Err(invalid("belongs to another sign-in"));
-        }
+    /// The code of an answer to a sign-in.
+    fn code(&self, metadata: &Metadata, answer: &str) -> Result<String, IdentityError> {
+        let field = |name: &str| field(answer, name);
         // Before all else that the answer says, also of errors (RFC 9207, section 2.4).
         match field("iss") {
             Some(issuer) if issuer != *self.settings.issuer => {
@@ -198,7 +224,7 @@ impl IdentityProvider for OidcClient {
             scope.push(' ');
             scope.push_str(one);
         }
-        let mut url = metadata.authorization_endpoint;
+        let mut url = metadata.authorization_endpoint.clone();
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &self.settings.client_id)
@@ -225,8 +251,16 @@ impl IdentityProvider for OidcClient {
         redirect: &str,
         answer: &str,
     ) -> Result<Identity, IdentityError> {
+        if field(answer, "state").as_deref() != Some(&*secrets.state) {
+            return Err(invalid("belongs to another sign-in"));
+        }
+        let place = timeout(MAX_QUEUE, self.answers.acquire()).await;
+        let Ok(Ok(_place)) = place else {
+            let why = "too many sign-ins end at once";
+            return Err(IdentityError::Unavailable(why.to_owned()));
+        };
         let metadata = self.metadata().await?;
-        let code = self.code(&metadata, &secrets.state, answer)?;
+        let code = self.code(&metadata, answer)?;
         let tokens = self.tokens(&metadata, redirect, &secrets.verifier, &code);
         let (proof, access) = tokens.await?;
         let keys = self.http.get(&metadata.jwks_uri, None).await?;
@@ -240,7 +274,8 @@ impl IdentityProvider for OidcClient {
             nonce: &secrets.nonce,
         };
         let claims = id_token::check(&proof, &keys.object, &expected)?;
-        let subject = text(&claims, "sub").unwrap_or_default().to_owned();
+        let subject = text(&claims, "sub").ok_or_else(|| invalid("names no person"))?;
+        let subject = subject.to_owned();
         let claim = &*self.settings.claim;
         let name = match name(&claims, claim) {
             Some(name) => name,
@@ -251,6 +286,17 @@ impl IdentityProvider for OidcClient {
         };
         Ok(Identity { name, subject })
     }
+}
+
+/// A field of an answer.
+fn field(answer: &str, name: &str) -> Option<String> {
+    let mut pairs = form_urlencoded::parse(answer.as_bytes());
+    let found = pairs.find(|(key, _)| key == name);
+    found.map(|(_, value)| value.into_owned())
+}
+
+fn invalid(why: &str) -> IdentityError {
+    IdentityError::Invalid(format!("the answer {why}"))
 }
 
 /// The name of a person by this claim.
@@ -294,5 +340,13 @@ fn random() -> Result<String, IdentityError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
+/// How long the metadata is good.
+const METADATA_LIFETIME: Duration = Duration::from_secs(60 * 60);
+/// How long the provider is not asked again after it failed.
+const FAILURE_LIFETIME: Duration = Duration::from_secs(2);
+/// How many answers are examined at once.
+const MAX_ANSWERS: usize = 64;
+/// How long an answer waits for its place.
+const MAX_QUEUE: Duration = Duration::from_secs(30);
 /// The claim that counts if it is verified.
 const EMAIL: &str = "email";

@@ -9,14 +9,12 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jackfield_ports::identity_provider::IdentityError;
 use jackfield_provider_kit::guarded::{GuardedRequest, GuardedSettings, LazyGuardedClient};
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::Url;
 
 /// Sends the requests of sign-ins at one provider.
 pub(crate) struct ProviderHttp {
     client: LazyGuardedClient,
-    slots: Semaphore,
 }
 
 /// An answer, which is a JSON object.
@@ -45,7 +43,6 @@ impl ProviderHttp {
         }
         Self {
             client: LazyGuardedClient::new(settings),
-            slots: Semaphore::new(MAX_REQUESTS),
         }
     }
 
@@ -81,9 +78,6 @@ impl ProviderHttp {
     ) -> Result<Fetched, IdentityError> {
         let host = url.host_str().unwrap_or_default();
         let unavailable = |why: &str| IdentityError::Unavailable(format!("{host} {why}"));
-        let Ok(_slot) = self.slots.try_acquire() else {
-            return Err(unavailable("is asked for too many sign-ins at once"));
-        };
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         if let Some(authorization) = authorization {
@@ -145,7 +139,5 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// The longest answer, in bytes.
 const MAX_BODY: usize = 256 << 10;
-/// How many requests are under way at once: no key is needed to begin a sign-in.
-const MAX_REQUESTS: usize = 16;
 /// The time limit of one request.
 const TIME_LIMIT: Duration = Duration::from_secs(10);

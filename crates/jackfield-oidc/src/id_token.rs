@@ -1,5 +1,7 @@
 //! The proof of an identity, and what is checked of it (OpenID Connect Core 1.0, section 3.1.3.7, read 2026-11-27).
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jackfield_ports::identity_provider::IdentityError;
 use jsonwebtoken::jwk::{Jwk, PublicKeyUse};
 use jsonwebtoken::{DecodingKey, Header, Validation, decode, decode_header};
@@ -27,6 +29,9 @@ pub(crate) fn check(
     if !signatures::ALGORITHMS.contains(&header.alg) {
         return Err(invalid(&format!("{:?} is not taken", header.alg)));
     }
+    if has_critical(token) {
+        return Err(invalid("it has an extension that has to be understood"));
+    }
     let mut validation = Validation::new(header.alg);
     validation.set_audience(&[expected.client]);
     validation.set_issuer(&[expected.issuer]);
@@ -43,6 +48,14 @@ pub(crate) fn check(
         }
     }
     Err(invalid(&why))
+}
+
+/// Whether the header of a token names extensions that have to be understood (RFC 7515, section 4.1.11). None is.
+fn has_critical(token: &str) -> bool {
+    let header = token.split('.').next().unwrap_or_default();
+    let header = URL_SAFE_NO_PAD.decode(header).unwrap_or_default();
+    let header: Value = serde_json::from_slice(&header).unwrap_or_default();
+    header.get("crit").is_some()
 }
 
 /// What the library does not check.

@@ -28,6 +28,8 @@ pub const CLIENT_SECRET: &str = "a+secret of/the:gateway";
 /// What is wrong with a provider.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OpenIdFlaw {
+    /// The proof has an extension that has to be understood.
+    Critical,
     /// Its address of keys answers with more bytes than any set of keys has.
     EndlessKeys,
     Expired,
@@ -35,6 +37,8 @@ pub enum OpenIdFlaw {
     ForeignSignature,
     /// The metadata is about another issuer.
     ForeignMetadata,
+    /// The proof is about nobody.
+    EmptySubject,
     /// The claims that are not in the proof are about another person.
     ForeignUserInfo,
     /// The proof is for another client, too, and does not say that it was made for this one.
@@ -236,6 +240,9 @@ impl Shared {
                 .map(|(_, value)| value.into_owned())
                 .unwrap_or_default()
         };
+        if field("code") == SLOW_CODE {
+            return found(&json!({})).stall();
+        }
         // A code is good for one exchange.
         let Some(grant) = self.script().grant.take() else {
             return refused("invalid_grant");
@@ -269,7 +276,8 @@ impl Shared {
             issuer
         }
         .into();
-        claims["sub"] = SUBJECT.into();
+        let is_empty = flaw == OpenIdFlaw::EmptySubject;
+        claims["sub"] = if is_empty { "" } else { SUBJECT }.into();
         claims["aud"] = match flaw {
             OpenIdFlaw::ManyAudiences => json!([CLIENT_ID, "another"]),
             OpenIdFlaw::WrongAudience => json!("another"),
@@ -295,7 +303,10 @@ impl Shared {
             OpenIdFlaw::Unsigned => "none",
             _ => "ES256",
         };
-        let header = json!({ "alg": algorithm, "kid": KEY_ID, "typ": "JWT" });
+        let mut header = json!({ "alg": algorithm, "kid": KEY_ID, "typ": "JWT" });
+        if flaw == OpenIdFlaw::Critical {
+            header["crit"] = json!(["exp"]);
+        }
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", part(&header), part(&claims));
         let signature = match flaw {
@@ -338,6 +349,8 @@ fn document(id: &str, point: &[u8]) -> Value {
     json!({ "kty": "EC", "crv": "P-256", "use": "sig", "kid": id, "x": x, "y": y })
 }
 
+/// A code whose exchange is never answered.
+pub const SLOW_CODE: &str = "slow";
 const CODE: &str = "code-1";
 const KEY_ID: &str = "now";
 /// The provider's own name for the person.

@@ -2,12 +2,18 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on has to fail")]
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use jackfield_oidc::{InvalidIssuer, OidcClient, OidcSettings, check_issuer};
 use jackfield_ports::credential::Credential;
 use jackfield_ports::identity_provider::{Identity, IdentityError, IdentityProvider as _};
 use jackfield_provider_kit::guarded::GuardedSettings;
-use jackfield_testservers::openid::{CLIENT_ID, CLIENT_SECRET, OpenIdFlaw, ScriptedOpenId};
+use jackfield_testservers::openid::{
+    CLIENT_ID, CLIENT_SECRET, OpenIdFlaw, SLOW_CODE, ScriptedOpenId,
+};
 use serde_json::json;
+use tokio::task::JoinSet;
 
 fn client(issuer: &str, claim: &str) -> OidcClient {
     let settings = OidcSettings {
@@ -102,6 +108,8 @@ async fn an_address_that_is_not_verified_is_no_name() {
 async fn a_proof_that_lies_is_refused() {
     let provider = ScriptedOpenId::start().await;
     for (flaw, why) in [
+        (OpenIdFlaw::Critical, "has to be understood"),
+        (OpenIdFlaw::EmptySubject, "names no person"),
         (OpenIdFlaw::Expired, "ExpiredSignature"),
         (OpenIdFlaw::ForeignSignature, "InvalidSignature"),
         (OpenIdFlaw::ManyAudiences, "another client"),
@@ -145,8 +153,7 @@ async fn an_answer_to_another_sign_in_is_refused_and_nothing_is_exchanged() {
             "{answer}: {refused:?}"
         );
     }
-    // Each looked at the metadata alone.
-    assert_eq!(provider.requests(), before + 5);
+    assert_eq!(provider.requests(), before);
     // The code is good for one exchange.
     assert!(
         client
@@ -156,6 +163,49 @@ async fn an_answer_to_another_sign_in_is_refused_and_nothing_is_exchanged() {
     );
     let again = client.finish(&other.secrets, REDIRECT, answer).await;
     assert!(matches!(again, Err(IdentityError::Refused(_))), "{again:?}");
+}
+
+#[tokio::test]
+async fn an_answer_to_no_sign_in_makes_no_request() {
+    let provider = ScriptedOpenId::start().await;
+    let other = client(&provider.issuer(), "email");
+    let begun = other.begin(REDIRECT).await.expect("a sign-in");
+    let before = provider.requests();
+    // This process has asked for no metadata yet.
+    let client = client(&provider.issuer(), "email");
+    let refused = client.finish(&begun.secrets, REDIRECT, "code=code-1&state=x");
+    let refused = refused.await;
+    assert!(
+        matches!(refused, Err(IdentityError::Invalid(_))),
+        "{refused:?}"
+    );
+    assert_eq!(provider.requests(), before);
+}
+
+#[tokio::test]
+async fn strangers_keep_nobody_out() {
+    const STRANGERS: usize = 40;
+    let provider = ScriptedOpenId::start().await;
+    let client = Arc::new(client(&provider.issuer(), "email"));
+    let mut strangers = JoinSet::new();
+    for _ in 0..STRANGERS {
+        let client = Arc::clone(&client);
+        strangers.spawn(async move {
+            let begun = client.begin(REDIRECT).await.expect("a sign-in");
+            let answer = format!("code={SLOW_CODE}&state={}", begun.secrets.state);
+            let _refused = client.finish(&begun.secrets, REDIRECT, &answer).await;
+        });
+    }
+    // One for the metadata, and the codes.
+    while provider.requests() < 1 + STRANGERS {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let begun = client.begin(REDIRECT).await.expect("a sign-in");
+    let back = provider.sign_in(&begun.url);
+    let (_, answer) = back.split_once('?').expect("a query");
+    let identity = client.finish(&begun.secrets, REDIRECT, answer).await;
+    assert_eq!(identity.expect("an identity").name, "ann@example.com");
+    strangers.shutdown().await;
 }
 
 #[tokio::test]
