@@ -35,10 +35,12 @@ use crate::credential::Credential;
 /// - A credential of the request MUST be used in place of the adapter's own key and account, or the request MUST be
 ///   refused as `Unsupported` before it is sent.
 /// - A response MUST be returned with any status, also one of an error or a redirect.
-/// - Response headers MUST be returned with their values, without those of the connection (as above) and without
-///   cookies (`set-cookie`, `set-cookie2`). `content-length` and `content-encoding` stay.
+/// - Response headers MUST be returned with their values, without those of the connection (as above), without cookies
+///   (`set-cookie`, `set-cookie2`) and without those that speak for the server's whole origin (`access-control-*`,
+///   `alt-svc`, `clear-site-data`, `strict-transport-security`, …). `content-length` and `content-encoding` stay.
 /// - The response's body MUST be returned byte for byte, whatever its type is, compressed if it is, and each piece as
 ///   soon as it arrives.
+/// - The key MUST NOT come back in headers, nor in the body of an error, where as many other bytes stand in its place.
 /// - A body that breaks off, or whose framing is broken, MUST end in an error (`Interrupted`), never in `None`; and
 ///   `None` MUST NOT follow an error. A body that is delimited by the end of its connection ends with that: whether
 ///   it is complete in its own language is for the caller to find out.
@@ -91,12 +93,13 @@ pub fn endpoint_covers(endpoint: &str, path: &str) -> bool {
     else {
         return endpoint == path;
     };
+    // Some servers read a segment up to its semicolon.
     path.strip_prefix(folder)
-        .is_some_and(|rest| rest.split('/').all(is_plain_segment))
+        .is_some_and(|rest| rest.split(['/', ';']).all(is_plain_segment))
 }
 
 fn is_plain_segment(segment: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()+,;=".contains(&byte);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()+,=".contains(&byte);
     segment.bytes().all(is_plain) && segment.bytes().any(|byte| byte != b'.')
 }
 

@@ -2,6 +2,7 @@
 
 mod body;
 mod headers;
+mod mask;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -207,7 +208,7 @@ impl Upstream for HttpUpstream {
         }
         Ok(RawReply {
             status: incoming.status(),
-            headers: headers::to_return(incoming.headers()),
+            headers: headers::to_return(incoming.headers(), key.as_ref()),
             body: Box::new(HttpBody::new(incoming, limit, key)),
         })
     }

@@ -7,12 +7,15 @@ use jackfield_domain::failure::{ModelFailure, Phase};
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::upstream::RawBody;
 
+use super::mask::Mask;
 use crate::secret::Secret;
 use crate::transport::{Incoming, TimedChunks};
 
 /// A body as it arrives.
 pub(super) struct HttpBody {
     key: Option<Secret>,
+    /// Hides the key in the body of an error, in which servers quote it.
+    mask: Option<Mask>,
     /// The number of bytes that may still follow.
     left: usize,
     started: bool,
@@ -28,8 +31,12 @@ enum BodyState {
 
 impl HttpBody {
     pub(super) fn new(incoming: Incoming, limit: usize, key: Option<Secret>) -> Self {
+        let status = incoming.status();
+        let is_error = status.is_client_error() || status.is_server_error();
+        let mask = key.as_ref().filter(|_| is_error).and_then(Mask::new);
         Self {
             key,
+            mask,
             left: limit,
             started: false,
             state: BodyState::Open(incoming.into_chunks()),
@@ -67,13 +74,27 @@ impl RawBody for HttpBody {
                 }
                 Some(Ok(piece)) => {
                     self.left -= piece.len();
-                    self.started = true;
-                    return Ok(Some(piece));
+                    let piece = match &mut self.mask {
+                        Some(mask) => mask.push(&piece),
+                        None => piece,
+                    };
+                    if !piece.is_empty() {
+                        self.started = true;
+                        return Ok(Some(piece));
+                    }
                 }
-                Some(Err(error)) => return Err(self.break_off(error)),
+                Some(Err(error)) => {
+                    let error = self.break_off(error);
+                    let rest = self.mask.take().map(Mask::finish);
+                    return match rest.filter(|rest| !rest.is_empty()) {
+                        Some(rest) => Ok(Some(rest)),
+                        None => Err(error),
+                    };
+                }
                 None => {
                     self.state = BodyState::Complete;
-                    return Ok(None);
+                    let rest = self.mask.take().map(Mask::finish);
+                    return Ok(rest.filter(|rest| !rest.is_empty()));
                 }
             }
         }

@@ -1,14 +1,13 @@
 //! The headers of a raw request and of its response.
 
-use http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, COOKIE, EXPECT, PROXY_AUTHORIZATION, SET_COOKIE,
-};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, COOKIE, EXPECT, PROXY_AUTHORIZATION};
 use http::header::{
     CONNECTION, HOST, HeaderName, PROXY_AUTHENTICATE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue};
 
 use super::UpstreamSettings;
+use crate::secret::Secret;
 
 /// The headers to send for those of a client.
 pub(super) fn to_send(mut headers: HeaderMap, settings: &UpstreamSettings) -> HeaderMap {
@@ -28,12 +27,25 @@ pub(super) fn to_send(mut headers: HeaderMap, settings: &UpstreamSettings) -> He
     headers
 }
 
-/// The headers to return for those of a server.
-pub(super) fn to_return(headers: &HeaderMap) -> HeaderMap {
+/// The headers to return for those of a server, without this key.
+pub(super) fn to_return(headers: &HeaderMap, key: Option<&Secret>) -> HeaderMap {
     let mut headers = headers.clone();
     remove_connection(&mut headers);
-    for name in OF_SERVERS {
+    for name in OF_SERVERS.iter().chain(&OF_ORIGINS) {
+        headers.remove(*name);
+    }
+    let names = headers.keys().cloned();
+    let of_origins = names.filter(|name| name.as_str().starts_with("access-control-"));
+    for name in of_origins.collect::<Vec<_>>() {
         headers.remove(name);
+    }
+    for value in headers.values_mut() {
+        if let (Some(key), Ok(text)) = (key, value.to_str())
+            && let Ok(without) = HeaderValue::from_str(&key.redact(text))
+            && without != *value
+        {
+            *value = without;
+        }
     }
     headers
 }
@@ -109,4 +121,20 @@ const OF_CLIENTS: [HeaderName; 9] = [
 ];
 
 /// The headers of servers that are not returned: cookies would mix up the clients, who share one account.
-const OF_SERVERS: [HeaderName; 2] = [SET_COOKIE, HeaderName::from_static("set-cookie2")];
+const OF_SERVERS: [&str; 2] = ["set-cookie", "set-cookie2"];
+
+/// The headers by which a server speaks for its whole origin, beside those of `access-control-`. The origin of the client is
+/// the gateway's.
+const OF_ORIGINS: [&str; 11] = [
+    "alt-svc",
+    "clear-site-data",
+    "expect-ct",
+    "nel",
+    "public-key-pins",
+    "public-key-pins-report-only",
+    "refresh",
+    "report-to",
+    "reporting-endpoints",
+    "service-worker-allowed",
+    "strict-transport-security",
+];

@@ -106,8 +106,8 @@ macro_rules! upstream_clauses {
             /// Each piece of a body is returned as soon as it arrives.
             /// Users see nothing until the answer is whole.
             pieces_come_as_they_arrive
-            /// Headers of the response come with their values, without those of its connection and without cookies.
-            /// A client misses its rate limits, or gets cookies that are not meant for it.
+            /// Headers of the response come with their values, without those of its connection, of its origin, and cookies.
+            /// A client misses its rate limits, or gets cookies and rules that are not meant for it.
             reply_headers_come_but_for_those_of_the_connection
             /// Method, query and body arrive unchanged, at the resource of the endpoint.
             /// The provider answers something else than what the client asked.
@@ -118,6 +118,9 @@ macro_rules! upstream_clauses {
             /// The adapter's headers replace the client's, are added to its lists, or are added if it sent none.
             /// The provider refuses every request for want of a key or a version.
             the_adapters_headers_are_added
+            /// The key comes back neither in headers nor in the body of an error, which keeps its length.
+            /// A client reads the operator's key in a refusal.
+            the_key_does_not_come_back
             /// The endpoints are those of the adapter's documentation, each once.
             /// A path that the documentation promises is refused.
             the_documented_endpoints_are_served

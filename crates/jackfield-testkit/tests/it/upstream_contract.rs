@@ -116,6 +116,11 @@ const BROKEN: &[(Fault, &str)] = &[
         Fault::ReturnsCookies,
         "reply_headers_come_but_for_those_of_the_connection",
     ),
+    (Fault::ReturnsKeys, "the_key_does_not_come_back"),
+    (
+        Fault::ReturnsOrigins,
+        "reply_headers_come_but_for_those_of_the_connection",
+    ),
     (
         Fault::ReturnsTypesOnly,
         "reply_headers_come_but_for_those_of_the_connection",

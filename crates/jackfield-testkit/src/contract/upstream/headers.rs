@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 
-use super::bench::{BODY, Bench, KEY, headers, values};
+use super::bench::{BODY, Bench, KEY, headers, read, values};
 use super::{AddedTo, UpstreamHarness};
 use crate::server::Response;
 
@@ -135,6 +135,10 @@ pub(super) async fn reply_headers_come_but_for_those_of_the_connection<H: Upstre
 ) {
     let bench = Bench::new(harness).await;
     let sent = [
+        ("access-control-allow-origin", "*"),
+        ("access-control-expose-headers", "x-first"),
+        ("alt-svc", "h3=\":443\""),
+        ("clear-site-data", "\"*\""),
         ("connection", "x-first"),
         ("content-type", "application/json; charset=\"utf-8\""),
         ("keep-alive", "timeout=5"),
@@ -144,6 +148,7 @@ pub(super) async fn reply_headers_come_but_for_those_of_the_connection<H: Upstre
         ("set-cookie", "a=b"),
         ("set-cookie", "c=d"),
         ("set-cookie2", "e=f"),
+        ("strict-transport-security", "max-age=1"),
         ("trailer", "x-fourth"),
         ("x-empty", ""),
         ("x-first", "1"),
@@ -152,11 +157,16 @@ pub(super) async fn reply_headers_come_but_for_those_of_the_connection<H: Upstre
         ("x-several", "1, 3"),
     ];
     let dropped = [
+        "access-control-allow-origin",
+        "access-control-expose-headers",
+        "alt-svc",
+        "clear-site-data",
         "connection",
         "keep-alive",
         "proxy-connection",
         "set-cookie",
         "set-cookie2",
+        "strict-transport-security",
         "trailer",
         "x-first",
     ];
@@ -177,6 +187,33 @@ pub(super) async fn reply_headers_come_but_for_those_of_the_connection<H: Upstre
     }
     let chunked = bench.reply(Response::event_stream("data: 1\n\n")).await;
     assert!(!chunked.headers.contains_key("transfer-encoding"));
+}
+
+pub(super) async fn the_key_does_not_come_back<H: UpstreamHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    let hidden = "*".repeat(KEY.len());
+    let quoted = format!("{{\"error\":\"no such key: {KEY}, {KEY} sk-contract-5\"}}");
+    let response = Response::json(401, quoted.clone()).header("x-key", format!("Bearer {KEY}"));
+    for response in [response.clone(), response.split_sends(3)] {
+        let mut reply = bench.reply(response).await;
+        for (name, value) in &reply.headers {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            assert!(!value.contains(KEY), "`{name}` tells the key");
+        }
+        let (body, ended) = read(&mut *reply.body).await;
+        assert!(ended.is_ok(), "it breaks off");
+        let body = String::from_utf8_lossy(&body);
+        assert_eq!(body, quoted.replace(KEY, &hidden), "the body tells the key");
+    }
+    let location = format!("https://example.com/?key={KEY}");
+    let response = Response::new(307).header("location", location);
+    let reply = bench.reply(response).await;
+    let location = reply.headers.get("location");
+    let location = location.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    assert!(
+        location.is_some_and(|location| !location.contains(KEY)),
+        "the address tells the key"
+    );
 }
 
 /// The headers by name: the order of those with different names means nothing.

@@ -44,6 +44,8 @@ pub(super) enum Fault {
     Retries,
     ReturnsConnections,
     ReturnsCookies,
+    ReturnsKeys,
+    ReturnsOrigins,
     ReturnsTypesOnly,
     RewritesBodies,
     SendsConnections,
@@ -323,6 +325,24 @@ impl Toy {
             headers.remove("set-cookie");
             headers.remove("set-cookie2");
         }
+        if !self.has(Fault::ReturnsOrigins) {
+            for name in [
+                "access-control-allow-origin",
+                "access-control-expose-headers",
+                "alt-svc",
+                "clear-site-data",
+                "strict-transport-security",
+            ] {
+                headers.remove(name);
+            }
+        }
+        let hides_key = !self.has(Fault::ReturnsKeys);
+        for value in headers.values_mut().filter(|_| hides_key) {
+            if let Ok(text) = value.to_str() {
+                let text = text.replace(&self.key, "");
+                *value = HeaderValue::from_str(&text).expect("a part of a value is a value");
+            }
+        }
         if self.has(Fault::ReturnsTypesOnly) {
             let kind = headers.remove(CONTENT_TYPE);
             headers = kind.map(|kind| (CONTENT_TYPE, kind)).into_iter().collect();
@@ -331,7 +351,9 @@ impl Toy {
             body: answer.body,
             failed: None,
             fault: self.fault,
+            hidden: (answer.status >= 400 && hides_key).then(|| self.key.clone()),
             kept: None,
+            masked: Vec::new(),
             started: false,
         };
         if self.has(Fault::BuffersAll) {
@@ -350,12 +372,38 @@ struct ToyBody {
     body: Body,
     failed: Option<ModelFailure>,
     fault: Fault,
+    /// The key, if the body may not tell it.
+    hidden: Option<String>,
     /// The whole body if it was read at once, and the result of reading it.
     kept: Option<(Vec<u8>, Result<(), ModelFailure>)>,
+    /// The end of what has come, which may be the beginning of the key.
+    masked: Vec<u8>,
     started: bool,
 }
 
 impl ToyBody {
+    /// The piece, or the end, without the key.
+    fn mask(&mut self, piece: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let Some(key) = &self.hidden else {
+            return piece;
+        };
+        let is_end = piece.is_none();
+        self.masked.extend(piece.unwrap_or_default());
+        while let Some(at) = self
+            .masked
+            .windows(key.len())
+            .position(|part| part == key.as_bytes())
+        {
+            self.masked[at..at + key.len()].fill(b'*');
+        }
+        let mut held = (0..key.len()).rev();
+        let held = held.find(|length| self.masked.ends_with(&key.as_bytes()[..*length]));
+        let held = held.filter(|_| !is_end).unwrap_or(0);
+        let rest = self.masked.split_off(self.masked.len() - held);
+        let piece = std::mem::replace(&mut self.masked, rest);
+        (!is_end || !piece.is_empty()).then_some(piece)
+    }
+
     async fn rest(&mut self) -> (Vec<u8>, Result<(), ModelFailure>) {
         let mut all = Vec::new();
         loop {
@@ -391,7 +439,12 @@ impl ToyBody {
             piece
         });
         self.started |= piece.is_some();
-        Ok(piece)
+        let piece = self.mask(piece);
+        // A held piece is followed by another, or by the end.
+        match piece {
+            Some(empty) if empty.is_empty() => Box::pin(self.piece()).await,
+            piece => Ok(piece),
+        }
     }
 }
 
