@@ -1,7 +1,9 @@
 //! The conformance suite of MCP, which asks `/mcp` of the gateway: the scenarios that each revision requires, but for
 //! those that the files of `tests/conformance-server` list with their reasons. And the command line of MCP's inspector.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -32,8 +34,9 @@ async fn conforms(revision: &str) {
     );
     let modules = std::env::var_os("JACKFIELD_REAL_CONFORMANCE_SERVER");
     let modules = modules.expect("run `cargo xtask slices`");
+    let modules = Path::new(&modules).join("node_modules");
     let run = run
-        .env("modules", Path::new(&modules).join("node_modules"))
+        .env("modules", &modules)
         .env("url", format!("http://{}/mcp", gateway.address()))
         .env("revision", revision)
         .env(
@@ -42,8 +45,45 @@ async fn conforms(revision: &str) {
         );
     let ran = run.run().await;
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+    let folder = modules.join("@modelcontextprotocol/conformance");
+    let yaml = folder.join(format!("requirements/{revision}.yaml"));
+    let yaml = fs::read_to_string(yaml).expect("the suite has its requirements");
+    let required = required(&yaml);
+    let failed = expected(&ran.out);
+    let passed = required.difference(&failed).count();
+    let count = required.len();
+    assert!(failed.is_subset(&required), "{failed:?} of {required:?}");
+    for scenario in required.difference(&failed) {
+        assert!(
+            ran.out.contains(&format!("\n✓ {scenario}: ")),
+            "{}",
+            ran.out
+        );
+    }
+    // Not captured, and shown also where the test passes.
+    let said =
+        format!("\nfor people: /mcp passes {passed} of {count} server scenarios of {revision}\n");
+    let mut out = std::io::stdout();
+    out.write_all(said.as_bytes()).expect("it can be said");
     gateway.end().await;
     world.is_left().await;
+}
+
+/// The scenarios that a revision requires of a server.
+fn required(yaml: &str) -> BTreeSet<&str> {
+    let lines = yaml.lines().skip_while(|line| *line != "server:").skip(1);
+    lines
+        .map_while(|line| line.strip_prefix("  - "))
+        .map(str::trim)
+        .collect()
+}
+
+/// Those that failed as expected, wholly or in one of their checks.
+fn expected(out: &str) -> BTreeSet<&str> {
+    let lines = out.lines().filter_map(|line| line.strip_prefix("  ~ "));
+    lines
+        .filter_map(|line| line.trim().split(':').next())
+        .collect()
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ pub(crate) enum Verb {
         after_help = "Needs rustfmt, clippy, git, Node.js 20 with npm, and Python 3.11. Installs what else is missing: Chromium, PostgreSQL, PgBouncer and strace with apt-get, its cargo tools below target/tools.\nA failed test of a slice that counts neither payments nor turns runs once more, alone, and is reported as flaky if it passes; more than two fail the run.\n\nExamples:\n  cargo xtask ci\n  cargo xtask ci format tidy clippy"
     )]
     Ci(Stages),
-    /// Let the conformance suite of MCP judge our client; it is among the slices.
+    /// Let the conformance suite of MCP judge the program as a client; it is among the slices.
     #[command(
         after_help = "Known failures are in tests/conformance/expected-failures.txt, each with its reason.\n\nExample:\n  cargo xtask conformance"
     )]

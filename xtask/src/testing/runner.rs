@@ -148,6 +148,10 @@ fn perform(mut job: Job, logs: &Path) -> anyhow::Result<Done> {
     };
     if job.is_shown {
         print!("{said}");
+    } else {
+        for line in for_people(&said) {
+            println!("        {line}");
+        }
     }
     Ok(Done {
         fault,
@@ -156,6 +160,12 @@ fn perform(mut job: Job, logs: &Path) -> anyhow::Result<Done> {
         result,
         took: started.elapsed(),
     })
+}
+
+/// What the tests say for people, also where they pass.
+fn for_people(said: &str) -> impl Iterator<Item = &str> {
+    said.lines()
+        .filter_map(|line| line.strip_prefix("for people: "))
 }
 
 /// Runs a command with its output in a file; `None` if it did not end within this time, and was killed.
@@ -327,7 +337,7 @@ const WAITING_AT_ONCE: usize = 2;
 mod tests {
     use std::process::Command;
 
-    use super::{Closing, Job, hanging, part, run_all};
+    use super::{Closing, Job, for_people, hanging, part, run_all};
     use crate::testing::flaky::Flaky;
 
     const FAILED: &str = "running 3 tests\ntest a::b ... ok\ntest a::c ... FAILED\n\nfailures:\n\n\
@@ -374,6 +384,12 @@ mod tests {
     fn a_stopped_binary_names_its_slow_tests() {
         let said = "test a has been running for over 60 seconds\ntest b has been running for over 60 seconds\ntest a ... ok\n";
         assert_eq!(hanging(said), "b");
+    }
+
+    #[test]
+    fn lines_for_people_are_shown() {
+        let said = "test a ... \nfor people: 3 of 4\nok\n";
+        assert_eq!(for_people(said).collect::<Vec<_>>(), ["3 of 4"]);
     }
 
     #[test]
