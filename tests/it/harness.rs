@@ -242,6 +242,9 @@ pub(crate) fn kept(server: &ScriptedServer) {
 fn world() -> TempDir {
     let home = tempfile::tempdir().expect("a folder can be made");
     fs::create_dir(home.path().join(PROJECT)).expect("a folder can be made");
+    let data = home.path().join(".local/share/jackfield");
+    fs::create_dir_all(&data).expect("a folder can be made");
+    fs::write(data.join("page-token"), PAGE_TOKEN).expect("a file can be written");
     home
 }
 
@@ -275,5 +278,8 @@ fn beside(name: &str, package: &str) -> PathBuf {
 
 /// The package of the scripted servers.
 pub(crate) const SERVERS: &str = "jackfield-testservers";
+/// The token of the page's link, in every home.
+pub(crate) const PAGE_TOKEN: &str =
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const CONFIG: &str = ".config";
 const PROJECT: &str = "project";

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use crate::harness::PAGE_TOKEN;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
@@ -33,6 +34,7 @@ impl Browser {
             .arg(scenario)
             .env("JACKFIELD_CHROMIUM", installed("JACKFIELD_PAGE_CHROMIUM"))
             .env("JACKFIELD_KEY", key)
+            .env("JACKFIELD_PAGE_TOKEN", PAGE_TOKEN)
             .env("JACKFIELD_MODULES", installed("JACKFIELD_PAGE_NODE"))
             .env("JACKFIELD_SHOTS", shots)
             .env("JACKFIELD_URL", format!("http://{address}"))

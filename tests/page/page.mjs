@@ -23,9 +23,13 @@ let isAway = false;
 // Where else a browser may go: to sign in.
 let provider = null;
 
-// A page whose console is listened to.
-async function opened(browser, options = {}) {
+const token = process.env.JACKFIELD_PAGE_TOKEN;
+
+// A page whose console is listened to, in a browser that was at the page by its link before, unless it is a stranger.
+async function opened(browser, { isStranger = false, ...options } = {}) {
   const context = await browser.newContext({ locale: 'en-GB', ...options });
+  const cookie = { name: 'jackfield_page', value: token, domain: new URL(url).hostname, path: '/api/v1', httpOnly: true, sameSite: 'Strict' };
+  if (!isStranger) await context.addCookies([cookie]);
   context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   page.on('console', (message) => {
@@ -104,6 +108,25 @@ async function api(method, address, body) {
 }
 
 const scenarios = {
+  async link(browser) {
+    const page = await opened(browser, { isStranger: true });
+    await page.goto(url);
+    const field = page.getByLabel('Link to this page');
+    await field.fill(`${url}/#token=${'0'.repeat(64)}`);
+    await isAccessible(page);
+    await refused(page, 401, () => page.keyboard.press('Enter'));
+    await page.getByText('This is not the link of this gateway.').waitFor();
+    // The link is opened in the same page.
+    await page.goto(`${url}/#token=${token}/usage`);
+    await page.getByRole('heading', { name: 'Usage' }).waitFor();
+    assert.equal(page.url(), `${url}/#/usage`);
+    await page.goto('about:blank');
+    await page.goto(url);
+    await say(page, 'Hi');
+    await page.getByText('Good day').waitFor();
+    const [cookie] = await page.context().cookies(`${url}/api/v1`);
+    assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, 'Strict']);
+  },
   async cards(browser) {
     const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
     await page.goto(url);
@@ -691,8 +714,10 @@ const scenarios = {
     isAway = true;
     await page.getByRole('button', { name: 'Sign out' }).click();
     await link.waitFor();
+    const begun = await page.context().request.get(`${url}/api/v1/login/oidc`, { maxRedirects: 0 });
+    const state = new URL(begun.headers().location).searchParams.get('state');
     await wish('end of the provider');
-    await link.click();
+    await page.goto(`${url}/api/v1/login/oidc/callback?code=x&state=${state}`);
     await page.getByText('Signing in is not possible now').waitFor();
   },
 };

@@ -210,6 +210,16 @@ async fn a_session_of_1000_messages_opens_at_once() {
 }
 
 #[tokio::test]
+async fn the_link_opens_the_page_and_nothing_else_does() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([ScriptTurn::text("Good day")]).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    Browser::start("link", gateway.address()).ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_key_signs_in_and_is_stored_nowhere() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([ScriptTurn::text("Good day")]).await;

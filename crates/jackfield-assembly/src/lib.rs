@@ -136,7 +136,7 @@ pub use self::questions::McpQuestions;
 pub use self::registry::Registry;
 pub use self::reload::ServerFiles;
 pub use self::routes::{ConfiguredRoute, ConfiguredTarget};
-pub use self::running_gateway::{GatewayNotAsked, ask_gateway};
+pub use self::running_gateway::{GatewayNotAsked, PageToken, ask_gateway};
 pub use self::schema::servers_schema;
 pub use self::searched_files::{FileState, SearchedFile, searched_files};
 pub use self::serve::{

@@ -1,5 +1,7 @@
 //! Asks the gateway that runs with this configuration, over its API.
 
+mod page_token;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
@@ -11,6 +13,8 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use crate::config::Config;
+
+pub use self::page_token::PageToken;
 
 /// Why a running gateway cannot be asked.
 #[derive(Debug, Error)]

@@ -54,7 +54,7 @@ pub use self::replay::ReplayArgs;
 pub use self::routes::RoutesArgs;
 pub use self::secrets::Secrets;
 #[cfg(feature = "serve")]
-pub use self::serve::Serve;
+pub use self::serve::{Page, Serve};
 pub use self::sessions::SessionsCommand;
 pub use self::setup::SetupArgs;
 pub use self::tools::Tools;
@@ -128,6 +128,10 @@ pub enum Command {
     /// Serve notes, private and shared, as an MCP server.
     #[command(after_help = notes_server::EXAMPLES)]
     NotesServer(NotesServer),
+    /// Print the link to the page of the gateway on this machine.
+    #[cfg(feature = "serve")]
+    #[command(after_help = serve::PAGE_EXAMPLES)]
+    Page(Page),
     /// List the providers: address, capabilities, key, reachability.
     #[command(after_help = models::PROVIDERS_EXAMPLES)]
     Providers(Providers),

@@ -79,6 +79,8 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Mcp(mcp) => mcp::run(mcp, registry).await,
         Command::NotesServer(arguments) => notes_server::run(arguments).await,
         Command::Models(asked) => models::list(asked, registry).await,
+        #[cfg(feature = "serve")]
+        Command::Page(page) => serve::page(&page),
         Command::Providers(asked) => models::providers(asked, registry).await,
         Command::Replay(asked) => replay::run(asked, registry).await,
         Command::Routes(asked) => routes::run(asked, registry).await,

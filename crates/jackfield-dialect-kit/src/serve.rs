@@ -210,7 +210,7 @@ pub enum ServeErrorKind {
     Unavailable,
     /// It names a feature that Jackfield does not support.
     Unsupported,
-    /// Its body has an unsupported content encoding.
+    /// Its body has a content encoding or a type that is not read.
     UnsupportedEncoding,
 }
 

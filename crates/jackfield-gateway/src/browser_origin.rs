@@ -1,5 +1,7 @@
 //! The address of the gateway for browsers.
 
+use jackfield_domain::digest::Digest;
+
 use crate::gateway::Gateway;
 
 impl Gateway {
@@ -14,6 +16,22 @@ impl Gateway {
         let host = host.filter(|host| is_this_machine(host))?;
         let scheme = if config.has_tls { "https" } else { "http" };
         Some(format!("{scheme}://{host}"))
+    }
+
+    /// Whether browsers reach the gateway over TLS, as far as its configuration says.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        let config = self.config();
+        let public = config.public_url.as_ref();
+        config.has_tls || public.is_some_and(|url| url.starts_with("https:"))
+    }
+
+    /// Whether a page with this token of its link is answered where no key is required.
+    #[must_use]
+    pub fn accepts_page(&self, token: Option<&str>) -> bool {
+        let needed = self.config().page_token.as_ref();
+        needed
+            .is_none_or(|needed| token.is_some_and(|token| Digest::of(token.as_bytes()) == *needed))
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::EntryName;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRef;
@@ -63,6 +64,8 @@ pub struct GatewayConfig {
     /// The address of the gateway for browsers, without a slash at its end; `None` where only browsers of this machine
     /// reach it.
     pub public_url: Option<Arc<str>>,
+    /// The digest of the token in the page's link, which the page needs where no key is required; `None` if it needs none.
+    pub page_token: Option<Digest>,
     /// The providers, for the listing.
     pub providers: BTreeMap<Arc<str>, ProviderSummary>,
     /// The MCP servers, for the listing.
@@ -109,6 +112,7 @@ impl GatewayConfig {
             passthrough: PassthroughConfig::default(),
             offered_tools: ServerTools::None,
             options: BTreeMap::from([(provider, default_options.clone())]),
+            page_token: None,
             public_url: None,
             providers: BTreeMap::new(),
             servers: Arc::new(()),

@@ -1,5 +1,7 @@
 //! The API key of a request.
 
+pub(crate) mod cookies;
+
 use std::sync::Arc;
 
 use axum::body::Body;

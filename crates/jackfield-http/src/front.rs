@@ -1,18 +1,20 @@
-//! Applies to every request on any path: request id, origin check, access log and metrics.
+//! Applies to every request on any path: request id, access log and metrics, and the headers of every response.
+
+mod browser;
 
 use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{HOST, ORIGIN};
+use http::header::{CACHE_CONTROL, HOST, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, Request};
 use hyper::body::Incoming;
-use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_gateway::{Gateway, PATH, failures, is_this_machine};
 use tower::ServiceExt as _;
 use tracing::Instrument as _;
 
+use self::browser::Head;
 use crate::access::{Access, UnansweredGuard};
 use crate::content::{BodySide, LoggedBody};
 use crate::ids::RequestId;
@@ -49,6 +51,7 @@ pub(crate) async fn answer(
             Body::new(body)
         }
     });
+    let has_public_name = has_public_name(request.headers());
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(ledger);
     let rate = KnownRate::default();
@@ -62,8 +65,17 @@ pub(crate) async fn answer(
     let is_logged = gateway.config().access_log;
     let unanswered = UnansweredGuard::new(access);
     let answered = async {
-        let response = match check_origin(gateway, request.headers()).await {
-            Err(error) => RefusalForm::of(&request).write(HttpRefusal::from(error).into_response()),
+        let checked = {
+            let (headers, method) = (request.headers(), request.method());
+            let head = Head {
+                headers,
+                method,
+                uri: request.uri(),
+            };
+            browser::check(gateway, head).await
+        };
+        let response = match checked {
+            Err(refusal) => RefusalForm::of(&request).write(refusal.into_response()),
             Ok(()) => match router.oneshot(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
@@ -83,6 +95,16 @@ pub(crate) async fn answer(
     let answered = failures::with_request_id(&id.0, answered.instrument(span));
     let mut response = answered.await;
     rate.insert(response.headers_mut(), is_claude);
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let entry = headers.entry(CACHE_CONTROL);
+    entry.or_insert_with(|| HeaderValue::from_static("no-store"));
+    if gateway.is_encrypted() && has_public_name {
+        headers.insert(
+            STRICT_TRANSPORT_SECURITY,
+            HeaderValue::from_static(HALF_A_YEAR),
+        );
+    }
     if let Ok(value) = HeaderValue::from_str(&id.0) {
         let headers = response.headers_mut();
         // A provider's own reply comes with the provider's id.
@@ -96,29 +118,11 @@ pub(crate) async fn answer(
     response
 }
 
-/// Refuses requests of foreign web pages where no token is required. A page of any site could have a browser send
-/// requests to this address, also under a host name that the site controls (DNS rebinding). Neither `Host` nor
-/// `Origin` names this machine then.
-async fn check_origin(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ServeError> {
-    let named = |name| headers.get(name).map(|value| value.to_str().unwrap_or(""));
-    let foreign = |origin: &str| {
-        let host = origin.split_once("://").map(|(_, host)| host);
-        !host.is_some_and(is_this_machine)
-    };
-    let header = if named(HOST).is_some_and(|host| !is_this_machine(host)) {
-        "host"
-    } else if named(ORIGIN).is_some_and(foreign) {
-        "origin"
-    } else {
-        return Ok(());
-    };
-    if !gateway.is_open().await? {
-        return Ok(());
-    }
-    let message = format!(
-        "the header `{header}` does not name this machine: without tokens, the gateway answers only \
-         to `localhost`, `127.0.0.1` and `[::1]`; add a token under [serve.tokens], or a key with \
-         `jackfield keys create`, for any other name"
-    );
-    Err(ServeError::new(ServeErrorKind::Forbidden, message))
+/// Whether a request names a host that is not this machine, on which other programs may speak without TLS.
+fn has_public_name(headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    host.is_some_and(|host| !is_this_machine(host))
 }
+
+/// That browsers come over TLS alone from now on.
+const HALF_A_YEAR: &str = "max-age=15552000";

@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `server`, `connection` | the accept loop, connection limits, and the tracking of written bytes |
 //! | `certificate`, `client_stream` | TLS |
-//! | `front` | applies to every request: its id, `Host` and `Origin`, the access log |
+//! | `front` | applies to every request: its id, the access log |
+//! | `front::browser`, `auth::cookies` | which pages are answered where no token is required, and how they are known |
 //! | `auth` | authentication |
 //! | `router` | the routes |
 //! | `mcp` | the tools for MCP clients |

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use jackfield_assembly::{
     ApprovalsMode, Assembly, Config, ConfigError, DisconnectSetting, Environment, KeyState,
-    OpenJournal, ProviderState, ResponsesSetting, ServeConfig, ServeLimits, ServerSet,
+    OpenJournal, PageToken, ProviderState, ResponsesSetting, ServeConfig, ServeLimits, ServerSet,
     ServerStatus, TokenEndpoint,
 };
+use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::Disconnect;
@@ -28,6 +29,7 @@ pub(crate) fn gateway(
     config: &Config,
     environment: &Environment,
     metrics: Option<Arc<dyn GatewayMetrics>>,
+    page_token: Option<&PageToken>,
 ) -> Result<Gateway, ConfigError> {
     let serve = &config.serve;
     // An approver may allow a call even where no person can be asked.
@@ -95,6 +97,7 @@ pub(crate) fn gateway(
             upstreams: upstreams.collect(),
         },
         has_tls: serve.tls.is_some(),
+        page_token: page_token.map(|token| Digest::of(token.expose().as_bytes())),
         public_url: serve.public_url.clone(),
         providers: providers
             .map(|(name, state)| (Arc::clone(name), provider(state)))

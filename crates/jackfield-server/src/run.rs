@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use http::uri::InvalidUri;
 use jackfield_assembly::{
-    Condition, Config, ConfigError, Damage, Environment, JournalOpenError, OpenJournal, Registry,
-    ServerFiles, ServerSet, ServerToolbox, restored_help,
+    Condition, Config, ConfigError, Damage, Environment, JournalOpenError, OpenJournal, PageToken,
+    Registry, ServerFiles, ServerSet, ServerToolbox, restored_help,
 };
 use jackfield_engine::{
     DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, McpObserver, Pruner,
@@ -69,6 +69,9 @@ pub enum RunError {
     /// The journal has secrets that cannot be opened.
     #[error(transparent)]
     Secrets(#[from] SecretError),
+    /// There can be no token for the page's link.
+    #[error("the gateway cannot make a token for its page")]
+    PageToken(#[source] io::Error),
     /// The task that opens the journal failed.
     #[error("the journal cannot be opened")]
     Opening(#[from] tokio::task::JoinError),
@@ -85,6 +88,7 @@ pub struct RunningGateway {
     keeper: Keeper,
     listener: TcpListener,
     metrics: Option<Arc<Metrics>>,
+    page_token: Option<PageToken>,
     pruner: Option<Pruner>,
     server_files: Option<ServerFiles>,
     servers: ServerSet,
@@ -198,7 +202,10 @@ impl RunningGateway {
         let shown = metrics
             .clone()
             .map(|metrics| metrics as Arc<dyn GatewayMetrics>);
-        let gateway = gateway(assembled, &config, environment, shown)?;
+        let page_token = page_token(&config).await;
+        let page_token = page_token.map_err(RunError::PageToken)?;
+        let token = page_token.as_ref();
+        let gateway = gateway(assembled, &config, environment, shown, token)?;
         let mut tasks = JoinSet::new();
         if let Some(metrics) = metrics.clone() {
             let engine = gateway.engine().clone();
@@ -220,6 +227,7 @@ impl RunningGateway {
             keeper,
             listener,
             metrics,
+            page_token,
             pruner,
             server_files: None,
             servers,
@@ -245,6 +253,12 @@ impl RunningGateway {
     #[must_use]
     pub async fn is_open(&self) -> bool {
         self.gateway.is_open().await.unwrap_or(false)
+    }
+
+    /// The token of the page's link, if the page needs one.
+    #[must_use]
+    pub const fn page_token(&self) -> Option<&PageToken> {
+        self.page_token.as_ref()
     }
 
     #[must_use]
@@ -336,6 +350,22 @@ fn raise_open_files() {
             if let Err(error) = setrlimit(Resource::Nofile, limit) {
                 tracing::debug!(%error, "no more files can be open than before");
             }
+        }
+    }
+}
+
+/// The token of the page's link, where no token is configured. One that cannot be kept is good for this process alone.
+async fn page_token(config: &Config) -> io::Result<Option<PageToken>> {
+    if config.serve.has_clients() {
+        return Ok(None);
+    }
+    let reading = config.clone();
+    let kept = tokio::task::spawn_blocking(move || reading.page_token()).await;
+    match kept.map_err(io::Error::other).and_then(|kept| kept) {
+        Ok(token) => Ok(Some(token)),
+        Err(error) => {
+            tracing::warn!(%error, "the token of the page's link is not kept");
+            PageToken::new().map(Some)
         }
     }
 }

@@ -21,6 +21,24 @@ pub struct Serve {
     pub setup: ConfigArgs,
 }
 
+/// `jackfield page`
+#[derive(Clone, Debug, clap::Args)]
+pub struct Page {
+    /// The address of the gateway, if it was started with another than that of [serve].
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
+    pub bind: Option<SocketAddr>,
+    /// Where the configuration is, and what it says about tools.
+    #[command(flatten)]
+    pub setup: ConfigArgs,
+}
+
+pub(super) const PAGE_EXAMPLES: &str = "\
+Examples:
+  jackfield page
+  jackfield page --bind 127.0.0.1:9000
+
+The link has a token in it, which the page needs where no key does: another web page on this
+machine does not know it. It is the same after a restart.";
 pub(super) const EXAMPLES: &str = "\
 Examples:
   jackfield serve

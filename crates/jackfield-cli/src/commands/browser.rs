@@ -1,5 +1,8 @@
 //! The person's browser.
 
+#[cfg(feature = "serve")]
+pub(super) mod link;
+
 use std::process::{Command, Stdio};
 
 use jackfield_assembly::Environment;

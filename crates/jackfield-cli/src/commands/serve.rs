@@ -1,7 +1,7 @@
 //! `jackfield serve`: the gateway.
 
 use std::error::Error as _;
-use std::net::SocketAddr;
+use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use jackfield_assembly::{LogFormat, Registry, ServerFiles};
@@ -9,9 +9,10 @@ use jackfield_server::{
     RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log,
 };
 
-use crate::args::Serve;
-use crate::commands::ask;
+use crate::args::{Page, Serve};
+use crate::commands::browser::link::{base, link};
 use crate::commands::gateway_doctor::GatewayDoctor;
+use crate::commands::{ask, printed};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
@@ -49,7 +50,15 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     let ends = shutdown_signal();
     let scheme = if running.has_tls() { "https" } else { "http" };
     let says = format!("listening on {scheme}://{}{open}", running.address);
-    let lines = [says].into_iter().chain(bases(scheme, running.address));
+    let base = base(scheme, running.address);
+    // A log is no place for a token.
+    let token = running.page_token().filter(|_| !open.is_empty());
+    let page = match token {
+        Some(token) if io::stderr().is_terminal() && log == LogFormat::Text => link(&base, token),
+        Some(_) => format!("{base}/ (`jackfield page` prints its link)"),
+        None => format!("{base}/"),
+    };
+    let lines = [says].into_iter().chain(bases(&base, &page));
     for line in lines {
         match log {
             // A collector of JSON logs cannot parse other lines.
@@ -62,19 +71,39 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
 }
 
 /// The address of the page, and what clients are given as their base URL, a line each.
-fn bases(scheme: &str, address: SocketAddr) -> [String; 4] {
-    let port = address.port();
-    // No client can connect to all addresses at once.
-    let host = match address.ip() {
-        ip if ip.is_unspecified() => format!("localhost:{port}"),
-        _ => address.to_string(),
-    };
+fn bases(base: &str, page: &str) -> [String; 4] {
     [
-        format!("  Page:              {scheme}://{host}/"),
-        format!("  OpenAI clients:    OPENAI_BASE_URL={scheme}://{host}/v1"),
-        format!("  Anthropic clients: ANTHROPIC_BASE_URL={scheme}://{host}"),
-        format!("  Jackfield API:     {scheme}://{host}/api/v1/docs"),
+        format!("  Page:              {page}"),
+        format!("  OpenAI clients:    OPENAI_BASE_URL={base}/v1"),
+        format!("  Anthropic clients: ANTHROPIC_BASE_URL={base}"),
+        format!("  Jackfield API:     {base}/api/v1/docs"),
     ]
+}
+
+/// Prints the link to the page of the gateway on this machine.
+///
+/// # Errors
+///
+/// [`CommandError`]: the configuration is wrong, or the token cannot be kept.
+pub fn page(page: &Page) -> Result<Exit, CommandError> {
+    let surroundings = ask::surroundings()?;
+    let config = ask::load_config_in(&ask::flags(&page.setup), &surroundings)?;
+    let serve = &config.serve;
+    let scheme = if serve.tls.is_some() { "https" } else { "http" };
+    let base = base(scheme, page.bind.unwrap_or(serve.bind));
+    let link = if serve.has_clients() {
+        render::remark("the page asks for a key, or a sign-in, so its link needs no token");
+        format!("{base}/")
+    } else {
+        let token = config.page_token().map_err(|error| {
+            let fault = CommandError::new(Exit::Configuration, "the token of the page is not kept");
+            fault.with_cause(&error)
+        })?;
+        link(&base, &token)
+    };
+    let mut out = io::stdout();
+    let printed = writeln!(out, "{link}").and_then(|()| out.flush());
+    printed::finish(printed, Exit::Answered)
 }
 
 impl From<RunError> for CommandError {
@@ -95,6 +124,7 @@ impl From<RunError> for CommandError {
             RunError::Tls(_)
             | RunError::Collector(_)
             | RunError::NoKeys { .. }
+            | RunError::PageToken(_)
             | RunError::Secrets(_) => {
                 let mut fault = Self::new(Exit::Configuration, error.to_string());
                 fault.causes.extend(error.source().map(ToString::to_string));

@@ -5,11 +5,12 @@
 //! from a page of this gateway.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{COOKIE, HOST, ORIGIN, SET_COOKIE};
+use http::header::{HOST, ORIGIN, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jackfield_export::values;
@@ -20,6 +21,7 @@ use utoipa::ToSchema;
 use super::directory::own_user;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use crate::auth;
+use crate::auth::cookies::{self, Cookie};
 
 /// How it stands with the login of a browser.
 #[derive(Debug, Serialize, ToSchema)]
@@ -35,6 +37,8 @@ pub(crate) struct LoginView {
     user: Option<String>,
     /// Whether it sees the sessions of all tokens.
     admin: bool,
+    /// Whether the page needs its link, because no key is needed: `jackfield page` prints it.
+    link_needed: bool,
     /// Whether the gateway is open, and nobody could administer it once it needs a key: the first key has to be an
     /// admin's.
     admin_missing: bool,
@@ -54,7 +58,11 @@ pub(crate) async fn get(
     parts: Parts,
 ) -> Result<Json<LoginView>, ProblemDetails> {
     let is_open = gateway.is_open().await?;
+    let link_needed = is_open
+        && cookies::is_browsers(&parts.headers)
+        && !cookies::has_page_cookie(&gateway, &parts.headers);
     let client = match authenticate(&gateway, &parts).await {
+        Ok(_) if link_needed => None,
         Ok(client) => Some(client),
         Err(problem) if problem.is_refusal() => None,
         Err(problem) => return Err(problem),
@@ -71,6 +79,7 @@ pub(crate) async fn get(
         name: client.as_ref().map(|client| client.name.to_string()),
         user: client.as_deref().and_then(user),
         admin: client.is_some_and(|client| client.admin),
+        link_needed,
         admin_missing: is_open && lacks_admins(&gateway),
         remaining_ms: remaining.map(values::millis),
         oidc: provider(&gateway),
@@ -79,6 +88,7 @@ pub(crate) async fn get(
 
 /// Signs a browser in: who shows a token here gets a cookie that stands for it, for twelve hours.
 /// It is for the own page of the gateway, whose scripts cannot read it.
+/// Where no token is needed, the token of the page's link is shown here.
 #[utoipa::path(
     post, path = "/login", tag = "login", operation_id = "log_in", security(("token" = [])),
     responses((status = 200, description = "It is signed in.", body = LoginView), Problems)
@@ -96,13 +106,24 @@ pub(crate) async fn post(
         name: Some(client.name.to_string()),
         user: user(&client),
         admin: client.admin,
+        link_needed: false,
         admin_missing: is_open && lacks_admins(&gateway),
         remaining_ms: (!is_open).then(|| values::millis(LOGIN_LIFETIME)),
         oidc: provider(&gateway),
     };
+    let token = auth::key(&headers);
+    let cookie = if !is_open {
+        Some(sign_in(&gateway, &client, &headers).await?)
+    } else if gateway.accepts_page(token) {
+        let (seconds, is_secure) = (PAGE_LIFETIME.as_secs(), is_secure(&gateway, &headers));
+        let needed = gateway.config().page_token.as_ref().and(token);
+        needed.map(|token| cookie(cookies::PAGE, token, seconds, is_secure))
+    } else {
+        let detail = "this is not the token of the page's link: `jackfield page` prints it";
+        return Err(ProblemDetails::new(ProblemKind::Unauthenticated, detail));
+    };
     let mut response = Json(view).into_response();
-    if !is_open {
-        let cookie = sign_in(&gateway, &client, &headers).await?;
+    if let Some(cookie) = cookie {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
     Ok(response)
@@ -115,8 +136,9 @@ pub(super) async fn sign_in(
     headers: &HeaderMap,
 ) -> Result<HeaderValue, ProblemDetails> {
     let value = gateway.log_in(client).await?;
-    let is_secure = came_over_tls(headers);
-    Ok(cookie(&value, LOGIN_LIFETIME.as_secs(), is_secure))
+    let seconds = LOGIN_LIFETIME.as_secs();
+    let is_secure = is_secure(gateway, headers);
+    Ok(cookie(COOKIE_NAME, &value, seconds, is_secure))
 }
 
 /// Whether no person can sign in at a provider as an admin.
@@ -136,7 +158,7 @@ pub(crate) async fn delete(
     parts: Parts,
 ) -> Result<Response, ProblemDetails> {
     check_source(&parts)?;
-    let ended = match value(&parts.headers) {
+    let ended = match value(&gateway, &parts.headers) {
         Some(value) => gateway.log_out(value).await,
         None => Ok(()),
     };
@@ -144,7 +166,8 @@ pub(crate) async fn delete(
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => ProblemDetails::from(error).into_response(),
     };
-    let cookie = cookie("", 0, came_over_tls(&parts.headers));
+    let is_secure = is_secure(&gateway, &parts.headers);
+    let cookie = cookie(COOKIE_NAME, "", 0, is_secure);
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)
 }
@@ -192,51 +215,34 @@ async fn find(
     gateway: &Gateway,
     headers: &HeaderMap,
 ) -> Result<Option<BrowserLogin>, ProblemDetails> {
-    match value(headers) {
+    match value(gateway, headers) {
         Some(value) => Ok(gateway.find_login(value).await?),
         None => Ok(None),
     }
 }
 
-/// The value of the cookie.
-fn value(headers: &HeaderMap) -> Option<&str> {
-    value_of(COOKIE_NAME, headers)
+/// The value of the cookie of a login.
+fn value<'h>(gateway: &Gateway, headers: &'h HeaderMap) -> Option<&'h str> {
+    cookies::value(headers, COOKIE_NAME, gateway.is_encrypted())
 }
 
-/// The value of a cookie of this name.
-pub(super) fn value_of<'h>(name: &str, headers: &'h HeaderMap) -> Option<&'h str> {
-    let cookies = headers.get_all(COOKIE).into_iter();
-    let cookies = cookies.filter_map(|cookies| cookies.to_str().ok());
-    let mut cookies = cookies.flat_map(|cookies| cookies.split(';'));
-    cookies.find_map(|cookie| cookie.trim().strip_prefix(name)?.strip_prefix('='))
-}
-
-/// The header that sets the cookie of a login.
-pub(super) fn cookie(value: &str, seconds: u64, is_secure: bool) -> HeaderValue {
-    let path = super::document::ROOT;
-    cookie_at(path, (COOKIE_NAME, value), seconds, "Strict", is_secure)
-}
-
-/// The header that sets a cookie for this path, which no script can read. Where the page comes over TLS, it is sent over
-/// TLS alone.
-pub(super) fn cookie_at(
-    path: &str,
-    (name, value): (&str, &str),
-    seconds: u64,
-    same_site: &str,
-    is_secure: bool,
-) -> HeaderValue {
-    let secure = if is_secure { "; Secure" } else { "" };
-    let text = format!(
-        "{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite={same_site}{secure}"
-    );
-    HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
+/// The header that sets a cookie of the page.
+pub(super) fn cookie(name: &str, value: &str, seconds: u64, is_secure: bool) -> HeaderValue {
+    let cookie = Cookie {
+        is_secure,
+        name,
+        path: super::document::ROOT,
+        same_site: "Strict",
+        seconds,
+        value,
+    };
+    cookie.header()
 }
 
 /// Whether the page that sent a request came over TLS.
-fn came_over_tls(headers: &HeaderMap) -> bool {
+fn is_secure(gateway: &Gateway, headers: &HeaderMap) -> bool {
     let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
-    origin.is_some_and(|origin| origin.starts_with(b"https://"))
+    gateway.is_encrypted() || origin.is_some_and(|origin| origin.starts_with(b"https://"))
 }
 
 /// The name of the client's user, if it has one.
@@ -250,3 +256,5 @@ fn provider(gateway: &Gateway) -> Option<String> {
 }
 
 pub(crate) const COOKIE_NAME: &str = "jackfield_login";
+/// How long a browser keeps the cookie of a page that came by its link.
+const PAGE_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);

@@ -11,6 +11,7 @@ use jackfield_gateway::{Gateway, LOGIN_LIFETIME, SIGN_IN_LIFETIME, SignInFailure
 
 use super::login;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
+use crate::auth::cookies::{self, Cookie};
 
 /// Sends a browser to the identity provider, to sign in.
 #[utoipa::path(
@@ -52,7 +53,7 @@ pub(crate) async fn end(
     headers: HeaderMap,
 ) -> Result<Response, ProblemDetails> {
     check_configured(&gateway)?;
-    let cookie = login::value_of(COOKIE_NAME, &headers);
+    let cookie = cookies::value(&headers, COOKIE_NAME, gateway.is_encrypted());
     let answer = uri.query().unwrap_or_default();
     let place = (host(&headers, &uri), &*callback());
     let ended = gateway.end_sign_in(cookie, place, answer).await;
@@ -60,9 +61,15 @@ pub(crate) async fn end(
         Ok(_) => to("/"),
         Err(failure) => failed(*failure),
     };
-    set_cookie(&mut response, "", 0, false);
+    set_cookie(&mut response, "", 0, gateway.is_encrypted());
     if let Ok(ended) = ended {
-        let cookie = login::cookie(&ended.login, LOGIN_LIFETIME.as_secs(), ended.is_encrypted);
+        let seconds = LOGIN_LIFETIME.as_secs();
+        let cookie = login::cookie(
+            login::COOKIE_NAME,
+            &ended.login,
+            seconds,
+            ended.is_encrypted,
+        );
         response.headers_mut().append(SET_COOKIE, cookie);
     }
     Ok(response)
@@ -107,9 +114,15 @@ fn to(address: &str) -> Response {
 /// Sets the cookie of a sign-in that has begun. The browser sends it when it comes back from the provider, which is
 /// another site.
 fn set_cookie(response: &mut Response, value: &str, seconds: u64, is_secure: bool) {
-    let path = callback();
-    let cookie = login::cookie_at(&path, (COOKIE_NAME, value), seconds, "Lax", is_secure);
-    response.headers_mut().append(SET_COOKIE, cookie);
+    let cookie = Cookie {
+        is_secure,
+        name: COOKIE_NAME,
+        path: &callback(),
+        same_site: "Lax",
+        seconds,
+        value,
+    };
+    response.headers_mut().append(SET_COOKIE, cookie.header());
 }
 
 const COOKIE_NAME: &str = "jackfield_sign_in";

@@ -65,7 +65,8 @@ async fn a_key_is_exchanged_for_a_cookie_that_no_script_reads() {
     for part in [
         "; HttpOnly",
         "; SameSite=Strict",
-        "; Path=/api/v1",
+        "__Host-jackfield_login=",
+        "; Path=/;",
         "; Max-Age=43200",
         "; Secure",
     ] {

@@ -9,6 +9,7 @@
 mod api_bytes;
 mod bodies;
 mod broken_off;
+mod browsers;
 mod budgets;
 mod connections;
 mod directory;

@@ -192,7 +192,8 @@ async fn a_person_is_signed_in_as_the_user_of_its_name() {
     let response = get(&gateway, BEGIN, &[]).await;
     let set = cookies(&response).remove(0);
     for part in [
-        "; Path=/api/v1/login/oidc/callback",
+        "__Host-jackfield_sign_in=",
+        "; Path=/;",
         "; HttpOnly",
         "; SameSite=Lax",
         "; Secure",
@@ -204,7 +205,7 @@ async fn a_person_is_signed_in_as_the_user_of_its_name() {
     let response = came_back(&gateway, &cookie, &state, "ben").await;
     let set = cookies(&response);
     for part in [
-        "; Path=/api/v1;",
+        "; Path=/;",
         "; HttpOnly",
         "; SameSite=Strict",
         "; Secure",

@@ -1,5 +1,6 @@
 // The sign-in: an API key is shown once to the gateway, which gives a cookie that no script can read. Where the gateway has
-// an identity provider, the browser goes there and comes back with the cookie, or with what went wrong in the address.
+// an identity provider, the browser goes there and comes back with the cookie, or with what went wrong in the address. Where
+// it needs no key, the token of the page's link is traded for a cookie.
 
 import { address, ask } from './api.js';
 import { byId, element, visible } from './dom.js';
@@ -9,6 +10,24 @@ const FAILURES = ['disabled', 'expired', 'invalid', 'nameless', 'refused', 'unav
 
 // Whether a sign-in is needed, and as whom one is signed in.
 export const loginState = () => ask('/login');
+
+// Shows the gateway a key or the token of a link, for a cookie.
+const show = (secret) => fetch(address('/login'), { method: 'POST', headers: { authorization: `Bearer ${secret}` }, credentials: 'same-origin' });
+
+// What is behind the token is the place to go to.
+const TOKEN = /#token=([0-9a-f]+)(\/.*)?$/;
+
+// Trades the token in the address for a cookie. It does not stay in the address, nor in the history.
+export async function tradeToken() {
+  const [, token, place] = TOKEN.exec(location.hash) ?? [];
+  if (!token) return;
+  history.replaceState(null, '', `#${place ?? '/'}`);
+  // Without the cookie, the page asks for the link.
+  await show(token).catch(() => {});
+}
+
+// Whether somebody has opened the link in this page.
+export const hasToken = () => TOKEN.test(location.hash);
 
 // Where one was when one went to the provider.
 const PLACE = 'jackfield-place';
@@ -39,24 +58,24 @@ function providerLink(name) {
   return element('a', { className: 'button primary', href: address('/login/oidc'), textContent: say('sign_in_at', { name: visible(name) }), on: { click: keep } });
 }
 
-// Asks for a key, or a sign-in at the provider of this name; ends with the state of the login.
-export function signIn(provider) {
+// Asks for a key, a sign-in at the provider or the link of the page, as this state of the login says; ends with the next one.
+export function signIn({ link_needed: isLink, oidc: provider }) {
   return new Promise((done) => {
     const root = byId('login');
     const key = element('input', { type: 'password', id: 'key', autocomplete: 'off', required: true, spellcheck: false });
     const problem = element('p', { className: 'error', role: 'alert' });
     const submit = element('button', { type: 'submit', className: provider ? '' : 'primary', textContent: say('sign_in') });
     const form = element('form', { className: 'login', on: { submit: send } },
-      element('h1', { textContent: 'Jackfield' }), provider ? providerLink(provider) : '', element('label', { htmlFor: 'key', textContent: say('api_key') }), key,
-      element('p', { className: 'dim', textContent: say('key_use') }), problem, submit);
+      element('h1', { textContent: 'Jackfield' }), provider ? providerLink(provider) : '', element('label', { htmlFor: 'key', textContent: say(isLink ? 'page_link' : 'api_key') }), key,
+      element('p', { className: 'dim', textContent: say(isLink ? 'link_use' : 'key_use') }), problem, submit);
     async function send(event) {
       event.preventDefault();
       submit.disabled = true;
       problem.textContent = '';
       try {
-        const headers = { authorization: `Bearer ${key.value.trim()}` };
-        const response = await fetch(address('/login'), { method: 'POST', headers, credentials: 'same-origin' });
-        if (!response.ok) throw new Error(response.status === 401 ? say('wrong_key') : `HTTP ${response.status}`);
+        const secret = key.value.trim();
+        const response = await show(TOKEN.exec(secret)?.[1] ?? secret);
+        if (!response.ok) throw new Error(response.status === 401 ? say(isLink ? 'wrong_link' : 'wrong_key') : `HTTP ${response.status}`);
         key.value = '';
         root.hidden = true;
         root.replaceChildren();

@@ -6,7 +6,7 @@ import { Approvals } from './approvals.js';
 import { Conversation } from './conversation.js';
 import { button, byId, element, visible } from './dom.js';
 import { LANGUAGES, chooseLanguage, loadTexts, say } from './languages.js';
-import { loginState, returnToPlace, signIn, signOut } from './login.js';
+import { hasToken, loginState, returnToPlace, signIn, signOut, tradeToken } from './login.js';
 import { SessionList } from './session_list.js';
 
 class App {
@@ -151,10 +151,11 @@ function decoded(name) {
 
 async function start() {
   await loadTexts();
+  await tradeToken();
+  addEventListener('hashchange', () => hasToken() && location.reload());
   let login = await loginState();
-  const provider = login.oidc;
   if (login.signed_in) returnToPlace();
-  else login = await signIn(provider);
+  else login = await signIn(login);
   // The browser comes back from a sign-in at a server.
   if (new URLSearchParams(location.search).has('state')) await (await import('./server_sign_in.js')).finishSignIn();
   const app = new App(login);
@@ -164,7 +165,7 @@ async function start() {
     asking = true;
     byId('app').inert = true;
     // Another person has other places.
-    if ((await signIn(provider)).name !== login.name) location.reload();
+    if ((await signIn(await loginState().catch(() => login))).name !== login.name) location.reload();
     byId('app').inert = false;
     asking = false;
     app.view?.stream?.retry();

@@ -1,5 +1,6 @@
 //! `jackfield chat --web`: the page of a gateway that this process runs, at the session.
 
+use std::io::{self, IsTerminal as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use jackfield_assembly::Registry;
 use jackfield_server::{RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal};
 
 use crate::args;
+use crate::commands::browser::link;
 use crate::commands::gateway_doctor::GatewayDoctor;
 use crate::commands::sessions::find;
 use crate::commands::{ask, browser};
@@ -45,12 +47,23 @@ pub(super) async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, C
         Some(name) => format!("sessions/{}", find::session(running.engine(), name).await?),
         None => "new".to_owned(),
     };
-    let address = format!("http://{}/#/{place}", running.address);
+    let base = link::base("http", running.address);
+    let address = format!("{base}/#/{place}");
+    let is_open = running.is_open().await;
+    let to_page = match running.page_token().filter(|_| is_open) {
+        Some(token) => format!("{}/{place}", link::link(&base, token)),
+        None => address.clone(),
+    };
+    let shown = if io::stderr().is_terminal() {
+        &to_page
+    } else {
+        &address
+    };
     // Signal handlers are installed before the address is announced.
     let ends = shutdown_signal();
-    render::remark(&format!("the page is at {address}; Ctrl-C ends it"));
+    render::remark(&format!("the page is at {shown}; Ctrl-C ends it"));
     // Without a browser, the printed address is enough.
-    let _started = browser::open(&address, &environment);
+    let _started = browser::open(&to_page, &environment);
     running.run_until(ends, immediate_shutdown_signal()).await;
     Ok(Exit::Answered)
 }

@@ -177,6 +177,7 @@ export default {
   limit_tokens_per_minute: 'Tokens per minute',
   limit_tokens_per_month: 'Tokens per month',
   limits: 'Limits',
+  link_use: '`jackfield page` in a terminal prints the link. Other web pages on this machine do not know it.',
   lost_landed: 'The call was received',
   lost_not_sent: 'The call was not sent',
   lost_unknown: 'It is unknown whether the call took effect',
@@ -223,6 +224,7 @@ export default {
   output: 'Output',
   own: 'My keys and servers',
   own_none: 'Only users have keys and servers of their own.',
+  page_link: 'Link to this page',
   people: 'Users and keys',
   per_day: 'day',
   per_minute: 'minute',
@@ -369,4 +371,5 @@ export default {
   wait_superseded: 'A new message took its place',
   waiting: 'Waiting: {n}',
   wrong_key: 'The gateway does not know this key.',
+  wrong_link: 'This is not the link of this gateway.',
 };

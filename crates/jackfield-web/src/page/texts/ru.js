@@ -177,6 +177,7 @@ export default {
   limit_tokens_per_minute: 'Токенов в минуту',
   limit_tokens_per_month: 'Токенов в месяц',
   limits: 'Лимиты',
+  link_use: 'Ссылку печатает `jackfield page` в терминале. Другие веб-страницы на этой машине её не знают.',
   lost_landed: 'Вызов был получен',
   lost_not_sent: 'Вызов не отправлен',
   lost_unknown: 'Неизвестно, подействовал ли вызов',
@@ -223,6 +224,7 @@ export default {
   output: 'Выход',
   own: 'Мои ключи и серверы',
   own_none: 'Свои ключи и серверы есть только у пользователей.',
+  page_link: 'Ссылка на эту страницу',
   people: 'Пользователи и ключи',
   per_day: 'день',
   per_minute: 'минута',
@@ -369,4 +371,5 @@ export default {
   wait_superseded: 'Заменено новым сообщением',
   waiting: 'Ждут: {n}',
   wrong_key: 'Шлюз не знает этого ключа.',
+  wrong_link: 'Это не ссылка этого шлюза.',
 };

@@ -177,6 +177,7 @@ export default {
   limit_tokens_per_minute: '每分钟令牌数',
   limit_tokens_per_month: '每月令牌数',
   limits: '限额',
+  link_use: '在终端运行 `jackfield page` 会打印该链接。本机上的其他网页不知道它。',
   lost_landed: '调用已送达',
   lost_not_sent: '调用未发送',
   lost_unknown: '不确定调用是否生效',
@@ -223,6 +224,7 @@ export default {
   output: '输出',
   own: '我的密钥和服务器',
   own_none: '只有用户才有自己的密钥和服务器。',
+  page_link: '此页面的链接',
   people: '用户和密钥',
   per_day: '天',
   per_minute: '分钟',
@@ -369,4 +371,5 @@ export default {
   wait_superseded: '已被新消息取代',
   waiting: '等待：{n}',
   wrong_key: '网关不认识此密钥。',
+  wrong_link: '这不是此网关的链接。',
 };
