@@ -120,6 +120,35 @@ async fn where_nothing_can_be_kept_nobody_is_promised_that_it_will_be() {
 }
 
 #[tokio::test]
+async fn keys_that_other_users_or_programs_can_read_are_named() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("key");
+    fs::write(&file, "sk-0123456789").expect("a file can be written");
+    let doctor = async |mode: u32, more: &str| {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("it is ours");
+        let key = format!("[providers.openai]\napi_key_file = {file:?}\n{more}");
+        let run = jackfield(["doctor", "--offline"]).configured(key);
+        let run = run.servers([("files", json!({ "command": "true" }))]);
+        run.env("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+            .run()
+            .await
+            .out
+    };
+    let tokens = "[serve.tokens.one]\nsha256 = \"0000000000000000000000000000000000000000000000000000000000000000\"\n";
+    let said = doctor(0o644, tokens).await;
+    let shown = file.display();
+    let readable = format!("other users can read {shown}, which has the key of `openai`");
+    assert!(said.contains(&readable), "{said}");
+    assert!(said.contains(&format!("`chmod 600 {shown}`")), "{said}");
+    let in_environment =
+        "the key of `claude` is in ANTHROPIC_API_KEY, and the gateway starts MCP servers";
+    assert!(said.contains(in_environment), "{said}");
+    let said = doctor(0o600, "").await;
+    assert!(!said.contains("other users"), "{said}");
+    assert!(!said.contains("starts MCP servers"), "{said}");
+}
+
+#[tokio::test]
 async fn a_sound_file_is_said_to_be_sound_and_what_is_damaged_is_named() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = file_of_one(folder.path()).await;

@@ -220,11 +220,12 @@ impl fmt::Debug for McpServerEntry {
     }
 }
 
-/// Runs the guard of a child process if this process was started as one. A program with a
-/// [guarded](crate::Registry::guarded) registry calls this before anything else, and exits with the returned
+/// Keeps the keys of this process to itself, and runs the guard of a child process if it was started as one. A program
+/// with a [guarded](crate::Registry::guarded) registry calls this before anything else, and exits with the returned
 /// code.
 #[must_use]
 pub fn guard() -> Option<ExitCode> {
+    jackfield_tools_mcp::keep_to_itself();
     let mut arguments = std::env::args_os().skip(1);
     let is_guard = arguments.next().as_deref() == Some(OsStr::new(GUARD));
     is_guard.then(|| jackfield_tools_mcp::guard::main(arguments))

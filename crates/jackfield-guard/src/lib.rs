@@ -7,10 +7,12 @@ mod child;
 mod environment;
 pub mod guard;
 mod output;
+mod private;
 mod program;
 
 pub use child::{Child, Streams};
 pub use output::Output;
+pub use private::keep_to_itself;
 pub use program::{ChildProgram, GuardProgram, StartFault};
 
 /// What the tests of this crate look at, beside what is public.

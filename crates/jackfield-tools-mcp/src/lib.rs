@@ -98,7 +98,7 @@ pub use era::Era;
 pub use error::ServerFault;
 pub use gate::{DefinitionGate, Review};
 pub use http::is_reserved_header;
-pub use jackfield_guard::{GuardProgram, guard};
+pub use jackfield_guard::{GuardProgram, guard, keep_to_itself};
 
 pub use patterns::Patterns;
 pub use roots::Root;

@@ -7,6 +7,7 @@ mod network;
 mod pending;
 mod places;
 mod routes;
+mod secrecy;
 mod setup;
 mod tools;
 
@@ -96,6 +97,10 @@ async fn examine(
 ) -> Result<(), CommandError> {
     let chosen = chosen(config, &assembled);
     report.add(network::keys(&assembled, &chosen))?;
+    let is_gateway = report.shown == Shown::Elsewhere;
+    let environment = &surroundings.environment;
+    let checks = secrecy::all(config, &assembled, &chosen, environment, is_gateway);
+    report.add(checks)?;
     let pending = Pending::default();
     let mut checking = JoinSet::new();
     let mut order = 0;

@@ -2,3 +2,5 @@
 
 mod hangup;
 mod output;
+#[cfg(target_os = "linux")]
+mod private;
