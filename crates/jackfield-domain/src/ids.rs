@@ -102,6 +102,19 @@ id! {
     /// A source of tools: an MCP server, the built-in tools, the client.
     ToolboxId, "toolbox id", 64
 }
+
+impl ToolboxId {
+    /// What the ids of the servers that teams have begin with.
+    pub const OF_TEAMS: &str = "team-";
+    /// What the ids of the servers that users have begin with.
+    pub const OF_USERS: &str = "own-";
+
+    /// Whether it is, by its id, the server of a user or a team.
+    #[must_use]
+    pub fn is_of_people(&self) -> bool {
+        self.as_str().starts_with(Self::OF_USERS) || self.as_str().starts_with(Self::OF_TEAMS)
+    }
+}
 id! {
     /// The model-facing name of a tool: any that a vendor's language takes. The dialect of another vendor maps it.
     ToolName, "tool name", 128, "_-.:", "`_`, `-`, `.` and `:`"

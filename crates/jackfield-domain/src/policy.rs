@@ -26,10 +26,12 @@ pub struct PolicyRule {
 }
 
 impl PolicyRule {
-    /// Whether the rule matches this tool.
+    /// Whether the rule matches this tool. A server that a person brought can name its tools as it likes, so a rule that
+    /// names no server allows none of its tools.
     #[must_use]
     pub fn matches_glob(&self, tool: &ToolOrigin) -> bool {
-        matches_tool(&self.pattern, tool)
+        let is_blind = self.verdict == RuleVerdict::Allow && !self.pattern.contains('/');
+        matches_tool(&self.pattern, tool) && !(is_blind && tool.toolbox.is_of_people())
     }
 }
 

@@ -10,6 +10,7 @@ use jackfield_assembly::{
     Condition, Config, ConfigError, Damage, Environment, JournalOpenError, OpenJournal, PageToken,
     Registry, ServerFiles, ServerSet, ServerToolbox, restored_help,
 };
+use jackfield_domain::request::ModelRef;
 use jackfield_engine::{
     DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, McpObserver, Pruner,
     Retention, SecretError, TurnObserver, chain,
@@ -116,7 +117,7 @@ impl RunningGateway {
         let has_metrics = config.serve.metrics || (exporters.is_some() && otlp.metrics);
         let metrics = has_metrics.then(|| {
             let version = env!("CARGO_PKG_VERSION");
-            Arc::new(Metrics::new(version))
+            Arc::new(Metrics::new(version).expecting(&named_models(&config)))
         });
         let traces = exporters.as_mut().filter(|_| otlp.traces);
         let traces = traces.map(|exporters| Arc::new(exporters.send_traces()));
@@ -352,6 +353,17 @@ fn raise_open_files() {
             }
         }
     }
+}
+
+/// The models that the configuration names.
+fn named_models(config: &Config) -> Vec<ModelRef> {
+    let assistants = config.assistants.values();
+    let assistants = assistants.map(|assistant| &assistant.options.model);
+    let targets = config.routes.values().flat_map(|route| &route.targets);
+    let models = targets.map(|target| &target.model).chain(assistants);
+    let models = models.chain(config.aliases.values());
+    let models = models.chain([&config.options.model]);
+    models.cloned().collect()
 }
 
 /// The token of the page's link, where no token is configured. One that cannot be kept is good for this process alone.

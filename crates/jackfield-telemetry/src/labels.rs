@@ -42,6 +42,12 @@ impl MetricConstructor<Histogram> for Buckets {
 pub(crate) struct BoundedValues(Mutex<HashSet<String>>);
 
 impl BoundedValues {
+    /// Keeps a place for these values.
+    pub(crate) fn expect<'v>(&self, values: impl IntoIterator<Item = &'v str>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.extend(values.into_iter().map(str::to_owned));
+    }
+
     pub(crate) fn bounded(&self, value: &str) -> String {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.contains(value) {
@@ -59,6 +65,11 @@ impl BoundedValues {
 pub(crate) struct ModelLabels(BoundedValues);
 
 impl ModelLabels {
+    /// Keeps a place for these models.
+    pub(crate) fn expect(&self, models: &[ModelRef]) {
+        self.0.expect(models.iter().map(|model| &*model.model));
+    }
+
     pub(crate) fn of(&self, model: &ModelRef) -> Labels {
         vec![
             (names::PROVIDER, model.provider.to_string()),

@@ -76,6 +76,11 @@ struct ModelSums {
 }
 
 impl Ledger {
+    /// Keeps the places of these models.
+    pub(crate) fn expect(&self, models: &[ModelRef]) {
+        self.lock().labels.expect(models);
+    }
+
     /// The sums of a process that has read nothing yet.
     pub(crate) fn new() -> Self {
         Self {
@@ -156,7 +161,15 @@ impl Ledger {
 
     /// Forgets all sums: the next reading begins with the whole journal.
     fn forget(&self, reading: &mut LedgerReading) {
-        *self.lock() = LedgerState::default();
+        {
+            let mut state = self.lock();
+            // The places of the models stay.
+            let labels = std::mem::take(&mut state.labels);
+            *state = LedgerState {
+                labels,
+                ..LedgerState::default()
+            };
+        }
         *reading = LedgerReading::default();
     }
 

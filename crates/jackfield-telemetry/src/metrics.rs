@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::BreakerState;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
@@ -60,6 +61,15 @@ impl Metrics {
             turns: TurnFigures::register(&mut registry),
             registry,
         }
+    }
+
+    /// Keeps the places of these models, which the configuration names: clients name others, and of those only some have
+    /// a series of their own.
+    #[must_use]
+    pub fn expecting(self, models: &[ModelRef]) -> Self {
+        self.turns.models.expect(models);
+        self.ledger.expect(models);
+        self
     }
 
     /// Shows the ledger, if no other process with the journal does, and keeps it up to date. It ends when it is dropped.

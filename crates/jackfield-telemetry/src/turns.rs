@@ -16,7 +16,7 @@ pub(crate) struct TurnFigures {
     agents: BoundedValues,
     first_chunk: Histograms,
     model_calls: Histograms,
-    models: ModelLabels,
+    pub(crate) models: ModelLabels,
     resumed: Counters,
     target_choices: Counters,
     tokens: Histograms,

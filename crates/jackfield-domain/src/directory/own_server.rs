@@ -118,10 +118,10 @@ impl OwnServer {
     /// [`InvalidId`] for a name that [`check`](Self::check) refuses.
     pub fn toolbox(&self) -> Result<ToolboxId, InvalidId> {
         let owner = match self.owner {
-            ServerOwner::Team(_) => "team",
-            ServerOwner::User(_) => "own",
+            ServerOwner::Team(_) => ToolboxId::OF_TEAMS,
+            ServerOwner::User(_) => ToolboxId::OF_USERS,
         };
-        ToolboxId::parse(&format!("{owner}-{}", self.name))
+        ToolboxId::parse(&format!("{owner}{}", self.name))
     }
 
     /// Which server it is: equal as long as owner, name and address or program are. Another key makes no other server.

@@ -389,6 +389,24 @@ fn a_tool_cannot_name_itself_into_the_rule_of_another_server() {
 }
 
 #[test]
+fn a_rule_without_a_server_allows_nothing_of_the_servers_of_people() {
+    for pattern in ["*", "search", "sea*"] {
+        let allow = [(pattern, RuleVerdict::Allow)];
+        assert_eq!(permission(&allow, "web", "search"), Permission::Allow);
+        for server in ["own-web", "team-web"] {
+            assert_eq!(permission(&allow, server, "search"), Permission::Ask);
+            // What takes away holds for all.
+            let deny = permission(&[(pattern, RuleVerdict::Deny)], server, "search");
+            assert!(matches!(deny, Permission::Deny(_)), "{pattern} {deny:?}");
+        }
+    }
+    for pattern in ["own-*/*", "own-web/search", "*/search"] {
+        let allow = [(pattern, RuleVerdict::Allow)];
+        assert_eq!(permission(&allow, "own-web", "search"), Permission::Allow);
+    }
+}
+
+#[test]
 fn where_nobody_can_be_asked_only_what_changes_nothing_of_ours_runs() {
     let origin = ToolOrigin {
         tool: "clock".into(),

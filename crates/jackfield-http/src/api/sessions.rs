@@ -6,11 +6,12 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, StatusCode};
+use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::turn_log::SessionLog;
 use jackfield_engine::{CompactSession, EngineError, JournalError, SessionQuery, SessionRow};
-use jackfield_gateway::{Gateway, RequestedModel};
+use jackfield_gateway::{Gateway, Principal, RequestedModel};
 use serde::Deserialize;
 
 use super::extract::{JsonBody, OptionalJsonBody, OwnedSession, Parameters, Requester};
@@ -89,7 +90,8 @@ pub(crate) async fn list(
         let why = format!("at most {MAX_SEARCH} bytes can be searched for");
         return Err(ProblemDetails::parameter("search", why));
     }
-    let mut before = filter.page.as_deref().map(parse_page_token).transpose()?;
+    let parse = |text| parse_page_token(text, &client);
+    let mut before = filter.page.as_deref().map(parse).transpose()?;
     let (mut rows, mut examined) = (Vec::new(), 0);
     let mut next = None;
     'pages: loop {
@@ -103,7 +105,7 @@ pub(crate) async fn list(
         let is_last = found.len() < PAGE;
         for row in found {
             if rows.len() == limit || examined == MAX_EXAMINED {
-                next = before.as_ref().map(page_token);
+                next = before.as_ref().map(|before| page_token(before, &client));
                 break 'pages;
             }
             examined += 1;
@@ -385,16 +387,28 @@ pub(super) fn limit(given: Option<usize>) -> Result<usize, ProblemDetails> {
     }
 }
 
-fn page_token((changed, session): &(WallTime, SessionId)) -> String {
-    format!("{}.{session}", changed.as_millis())
+/// A place in the list of this client. It may name a session that the client does not see.
+fn page_token((changed, session): &(WallTime, SessionId), client: &Principal) -> String {
+    let place = format!("{}.{session}", changed.as_millis());
+    let tag = Digest::of_parts(["page", &client.principal, &place]).to_hex();
+    format!("{}.{place}", tag.get(..12).unwrap_or_default())
 }
 
-fn parse_page_token(text: &str) -> Result<(WallTime, SessionId), ProblemDetails> {
+fn parse_page_token(
+    text: &str,
+    client: &Principal,
+) -> Result<(WallTime, SessionId), ProblemDetails> {
     let wrong = || ProblemDetails::parameter("page", "this is nothing that a page said as `next`");
-    let (changed, session) = text.split_once('.').ok_or_else(wrong)?;
+    let (_, place) = text.split_once('.').ok_or_else(wrong)?;
+    let (changed, session) = place.split_once('.').ok_or_else(wrong)?;
     let changed: i64 = changed.parse().map_err(|_| wrong())?;
     let session = SessionId::parse(session).map_err(|_| wrong())?;
-    Ok((WallTime::from_millis(changed), session))
+    let before = (WallTime::from_millis(changed), session);
+    // What was said to another client names what that one sees.
+    if page_token(&before, client) != text {
+        return Err(wrong());
+    }
+    Ok(before)
 }
 
 const JSON: &str = "application/json";

@@ -272,6 +272,28 @@ async fn the_keys_of_a_user_share_its_sessions() {
 }
 
 #[tokio::test]
+async fn a_page_of_sessions_goes_on_for_whom_it_was_made_alone() {
+    let (gateway, ann, ben) = with_people().await;
+    for _ in 0..2 {
+        send(&gateway, &ann, Method::POST, "/api/v1/sessions", &json!({})).await;
+    }
+    let list = async |secret: &str, query: &str| {
+        let path = format!("/api/v1/sessions?limit=1{query}");
+        send(&gateway, secret, Method::GET, &path, &Value::Null).await
+    };
+    let (_, first) = list(&ann, "").await;
+    let next = format!("&page={}", first["next"].as_str().expect("another page"));
+    let (status, second) = list(&ann, &next).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_ne!(second["sessions"][0]["id"], first["sessions"][0]["id"]);
+    let session = first["sessions"][0]["id"].as_str().expect("an id");
+    for page in [next, format!("&page=1.{session}"), "&page=x".to_owned()] {
+        let (status, _) = list(&ben, &page).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{page}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_uses_the_models_that_it_names_alone() {
     let (gateway, ..) = with_people().await;
     let ask = async |secret: &str, model: &str| {

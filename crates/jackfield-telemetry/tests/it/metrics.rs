@@ -381,3 +381,24 @@ async fn the_number_of_series_is_bounded() {
     let others = inputs.iter().find(|(name, _)| name.contains("_OTHER"));
     assert_eq!(others.map(|(_, tokens)| *tokens), Some("1500000"));
 }
+
+#[tokio::test]
+async fn a_configured_model_keeps_its_place_among_those_that_strangers_name() {
+    let journal = journal();
+    let mut record = record("", now());
+    record.model.model = "configured".into();
+    let metrics = Metrics::new("1.2.3").expecting(std::slice::from_ref(&record.model));
+    let metrics = Arc::new(metrics);
+    let engine = engine(&journal, &metrics, 0);
+    read(&metrics, &engine, now()).await;
+    let mut strange = record.clone();
+    for n in 0..2000 {
+        (strange.id, strange.model.model) = (n.to_string().into(), format!("model-{n}").into());
+        metrics.record_stored(&strange);
+    }
+    metrics.record_stored(&record);
+    let page = metrics.page(&engine);
+    let inputs = ledger(&page).into_iter();
+    let mut inputs = inputs.filter(|(name, _)| name.contains("input_uncached"));
+    assert!(inputs.any(|(name, _)| name.contains("\"configured\"")));
+}
