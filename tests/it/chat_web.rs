@@ -7,7 +7,7 @@ use jackfield_testservers::script::ScriptTurn;
 use serde_json::json;
 
 use crate::api::{post, session};
-use crate::harness::{Asking, Gateway, Kept, kept};
+use crate::harness::{Asking, Gateway, Kept, PAGE_TOKEN, kept};
 
 #[tokio::test]
 async fn the_page_is_opened_at_the_session_and_served_until_it_is_ended() {
@@ -52,7 +52,10 @@ async fn the_page_is_opened_at_the_session_and_served_until_it_is_ended() {
     while !seen.exists() {
         tokio::task::yield_now().await;
     }
-    assert_eq!(std::fs::read_to_string(&seen).expect("an address"), address);
+    // The browser gets the link; what is printed to no terminal has no token.
+    let link = std::fs::read_to_string(&seen).expect("an address");
+    let expected = format!("http://{at}/#token={PAGE_TOKEN}/");
+    assert_eq!(link, format!("{expected}{}", &place["#/".len()..]));
     running.terminate();
     let ran = running.end().await;
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -46,6 +46,29 @@ async fn a_person_is_told_of_a_first_key_that_nobody_can_administer_with() {
 }
 
 #[tokio::test]
+async fn an_empty_list_says_so_and_how_to_fill_it() {
+    let files = Kept::new();
+    for (command, said) in [
+        (
+            "users",
+            "there are no users: `jackfield users add NAME` adds one\n",
+        ),
+        (
+            "teams",
+            "there are no teams: `jackfield teams add NAME` adds one\n",
+        ),
+        (
+            "keys",
+            "there are no keys: `jackfield keys create USER` makes one\n",
+        ),
+    ] {
+        assert_eq!(files.done(&[command, "list"]).await.out, said);
+        let document = files.done(&[command, "list", "--json"]).await.out;
+        assert_eq!(document, "[]\n", "{command}");
+    }
+}
+
+#[tokio::test]
 async fn a_limit_that_is_not_named_stays() {
     let files = Kept::new();
     files.done(&["teams", "add", "red"]).await;

@@ -97,9 +97,21 @@ async fn what_a_provider_does_wrong_is_said_and_keys_go_on_working() {
             "{flaw:?}"
         );
     }
+    let begun = gateway.get("/api/v1/login/oidc").answered().await;
+    let state = begun.header("location").split("&state=").nth(1);
+    let state = state.and_then(|rest| rest.split('&').next());
+    let cookie = begun.header("set-cookie").split(';').next();
     drop(provider);
-    let dead = gateway.get("/api/v1/login/oidc").answered().await;
-    assert_eq!(dead.header("location"), "/#/sign-in/unavailable");
+    let answer = format!(
+        "/api/v1/login/oidc/callback?code=code-1&state={}",
+        state.expect("a state")
+    );
+    let dead = gateway.get(&answer);
+    let dead = dead.header("cookie", cookie.expect("a cookie"));
+    assert_eq!(
+        dead.answered().await.header("location"),
+        "/#/sign-in/unavailable"
+    );
     let listed = gateway
         .get("/api/v1/sessions")
         .header("authorization", &bearer);

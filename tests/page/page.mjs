@@ -118,12 +118,16 @@ const scenarios = {
     await page.getByText('This is not the link of this gateway.').waitFor();
     // The link is opened in the same page.
     await page.goto(`${url}/#token=${token}/usage`);
-    await page.getByRole('heading', { name: 'Usage' }).waitFor();
+    await page.getByRole('heading', { name: 'Use and cost' }).waitFor();
     assert.equal(page.url(), `${url}/#/usage`);
     await page.goto('about:blank');
     await page.goto(url);
     await say(page, 'Hi');
     await page.getByText('Good day').waitFor();
+    // Times in the form of the reader, who is British.
+    await page.getByText(/\d\d:\d\d/).first().waitFor();
+    const shown = await page.locator('body').innerText();
+    assert.doesNotMatch(shown, /\d [AP]M\b/i);
     const [cookie] = await page.context().cookies(`${url}/api/v1`);
     assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, 'Strict']);
   },
@@ -621,10 +625,10 @@ const scenarios = {
     });
     const ann = section(admin, 'Users').locator('.card').filter({ hasText: 'ann' });
     await send(ann, 'Limits', { 'Requests per minute': '600', 'Tokens per minute': '90000' }, 'Save');
-    await ann.getByText('Requests per minute: 600 · Tokens per minute: 90000').waitFor();
+    await ann.getByText('Requests per minute: 600 · Tokens per minute: 90,000').waitFor();
     // The limits that were there stay.
     await send(ann, 'Limits', { 'US dollars per day': '2.50' }, 'Save');
-    await ann.getByText('Requests per minute: 600 · Tokens per minute: 90000 · US dollars per day: 2.5').waitFor();
+    await ann.getByText('Requests per minute: 600 · Tokens per minute: 90,000 · US dollars per day: 2.5').waitFor();
     await send(section(admin, 'Keys'), 'Make a key', { User: 'ann', Label: 'laptop <b>', Valid: '90', 'Models (patterns; empty for all)': 'claude/*' });
     const secret = await admin.getByLabel('Secret').inputValue();
     assert.match(secret, /^jk_/);
@@ -656,6 +660,8 @@ const scenarios = {
     await user.getByRole('link', { name: 'My keys and servers' }).click();
     assert.equal(await user.getByRole('link', { name: 'Users and keys' }).count(), 0);
     await section(user, 'My keys').getByText('laptop <b>').waitFor();
+    // What holds for all its keys.
+    await user.getByText('User ann · Requests per minute: 600 · Tokens per minute: 90,000', { exact: false }).waitFor();
     assert.equal(await section(user, 'My keys').getByText('Make a key').count(), 0);
     const servers = section(user, 'My servers');
     await send(servers, 'Add or replace a server', { Name: 'tracker', Address: 'https://mcp.example.com/mcp', 'Value of the header': 'Bearer of-ann' }, 'Save');

@@ -25,6 +25,12 @@ pub fn users(out: &mut impl Write, users: &[DirectoryEntry], as_json: bool) -> i
     if as_json {
         return document(out, &users.iter().map(entry_json).collect());
     }
+    if users.is_empty() {
+        return writeln!(
+            out,
+            "there are no users: `jackfield users add NAME` adds one"
+        );
+    }
     for entry in users {
         let DirectoryEntry::User(user) = entry else {
             continue;
@@ -51,6 +57,12 @@ pub fn teams(out: &mut impl Write, teams: &[DirectoryEntry], as_json: bool) -> i
     if as_json {
         return document(out, &teams.iter().map(entry_json).collect());
     }
+    if teams.is_empty() {
+        return writeln!(
+            out,
+            "there are no teams: `jackfield teams add NAME` adds one"
+        );
+    }
     for entry in teams {
         let DirectoryEntry::Team(team) = entry else {
             continue;
@@ -75,6 +87,12 @@ pub fn keys(
 ) -> io::Result<()> {
     if as_json {
         return document(out, &keys.iter().map(key_json).collect());
+    }
+    if keys.is_empty() {
+        return writeln!(
+            out,
+            "there are no keys: `jackfield keys create USER` makes one"
+        );
     }
     for key in keys {
         write!(out, "{NAME}{}{NAME:#}  {}", key.id, key.user)?;
@@ -153,6 +171,9 @@ pub fn changes(
             })
         });
         return document(out, &all.collect());
+    }
+    if changes.is_empty() {
+        return writeln!(out, "nobody has changed anything yet");
     }
     for (_, change) in oldest_first {
         let at = since::shown(change.at);

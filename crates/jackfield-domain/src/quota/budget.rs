@@ -155,14 +155,12 @@ impl BudgetState {
         self.limit.saturating_sub(used)
     }
 
-    /// The share of it that is spent, in percent, rounded down; at most 100.
+    /// The share of it that is spent, in percent, rounded down; more than 100 if the last calls used more than was left.
     #[must_use]
     pub fn percent(&self) -> u32 {
-        if self.is_spent() {
-            return 100;
-        }
         let percent = u128::from(self.spent) * 100 / u128::from(self.limit.max(1));
-        u32::try_from(percent).unwrap_or(100)
+        let percent = u32::try_from(percent).unwrap_or(u32::MAX);
+        percent.max(if self.is_spent() { 100 } else { 0 })
     }
 
     /// When a call that found it full may be tried again: at the end of the period, or soon if only calls in flight

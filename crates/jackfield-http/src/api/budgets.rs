@@ -45,7 +45,7 @@ pub(crate) struct BudgetView {
     spent: String,
     /// What calls in flight have reserved.
     reserved: String,
-    /// The share that is spent, in percent, at most 100.
+    /// The share that is spent, in percent; more than 100 if the last calls used more than was left.
     percent: u32,
 }
 

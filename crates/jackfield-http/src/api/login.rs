@@ -20,6 +20,7 @@ use utoipa::ToSchema;
 
 use super::directory::own_user;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
+use super::wire::directory::QuotaView;
 use crate::auth;
 use crate::auth::cookies::{self, Cookie};
 
@@ -37,6 +38,8 @@ pub(crate) struct LoginView {
     user: Option<String>,
     /// Whether it sees the sessions of all tokens.
     admin: bool,
+    /// What the key, its user and its team may use, those that have limits.
+    limits: Vec<LimitsView>,
     /// Whether the page needs its link, because no key is needed: `jackfield page` prints it.
     link_needed: bool,
     /// Whether the gateway is open, and nobody could administer it once it needs a key: the first key has to be an
@@ -46,6 +49,30 @@ pub(crate) struct LoginView {
     remaining_ms: Option<u64>,
     /// The name of the identity provider at which people can sign in, by `GET /login/oidc`, if there is one.
     oidc: Option<String>,
+}
+
+/// What somebody may use.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Limits)]
+pub(crate) struct LimitsView {
+    /// Whose limits they are: `key`, `user` or `team`.
+    of: String,
+    /// The name, or the id of the key.
+    name: String,
+    quota: QuotaView,
+}
+
+/// The limits of a client.
+fn limits(client: &Principal) -> Vec<LimitsView> {
+    let quotas = client.quotas.iter().filter_map(|(meter, quota)| {
+        let (of, name) = meter.split_once(':')?;
+        Some(LimitsView {
+            of: of.to_owned(),
+            name: name.to_owned(),
+            quota: (*quota).into(),
+        })
+    });
+    quotas.collect()
 }
 
 /// Tells whether a browser is signed in. Needs no token.
@@ -78,6 +105,7 @@ pub(crate) async fn get(
         signed_in: client.is_some(),
         name: client.as_ref().map(|client| client.name.to_string()),
         user: client.as_deref().and_then(user),
+        limits: client.as_deref().map(limits).unwrap_or_default(),
         admin: client.is_some_and(|client| client.admin),
         link_needed,
         admin_missing: is_open && lacks_admins(&gateway),
@@ -106,6 +134,7 @@ pub(crate) async fn post(
         name: Some(client.name.to_string()),
         user: user(&client),
         admin: client.admin,
+        limits: limits(&client),
         link_needed: false,
         admin_missing: is_open && lacks_admins(&gateway),
         remaining_ms: (!is_open).then(|| values::millis(LOGIN_LIFETIME)),

@@ -304,8 +304,10 @@ fn a_budget_says_what_is_left_and_when_it_begins_again() {
     let spent = state(u64::MAX, u64::MAX);
     assert_eq!(
         (spent.percent(), spent.left(), spent.is_spent()),
-        (100, 0, true)
+        (737_869_762, 0, true)
     );
+    let over = state(3_375_000_000_000, 0);
+    assert_eq!((over.percent(), over.left()), (135, 0));
     let quota = Quota {
         cost_per_day: Some(Money::ZERO),
         ..Quota::default()

@@ -26,6 +26,6 @@ function row(budget) {
   const share = `${budget.percent}%`;
   return element('tr', {}, element('th', { scope: 'row', textContent: `${say(`budget_${budget.of}`)} ${visible(budget.name)}` }),
     element('td', { textContent: say(`per_${budget.period}`) }), amount(budget.limit), amount(budget.spent), amount(budget.reserved),
-    element('td', { className: budget.percent >= 100 ? 'error' : '' }, share, ' ', bar(budget.percent ? [['span-model', budget.percent]] : [], 0, share)),
+    element('td', { className: budget.percent >= 100 ? 'error' : '' }, share, ' ', bar(budget.percent ? [['span-model', Math.min(budget.percent, 100)]] : [], 0, share)),
     element('td', { className: 'number', textContent: time(budget.ends) }));
 }

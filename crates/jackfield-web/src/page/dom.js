@@ -61,14 +61,19 @@ export function announce(text) {
   byId('announcement').textContent = text;
 }
 
-// A time of day, with the date unless it is today.
+// The languages of the reader, with their regions: those of the page may be fewer.
+const READER = [...navigator.languages];
+
+// A number in the reader's own form.
+export const number = (value) => value.toLocaleString(READER);
+
+// A time of day, with the date unless it is today, in the reader's own form.
 export function time(text) {
   const at = new Date(text);
   if (Number.isNaN(at.getTime())) return '';
-  const language = document.documentElement.lang;
   const clock = { hour: '2-digit', minute: '2-digit' };
   const isToday = at.toDateString() === new Date().toDateString();
-  return isToday ? at.toLocaleTimeString(language, clock) : at.toLocaleString(language, { dateStyle: 'medium', timeStyle: 'short' });
+  return isToday ? at.toLocaleTimeString(READER, clock) : at.toLocaleString(READER, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
 const SVG = 'http://www.w3.org/2000/svg';

@@ -1,6 +1,6 @@
 // The limits of a user, a team or a key: in words, and as a form.
 
-import { element, named } from './dom.js';
+import { element, named, number } from './dom.js';
 import { say } from './languages.js';
 import { formBehind } from './section.js';
 
@@ -10,7 +10,8 @@ const NAMES = [...NUMBERS, 'cost_per_day', 'cost_per_month'];
 // The limits that there are.
 export function limitsText(quota) {
   const set = NAMES.filter((name) => quota && quota[name] !== null && quota[name] !== undefined);
-  return set.map((name) => `${say(`limit_${name}`)}: ${quota[name]}`).join(' · ') || say('no_limits');
+  const shown = (value) => (typeof value === 'number' ? number(value) : value);
+  return set.map((name) => `${say(`limit_${name}`)}: ${shown(quota[name])}`).join(' · ') || say('no_limits');
 }
 
 // The form; `save` gets all limits, with `null` where there is none.

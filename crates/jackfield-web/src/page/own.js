@@ -4,18 +4,22 @@ import { ask } from './api.js';
 import { button, element, named, sureButton, visible } from './dom.js';
 import { keySection } from './keys.js';
 import { say } from './languages.js';
+import { limitsText } from './limits.js';
 import { Section, entryCard, formBehind, orNone } from './section.js';
 import { signInButtons, signInOutcome } from './server_sign_in.js';
 
 export class Own {
-  constructor({ user, admin }) {
+  constructor({ user, admin, limits }) {
     const sections = user ? [keySection({ title: say('my_keys'), user, isAdmin: admin }), servers(user), providerKeys()] : [];
-    this.root = element('div', { className: 'page' }, element('h1', { textContent: say('own') }), signInOutcome(),
+    this.root = element('div', { className: 'page' }, element('h1', { textContent: say('own') }), signInOutcome(), user ? limits.filter(({ of }) => of !== 'key').map(limitsOf) : '',
       user ? sections.map((section) => section.root) : element('p', { className: 'dim', textContent: say('own_none') }));
   }
 
   close() {}
 }
+
+// What the user and its team may use, with all keys together.
+const limitsOf = ({ of, name, quota }) => element('p', { className: 'dim', textContent: visible(`${say(`budget_${of}`)} ${name} · ${limitsText(quota)}`) });
 
 // The servers of the user and of its team, which an administrator sets.
 function servers(user) {

@@ -1,6 +1,6 @@
 // A call of a tool: its arguments, its state, its result.
 
-import { duration, element, visible } from './dom.js';
+import { duration, element, number, visible } from './dom.js';
 import { say } from './languages.js';
 import { Question } from './question.js';
 import { jsonView, resultView, textView } from './value.js';
@@ -89,7 +89,7 @@ export class ToolCard {
       this.notes.after(this.barRow);
     }
     if (total > 0) Object.assign(this.bar, { max: total, value: Math.min(done, total) });
-    const amount = total > 0 ? `${Math.round((done / total) * 100)}%` : done.toLocaleString();
+    const amount = total > 0 ? `${Math.round((done / total) * 100)}%` : number(done);
     this.barText.textContent = [amount, message && visible(message).slice(0, 300)].filter(Boolean).join(' · ');
   }
 

@@ -1,6 +1,6 @@
 // A turn: its message, the replies, the calls between them, and how it ended. Made of the events of its session.
 
-import { button, duration, element, visible } from './dom.js';
+import { button, duration, element, number, visible } from './dom.js';
 import { say, sayOr } from './languages.js';
 import { Question } from './question.js';
 import { ReplyText } from './reply_text.js';
@@ -184,7 +184,7 @@ export class Turn {
       this.note(words, kind === 'cancelled' ? 'dim' : 'error');
     }
     const took = duration(new Date(turn.ended) - new Date(turn.began));
-    const tokens = say('tokens', { n: (turn.usage.input_tokens + turn.usage.output_tokens).toLocaleString() });
+    const tokens = say('tokens', { n: number(turn.usage.input_tokens + turn.usage.output_tokens) });
     const cost = turn.cost ? `${turn.cost.amount} ${turn.cost.currency}` : '';
     const facts = [turn.model, took, tokens, cost, this.restarts ? say('resumed', { n: this.restarts }) : ''];
     const copy = button(say('copy'), async () => {

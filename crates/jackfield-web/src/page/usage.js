@@ -2,7 +2,7 @@
 
 import { address, ask } from './api.js';
 import { showBudgets } from './budgets.js';
-import { duration, element, table, visible } from './dom.js';
+import { duration, element, number, table, visible } from './dom.js';
 import { say } from './languages.js';
 
 export class Usage {
@@ -82,9 +82,9 @@ function legend(measure) {
 
 function lineTable(by, { lines, total }) {
   const row = (line, head) => element('tr', {}, head,
-    ...[line.turns, line.attempts].map(number),
+    ...[line.turns, line.attempts].map(counted),
     cell(share(line.failures, line.attempts)),
-    number(line.usage.input_tokens), cell(share(line.usage.cache_read_tokens, line.usage.input_tokens)), number(line.usage.output_tokens),
+    counted(line.usage.input_tokens), cell(share(line.usage.cache_read_tokens, line.usage.input_tokens)), counted(line.usage.output_tokens),
     cell(cost(line)),
     cell([line.first_token_p50_ms, line.first_token_p95_ms].map((ms) => (ms === null ? '–' : duration(ms))).join(' / ')));
   const head = (line) => element('th', { scope: 'row' }, name(by, line));
@@ -104,18 +104,18 @@ function name(by, line) {
 function toolTable(tools) {
   const shown = [...tools].sort((one, other) => other.calls - one.calls);
   const rows = shown.map((tool) => element('tr', {}, element('th', { scope: 'row', textContent: visible(tool.tool) }),
-    number(tool.calls), cell(share(tool.errors, tool.calls)), number(tool.bytes), cell(duration(tool.duration_ms))));
+    counted(tool.calls), cell(share(tool.errors, tool.calls)), counted(tool.bytes), cell(duration(tool.duration_ms))));
   return table([say('by_tool'), say('calls'), say('failed'), say('bytes'), say('time')], rows, { areNumbers: true });
 }
 
 const cell = (textContent) => element('td', { className: 'number', textContent });
-const number = (value) => cell(value.toLocaleString());
+const counted = (value) => cell(number(value));
 const tokens = ({ usage }) => usage.input_tokens + usage.output_tokens;
 const share = (part, all) => (all ? `${((part / all) * 100).toFixed(part && part < all ? 1 : 0)}%` : '–');
 
 function cost(sums) {
   const amounts = sums.cost.map(({ amount, currency }) => `${amount} ${currency}`);
-  if (sums.unpriced_tokens) amounts.push(say('unpriced', { n: sums.unpriced_tokens.toLocaleString() }));
+  if (sums.unpriced_tokens) amounts.push(say('unpriced', { n: number(sums.unpriced_tokens) }));
   return amounts.join(', ') || '–';
 }
 

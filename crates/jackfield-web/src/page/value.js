@@ -1,6 +1,6 @@
 // Values of tools: texts, JSON, tables and pictures. Everything is shown as text; nothing of it runs or loads.
 
-import { button, element, visible } from './dom.js';
+import { button, element, number, visible } from './dom.js';
 import { say } from './languages.js';
 
 // A text that is cut, with a button for the rest.
@@ -9,7 +9,7 @@ export function textView(text, name = 'pre') {
   const fields = { className: 'value', dir: 'auto', tabIndex: name === 'pre' ? 0 : null };
   if (shown.length <= LONG) return element(name, { ...fields, textContent: shown });
   const view = element(name, { ...fields, textContent: `${shown.slice(0, LONG)}…` });
-  const all = button(say('show_all', { n: shown.length.toLocaleString() }), () => {
+  const all = button(say('show_all', { n: number(shown.length) }), () => {
     // Very long texts would stop the browser.
     view.textContent = shown.slice(0, LONGEST);
     if (shown.length > LONGEST) view.append(`\n${say('cut_off')}`);
