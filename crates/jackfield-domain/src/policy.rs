@@ -27,10 +27,11 @@ pub struct PolicyRule {
 
 impl PolicyRule {
     /// Whether the rule matches this tool. A server that a person brought can name its tools as it likes, so a rule that
-    /// names no server allows none of its tools.
+    /// does not name it, at least by the beginning of its name, allows none of its tools.
     #[must_use]
     pub fn matches_glob(&self, tool: &ToolOrigin) -> bool {
-        let is_blind = self.verdict == RuleVerdict::Allow && !self.pattern.contains('/');
+        let names_server = self.pattern.contains('/') && !self.pattern.starts_with('*');
+        let is_blind = self.verdict == RuleVerdict::Allow && !names_server;
         matches_tool(&self.pattern, tool) && !(is_blind && tool.toolbox.is_of_people())
     }
 }

@@ -71,7 +71,7 @@ pub fn without_secrets_in(value: &mut Value) {
 const HIDDEN: &str = "[redacted: key]";
 
 /// The prefixes of keys of well-known vendors.
-const PREFIXES: [&str; 27] = [
+const PREFIXES: [&str; 28] = [
     "AIza",
     "AKIA",
     "ASIA",
@@ -85,6 +85,7 @@ const PREFIXES: [&str; 27] = [
     "glpat-",
     "gsk_",
     "hf_",
+    "jk_",
     "lin_api_",
     "npm_",
     "pk_live_",

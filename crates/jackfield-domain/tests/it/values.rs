@@ -390,7 +390,7 @@ fn a_tool_cannot_name_itself_into_the_rule_of_another_server() {
 
 #[test]
 fn a_rule_without_a_server_allows_nothing_of_the_servers_of_people() {
-    for pattern in ["*", "search", "sea*"] {
+    for pattern in ["*", "search", "sea*", "*/*", "*/search"] {
         let allow = [(pattern, RuleVerdict::Allow)];
         assert_eq!(permission(&allow, "web", "search"), Permission::Allow);
         for server in ["own-web", "team-web"] {
@@ -400,7 +400,7 @@ fn a_rule_without_a_server_allows_nothing_of_the_servers_of_people() {
             assert!(matches!(deny, Permission::Deny(_)), "{pattern} {deny:?}");
         }
     }
-    for pattern in ["own-*/*", "own-web/search", "*/search"] {
+    for pattern in ["own-*/*", "own-web/search", "o*/*"] {
         let allow = [(pattern, RuleVerdict::Allow)];
         assert_eq!(permission(&allow, "own-web", "search"), Permission::Allow);
     }

@@ -5,13 +5,14 @@ use std::fmt;
 use bytes::Bytes;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::fact::TurnEnd;
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_engine::RouteCall;
 use jackfield_ports::upstream::RawBody;
 
 use super::record::SpendingDraft;
 use super::reply::ReplyFilter;
 use super::request_span::RequestSpan;
+use super::routed;
 use super::upstream_response::ResponseKeeper;
 use super::waiting::Waiting;
 use crate::failures::from_turn_end;
@@ -85,13 +86,31 @@ impl PassthroughBody {
     }
 
     /// Waits for the first bytes, or for the first piece of the reply. [`next`](Self::next) returns then what has come.
+    ///
+    /// # Errors
+    ///
+    /// It does not come in time, or the reply ends without, as by an error of the provider.
     pub(super) async fn prefetch(&mut self, for_piece: bool) -> Result<(), ModelFailure> {
         let mut first = Vec::new();
-        while let Some(bytes) = self.next_piece().await? {
+        loop {
+            let Some(bytes) = self.next_piece().await? else {
+                if self.waiting.is_begun() {
+                    break;
+                }
+                let why = "the provider ended its reply before it began";
+                return Err(unusable(why));
+            };
+            if !self.waiting.is_begun()
+                && let Some((language, error)) = self.filter.as_ref().and_then(ReplyFilter::error)
+            {
+                return Err(routed::error_event(language, error));
+            }
             first.push(bytes);
-            let is_held = for_piece && !self.waiting.is_begun();
-            if !is_held || first.iter().map(Bytes::len).sum::<usize>() > MAX_HELD {
+            if self.waiting.is_begun() || !for_piece {
                 break;
+            }
+            if first.iter().map(Bytes::len).sum::<usize>() > MAX_HELD {
+                return Err(unusable("the provider says too much before its reply"));
             }
         }
         self.first = (!first.is_empty()).then(|| match &mut *first {
@@ -174,6 +193,11 @@ impl Drop for PassthroughBody {
             call.answered();
         }
     }
+}
+
+fn unusable(why: &str) -> ModelFailure {
+    let kind = ModelFailureKind::UnusableReply;
+    ModelFailure::new(kind, Phase::BeforeFirstDelta, why)
 }
 
 /// How much is held back while there are only signs of life, in bytes.

@@ -1,4 +1,4 @@
-//! Which events of a stream bring a piece of the reply. The others are signs of life.
+//! Which events of a stream bring a piece of the reply. The others are signs of life, or say that there is none.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -6,29 +6,45 @@ use serde_json::value::RawValue;
 use super::json::{self, Member};
 use super::language::Language;
 
-/// Whether an event brings a piece of a reply: anything that a model said, or the end. What is not known is a piece.
-pub(super) fn is_piece(language: Language, data: &str) -> bool {
-    if data.trim().is_empty() {
-        return false;
+/// What an event is of a reply.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum EventKind {
+    /// The provider says that it cannot reply.
+    Error,
+    /// A sign of life, or the end of a stream.
+    Life,
+    /// Anything that a model said, and what is not known.
+    Piece,
+}
+
+/// What an event with this data is.
+pub(super) fn kind_of(language: Language, data: &str) -> EventKind {
+    if data.trim().is_empty() || data == DONE {
+        return EventKind::Life;
     }
     let Some(members) = json::members(data) else {
-        return true;
+        return EventKind::Piece;
     };
-    if json::is_set(&members, "error") {
-        return true;
-    }
     let kind = json::only(&members, "type").and_then(|kind| json::string(kind.value));
-    if kind.is_some_and(|kind| SIGNS_OF_LIFE.contains(&&*kind)) {
-        return false;
+    let is_kind = |kinds: &[&str]| kind.as_deref().is_some_and(|kind| kinds.contains(&kind));
+    if is_kind(&ERRORS) || json::is_set(&members, "error") {
+        EventKind::Error
+    } else if is_kind(&SIGNS_OF_LIFE) || !is_piece(language, &members) {
+        EventKind::Life
+    } else {
+        EventKind::Piece
     }
+}
+
+fn is_piece(language: Language, members: &[Member<'_>]) -> bool {
     match language {
-        Language::Chat => list(&members, "choices").is_none_or(|choices| {
+        Language::Chat => list(members, "choices").is_none_or(|choices| {
             let mut choices = choices.iter();
             choices.any(|choice| is_choice_piece(choice.get()))
         }),
         Language::Gemini => {
-            let is_blocked = json::is_set(&members, "promptFeedback");
-            let candidates = list(&members, "candidates").unwrap_or_default();
+            let is_blocked = json::is_set(members, "promptFeedback");
+            let candidates = list(members, "candidates").unwrap_or_default();
             let mut candidates = candidates.iter();
             is_blocked || candidates.any(|candidate| is_candidate_piece(candidate.get()))
         }
@@ -84,5 +100,9 @@ const SIGNS_OF_LIFE: [&str; 6] = [
     "response.in_progress",
     "response.queued",
 ];
+/// The types of events that are errors.
+const ERRORS: [&str; 2] = ["error", "response.failed"];
+/// What ends a stream of Chat.
+const DONE: &str = "[DONE]";
 /// Values of JSON that say nothing.
 const EMPTY: [&str; 4] = ["\"\"", "[]", "null", "{}"];

@@ -6,7 +6,7 @@ use jackfield_domain::usage::Usage;
 
 use super::json::{self, Member};
 use super::language::Language;
-use super::piece;
+use super::piece::{self, EventKind};
 
 /// What to do with a reply.
 #[derive(Clone, Debug)]
@@ -55,6 +55,8 @@ pub(super) enum BodyForm {
 pub(super) struct ReplyFilter {
     /// Bytes of an unfinished event or document.
     buffer: BytesMut,
+    /// The data of the event by which the provider said that it cannot reply.
+    error: Option<String>,
     form: BodyForm,
     /// Whether the last bytes brought a piece of the reply, not only signs of life.
     has_piece: bool,
@@ -70,6 +72,7 @@ impl ReplyFilter {
     pub(super) fn new(form: BodyForm, rules: ReplyRules) -> Self {
         Self {
             buffer: BytesMut::new(),
+            error: None,
             form,
             has_piece: false,
             response_id: None,
@@ -87,6 +90,11 @@ impl ReplyFilter {
     /// Whether the last bytes brought a piece of the reply, not only signs of life.
     pub(super) const fn has_piece(&self) -> bool {
         self.has_piece
+    }
+
+    /// The data of the event by which the provider said that it cannot reply, if there was one.
+    pub(super) fn error(&self) -> Option<(Language, &str)> {
+        Some((self.rules.language, self.error.as_deref()?))
     }
 
     /// The id of the response, if it is read and known.
@@ -200,11 +208,15 @@ impl ReplyFilter {
     /// Reads an event.
     fn event(&mut self, text: &str) -> EventChange {
         let lines = data_lines(text);
-        self.has_piece |= match *lines {
-            [] => false,
-            [(_, data)] => piece::is_piece(self.rules.language, data),
-            [_, _, ..] => true,
+        let kind = match *lines {
+            [] => EventKind::Life,
+            [(_, data)] => piece::kind_of(self.rules.language, data),
+            [_, _, ..] => EventKind::Piece,
         };
+        self.has_piece |= kind == EventKind::Piece;
+        if let ([(_, data)], EventKind::Error) = (&*lines, kind) {
+            self.error.get_or_insert_with(|| (*data).to_owned());
+        }
         let named = self.rules.rename.as_ref();
         let has_model = named.is_some_and(|names| text.contains(&names.upstream));
         let has_id = self.rules.reads_id && self.response_id.is_none();

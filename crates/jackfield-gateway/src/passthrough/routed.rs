@@ -272,12 +272,7 @@ pub(super) async fn refused(
     waiting.heard(true);
     let (status, headers) = (reply.status, reply.headers);
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let (number, phase) = (status.as_u16(), Phase::BeforeFirstDelta);
-    let failure = match language {
-        Language::Claude => jackfield_dialect_claude::error::classify(number, header, &body, phase),
-        Language::Gemini => jackfield_dialect_gemini::error::classify(number, header, &body, phase),
-        Language::Chat | Language::Responses => openai::classify(number, header, &body, phase),
-    };
+    let failure = classify(language, status.as_u16(), header, &body);
     let mut headers = headers;
     headers.insert(PATH, HeaderValue::from_static("passthrough"));
     // The body may have broken off.
@@ -299,6 +294,25 @@ pub(super) async fn refused(
         status,
     };
     Ok((failure, reply))
+}
+
+/// The failure of a reply whose stream begins with this error.
+pub(super) fn error_event(language: Language, data: &str) -> ModelFailure {
+    classify(language, 500, |_| None, data.as_bytes())
+}
+
+fn classify<'h>(
+    language: Language,
+    status: u16,
+    header: impl Fn(&str) -> Option<&'h str>,
+    body: &[u8],
+) -> ModelFailure {
+    let phase = Phase::BeforeFirstDelta;
+    match language {
+        Language::Claude => jackfield_dialect_claude::error::classify(status, header, body, phase),
+        Language::Gemini => jackfield_dialect_gemini::error::classify(status, header, body, phase),
+        Language::Chat | Language::Responses => openai::classify(status, header, body, phase),
+    }
 }
 
 impl From<ModelFailure> for Failed {

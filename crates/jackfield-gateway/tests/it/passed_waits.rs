@@ -5,7 +5,7 @@ use std::time::Duration;
 use jackfield_dialect_kit::serve::ServeError;
 use tokio::time::Instant;
 
-use crate::upstream::{CHAT, MESSAGES, PassingWorld, RESPONSES, request};
+use crate::upstream::{CHAT, MESSAGES, PassingWorld, RESPONSES, body_of, request};
 
 const GEMINI: &str = "/v1beta/models/b:streamGenerateContent?alt=sse";
 /// Half an hour: the longest pause of a server that is alive.
@@ -181,4 +181,48 @@ async fn a_target_that_began_in_time_may_pause_for_longer_than_that() {
     let (text, _, took) = got(&world, CHAT, "quick").await;
     assert!(text.starts_with(&format!("{sign}{begun}")), "{text}");
     assert_eq!(took, PAUSE);
+}
+
+#[tokio::test]
+async fn the_next_target_is_asked_when_a_stream_has_no_reply() {
+    for (path, error) in [
+        (
+            CHAT,
+            r#"{"error":{"message":"busy","type":"server_error"}}"#,
+        ),
+        (
+            MESSAGES,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#,
+        ),
+        (
+            RESPONSES,
+            r#"{"type":"response.failed","response":{"error":{"message":"busy"}}}"#,
+        ),
+        (RESPONSES, r#"{"type":"error","message":"busy"}"#),
+    ] {
+        for pieces in [
+            vec![": ping\n\n".to_owned()],
+            vec![": ping\n\n".to_owned(), events(&["[DONE]"])],
+            vec![": ping\n\n".to_owned(), events(&[error])],
+            vec![events(&[error])],
+            vec![signs(path)[2].clone()],
+        ] {
+            let world = PassingWorld::new();
+            let sent: Vec<&str> = pieces.iter().map(String::as_str).collect();
+            world.upstream.ends(&sent);
+            let begun = piece(path);
+            world.upstream.ends(&[&begun]);
+            let body = r#"{"model":"quick","stream":true}"#.to_owned();
+            let reply = world
+                .reply(&request(path, body))
+                .await
+                .expect("it is passed through");
+            let got = body_of(reply).await.expect("a whole reply");
+            assert_eq!(
+                String::from_utf8(got).expect("a text"),
+                begun,
+                "{path} {pieces:?}"
+            );
+        }
+    }
 }

@@ -27,7 +27,7 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct ScriptedUpstream {
     /// How it replies first: with these pieces, and then a sign of life each second.
-    alive: Mutex<VecDeque<(Vec<Bytes>, Bytes)>>,
+    alive: Mutex<VecDeque<(Vec<Bytes>, Option<Bytes>)>>,
     asked: Notify,
     /// The fields that it has been said to refuse, by model.
     refused: Mutex<Vec<(String, String)>>,
@@ -49,9 +49,16 @@ impl ScriptedUpstream {
     /// It answers the next request with a stream of these pieces, and then a sign of life each second.
     pub(crate) fn stays_alive(&self, pieces: &[&str], sign: &str) {
         let pieces = pieces.iter().map(|piece| Bytes::from((*piece).to_owned()));
-        let reply = (pieces.collect(), Bytes::from(sign.to_owned()));
+        let reply = (pieces.collect(), Some(Bytes::from(sign.to_owned())));
         let mut alive = self.alive.lock().expect("no panic under the lock");
         alive.push_back(reply);
+    }
+
+    /// It answers the next request with a stream of these pieces, and ends it.
+    pub(crate) fn ends(&self, pieces: &[&str]) {
+        let pieces = pieces.iter().map(|piece| Bytes::from((*piece).to_owned()));
+        let mut alive = self.alive.lock().expect("no panic under the lock");
+        alive.push_back((pieces.collect(), None));
     }
 
     /// The next reply that does not end.
@@ -60,7 +67,7 @@ impl ScriptedUpstream {
         let (pieces, sign) = alive.pop_front()?;
         let content_type = HeaderValue::from_static("text/event-stream");
         Some(RawReply {
-            body: Box::new(Pieces(pieces.into_iter(), Some(sign))),
+            body: Box::new(Pieces(pieces.into_iter(), sign)),
             headers: HeaderMap::from_iter([(CONTENT_TYPE, content_type)]),
             status: StatusCode::OK,
         })

@@ -96,7 +96,9 @@ fn is_own(request: &Head<'_>, host: Option<&str>) -> bool {
         Some("none") => request.method.is_safe(),
         Some(_) => false,
     };
-    let is_own_origin = header(ORIGIN.as_str()).is_none_or(|origin| {
+    let mut origins = request.headers.get_all(ORIGIN).iter();
+    let is_own_origin = origins.all(|origin| {
+        let origin = origin.to_str().unwrap_or_default();
         let of = origin
             .split_once("://")
             .filter(|(scheme, _)| ["http", "https"].contains(scheme));

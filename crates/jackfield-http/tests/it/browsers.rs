@@ -83,6 +83,14 @@ async fn a_page_is_answered_from_its_own_origin_with_json_and_the_cookie_of_its_
         (&[HOST, JSON, &cross_site, COOKIE], 403),
         (&[HOST, JSON, &no_site, COOKIE], 403),
         (&[HOST, JSON, "origin: null", COOKIE], 403),
+        (
+            &[HOST, JSON, OWN, "origin: http://evil.example", COOKIE],
+            403,
+        ),
+        (
+            &[HOST, JSON, OWN, "origin: http://evil.example", COOKIE],
+            403,
+        ),
         (&[HOST, JSON, "origin: app://localhost:8350", COOKIE], 403),
         (
             &[

@@ -14,7 +14,7 @@ use crate::transport::{Incoming, TimedChunks};
 /// A body as it arrives.
 pub(super) struct HttpBody {
     key: Option<Secret>,
-    /// Hides the key in the body of an error, in which servers quote it.
+    /// Hides the key in the body of an error or a redirect, in which servers quote it.
     mask: Option<Mask>,
     /// The number of bytes that may still follow.
     left: usize,
@@ -32,8 +32,8 @@ enum BodyState {
 impl HttpBody {
     pub(super) fn new(incoming: Incoming, limit: usize, key: Option<Secret>) -> Self {
         let status = incoming.status();
-        let is_error = status.is_client_error() || status.is_server_error();
-        let mask = key.as_ref().filter(|_| is_error).and_then(Mask::new);
+        let mask = key.as_ref().filter(|_| !status.is_success());
+        let mask = mask.and_then(Mask::new);
         Self {
             key,
             mask,
