@@ -139,7 +139,7 @@ async fn requests_that_are_passed_through_count_and_are_refused_by_the_budget() 
     assert!(ends.ends_with("T00:00:00.000Z"), "{ends}");
     let expected = json!({
         "of": "key", "name": id, "period": "day", "ends": ends, "unit": "tokens", "limit": "12",
-        "spent": "20", "reserved": "0", "percent": 100,
+        "spent": "20", "reserved": "0", "percent": 166,
     });
     assert_eq!(budget, expected);
     let checking = gateway.post("/api/v1/doctor", &json!(null));
