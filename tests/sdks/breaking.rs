@@ -15,8 +15,9 @@ pub(crate) struct Breaking {
 
 impl Breaking {
     /// Opens a way to this address, on which every connection with an odd number breaks: its request goes
-    /// through, and of the answer only this many bytes come back. The gate is opened by the next connection.
-    pub(crate) async fn to(target: &str, bytes: usize, gate: &Gate) -> Self {
+    /// through, and of the answer nothing comes back, or its head and this many bytes of its body. The gate is opened by
+    /// the next connection.
+    pub(crate) async fn to(target: &str, body: Option<usize>, gate: &Gate) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
         let target = target.to_owned();
@@ -31,7 +32,7 @@ impl Breaking {
                 let target = target.clone();
                 // A connection that breaks, on whichever side, is what this is for.
                 tokio::spawn(
-                    async move { drop(pass(client, &target, breaks.then_some(bytes)).await) },
+                    async move { drop(pass(client, &target, breaks.then_some(body)).await) },
                 );
             }
         });
@@ -50,9 +51,13 @@ impl Drop for Breaking {
     }
 }
 
-async fn pass(mut client: TcpStream, target: &str, most: Option<usize>) -> io::Result<()> {
+async fn pass(
+    mut client: TcpStream,
+    target: &str,
+    breaks: Option<Option<usize>>,
+) -> io::Result<()> {
     let mut server = TcpStream::connect(target).await?;
-    let Some(most) = most else {
+    let Some(body) = breaks else {
         copy_bidirectional(&mut client, &mut server).await?;
         return Ok(());
     };
@@ -60,18 +65,21 @@ async fn pass(mut client: TcpStream, target: &str, most: Option<usize>) -> io::R
     let (mut answering, mut hearing) = server.split();
     let up = tokio::io::copy(&mut asking, &mut hearing);
     let down = async {
-        let mut left = most;
+        let (mut come, mut told) = (Vec::new(), 0);
         let mut piece = [0; 4096];
         // The first byte is waited for in any case: then the request has been read.
         loop {
             let length = answering.read(&mut piece).await?;
-            if length == 0 || left == 0 {
+            let Some(body) = body.filter(|_| length > 0) else {
                 return Ok(());
-            }
-            let some = length.min(left);
-            telling.write_all(&piece[..some]).await?;
-            left -= some;
-            if left == 0 {
+            };
+            come.extend_from_slice(&piece[..length]);
+            let end = come.windows(4).position(|four| four == b"\r\n\r\n");
+            let most = end.map(|end| end + 4 + body);
+            let until = most.map_or(come.len(), |most| most.min(come.len()));
+            telling.write_all(&come[told..until]).await?;
+            told = until;
+            if most == Some(told) {
                 return Ok(());
             }
         }

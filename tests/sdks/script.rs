@@ -36,8 +36,8 @@ async fn run(
     upstream: Upstream,
     gateway: Gateway,
 ) -> String {
-    let early = Breaking::to(&gateway.address, 0, &Gate::new()).await;
-    let late = Breaking::to(&gateway.address, HEAD, &upstream.gate).await;
+    let early = Breaking::to(&gateway.address, None, &Gate::new()).await;
+    let late = Breaking::to(&gateway.address, Some(LITTLE), &upstream.gate).await;
     let mut command = Command::new(interpreter(script));
     if script.ends_with(".py") {
         command.arg("-B");
@@ -129,8 +129,8 @@ pub(crate) fn folder(variable: &str) -> PathBuf {
     folder.into()
 }
 
-/// The bytes of an answer that come back before its connection breaks: its head, and a little of its body.
-const HEAD: usize = 400;
+/// The bytes of a body that come back before its connection breaks.
+const LITTLE: usize = 60;
 
 /// How long a script may take.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
