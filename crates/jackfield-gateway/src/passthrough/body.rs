@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
@@ -91,7 +91,7 @@ impl PassthroughBody {
     ///
     /// It does not come in time, or the reply ends without, as by an error of the provider.
     pub(super) async fn prefetch(&mut self, for_piece: bool) -> Result<(), ModelFailure> {
-        let mut first = Vec::new();
+        let mut first = BytesMut::new();
         loop {
             let Some(bytes) = self.next_piece().await? else {
                 if self.waiting.is_begun() {
@@ -105,18 +105,15 @@ impl PassthroughBody {
             {
                 return Err(routed::error_event(language, error));
             }
-            first.push(bytes);
+            first.extend_from_slice(&bytes);
             if self.waiting.is_begun() || !for_piece {
                 break;
             }
-            if first.iter().map(Bytes::len).sum::<usize>() > MAX_HELD {
+            if first.len() > MAX_HELD {
                 return Err(unusable("the provider says too much before its reply"));
             }
         }
-        self.first = (!first.is_empty()).then(|| match &mut *first {
-            [only] => std::mem::take(only),
-            several => several.concat().into(),
-        });
+        self.first = (!first.is_empty()).then(|| first.freeze());
         Ok(())
     }
 

@@ -17,19 +17,19 @@ pub(super) enum EventKind {
     Piece,
 }
 
-/// What an event with this data is.
-pub(super) fn kind_of(language: Language, data: &str) -> EventKind {
+/// What an event with this data is, whose members these are if it is an object.
+pub(super) fn kind_of(language: Language, data: &str, members: Option<&[Member<'_>]>) -> EventKind {
     if data.trim().is_empty() || data == DONE {
         return EventKind::Life;
     }
-    let Some(members) = json::members(data) else {
+    let Some(members) = members else {
         return EventKind::Piece;
     };
-    let kind = json::only(&members, "type").and_then(|kind| json::string(kind.value));
+    let kind = json::only(members, "type").and_then(|kind| json::string(kind.value));
     let is_kind = |kinds: &[&str]| kind.as_deref().is_some_and(|kind| kinds.contains(&kind));
-    if is_kind(&ERRORS) || json::is_set(&members, "error") {
+    if is_kind(&ERRORS) || json::is_set(members, "error") {
         EventKind::Error
-    } else if is_kind(&SIGNS_OF_LIFE) || !is_piece(language, &members) {
+    } else if is_kind(&SIGNS_OF_LIFE) || !is_piece(language, members) {
         EventKind::Life
     } else {
         EventKind::Piece

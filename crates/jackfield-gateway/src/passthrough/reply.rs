@@ -208,27 +208,27 @@ impl ReplyFilter {
     /// Reads an event.
     fn event(&mut self, text: &str) -> EventChange {
         let lines = data_lines(text);
-        let kind = match *lines {
-            [] => EventKind::Life,
-            [(_, data)] => piece::kind_of(self.rules.language, data),
-            [_, _, ..] => EventKind::Piece,
+        let &[(start, data)] = &*lines else {
+            self.has_piece |= !lines.is_empty();
+            return EventChange::None;
         };
-        self.has_piece |= kind == EventKind::Piece;
-        if let ([(_, data)], EventKind::Error) = (&*lines, kind) {
-            self.error.get_or_insert_with(|| (*data).to_owned());
+        let members = json::members(data);
+        match piece::kind_of(self.rules.language, data, members.as_deref()) {
+            EventKind::Error => {
+                self.error.get_or_insert_with(|| data.to_owned());
+            }
+            EventKind::Life => {}
+            EventKind::Piece => self.has_piece = true,
         }
+        let Some(members) = members else {
+            return EventChange::None;
+        };
         let named = self.rules.rename.as_ref();
         let has_model = named.is_some_and(|names| text.contains(&names.upstream));
         let has_id = self.rules.reads_id && self.response_id.is_none();
         if !has_model && !has_id && !text.contains(self.rules.language.usage_member()) {
             return EventChange::None;
         }
-        let &[(start, data)] = &*lines else {
-            return EventChange::None;
-        };
-        let Some(members) = json::members(data) else {
-            return EventChange::None;
-        };
         let mut edits = self.document_edits(data, &members);
         if self.rules.removes_usage
             && let Some(usage) = json::only(&members, "usage")
@@ -302,7 +302,7 @@ impl ReplyFilter {
         if let Some(usage) = json::only(members, language.usage_member())
             && let Some(usage) = self.rules.language.usage(usage.value)
         {
-            // Who counts has read the prompt.
+            // A server that counts has read the prompt.
             self.has_piece |= usage.input > 0;
             self.usage = Some(self.usage.map_or(usage, |known| larger(known, usage)));
         }

@@ -10,7 +10,6 @@ use tokio::time::{Instant, timeout_at};
 pub(super) struct Waiting {
     began: Instant,
     is_begun: bool,
-    last_byte: MonoTime,
     last_piece: MonoTime,
     patience: Patience,
 }
@@ -18,12 +17,10 @@ pub(super) struct Waiting {
 impl Waiting {
     /// The request is sent now.
     pub(super) fn new(patience: Patience) -> Self {
-        let start = MonoTime::default();
         Self {
             began: Instant::now(),
             is_begun: false,
-            last_byte: start,
-            last_piece: start,
+            last_piece: MonoTime::default(),
             patience,
         }
     }
@@ -35,21 +32,25 @@ impl Waiting {
 
     /// Bytes have come, with a piece of the reply or without.
     pub(super) fn heard(&mut self, has_piece: bool) {
-        self.last_byte = MonoTime::from_start(self.began.elapsed());
         if has_piece {
-            self.last_piece = self.last_byte;
+            self.last_piece = self.now();
             self.is_begun = true;
         }
     }
 
-    /// What a future brings before a limit ends the wait for the next bytes.
+    fn now(&self) -> MonoTime {
+        MonoTime::from_start(self.began.elapsed())
+    }
+
+    /// What a future brings before a limit ends the wait for the next bytes. Silence counts from here on: a client that
+    /// reads slowly is no silent provider.
     pub(super) async fn bounded<T>(
         &self,
         future: impl Future<Output = T>,
     ) -> Result<T, ModelFailure> {
         let (until, limit) = self
             .patience
-            .until(self.is_begun, self.last_piece, self.last_byte);
+            .until(self.is_begun, self.last_piece, self.now());
         let brought = timeout_at(self.began + until.elapsed(), future).await;
         brought.map_err(|_| {
             let phase = if self.is_begun {

@@ -137,6 +137,23 @@ async fn a_stream_that_falls_silent_says_why_it_breaks_off() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_reads_slowly_is_no_silent_provider() {
+    let world = PassingWorld::new();
+    let begun = piece(CHAT);
+    // The sign comes a second after it is waited for.
+    world.upstream.stays_alive(&[&begun], ": waiting\n\n");
+    let body = r#"{"model":"b","stream":true}"#.to_owned();
+    let reply = world.reply(&request(CHAT, body)).await;
+    let mut reply = reply.expect("it is passed through");
+    for _ in 0..3 {
+        let next = reply.body.next().await.expect("nothing is wrong");
+        assert!(next.is_some());
+        // Longer than a provider may be silent.
+        tokio::time::sleep(Duration::from_secs(200)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_that_falls_silent_within_an_event_breaks_off_there() {
     let world = PassingWorld::new();
     world.upstream.stays_alive(&["data: {\"choi"], "");

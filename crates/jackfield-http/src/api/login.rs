@@ -51,7 +51,7 @@ pub(crate) struct LoginView {
     oidc: Option<String>,
 }
 
-/// What somebody may use.
+/// What a key, a user or a team may use.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Limits)]
 pub(crate) struct LimitsView {

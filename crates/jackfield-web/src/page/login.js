@@ -26,7 +26,7 @@ export async function tradeToken() {
   await show(token).catch(() => {});
 }
 
-// Whether somebody has opened the link in this page.
+// Whether the address has the token of a link.
 export const hasToken = () => TOKEN.test(location.hash);
 
 // Where one was when one went to the provider.
