@@ -5,7 +5,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, Kept, jackfield, kept, shell};
+use crate::harness::{Gateway, Kept, PAGE_TOKEN, jackfield, kept, shell};
 
 const CHAT: &str = "/v1/chat/completions";
 const MESSAGES: &str = "/v1/messages";
@@ -398,4 +398,28 @@ async fn a_journal_that_cannot_be_written_is_named_before_anything_is_served() {
     let cause = "conversations cannot be kept there";
     ran.fails(3, cause, "name a file that can be written");
     ran.says(&format!("{file} cannot be opened"));
+}
+
+#[tokio::test]
+async fn the_link_to_the_page_is_printed_again_and_a_log_has_no_token() {
+    let page = async |more: &[&str]| {
+        let run = jackfield(["page", "--bind", "127.0.0.1:1"]).configured(more.concat());
+        run.run().await
+    };
+    let ran = page(&[]).await;
+    assert_eq!(ran.out, format!("http://127.0.0.1:1/#token={PAGE_TOKEN}\n"));
+    // Where a key is needed, the link is no secret.
+    let ran = page(&["[serve.tokens.one]\nenv = \"ONE\"\n"]).await;
+    assert_eq!(ran.out, "http://127.0.0.1:1/\n");
+    let nowhere = jackfield(["page"]).env("XDG_DATA_HOME", "/proc/nowhere");
+    let ran = nowhere.run().await;
+    assert_eq!((ran.code, &*ran.out), (Some(3), ""), "{}", ran.err);
+    ran.says("set XDG_DATA_HOME to another one");
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([]).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    gateway.running.terminate();
+    let ran = gateway.running.end().await;
+    ran.says("`jackfield page` prints its link");
+    assert!(!ran.err.contains(PAGE_TOKEN), "{}", ran.err);
 }

@@ -96,8 +96,13 @@ pub fn page(page: &Page) -> Result<Exit, CommandError> {
         format!("{base}/")
     } else {
         let token = config.page_token().map_err(|error| {
-            let fault = CommandError::new(Exit::Configuration, "the token of the page is not kept");
-            fault.with_cause(&error)
+            let fault = CommandError::new(
+                Exit::Configuration,
+                "the token of the page's link cannot be kept",
+            );
+            let help =
+                "let this user write its folder for data, or set XDG_DATA_HOME to another one";
+            fault.with_cause(&error).with_help(help)
         })?;
         link(&base, &token)
     };
