@@ -1,6 +1,7 @@
 //! What a process does beside its requests, on a thread of its own that no busy runtime holds up: it renews the
 //! lease, deletes the rows of holds that were dropped, and looks for what other processes committed.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -83,18 +84,26 @@ impl Duties {
             // It ends with the runtime.
             tokio::spawn(async move { notifier.run().await });
         }
-        loop {
+        let mut is_stopped = false;
+        while !is_stopped {
             tokio::select! {
                 biased;
                 () = &mut stopped => break,
                 () = self.hear() => timers.look = None,
                 () = tokio::time::sleep(ROUND.min(self.poll).min(self.heartbeat)) => {}
             }
-            let looking = self.look(&mut connection, &mut timers);
-            let looked = tokio::select! {
-                biased;
-                () = &mut stopped => break,
-                looked = looking => looked,
+            let looked = {
+                let mut looking = pin!(self.look(&mut connection, &mut timers));
+                tokio::select! {
+                    biased;
+                    () = &mut stopped => {
+                        is_stopped = true;
+                        // A cancellation that the end of this thread cuts off ends some poolers.
+                        let last = tokio::time::timeout(LAST_LOOK, looking).await;
+                        last.unwrap_or_else(|_| Err(Fault::Lost("it does not answer".into())))
+                    }
+                    looked = &mut looking => looked,
+                }
             };
             if let Err(fault) = looked {
                 tracing::warn!(%fault, "the database does not hear of this process");
@@ -168,9 +177,10 @@ impl Duties {
     }
 
     async fn leave(&self, connection: Option<Connection>) -> Result<(), Fault> {
-        // Its last statement may have been interrupted.
-        drop(connection);
-        let mut connection = self.pool.get_apart(self.request_limit).await?;
+        let mut connection = match connection {
+            Some(connection) => connection,
+            None => self.pool.get_apart(self.request_limit).await?,
+        };
         self.process.leave(&mut connection).await
     }
 }
@@ -209,7 +219,9 @@ impl Timers {
 const ROUND: Duration = Duration::from_millis(250);
 /// The shortest pause between a look and one for a notification.
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
-/// How long the end of the thread may take.
+/// How long the look that runs when the thread is to end may take.
+const LAST_LOOK: Duration = Duration::from_secs(2);
+/// How long the rest of its end may take.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 /// After how many heartbeats rows without a use are deleted: each minute, with the usual lease.
 const TIDY_HEARTBEATS: u32 = 60;

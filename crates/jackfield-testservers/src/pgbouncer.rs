@@ -53,6 +53,15 @@ impl PgBouncer {
         Ok(Self { folder, running })
     }
 
+    /// What it has logged.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be read.
+    pub fn log(&self) -> io::Result<String> {
+        fs::read_to_string(self.folder.join("pgbouncer.log"))
+    }
+
     /// The address of a database behind it.
     #[must_use]
     pub fn url(&self, database: &str) -> String {

@@ -9,6 +9,7 @@ mod encrypted;
 mod faults;
 mod harness;
 mod opening;
+mod pooler;
 mod proxy;
 mod stranded;
 mod troubles;
