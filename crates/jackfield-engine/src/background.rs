@@ -16,7 +16,7 @@ use crate::drive_outcome::DriveOutcome;
 use crate::driven_sessions::SessionProgress;
 use crate::driver::Driver;
 use crate::error::{EngineError, chain};
-use crate::options::{Disconnect, SendMessage};
+use crate::options::{Disconnect, Held, SendMessage};
 use crate::ownership::PreparedTurn;
 use crate::resume::ResumeSession;
 use crate::retention::EphemeralCleanup;
@@ -95,6 +95,7 @@ impl Engine {
             streams: false,
         };
         let cleanup = EphemeralCleanup::new(self, &message.session);
+        let token = (token, message.options.held.clone());
         let prepared = self.prepare(message, &mut ()).await?;
         let started = self.spawn_driver(prepared, InputKind::Began, spec, token, guard);
         let started = started.await?;
@@ -133,6 +134,7 @@ impl Engine {
     ) -> Result<StartedTurn, EngineError> {
         let token = self.shared.shutdown.track_turn()?;
         let prepared = self.prepare_resume(resume).await?;
+        let token = (token, None);
         self.spawn_driver(prepared, InputKind::Recovered, spec, token, None)
             .await
     }
@@ -143,7 +145,7 @@ impl Engine {
         prepared: PreparedTurn,
         input: InputKind,
         spec: AnswerSpec,
-        token: TaskTrackerToken,
+        token: (TaskTrackerToken, Option<Held>),
         guard: Option<Box<dyn Send>>,
     ) -> Result<StartedTurn, EngineError> {
         let PreparedTurn {

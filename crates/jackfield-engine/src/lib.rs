@@ -134,7 +134,7 @@ pub use self::keeper::{Keeper, KeeperOptions, KeptSession};
 pub use self::master_keys::{InvalidMasterKeys, MasterKeys, SecretError};
 pub use self::news::{Observer, ObserverEvent};
 pub use self::options::{
-    Disconnect, Durability, SecondMessage, SendMessage, ServerTools, ToolSearch, TurnOptions,
+    Disconnect, Durability, Held, SecondMessage, SendMessage, ServerTools, ToolSearch, TurnOptions,
 };
 pub use self::own_servers::{
     BegunLogin, OpenedServer, OwnServerFactory, OwnServerLimits, SignInClient,

@@ -1,5 +1,6 @@
 //! The options of a turn.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +50,8 @@ pub struct TurnOptions {
     /// when a model call has failed for good, nothing of its reply was shown that cannot be replaced, and the
     /// request is not the cause.
     pub fallbacks: Vec<ModelRef>,
+    /// What is kept for as long as this process drives the turn, and dropped then.
+    pub held: Option<Held>,
     /// Limits.
     pub limits: Limits,
     /// The model that is called first; with a route, the one that its options are of.
@@ -111,6 +114,7 @@ impl TurnOptions {
             disconnect: Disconnect::default(),
             expected_turns: None,
             fallbacks: Vec::new(),
+            held: None,
             limits: Limits::default(),
             model,
             own_tools: Vec::new(),
@@ -144,6 +148,9 @@ impl TurnOptions {
         own.filter(move |_| route.is_none()).chain(targets)
     }
 }
+
+/// Something of a caller that is dropped when it is not needed any more.
+pub type Held = Arc<dyn Any + Send + Sync>;
 
 /// A message to a session, with the options of its turn.
 #[derive(Clone, Debug)]

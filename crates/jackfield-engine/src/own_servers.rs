@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jackfield_domain::directory::{EntryName, OwnServer, ServerOwner};
+use jackfield_domain::directory::{EntryName, OwnServer, ServerOwner, user_of_principal};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_ports::credential::Credential;
 use jackfield_ports::toolbox_source::RegisteredToolbox;
@@ -116,6 +116,15 @@ pub struct OwnServerLimits {
     pub per_user: usize,
 }
 
+impl OwnServerLimits {
+    /// The maximum number of connections for one user, with those for its end users: a quarter, and as many as it may have
+    /// servers.
+    fn open_per_user(&self) -> usize {
+        let servers = self.per_user.saturating_add(self.per_team);
+        (self.open / 4).max(servers).min(self.open)
+    }
+}
+
 /// The servers of users and teams, and the connections to them.
 pub(crate) struct OwnServers {
     pub(crate) factory: Arc<dyn OwnServerFactory>,
@@ -196,14 +205,23 @@ impl OwnServers {
             return Ok(present.registered.clone());
         }
         open.by_place.remove(&place);
-        if open.by_place.len() >= self.limits.open {
-            let unused = open.by_place.iter().filter(|(_, open)| !open.is_in_use());
+        let user = user_of_principal(principal);
+        let is_own = |of: &Arc<str>| user_of_principal(of) == user;
+        let own = open.by_place.keys().filter(|(of, _)| is_own(of)).count();
+        let (max, most) = (self.limits.open, self.limits.open_per_user());
+        let is_over = own >= most;
+        if is_over || open.by_place.len() >= max {
+            let unused = open.by_place.iter();
+            let unused =
+                unused.filter(|((of, _), open)| !open.is_in_use() && (!is_over || is_own(of)));
             let longest = unused.min_by_key(|(_, open)| open.last_used);
             let Some(longest) = longest.map(|(place, _)| place.clone()) else {
-                let max = self.limits.open;
-                return Err(format!(
-                    "it is not connected: all {max} connections to servers of people are in use"
-                ));
+                let whose = if is_over {
+                    format!("{most} connections to servers of people that one user may have")
+                } else {
+                    format!("{max} connections to servers of people")
+                };
+                return Err(format!("it is not connected: all {whose} are in use"));
             };
             open.by_place.remove(&longest);
         }

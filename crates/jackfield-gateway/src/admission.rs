@@ -77,7 +77,7 @@ impl Gateway {
         &self,
         client: &Principal,
     ) -> Result<RequestSlot, AdmissionRefusal> {
-        let mut slot = self.acquire_slot()?;
+        let mut slot = self.acquire_slot(client)?;
         let budgets = self.look_at_budgets(client).await?;
         slot.admission = self
             .take_from_quotas(client, |quota| quota, budgets)
@@ -85,15 +85,18 @@ impl Gateway {
         Ok(slot)
     }
 
-    /// Admits a request of an MCP client: takes a slot, and a request from each rate of the client. It is not one at once:
-    /// a call may wait for an answer that the client brings by another request. Budgets are not looked at, as most requests
-    /// spend nothing.
+    /// Admits a request that asks no model itself: one of an MCP client, or one that writes or exports. Takes a slot, and a
+    /// request from each rate of the client. It is not one at once: a call may wait for an answer that the client brings by
+    /// another request. Budgets are not looked at, as most such requests spend nothing.
     ///
     /// # Errors
     ///
     /// As for [`admit`](Self::admit), but for budgets.
-    pub async fn admit_to_mcp(&self, client: &Principal) -> Result<RequestSlot, AdmissionRefusal> {
-        let mut slot = self.acquire_slot()?;
+    pub async fn admit_without_model(
+        &self,
+        client: &Principal,
+    ) -> Result<RequestSlot, AdmissionRefusal> {
+        let mut slot = self.acquire_slot(client)?;
         let of_rates = |quota: Quota| Quota {
             parallel: None,
             ..quota

@@ -9,9 +9,9 @@ use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::policy::Policy;
-use jackfield_engine::{Engine, Ephemeral, Outage, ServerTools, TurnOptions};
+use jackfield_engine::{Engine, Ephemeral, Held, Outage, ServerTools, TurnOptions};
 use jackfield_ports::journal::Journal;
-use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
+use tokio::sync::{OwnedMutexGuard, watch};
 
 use crate::agents::{AGENTS, AgentQuestions};
 use crate::api_keys::Principal;
@@ -23,6 +23,7 @@ use crate::key_locks::KeyLocks;
 use crate::matcher::RequestMatcher;
 use crate::question_feed::QuestionFeed;
 use crate::request_slot::RequestSlot;
+use crate::shares::{Exceeded, Share, Shares};
 use crate::write_probe::WriteProbe;
 use crate::{failures, tools};
 
@@ -44,8 +45,12 @@ pub(crate) struct GatewayState {
     pub(crate) listing_cache: ListingCache,
     pub(crate) matcher: RequestMatcher,
     questions: Arc<QuestionFeed>,
-    /// One permit for each request in progress.
-    slots: Arc<Semaphore>,
+    /// The bytes of bodies that are read and not yet handled.
+    bodies: Arc<Shares>,
+    /// The requests in progress.
+    requests: Arc<Shares>,
+    /// The turns that requests have begun, and that this process drives.
+    turns: Arc<Shares>,
     /// Whether the journal was writable at the last check.
     write_probe: WriteProbe,
 }
@@ -66,7 +71,7 @@ impl Gateway {
         let engine = engine
             .with_ephemeral_journal(memory, Ephemeral::default())
             .with_model(AGENTS, Arc::new(AgentQuestions));
-        let slots = Arc::new(Semaphore::new(config.limits.streams));
+        let limits = config.limits;
         Self {
             shared: Arc::new(GatewayState {
                 budget_warnings: BudgetWarnings::default(),
@@ -78,7 +83,9 @@ impl Gateway {
                 session_locks: KeyLocks::default(),
                 listing_cache: ListingCache::default(),
                 questions: Arc::default(),
-                slots,
+                bodies: Shares::new(limits.body.saturating_mul(BODIES)),
+                requests: Shares::new(limits.streams),
+                turns: Shares::new(limits.streams),
                 write_probe: WriteProbe::default(),
             }),
         }
@@ -188,40 +195,39 @@ impl Gateway {
             .unwrap_or_else(|| unknown_owner(dialect))
     }
 
-    /// A slot of the limit on concurrent requests, to be held until the last byte was sent.
+    /// A slot of the limit on concurrent requests, to be held until the last byte was sent. Clients share that limit.
     ///
     /// # Errors
     ///
     /// [`ServeErrorKind::TooMany`] at the limit.
-    pub fn acquire_slot(&self) -> Result<RequestSlot, ServeError> {
-        let slots = Arc::clone(&self.shared.slots);
-        let slot = slots.try_acquire_owned().map(RequestSlot::new);
-        slot.map_err(|_| {
-            let most = self.shared.config.limits.streams;
-            let message =
-                format!("{most} requests are being answered already; come again in a moment");
-            ServeError::new(ServeErrorKind::TooMany { retry_after: 1 }, message)
-        })
+    pub fn acquire_slot(&self, client: &Principal) -> Result<RequestSlot, ServeError> {
+        let share = self.shared.requests.take(&client.principal, 1);
+        let share = share.map_err(|exceeded| too_many("requests are being answered", exceeded))?;
+        Ok(RequestSlot::new(share))
     }
 
-    /// Refuses a new turn at the limit. Turns whose client disconnected and background turns keep running, and
-    /// share the limit on concurrent requests. Recovered turns have a limit of their own, and keep no request out.
+    /// A place among the turns that run, for [`TurnOptions::held`]. Turns whose client disconnected and background turns
+    /// keep it; clients share as many as there may be requests. Recovered turns have a limit of their own, and keep no
+    /// request out.
     ///
     /// # Errors
     ///
     /// [`ServeErrorKind::TooMany`] at the limit.
-    pub fn check_turn_limit(&self) -> Result<(), ServeError> {
-        let most = self.shared.config.limits.streams;
-        let engine = self.engine();
-        let of_keepers = engine.keeper_turns_in_flight();
-        if engine.turns_in_flight().saturating_sub(of_keepers) < most {
-            return Ok(());
+    pub fn hold_turn(&self, client: &Principal) -> Result<Held, ServeError> {
+        let share = self.shared.turns.take(&client.principal, 1);
+        let share = share.map_err(|exceeded| too_many("turns are under way", exceeded))?;
+        Ok(Arc::new(share))
+    }
+
+    /// Room for the body of a request, of no bytes yet. Clients share the room for eight of the largest bodies.
+    #[must_use]
+    pub fn body_room(&self, client: &Principal) -> BodyRoom {
+        BodyRoom {
+            owner: Arc::clone(&client.principal),
+            room: Arc::clone(&self.shared.bodies),
+            share: None,
+            size: 0,
         }
-        let message = format!("{most} turns are under way already; come again in a moment");
-        Err(ServeError::new(
-            ServeErrorKind::TooMany { retry_after: 1 },
-            message,
-        ))
     }
 
     /// Waits until no other request with an idempotency key is about to begin a turn in this session.
@@ -262,3 +268,45 @@ fn unknown_owner(dialect: &str) -> StateOwner {
         model: "".into(),
     }
 }
+
+/// Room in memory for a body, until this is dropped.
+#[derive(Debug)]
+pub struct BodyRoom {
+    owner: Arc<str>,
+    room: Arc<Shares>,
+    share: Option<Share>,
+    size: usize,
+}
+
+impl BodyRoom {
+    /// Makes room for so many more bytes. A small body always has some: a cancellation, an answer to a question.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::TooMany`] where other bodies have it.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), ServeError> {
+        self.size = self.size.saturating_add(bytes);
+        if self.size <= SMALL_BODY {
+            return Ok(());
+        }
+        let grown = match &mut self.share {
+            Some(share) => share.grow(bytes),
+            None => {
+                let share = self.room.take(&self.owner, self.size);
+                share.map(|share| self.share = Some(share))
+            }
+        };
+        grown.map_err(|exceeded| too_many("bytes of bodies are in memory", exceeded))
+    }
+}
+
+/// The error of a client that gets no more for the moment.
+fn too_many(what: &str, Exceeded { total, own }: Exceeded) -> ServeError {
+    let message = format!("{total} {what} already, {own} of this client; come again in a moment");
+    ServeError::new(ServeErrorKind::TooMany { retry_after: 1 }, message)
+}
+
+/// For how many of the largest bodies there is room.
+const BODIES: usize = 8;
+/// The size of a body that needs no room.
+const SMALL_BODY: usize = 64 << 10;

@@ -52,6 +52,7 @@ mod previous;
 mod question_feed;
 mod request_slot;
 mod routes;
+mod shares;
 mod sign_in;
 mod stored_response;
 pub mod tools;
@@ -70,7 +71,7 @@ pub use self::config::{
     ServerSummaryState, SignInConfig, ToolSetEntry,
 };
 pub use self::doctor::{CheckedItem, Doctor};
-pub use self::gateway::Gateway;
+pub use self::gateway::{BodyRoom, Gateway};
 pub use self::item_references::resolve_references;
 pub use self::locator::{Destination, SessionLocator};
 pub use self::matcher::{Claim, MatchError, RequestIdentity, RequestMatch, RequestMatcher};

@@ -8,10 +8,10 @@ use jackfield_domain::quota::{BudgetState, MeterOperation, RateLeft};
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{Engine, chain};
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
 
 use crate::api_keys::Principal;
+use crate::shares::Share;
 
 /// What was taken from the quotas of a client, and what is left of them.
 #[derive(Debug, Default)]
@@ -32,14 +32,14 @@ pub struct Admission {
 #[derive(Debug)]
 pub struct RequestSlot {
     pub(crate) admission: Admission,
-    _permit: OwnedSemaphorePermit,
+    _share: Share,
 }
 
 impl RequestSlot {
-    pub(crate) fn new(permit: OwnedSemaphorePermit) -> Self {
+    pub(crate) fn new(share: Share) -> Self {
         Self {
             admission: Admission::default(),
-            _permit: permit,
+            _share: share,
         }
     }
 

@@ -38,8 +38,10 @@ mod turns;
 mod ui;
 mod usage;
 mod wire;
+mod writes;
 
 use axum::Router;
+use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, patch, post, put};
 use http::{Method, Uri};
@@ -64,7 +66,7 @@ pub(crate) fn refusal_response(error: ServeError) -> Response {
 }
 
 /// The routes of the API and of the health endpoints.
-pub(crate) fn router() -> Router<Gateway> {
+pub(crate) fn router(gateway: &Gateway) -> Router<Gateway> {
     let api = Router::new()
         .route("/approvals", get(approvals::list))
         .route("/approvals/events", get(approval_events::events))
@@ -169,6 +171,10 @@ pub(crate) fn router() -> Router<Gateway> {
             "/users/{name}",
             get(directory::user).patch(directory::edit_user),
         )
+        .route_layer(middleware::from_fn_with_state(
+            gateway.clone(),
+            writes::admit,
+        ))
         .fallback(no_such_address)
         .method_not_allowed_fallback(wrong_method);
     Router::new()

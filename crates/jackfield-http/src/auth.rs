@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue, Request, Uri};
+use http::{Extensions, HeaderMap, HeaderValue, Request, Uri};
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_gateway::{Gateway, Principal};
 use percent_encoding::percent_decode_str;
+
+use crate::connection::OpenPlace;
 
 /// Authenticates a request by `Authorization: Bearer`, `x-api-key` or `x-goog-api-key`.
 ///
@@ -19,8 +21,18 @@ use percent_encoding::percent_decode_str;
 pub(crate) async fn authenticate(
     gateway: &Gateway,
     headers: &HeaderMap,
+    extensions: &Extensions,
 ) -> Result<Arc<Principal>, ServeError> {
-    gateway.authenticate(key(headers)).await
+    let client = gateway.authenticate(key(headers)).await?;
+    is_known(&client, extensions);
+    Ok(client)
+}
+
+/// Notes whose the connection of a request is.
+pub(crate) fn is_known(client: &Principal, extensions: &Extensions) {
+    if let Some(place) = extensions.get::<OpenPlace>() {
+        place.belongs_to(&client.principal);
+    }
 }
 
 /// The key of a request.

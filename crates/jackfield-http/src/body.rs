@@ -1,14 +1,14 @@
 //! Reads whole request bodies, with limits on size and time, and decompresses them.
 
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use jackfield_dialect_kit::encoding::Encoding;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use jackfield_gateway::GatewayLimits;
+use jackfield_gateway::{BodyRoom, Gateway, GatewayLimits, Principal};
 
 /// Reads a body of JSON, and decompresses it, as [`read_any`].
 ///
@@ -16,52 +16,85 @@ use jackfield_gateway::GatewayLimits;
 ///
 /// As [`read_any`], or the body holds too many JSON values.
 pub(crate) async fn read(
+    gateway: &Gateway,
+    client: &Principal,
     headers: &HeaderMap,
     body: Body,
-    limits: &GatewayLimits,
-) -> Result<Bytes, ServeError> {
-    let bytes = read_any(headers, body, limits).await?;
+) -> Result<(Bytes, BodyRoom), ServeError> {
+    let (bytes, room) = read_any(gateway, client, headers, body).await?;
     if has_too_many_values(&bytes) {
         let message = format!("the body holds more than {MAX_VALUES} JSON values");
         return Err(ServeError::new(ServeErrorKind::TooLarge, message));
     }
-    Ok(bytes)
+    Ok((bytes, room))
 }
 
 /// Reads a body of any kind, and decompresses it by its `content-encoding` (`gzip`, `deflate` or `zstd`). The size
-/// limit applies before and after decompression.
+/// limit applies before and after decompression. The body has its room in memory until that is dropped.
 ///
 /// # Errors
 ///
-/// The body is too large, too slow, truncated, or in an unsupported encoding.
+/// The body is too large, too slow, truncated, or in an unsupported encoding; or there is no room for it.
 pub(crate) async fn read_any(
+    gateway: &Gateway,
+    client: &Principal,
     headers: &HeaderMap,
     body: Body,
-    limits: &GatewayLimits,
-) -> Result<Bytes, ServeError> {
+) -> Result<(Bytes, BodyRoom), ServeError> {
+    let limits = &gateway.config().limits;
+    let mut room = gateway.body_room(client);
     let encoding = encoding(headers)?;
     // Refused by its declared length, before any of it is read.
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits));
     }
-    let read = Limited::new(body, limits.body).collect();
-    let bytes = match tokio::time::timeout(limits.body_time, read).await {
-        Ok(Ok(read)) => read.to_bytes(),
-        Ok(Err(error)) if is_about_length(&*error) => return Err(too_large(limits)),
-        Ok(Err(error)) => {
-            let message = format!("the body cannot be read: {error}");
-            return Err(ServeError::new(ServeErrorKind::Invalid, message));
-        }
-        Err(_) => {
-            let seconds = limits.body_time.as_secs();
-            let message = format!("the body did not come within {seconds} s");
-            return Err(ServeError::new(ServeErrorKind::TooSlow, message));
-        }
+    let read = collect(body, limits, &mut room);
+    let read = tokio::time::timeout(limits.body_time, read).await;
+    let bytes = read.unwrap_or_else(|_| {
+        let seconds = limits.body_time.as_secs();
+        let message = format!("the body did not come within {seconds} s");
+        Err(ServeError::new(ServeErrorKind::TooSlow, message))
+    })?;
+    let Some(encoding) = encoding else {
+        return Ok((bytes, room));
     };
-    match encoding {
-        None => Ok(bytes),
-        Some(encoding) => decoded(encoding, &bytes, limits),
+    let decoded = decoded(encoding, &bytes, limits)?;
+    room.grow(decoded.len())?;
+    Ok((decoded, room))
+}
+
+/// The pieces of a body in one, with room for each before it is kept.
+async fn collect(
+    body: Body,
+    limits: &GatewayLimits,
+    room: &mut BodyRoom,
+) -> Result<Bytes, ServeError> {
+    let declared = usize::try_from(body.size_hint().lower()).unwrap_or(0);
+    let mut body = Limited::new(body, limits.body);
+    let (mut first, mut all) = (None, BytesMut::new());
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            if is_about_length(&*error) {
+                return too_large(limits);
+            }
+            let message = format!("the body cannot be read: {error}");
+            ServeError::new(ServeErrorKind::Invalid, message)
+        })?;
+        let Ok(piece) = frame.into_data() else {
+            continue;
+        };
+        room.grow(piece.len())?;
+        if first.is_none() && all.is_empty() {
+            first = Some(piece);
+            continue;
+        }
+        if let Some(first) = first.take() {
+            all.reserve(declared.max(first.len()));
+            all.extend_from_slice(&first);
+        }
+        all.extend_from_slice(&piece);
     }
+    Ok(first.unwrap_or_else(|| all.freeze()))
 }
 
 fn too_large(limits: &GatewayLimits) -> ServeError {

@@ -1,12 +1,18 @@
 //! One HTTP/1.1 connection: its limits, and the tracking of written bytes.
 
+mod places;
+
 use std::convert::Infallible;
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
+use http::Request;
+use hyper::body::Incoming;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -16,6 +22,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 
+pub(crate) use self::places::{OpenPlace, Places};
 use crate::certificate::Certificate;
 use crate::client_stream::ClientStream;
 use crate::front;
@@ -27,6 +34,7 @@ pub(crate) async fn serve(
     certificate: Option<Certificate>,
     gateway: Gateway,
     router: Router,
+    place: OpenPlace,
     mut closing: watch::Receiver<bool>,
 ) {
     // Events are small and must not wait for more data.
@@ -37,6 +45,7 @@ pub(crate) async fn serve(
     let stream = tokio::select! {
         stream = stream => stream,
         () = wait_for_close(&mut closing) => return,
+        () = place.asked_to_leave() => return,
     };
     let stream = match stream {
         Ok(stream) => stream,
@@ -52,11 +61,17 @@ pub(crate) async fn serve(
         ledger: ledger.clone(),
         write_timeout: limits.write_time,
     };
-    let service = service_fn(move |request| {
+    let has_asked = Arc::new(AtomicBool::new(false));
+    let (asking, answering) = (Arc::clone(&has_asked), place.clone());
+    let service = service_fn(move |mut request: Request<Incoming>| {
         let (gateway, ledger, router) = (gateway.clone(), ledger.clone(), router.clone());
+        asking.store(true, Ordering::Relaxed);
+        request.extensions_mut().insert(answering.clone());
+        let busy = answering.begin();
         // hyper keeps space for this future as long as the connection lives. Boxed, that is only a pointer.
         Box::pin(async move {
-            Ok::<_, Infallible>(front::answer(request, &gateway, ledger, router).await)
+            let response = front::answer(request, &gateway, ledger, router).await;
+            Ok::<_, Infallible>(busy.until_sent(response))
         })
     });
     let mut builder = http1::Builder::new();
@@ -75,6 +90,13 @@ pub(crate) async fn serve(
     let served = tokio::select! {
         served = connection.as_mut() => served,
         () = wait_for_close(&mut closing) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+        () = place.asked_to_leave() => {
+            if !has_asked.load(Ordering::Relaxed) {
+                return;
+            }
             connection.as_mut().graceful_shutdown();
             connection.await
         }

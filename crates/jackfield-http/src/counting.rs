@@ -18,12 +18,12 @@ pub(crate) async fn answer(
     State(gateway): State<Gateway>,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, request.headers()).await?;
+    let client = authenticate(&gateway, request.headers(), request.extensions()).await?;
+    let slot = gateway.acquire_slot(&client)?;
     let (head, body) = request.into_parts();
-    let body = body::read(&head.headers, body, &gateway.config().limits).await?;
-    let slot = gateway.acquire_slot()?;
+    let (body, room) = body::read(&gateway, &client, &head.headers, body).await?;
     if let Some(passthrough) = passthrough::passthrough(&gateway, &client, &head, &body).await? {
-        return passthrough::respond(passthrough, slot, &head.extensions).await;
+        return passthrough::respond(passthrough, Some(slot), Some(room), &head.extensions).await;
     }
     let header = |name: &str| {
         let value = head.headers.get(name).and_then(|value| value.to_str().ok());
@@ -45,12 +45,12 @@ pub(crate) async fn answer_in_gemini(
     gateway: &Gateway,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(gateway, request.headers()).await?;
+    let client = authenticate(gateway, request.headers(), request.extensions()).await?;
+    let slot = gateway.acquire_slot(&client)?;
     let (head, body) = request.into_parts();
-    let body = body::read(&head.headers, body, &gateway.config().limits).await?;
-    let slot = gateway.acquire_slot()?;
+    let (body, room) = body::read(gateway, &client, &head.headers, body).await?;
     if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body).await? {
-        return passthrough::respond(passthrough, slot, &head.extensions).await;
+        return passthrough::respond(passthrough, Some(slot), Some(room), &head.extensions).await;
     }
     let owner = |model: &str| gateway.owner_of(GEMINI.name(), model);
     let header = |name: &str| (name == ADDRESS).then(|| flow::address(&head.uri));

@@ -88,15 +88,16 @@ async fn begin(
 ) -> Result<RequestStart, HttpRefusal> {
     let id = request.extensions().get::<RequestId>().cloned();
     let id = id.map(|id| id.0).unwrap_or_default();
-    let client = authenticate(gateway, request.headers()).await?;
+    let client = authenticate(gateway, request.headers(), request.extensions()).await?;
     let slot = rates::admit(gateway, &client, request.extensions()).await?;
     let (head, body) = request.into_parts();
-    let body = body::read(&head.headers, body, &gateway.config().limits).await?;
+    let (body, room) = body::read(gateway, &client, &head.headers, body).await?;
     let ledger = head.extensions.get::<ReceiptLedger>().cloned();
     let access = head.extensions.get::<Access>().cloned();
     if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body).await? {
         drop(body);
-        let response = passthrough::respond(passthrough, slot, &head.extensions).await?;
+        let response = passthrough::respond(passthrough, Some(slot), Some(room), &head.extensions);
+        let response = response.await?;
         return Ok(RequestStart::Accepted(Box::new(response)));
     }
     let body = if dialect.name() == RESPONSES.name() {
@@ -117,7 +118,7 @@ async fn begin(
         (!values.is_empty()).then(|| values.join(","))
     };
     let parsed = ParsedRequest::parse(gateway, dialect, &client, &header, &body)?;
-    drop(body);
+    drop((body, room));
     let AnsweringTurn {
         started,
         is_durable,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Query, State};
 use axum::response::Response;
-use http::HeaderMap;
+use http::request::Parts;
 use jackfield_dialect_claude::models as claude;
 use jackfield_dialect_gemini::models as gemini;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
@@ -20,13 +20,13 @@ use crate::refusal::{self, HttpRefusal, PathTail};
 pub(crate) async fn all(
     State(gateway): State<Gateway>,
     Query(query): Query<BTreeMap<String, String>>,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &headers).await?;
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
     let models = gateway.models_for(&client).await;
-    let body = if is_claude(&headers) {
+    let body = if is_claude(&head.headers) {
         claude::page(&models, &|name| query.get(name).cloned())?
-    } else if is_gemini(&headers) {
+    } else if is_gemini(&head.headers) {
         gemini::page(&models, &|name| query.get(name).cloned())?
     } else {
         openai::to_wire(&models, CREATED).to_string().into_bytes()
@@ -38,13 +38,13 @@ pub(crate) async fn all(
 pub(crate) async fn one(
     State(gateway): State<Gateway>,
     PathTail(name): PathTail,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &headers).await?;
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
     let model = served(&gateway, &client, &name).await?;
-    let body = if is_claude(&headers) {
+    let body = if is_claude(&head.headers) {
         claude::model_body(&model)
-    } else if is_gemini(&headers) {
+    } else if is_gemini(&head.headers) {
         gemini::model_body(&model)
     } else {
         openai::one_to_wire(&model, CREATED)
@@ -58,9 +58,9 @@ pub(crate) async fn one(
 pub(crate) async fn all_of_gemini(
     State(gateway): State<Gateway>,
     Query(query): Query<BTreeMap<String, String>>,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &headers).await?;
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
     let models = gateway.models_for(&client).await;
     let page = gemini::page(&models, &|name| query.get(name).cloned())?;
     Ok(refusal::json(page))
@@ -70,9 +70,9 @@ pub(crate) async fn all_of_gemini(
 pub(crate) async fn one_of_gemini(
     State(gateway): State<Gateway>,
     PathTail(name): PathTail,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &headers).await?;
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
     let model = served(&gateway, &client, &name).await?;
     Ok(refusal::json(gemini::model_body(&model)))
 }

@@ -13,12 +13,14 @@ use futures_util::stream;
 use http::header::ALLOW;
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::StreamBody;
-use hyper::body::Frame;
+use hyper::body::{Body as _, Frame};
 use jackfield_engine::ServerTools;
 use jackfield_gateway::{Gateway, Principal, RequestSlot, ToolSetEntry};
 use jackfield_mcp_server::{
     HttpReply, HttpService, MessageStream, OwnTool, SelectedTool, ServerSettings, ToolServer,
 };
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
 use crate::api::{ApproveTool, AskTool};
@@ -35,7 +37,7 @@ pub(crate) async fn answer(
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
     let (head, body) = request.into_parts();
-    let client = authenticate(&gateway, &head.headers).await?;
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
     let path = head.uri.path();
     let set = match path.strip_prefix(mcp_refusal::SETS) {
         None => None,
@@ -45,10 +47,19 @@ pub(crate) async fn answer(
         }
     };
     // A stream that only listens and the end of a session are no requests of a rate.
-    let slot = if head.method == Method::POST {
-        rates::admit_to_mcp(&gateway, &client, &head.extensions).await?
-    } else {
-        gateway.acquire_slot()?
+    let admitted = match head.method {
+        Method::POST => {
+            let slot = rates::admit_without_model(&gateway, &client, &head.extensions).await;
+            slot.map(Some)
+        }
+        Method::GET => gateway.acquire_slot(&client).map(Some),
+        _ => Ok(None),
+    };
+    let (slot, refusal) = match admitted {
+        Ok(slot) => (slot, None),
+        // It may be the answer to a question, which a full gateway takes, too.
+        Err(refusal) if head.method == Method::POST && is_small(&body) => (None, Some(refusal)),
+        Err(refusal) => return Err(refusal.into()),
     };
     let server = tool_server(&gateway, &client, set);
     // A session belongs to a token, and not to its principal, as the tools are those of the token.
@@ -57,7 +68,12 @@ pub(crate) async fn answer(
     let headers = &head.headers;
     let reply = match head.method {
         Method::POST => {
-            let body = body::read(headers, body, &gateway.config().limits).await?;
+            let (body, _room) = body::read(&gateway, &client, headers, body).await?;
+            if let Some(refusal) = refusal
+                && !is_answer(&body)
+            {
+                return Err(refusal.into());
+            }
             service.post(&server, owner, headers, &body).await
         }
         Method::GET => service.get(&server, owner, headers).await,
@@ -66,6 +82,20 @@ pub(crate) async fn answer(
     };
     let response = render(reply, gateway.config().keep_alive, slot);
     Ok(end_when_revoked(response, gateway, client))
+}
+
+fn is_small(body: &Body) -> bool {
+    let size = body.size_hint().upper();
+    size.is_some_and(|size| size <= ANSWER)
+}
+
+/// Whether a message is the answer of a client to a request of ours (JSON-RPC 2.0, section 5).
+fn is_answer(message: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Kind {
+        method: Option<IgnoredAny>,
+    }
+    serde_json::from_slice(message).is_ok_and(|Kind { method }| method.is_none())
 }
 
 /// The tools that a client may use: all of them, or those of a set.
@@ -99,7 +129,7 @@ fn tool_server(gateway: &Gateway, client: &Principal, set: Option<&[ToolSetEntry
     })
 }
 
-fn render(reply: HttpReply, keep_alive: Duration, slot: RequestSlot) -> Response {
+fn render(reply: HttpReply, keep_alive: Duration, slot: Option<RequestSlot>) -> Response {
     match reply {
         HttpReply::Accepted => StatusCode::ACCEPTED.into_response(),
         HttpReply::Ended => StatusCode::NO_CONTENT.into_response(),
@@ -125,7 +155,7 @@ fn render(reply: HttpReply, keep_alive: Duration, slot: RequestSlot) -> Response
 }
 
 /// Messages as server-sent events (WHATWG HTML, section 9.2), with a comment after each silence of this length.
-fn events(messages: MessageStream, keep_alive: Duration, slot: RequestSlot) -> Response {
+fn events(messages: MessageStream, keep_alive: Duration, slot: Option<RequestSlot>) -> Response {
     let session = messages.session().map(str::to_owned);
     let state = EventBody {
         is_begun: false,
@@ -148,7 +178,7 @@ struct EventBody {
     is_begun: bool,
     keep_alive: Duration,
     messages: MessageStream,
-    _slot: RequestSlot,
+    _slot: Option<RequestSlot>,
 }
 
 impl EventBody {
@@ -178,6 +208,9 @@ fn name_session(response: &mut Response, session: Option<&str>) {
         response.headers_mut().insert(SESSION, id);
     }
 }
+
+/// The size of an answer that is read although the gateway is full.
+const ANSWER: u64 = 64 << 10;
 
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";

@@ -11,7 +11,7 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_gateway::{
-    Gateway, Passthrough, PassthroughBody, PassthroughReply, Principal, ReceivedRequest,
+    BodyRoom, Gateway, Passthrough, PassthroughBody, PassthroughReply, Principal, ReceivedRequest,
     RequestSlot, is_multipart,
 };
 
@@ -44,20 +44,19 @@ pub(crate) async fn answer(
     gateway: &Gateway,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(gateway, request.headers()).await?;
+    let client = authenticate(gateway, request.headers(), request.extensions()).await?;
     let slot = rates::admit(gateway, &client, request.extensions()).await?;
     let (head, body) = request.into_parts();
     let content_type = head.headers.get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok());
-    let limits = &gateway.config().limits;
-    let body = if content_type.is_some_and(is_multipart) {
-        body::read_any(&head.headers, body, limits).await?
+    let (body, room) = if content_type.is_some_and(is_multipart) {
+        body::read_any(gateway, &client, &head.headers, body).await?
     } else {
-        body::read(&head.headers, body, limits).await?
+        body::read(gateway, &client, &head.headers, body).await?
     };
     let passthrough = gateway.passthrough_only(&client, &received(&head, &body))?;
     drop(body);
-    respond(passthrough, slot, &head.extensions).await
+    respond(passthrough, Some(slot), Some(room), &head.extensions).await
 }
 
 /// Sends a request, and answers with the provider's reply as it arrives.
@@ -67,7 +66,8 @@ pub(crate) async fn answer(
 /// As [`Passthrough::send`].
 pub(crate) async fn respond(
     passthrough: Passthrough,
-    slot: RequestSlot,
+    slot: Option<RequestSlot>,
+    room: Option<BodyRoom>,
     extensions: &Extensions,
 ) -> Result<Response, HttpRefusal> {
     let access = extensions.get::<Access>().cloned();
@@ -80,6 +80,7 @@ pub(crate) async fn respond(
         headers,
         status,
     } = passthrough.send().await?;
+    drop(room);
     let state = BodyState {
         access,
         body,
@@ -115,7 +116,7 @@ struct BodyState {
     body: PassthroughBody,
     ledger: Option<ReceiptLedger>,
     /// The request counts until its reply is sent.
-    _slot: RequestSlot,
+    _slot: Option<RequestSlot>,
 }
 
 /// The request as it was received.

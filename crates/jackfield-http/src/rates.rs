@@ -96,17 +96,21 @@ pub(crate) async fn admit(
     note(gateway, extensions, gateway.admit_to_rates(client).await)
 }
 
-/// As [`admit`], for a request of an MCP client.
+/// As [`admit`], for a request that asks no model itself.
 ///
 /// # Errors
 ///
 /// As for [`admit`].
-pub(crate) async fn admit_to_mcp(
+pub(crate) async fn admit_without_model(
     gateway: &Gateway,
     client: &Principal,
     extensions: &Extensions,
 ) -> Result<RequestSlot, ServeError> {
-    note(gateway, extensions, gateway.admit_to_mcp(client).await)
+    note(
+        gateway,
+        extensions,
+        gateway.admit_without_model(client).await,
+    )
 }
 
 fn note(

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
 use axum::{Extension, Router};
 use http::header::{CONNECTION, CONTENT_TYPE, UPGRADE};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_gateway::Gateway;
@@ -28,7 +29,7 @@ pub fn router(gateway: &Gateway) -> Router {
 /// The same with these sessions of MCP clients.
 pub(crate) fn with_mcp(gateway: &Gateway, mcp: HttpService) -> Router {
     Router::new()
-        .merge(api::router())
+        .merge(api::router(gateway))
         .route("/", get(web_page::answer))
         .route("/ui/{*file}", get(web_page::answer))
         // Claude clients probe for a server before their first request.
@@ -122,11 +123,8 @@ async fn responses(
 }
 
 /// The metrics, for an administrator.
-async fn metrics(
-    State(gateway): State<Gateway>,
-    headers: HeaderMap,
-) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &headers).await?;
+async fn metrics(State(gateway): State<Gateway>, head: Parts) -> Result<Response, HttpRefusal> {
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
     let Some(metrics) = &gateway.config().metrics else {
         let message = "there are no metrics: `serve.metrics = true` in the configuration of the gateway shows them";
         return Err(ServeError::new(ServeErrorKind::NoSuchAddress, message).into());

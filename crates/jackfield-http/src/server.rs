@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::certificate::Certificate;
-use crate::connection;
+use crate::connection::{self, Places};
 use crate::router::with_mcp;
 
 /// Serves requests until `shutdown`. Then it accepts no more connections, and the open ones have
@@ -29,17 +29,12 @@ pub async fn serve(
     let limits = gateway.config().limits;
     let mcp = HttpService::new();
     let router = with_mcp(&gateway, mcp.clone());
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let slots = Arc::new(Semaphore::new(limits.connections));
+    let places = Arc::<Places>::default();
     let (close, closing) = watch::channel(false);
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
-        // At the limit, clients wait in the accept queue of the operating system, which is bounded.
-        let place = tokio::select! {
-            biased;
-            () = &mut shutdown => break,
-            place = Arc::clone(&places).acquire_owned() => place,
-        };
         let accepted = tokio::select! {
             biased;
             () = &mut shutdown => break,
@@ -48,17 +43,27 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, _)) => {
+                if slots.available_permits() == 0 {
+                    places.make_room();
+                }
+                // At the limit, more clients wait in the accept queue of the operating system, which is bounded.
+                let slot = tokio::select! {
+                    biased;
+                    () = &mut shutdown => break,
+                    slot = Arc::clone(&slots).acquire_owned() => slot,
+                };
                 let certificate = certificate.as_ref().map(|present| present.borrow().clone());
                 let served = connection::serve(
                     stream,
                     certificate,
                     gateway.clone(),
                     router.clone(),
+                    places.add(),
                     closing.clone(),
                 );
                 connections.spawn(async move {
                     served.await;
-                    drop(place);
+                    drop(slot);
                 });
             }
             // Usually out of file descriptors: accepting again at once would only spin.

@@ -20,22 +20,25 @@ use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{Connection, Disconnect, StartedTurn, Watcher};
 use jackfield_gateway::failures::{self, from_engine_error};
-use jackfield_gateway::{Gateway, Principal, StoredResponse, not_found};
+use jackfield_gateway::{Gateway, Principal, RequestSlot, StoredResponse, not_found};
 use tokio::time::timeout;
 
 use crate::auth::authenticate;
 use crate::dialects::RESPONSES;
 use crate::ids::RequestId;
-use crate::passthrough;
 use crate::receipt::ReceiptLedger;
 use crate::refusal::{self, HttpRefusal, PathTail};
 use crate::reply::{self, HeldUntilSent, TurnReply};
+use crate::{passthrough, rates};
 
 /// How long a cancel waits for the end of the turn.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(10);
 
 /// How long a client waits until its own response can be retrieved.
 const THERE_WITHIN: Duration = Duration::from_secs(1);
+
+/// What is behind the address of a response to cancel it.
+const CANCEL: &str = "/cancel";
 
 type QueryFields = BTreeMap<String, String>;
 
@@ -46,8 +49,8 @@ pub(crate) async fn show(
     Query(query): Query<QueryFields>,
     head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &head.headers).await?;
-    if let Some(reply) = ask_provider(&gateway, &client, &id, "", &head).await? {
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
+    if let Some(reply) = ask_provider(&gateway, &client, &id, "", &head, None).await? {
         return Ok(reply);
     }
     let stored = find_for_client(&gateway, &client, &id).await?;
@@ -62,7 +65,7 @@ pub(crate) async fn show(
             }
             Ok(refusal::json(stored.body()))
         }
-        Some("true") => stream(&gateway, stored, &query, &head.extensions).await,
+        Some("true") => stream(&gateway, &client, stored, &query, &head.extensions).await,
         Some(_) => Err(invalid("stream", "it is `true` or `false`").into()),
     }
 }
@@ -73,8 +76,10 @@ pub(crate) async fn withdraw(
     PathTail(id): PathTail,
     head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &head.headers).await?;
-    if let Some(reply) = ask_provider(&gateway, &client, &id, "", &head).await? {
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
+    let slot = rates::admit_without_model(&gateway, &client, &head.extensions).await?;
+    let slot = Some(slot);
+    if let Some(reply) = ask_provider(&gateway, &client, &id, "", &head, slot).await? {
         return Ok(reply);
     }
     let stored = find_for_client(&gateway, &client, &id).await?;
@@ -90,8 +95,8 @@ pub(crate) async fn cancel(
     PathTail(id): PathTail,
     head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &head.headers).await?;
-    if let Some(reply) = ask_provider(&gateway, &client, &id, "/cancel", &head).await? {
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
+    if let Some(reply) = ask_provider(&gateway, &client, &id, CANCEL, &head, None).await? {
         return Ok(reply);
     }
     let stored = find_for_client(&gateway, &client, &id).await?;
@@ -121,8 +126,9 @@ pub(crate) async fn input_items(
     Query(query): Query<QueryFields>,
     head: Parts,
 ) -> Result<Response, HttpRefusal> {
-    let client = authenticate(&gateway, &head.headers).await?;
-    if let Some(reply) = ask_provider(&gateway, &client, &id, "/input_items", &head).await? {
+    let client = authenticate(&gateway, &head.headers, &head.extensions).await?;
+    let asked = ask_provider(&gateway, &client, &id, "/input_items", &head, None);
+    if let Some(reply) = asked.await? {
         return Ok(reply);
     }
     let stored = find_for_client(&gateway, &client, &id).await?;
@@ -166,14 +172,20 @@ async fn ask_provider(
     id: &str,
     action: &str,
     head: &Parts,
+    slot: Option<RequestSlot>,
 ) -> Result<Option<Response>, HttpRefusal> {
     let request = passthrough::received(head, &Bytes::new());
     let passthrough = gateway.passthrough_to_response(client, id, action, &request);
     let Some(passthrough) = passthrough.await? else {
         return Ok(None);
     };
-    let slot = gateway.acquire_slot()?;
-    let reply = passthrough::respond(passthrough, slot, &head.extensions).await?;
+    let slot = match slot {
+        Some(slot) => Some(slot),
+        // A full gateway cancels, too.
+        None if action == CANCEL => gateway.acquire_slot(client).ok(),
+        None => Some(gateway.acquire_slot(client)?),
+    };
+    let reply = passthrough::respond(passthrough, slot, None, &head.extensions).await?;
     Ok(Some(reply))
 }
 
@@ -213,6 +225,7 @@ async fn wait_until_over(gateway: &Gateway, stored: &StoredResponse) -> Result<(
 /// The events of a response after a given sequence number.
 async fn stream(
     gateway: &Gateway,
+    client: &Principal,
     stored: StoredResponse,
     query: &QueryFields,
     extensions: &Extensions,
@@ -222,7 +235,7 @@ async fn stream(
         let reason = "it is the `sequence_number` of an event";
         invalid("starting_after", reason)
     })?;
-    let slot = gateway.acquire_slot()?;
+    let slot = gateway.acquire_slot(client)?;
     let encoder = responses::encoder_after(&stored.about, after);
     let request_id = extensions.get::<RequestId>().map(|id| id.0.clone());
     let (connection, reply) = replay(gateway, &stored, request_id.unwrap_or_default()).await?;

@@ -25,6 +25,8 @@ const IDLE: Duration = Duration::from_secs(600);
 pub(crate) struct Factory {
     opened: Arc<Mutex<Vec<(String, String)>>>,
     alive: Arc<Mutex<Vec<std::sync::Weak<dyn jackfield_ports::toolbox::Toolbox>>>>,
+    /// How many may be open, if not three.
+    open: Option<usize>,
     pub(crate) sign_ins: SignIns,
 }
 
@@ -47,7 +49,7 @@ impl OwnServerFactory for Factory {
     fn limits(&self) -> OwnServerLimits {
         OwnServerLimits {
             idle: IDLE,
-            open: 3,
+            open: self.open.unwrap_or(3),
             per_team: 1,
             per_user: 2,
         }
@@ -372,6 +374,32 @@ async fn connections_and_servers_are_bounded_and_idle_ones_are_closed() {
         0,
         "nothing watches the connections of later turns"
     );
+}
+
+/// A key that names end users has a connection for each of them.
+#[tokio::test(start_paused = true)]
+async fn a_user_with_many_end_users_closes_its_own_connections_alone() {
+    let factory = Factory {
+        open: Some(8),
+        ..Factory::default()
+    };
+    let engine = engine(&factory, None).await;
+    for owner in ["ann", "ben", "carl"] {
+        let own = server(user(owner), "tracker", "https://mcp.example/");
+        set(&engine, own, None).await.expect("a server");
+    }
+    for honest in ["user:ben", "user:carl"] {
+        offered(&engine, honest).await;
+    }
+    for nth in 0..20 {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        offered(&engine, &format!("user:ann/{nth}")).await;
+    }
+    assert_eq!(factory.open_now(), 5, "two, and three of one user");
+    for honest in ["user:ben", "user:carl"] {
+        offered(&engine, honest).await;
+    }
+    assert_eq!(factory.opened().len(), 22, "the others were closed");
 }
 
 #[tokio::test]

@@ -79,12 +79,13 @@ impl ApproveTool {
             .map_err(|error| ProblemDetails::parameter("arguments", error.to_string()))?;
         let admitted = gateway.admit_turn_of_mcp(&self.client).await;
         let _hold = admitted.map_err(|refusal| refusal.error)?;
-        gateway.check_turn_limit()?;
+        let held = gateway.hold_turn(&self.client)?;
         let text = serde_json::to_string(&question)
             .map_err(|error| ProblemDetails::parameter("arguments", error.to_string()))?;
         let mut options = self.options(&question);
         // A person is asked where the policy does not decide: the tool is there for that.
         options.policy.can_ask = true;
+        options.held = Some(held);
         options.trace = call.trace.map(Arc::new);
         let principal = owner::principal(&self.client, None);
         let body = Digest::of(text.as_bytes());

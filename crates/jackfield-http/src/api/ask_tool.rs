@@ -97,8 +97,9 @@ impl AskTool {
         let parts = request.take_message()?;
         let admitted = gateway.admit_turn_of_mcp(&self.client).await;
         let _hold = admitted.map_err(|refusal| refusal.error)?;
-        gateway.check_turn_limit()?;
+        let held = gateway.hold_turn(&self.client)?;
         let mut options = turns::options(gateway, &self.client, request, Mode::Wait).await?;
+        options.held = Some(held);
         options.trace = call.trace.take().map(Arc::new);
         let principal = owner::principal(&self.client, None);
         options.caller = Some(turns::caller(&options, principal, body, None));

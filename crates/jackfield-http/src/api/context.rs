@@ -35,7 +35,7 @@ pub(crate) async fn resources(
     ServerPath(server): ServerPath,
     State(gateway): State<Gateway>,
 ) -> Result<Json<ServerResources>, ProblemDetails> {
-    let _slot = gateway.acquire_slot()?;
+    let _slot = gateway.acquire_slot(&client)?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let listed = gateway.engine().resources_of(&options, &server).await?;
     let resources = listed.resources.iter().map(|one| &*one.original);
@@ -59,7 +59,7 @@ pub(crate) async fn read(
     State(gateway): State<Gateway>,
     Parameters(query): Parameters<ResourceQuery>,
 ) -> Result<Json<ResourceView>, ProblemDetails> {
-    let _slot = gateway.acquire_slot()?;
+    let _slot = gateway.acquire_slot(&client)?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let engine = gateway.engine();
     let read = engine
@@ -81,7 +81,7 @@ pub(crate) async fn prompts(
     ServerPath(server): ServerPath,
     State(gateway): State<Gateway>,
 ) -> Result<Json<ServerPrompts>, ProblemDetails> {
-    let _slot = gateway.acquire_slot()?;
+    let _slot = gateway.acquire_slot(&client)?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let listed = gateway.engine().prompts_of(&options, &server).await?;
     let prompts = listed.iter().map(|one| &*one.original);
@@ -102,7 +102,6 @@ pub(crate) async fn prompt(
     State(gateway): State<Gateway>,
     JsonBody { value, .. }: JsonBody<PromptGiven>,
 ) -> Result<Json<PromptView>, ProblemDetails> {
-    let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let engine = gateway.engine();
     let arguments = value.arguments.into_iter();
@@ -128,7 +127,6 @@ pub(crate) async fn complete(
     State(gateway): State<Gateway>,
     JsonBody { value, .. }: JsonBody<CompleteGiven>,
 ) -> Result<Json<CompletionView>, ProblemDetails> {
-    let _slot = gateway.acquire_slot()?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let subject = match (value.prompt, value.template) {
         (Some(prompt), None) => CompletionSubject::Prompt(prompt),

@@ -65,7 +65,7 @@ pub(crate) async fn watch(
 ) -> Result<Response, ProblemDetails> {
     let cursor = cursor(&headers, query.after.as_deref())?;
     let engine = gateway.engine();
-    let slot = gateway.acquire_slot()?;
+    let slot = gateway.acquire_slot(&own.client)?;
     // Before the steps are loaded, so that no event is missed in between.
     let watcher = engine.watch(own.session.clone(), cursor).await?;
     let steps = if cursor == Cursor::START {

@@ -11,8 +11,7 @@ use http::{HeaderMap, Request};
 use jackfield_dialect_kit::body::without_type_names;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_gateway::Gateway;
-use jackfield_gateway::Principal;
+use jackfield_gateway::{BodyRoom, Gateway, Principal, RequestSlot};
 use serde::de::DeserializeOwned;
 
 use super::problem::{ProblemDetails, ProblemKind};
@@ -29,7 +28,28 @@ impl FromRequestParts<Gateway> for Requester {
         parts: &mut Parts,
         gateway: &Gateway,
     ) -> Result<Self, ProblemDetails> {
-        login::authenticate(gateway, parts).await.map(Self)
+        if let Some(known) = parts.extensions.get::<Self>() {
+            return Ok(known.clone());
+        }
+        let known = login::authenticate(gateway, parts).await.map(Self)?;
+        parts.extensions.insert(known.clone());
+        Ok(known)
+    }
+}
+
+/// A request that may ask a model, admitted before its body is read. Budgets are looked at where a turn begins.
+pub(crate) struct ModelSlot(pub(crate) RequestSlot);
+
+impl FromRequestParts<Gateway> for ModelSlot {
+    type Rejection = ProblemDetails;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
+        let Requester(client) = Requester::from_request_parts(parts, gateway).await?;
+        let slot = gateway.admit_to_rates(&client).await;
+        Ok(slot.map(Self).map_err(|refused| refused.error)?)
     }
 }
 
@@ -210,7 +230,7 @@ impl<T: DeserializeOwned> FromRequest<Gateway> for JsonBody<T> {
         request: Request<Body>,
         gateway: &Gateway,
     ) -> Result<Self, ProblemDetails> {
-        let bytes = read(request, gateway).await?;
+        let (bytes, _room) = read(request, gateway).await?;
         parse(&bytes)
     }
 }
@@ -226,7 +246,7 @@ impl<T: Default + DeserializeOwned> FromRequest<Gateway> for OptionalJsonBody<T>
         request: Request<Body>,
         gateway: &Gateway,
     ) -> Result<Self, ProblemDetails> {
-        let bytes = read(request, gateway).await?;
+        let (bytes, _room) = read(request, gateway).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
@@ -255,11 +275,15 @@ async fn path_parameter(
     found.map(|(_, text)| text.to_owned()).ok_or_else(wrong)
 }
 
-/// Reads a whole body, within the limits.
-async fn read(request: Request<Body>, gateway: &Gateway) -> Result<Bytes, ProblemDetails> {
-    let (parts, body) = request.into_parts();
+/// Reads a whole body of a known client, within the limits.
+async fn read(
+    request: Request<Body>,
+    gateway: &Gateway,
+) -> Result<(Bytes, BodyRoom), ProblemDetails> {
+    let (mut parts, body) = request.into_parts();
+    let Requester(client) = Requester::from_request_parts(&mut parts, gateway).await?;
     check_content_type(&parts.headers)?;
-    Ok(body::read(&parts.headers, body, &gateway.config().limits).await?)
+    Ok(body::read(gateway, &client, &parts.headers, body).await?)
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), ProblemDetails> {

@@ -123,11 +123,15 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn post(
     State(gateway): State<Gateway>,
-    headers: HeaderMap,
+    Parts {
+        extensions,
+        headers,
+        ..
+    }: Parts,
 ) -> Result<Response, ProblemDetails> {
     // First: once this has said no, `authenticate` accepts no request without a key.
     let is_open = gateway.is_open().await?;
-    let client = auth::authenticate(&gateway, &headers).await?;
+    let client = auth::authenticate(&gateway, &headers, &extensions).await?;
     let view = LoginView {
         key_needed: !is_open,
         signed_in: true,
@@ -213,9 +217,11 @@ pub(crate) async fn authenticate(
     let by_key = auth::key(&parts.headers).is_some() || gateway.is_open().await?;
     if !by_key && let Some(login) = find(gateway, &parts.headers).await? {
         check_source(parts)?;
-        return Ok(gateway.client_of(login).await?);
+        let client = gateway.client_of(login).await?;
+        auth::is_known(&client, &parts.extensions);
+        return Ok(client);
     }
-    Ok(auth::authenticate(gateway, &parts.headers).await?)
+    Ok(auth::authenticate(gateway, &parts.headers, &parts.extensions).await?)
 }
 
 /// Refuses a request that a page of another origin sent. Browsers say so in a header that no page can set.

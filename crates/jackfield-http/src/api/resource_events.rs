@@ -37,7 +37,7 @@ pub(crate) async fn watch(
     State(gateway): State<Gateway>,
     Parameters(query): Parameters<WatchQuery>,
 ) -> Result<Response, ProblemDetails> {
-    let slot = gateway.acquire_slot()?;
+    let slot = gateway.acquire_slot(&client)?;
     let (server, options) = asked(&gateway, &client, &server)?;
     let (sender, mut changes) = mpsc::channel(QUEUE);
     let engine = gateway.engine().clone();

@@ -14,7 +14,7 @@ use jackfield_engine::{CompactSession, EngineError, JournalError, SessionQuery, 
 use jackfield_gateway::{Gateway, Principal, RequestedModel};
 use serde::Deserialize;
 
-use super::extract::{JsonBody, OptionalJsonBody, OwnedSession, Parameters, Requester};
+use super::extract::{JsonBody, ModelSlot, OptionalJsonBody, OwnedSession, Parameters, Requester};
 use super::owner;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::story;
@@ -242,12 +242,12 @@ pub(crate) async fn fork(
 )]
 pub(crate) async fn compact(
     own: OwnedSession,
+    // It counts as a request that is answered.
+    ModelSlot(slot): ModelSlot,
     State(gateway): State<Gateway>,
 ) -> Result<Response, ProblemDetails> {
-    gateway.check_turn_limit()?;
-    // It counts as a request that is answered.
-    let slot = gateway.admit(&own.client).await;
-    let _slot = slot.map_err(|refused| refused.error)?;
+    slot.check_budgets()?;
+    let _held = gateway.hold_turn(&own.client)?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
     let log = SessionLog::from_steps(&loaded.steps, &[]);
@@ -324,6 +324,8 @@ pub(crate) async fn export(
     State(gateway): State<Gateway>,
     Parameters(ExportQuery { format, redact }): Parameters<ExportQuery>,
 ) -> Result<Response, ProblemDetails> {
+    let slot = gateway.admit_without_model(&own.client).await;
+    let _slot = slot.map_err(|refused| refused.error)?;
     let loaded = gateway.engine().load(&own.session).await?;
     let (format, media_type, ending) = match format {
         ExportQueryFormat::Json => (jackfield_export::Format::Json, JSON, "json"),

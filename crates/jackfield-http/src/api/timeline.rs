@@ -66,7 +66,8 @@ pub(crate) async fn replay(
     TurnPath(turn): TurnPath,
     State(gateway): State<Gateway>,
 ) -> Result<Json<ReplayView>, ProblemDetails> {
-    let slot = gateway.acquire_slot()?;
+    let slot = gateway.admit_without_model(&own.client).await;
+    let slot = slot.map_err(|refused| refused.error)?;
     let loaded = gateway.engine().load(&own.session).await?;
     let (session, asked) = (own.session, turn.clone());
     // The steps of a long session take a while. The slot is held until the end, which a disconnect does not bring on.

@@ -23,7 +23,7 @@ use jackfield_gateway::{Gateway, OvertakenWait, Principal, trace_context};
 use tokio::time::timeout;
 
 use super::answer::{AnswerOptions, replay_turn};
-use super::extract::{JsonBody, OwnedSession, TurnPath, no_turn};
+use super::extract::{JsonBody, ModelSlot, OwnedSession, TurnPath, no_turn};
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::session_events::SessionEvents;
 use super::story;
@@ -51,6 +51,7 @@ use crate::ids;
 )]
 pub(crate) async fn post(
     own: OwnedSession,
+    ModelSlot(slot): ModelSlot,
     State(gateway): State<Gateway>,
     headers: HeaderMap,
     JsonBody { digest, value }: JsonBody<PostTurn>,
@@ -59,8 +60,6 @@ pub(crate) async fn post(
     let mode = request.mode;
     let key = ids::idempotency_key(&headers);
     let key = key.map_err(|why| ProblemDetails::parameter("Idempotency-Key", why))?;
-    let slot = gateway.admit_to_rates(&own.client).await;
-    let slot = slot.map_err(|refused| refused.error)?;
     let user = user(request.user.take())?;
     let principal = owner::principal(&own.client, user.as_deref());
     let parts = request.take_message()?;
@@ -93,7 +92,7 @@ pub(crate) async fn post(
         // The resources in it are read once.
         if let Some(parts) = parts.take() {
             slot.check_budgets()?;
-            gateway.check_turn_limit()?;
+            options.held = Some(gateway.hold_turn(&own.client)?);
             let message = context::message(&gateway, &own.client, parts).await?;
             opening = Some(Opening::UserMessage(Arc::new(message)));
         }
@@ -138,13 +137,13 @@ pub(crate) async fn post(
 pub(crate) async fn results(
     own: OwnedSession,
     TurnPath(turn): TurnPath,
+    ModelSlot(slot): ModelSlot,
     State(gateway): State<Gateway>,
     JsonBody { value, .. }: JsonBody<PostResults>,
 ) -> Result<Response, ProblemDetails> {
+    slot.check_budgets()?;
     let mode = value.mode;
     let results = value.into_results()?;
-    let slot = gateway.admit(&own.client).await;
-    let slot = slot.map_err(|refused| refused.error)?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
     let log = SessionLog::of_turn(&turn, &loaded.steps, &[]);

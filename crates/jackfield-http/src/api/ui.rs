@@ -32,7 +32,7 @@ use tokio::time::Instant;
 use self::chat_session::{current, place, session_of};
 use self::chunks::Chunks;
 use self::stream::ChunkStream;
-use super::extract::{ChatPath, JsonBody, Requester, no_turn};
+use super::extract::{ChatPath, JsonBody, ModelSlot, Requester, no_turn};
 use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
 use super::turns::{self, EarlierTurn};
@@ -52,14 +52,12 @@ use super::wire::ui::{UiAnswers, UiChat};
 )]
 pub(crate) async fn chat(
     Requester(client): Requester,
+    ModelSlot(slot): ModelSlot,
     State(gateway): State<Gateway>,
     JsonBody { value, .. }: JsonBody<UiChat>,
 ) -> Result<Response, ProblemDetails> {
+    slot.check_budgets()?;
     check_name(&value.id).map_err(|why| ProblemDetails::field("/id", why))?;
-    let slot = gateway
-        .admit(&client)
-        .await
-        .map_err(|refused| refused.error)?;
     let Some(last) = value.messages.last() else {
         return Err(ProblemDetails::field("/messages", "there is no message"));
     };
@@ -90,7 +88,7 @@ pub(crate) async fn stream(
     State(gateway): State<Gateway>,
 ) -> Result<Response, ProblemDetails> {
     check_name(&chat).map_err(|why| ProblemDetails::parameter("chat", why))?;
-    let slot = gateway.acquire_slot()?;
+    let slot = gateway.acquire_slot(&client)?;
     let Some((row, _)) = current(&gateway, &client, &chat).await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
@@ -158,7 +156,7 @@ async fn begin(
             EarlierTurn::None { .. } => seen = Some((row.session.clone(), row.turns)),
         }
     }
-    gateway.check_turn_limit()?;
+    let held = gateway.hold_turn(&client)?;
     let post = PostTurn {
         message: None,
         content: None,
@@ -178,6 +176,7 @@ async fn begin(
     let expected = seen.filter(|(known, _)| *known == session);
     let expected = expected.map_or(0, |(_, turns)| turns);
     options.expected_turns = Some(expected);
+    options.held = Some(held);
     options.caller = Some(Arc::new(Caller {
         body: Some(body),
         dialect: DIALECT.into(),

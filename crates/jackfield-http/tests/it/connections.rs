@@ -4,14 +4,17 @@ use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use jackfield_gateway::{Gateway, GatewayConfig};
+use jackfield_domain::digest::Digest;
+use jackfield_engine::ServerTools;
+use jackfield_gateway::{ApiKeys, Gateway, GatewayConfig};
 use jackfield_http::serve;
+use jackfield_testkit::fakes::{Gate, ScriptedReply};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::harness::gateway;
+use super::harness::{gateway, principal};
 
 /// A server, and what ends it.
 pub(crate) struct Server {
@@ -59,7 +62,7 @@ impl Server {
 }
 
 /// Sends a request and reads its answer.
-async fn asked(stream: &mut TcpStream, request: &str) -> String {
+pub(crate) async fn asked(stream: &mut TcpStream, request: &str) -> String {
     // Who is refused early need not be heard to the end.
     let _refused = stream.write_all(request.as_bytes()).await;
     answer(stream).await
@@ -95,22 +98,91 @@ fn is_whole(read: &[u8]) -> bool {
     })
 }
 
+/// A request with this body.
+pub(crate) fn post(path: &str, key: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+}
+
 const NOTHING: &str = "GET /nothing HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 #[tokio::test]
-async fn whoever_finds_no_place_waits_until_there_is_one() {
+async fn an_idle_connection_makes_room_for_a_new_one() {
     let server = Server::start(|config| config.limits.connections = 1).await;
     let mut first = server.connect().await;
     assert!(asked(&mut first, NOTHING).await.starts_with("HTTP/1.1 404"));
+    assert!(asked(&mut first, NOTHING).await.starts_with("HTTP/1.1 404"));
+    let mut second = server.connect().await;
+    assert!(
+        asked(&mut second, NOTHING)
+            .await
+            .starts_with("HTTP/1.1 404")
+    );
+    assert_eq!(answer(&mut first).await, "");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_connection_whose_request_is_answered_makes_no_room() {
+    let gate = Gate::new();
+    let replies = [ScriptedReply::text("Slowly").held_at(&gate)];
+    let gateway = gateway(replies, |config| config.limits.connections = 1);
+    let server = Server::of(gateway).await;
+    let mut first = server.connect().await;
+    let body = r#"{"model":"model","messages":[{"role":"user","content":"Hi"}]}"#;
+    let request = post("/v1/chat/completions", "any", body);
+    first.write_all(request.as_bytes()).await.unwrap();
+    gate.reached().await;
     let mut second = server.connect().await;
     second.write_all(NOTHING.as_bytes()).await.unwrap();
-    // The first one is still answered, and the second one is not.
-    assert!(asked(&mut first, NOTHING).await.starts_with("HTTP/1.1 404"));
     let mut byte = [0];
     let nothing = second.try_read(&mut byte);
     assert!(nothing.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock));
-    drop(first);
+    gate.open();
+    let whole = answer(&mut first).await;
+    assert!(whole.contains("Slowly"), "{whole}");
     assert!(answer(&mut second).await.starts_with("HTTP/1.1 404"));
+    server.end().await;
+}
+
+#[tokio::test]
+async fn strangers_that_wait_make_room_before_clients_do() {
+    let server = Server::start(|config| {
+        config.limits.connections = 8;
+        let clients = ["ann", "ben"].map(|name| {
+            let client = principal(name, ServerTools::All);
+            (Digest::of(name.as_bytes()), client)
+        });
+        config.api_keys = ApiKeys::new(clients);
+    })
+    .await;
+    let models = |key: &str| {
+        format!("GET /v1/models HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\r\n")
+    };
+    let (mut ann, mut ben) = (server.connect().await, server.connect().await);
+    let is_answered = |answer: String| assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    is_answered(asked(&mut ann, &models("ann")).await);
+    is_answered(asked(&mut ben, &models("ben")).await);
+    let mut strangers = Vec::new();
+    for nth in 0..20 {
+        let mut stranger = server.connect().await;
+        let asks = match nth % 3 {
+            0 => "",
+            1 => "GET / HT",
+            _ => NOTHING,
+        };
+        stranger.write_all(asks.as_bytes()).await.unwrap();
+        strangers.push(stranger);
+    }
+    // These have been idle for longer than any of them.
+    is_answered(asked(&mut ann, &models("ann")).await);
+    is_answered(asked(&mut ben, &models("ben")).await);
+    let mut newcomer = server.connect().await;
+    is_answered(asked(&mut newcomer, &models("ann")).await);
+    assert_eq!(answer(&mut strangers[0]).await, "");
     server.end().await;
 }
 

@@ -20,6 +20,7 @@ mod mcp;
 mod narrow_keys;
 mod passed_cuts;
 mod routes;
+mod shares;
 mod side_by_side;
 mod sign_in;
 mod tls;
