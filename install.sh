@@ -1,5 +1,6 @@
 #!/bin/sh
-# Downloads a release of Jackfield, checks its SHA-256 digest, and installs the program.
+# Downloads a release of Jackfield by HTTPS, checks its SHA-256 digest and, with GitHub's CLI, who built it, and installs
+# the program.
 #
 #   sh install.sh
 #
@@ -18,10 +19,22 @@ fail() {
   exit 1
 }
 
+# The repository whose release workflow signs the archives. A mirror changes nothing about it.
+repository=""
+case "$address" in
+  https://github.com/*/*/releases/download/*)
+    repository="${address#https://github.com/}"
+    repository="${repository%/releases/download/*}"
+    ;;
+esac
 address="${JACKFIELD_ADDRESS:-$address}"
 bin="${JACKFIELD_BIN:-$HOME/.local/bin}"
 [ -n "$version" ] || fail "this copy of the script is of no release: take the one beside the archives"
 [ -n "$address" ] || fail "JACKFIELD_ADDRESS has to name the folder of the release"
+case "$address" in
+  https://*) ;;
+  *) fail "$address does not begin with https://" ;;
+esac
 
 # The program with glibc needs 2.35; the one with musl is whole, and runs with any C library and without one.
 libc() {
@@ -62,13 +75,40 @@ name="jackfield-$version-$target"
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 for file in "$name.tar.gz" "$name.tar.gz.sha256"; do
-  curl --fail --location --silent --show-error --max-time 600 --output "$folder/$file" "$address/$file" ||
+  # Redirects may not leave HTTPS either.
+  curl --proto '=https' --tlsv1.2 --fail --location --silent --show-error --max-time 600 --output "$folder/$file" "$address/$file" ||
     fail "$address/$file cannot be downloaded"
 done
 
 wanted="$(cut -d ' ' -f 1 "$folder/$name.tar.gz.sha256")"
 found="$(digest "$folder/$name.tar.gz")"
 [ "$wanted" = "$found" ] || fail "the archive has the digest $found, and $wanted was expected: nothing was installed"
+
+# The digest is from the same address as the archive. The attestation says which workflow built these bytes, of which tag.
+identity="https://github.com/$repository/.github/workflows/release.yml@refs/tags/v$version"
+unchecked=""
+if [ -z "$repository" ]; then
+  unchecked="this release is not at GitHub"
+elif ! gh attestation --help >/dev/null 2>&1; then
+  unchecked="there is no gh with \`gh attestation\`"
+else
+  code=0
+  GH_HOST=github.com gh attestation verify "$folder/$name.tar.gz" --repo "$repository" --cert-identity "$identity" \
+    >"$folder/attestation" 2>&1 || code=$?
+  case "$code" in
+    0) echo "checked: $identity built this archive" ;;
+    4) unchecked="gh is not signed in (\`gh auth login\`)" ;;
+    *)
+      cat "$folder/attestation" >&2
+      fail "the archive's attestation is not that of $identity: nothing was installed"
+      ;;
+  esac
+fi
+if [ -n "$unchecked" ]; then
+  echo "only the SHA-256 digest was checked, which is from the same address as the archive: $unchecked"
+  [ -z "$repository" ] ||
+    echo "to check who built it: gh attestation verify $name.tar.gz --repo $repository --cert-identity $identity"
+fi
 
 tar -xzf "$folder/$name.tar.gz" -C "$folder"
 mkdir -p "$bin"

@@ -40,6 +40,7 @@ const STAGES: &[Stage] = &[
 
 /// What the stages need beside Rust, and in which version.
 const PROGRAMS: &[(&str, &str)] = &[
+    ("curl", "curl"),
     ("git", "git"),
     ("node", "Node.js (20 or later)"),
     ("npm", "npm, the package manager of Node.js"),

@@ -6,6 +6,7 @@ mod arrows;
 mod circles;
 mod documents;
 mod domain;
+mod downloads;
 mod folders;
 mod manifests;
 mod mistakes;
@@ -52,6 +53,7 @@ pub(crate) fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
     findings.extend(circles::check(&packages, &files));
     findings.extend(folders::check(&files));
     findings.extend(domain::check(&files));
+    findings.extend(downloads::check(&files));
     findings.extend(sources::check(&files));
     findings.extend(names::check(&files));
     findings.extend(subjects::check(root));

@@ -77,8 +77,7 @@ pub(crate) const CARGO_CYCLONEDX: Tool = Tool {
 
 pub(crate) const CARGO_DENY: Tool = Tool {
     name: "cargo-deny",
-    // Without advisories' network.
-    features: Some(""),
+    features: None,
     says: "cargo-deny 0.20.2",
     verb: None,
     version: "0.20.2",

@@ -215,4 +215,4 @@ fn from_root(root: &Path, path: &Path) -> anyhow::Result<PathBuf> {
 const SKIPPED: &[&str] = &[".git", "__pycache__", "node_modules", "target"];
 
 /// What text that people write is called.
-const TEXT: &[&str] = &["json", "md", "py", "rs", "toml"];
+const TEXT: &[&str] = &["json", "md", "py", "rs", "sh", "toml", "yml"];

@@ -6,8 +6,8 @@ use crate::ci::stages::{Stage, run_all, stage};
 use crate::testing::flaky::Flaky;
 use crate::testing::suite::Suite;
 use crate::{
-    book, ci, explore, external_types, features, minimal_versions, mutants, packages, readme, soak,
-    survival, templates, testing,
+    book, ci, deny, explore, external_types, features, minimal_versions, mutants, packages, readme,
+    soak, survival, templates, testing,
 };
 
 /// Runs every stage, or those of these names; the first that fails ends it.
@@ -18,6 +18,7 @@ pub(crate) fn run(root: &Path, asked: &[String]) -> anyhow::Result<()> {
 /// The cheap before the dear.
 const STAGES: &[Stage] = &[
     stage("tools", |root, _| ci::tools(root)),
+    stage("advisories", |root, _| deny::advisories(root)),
     stage("readme", |root, _| readme::run(root)),
     stage("features", |root, _| features::run(root)),
     stage("docs", |root, _| ci::docs(root)),

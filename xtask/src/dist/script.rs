@@ -31,11 +31,13 @@ pub(super) fn try_out(root: &Path, out: &Path, archive: &str, target: &str) -> a
         false => "echo glibc 2.35",
     };
     write_script(&place.join("stand-ins/getconf"), getconf)?;
+    write_script(&place.join("stand-ins/curl"), COPY)?;
     path.insert_str(0, &format!("{}:", place.join("stand-ins").display()));
     let install = |from: &Path| {
         let mut script = run::command("sh", root, [out.join(NAME)]);
         script.env("PATH", &path);
-        script.env("JACKFIELD_ADDRESS", format!("file://{}", from.display()));
+        script.env("JACKFIELD_ADDRESS", "https://archives.example");
+        script.env("ARCHIVES", from);
         script.env("JACKFIELD_BIN", place.join("bin"));
         run::output(&mut script)
     };
@@ -77,6 +79,9 @@ fn write_broken(root: &Path, out: &Path, archive: &str) -> anyhow::Result<()> {
     fs::write(out.join(format!("{archive}.sha256")), line)?;
     Ok(())
 }
+
+/// A `curl` that takes what it is asked for from a folder, so that a trial needs no server.
+const COPY: &str = r#"while [ $# -gt 1 ]; do [ "$1" = --output ] && to="$2"; shift; done; cp "$ARCHIVES/${1##*/}" "$to""#;
 
 /// Its file.
 pub(super) const NAME: &str = "install.sh";
