@@ -5,7 +5,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, Kept};
+use crate::harness::{Gateway, Kept, McpServer, kept, tool};
 
 async fn said(gateway: &Gateway, secret: &str) -> u16 {
     let body = json!({
@@ -260,6 +260,92 @@ async fn the_api_manages_users_for_an_admin_alone_and_people_never_meet() {
         by.starts_with("root/k") && by.ends_with(", by the API"),
         "{by}"
     );
+}
+
+#[tokio::test]
+async fn a_programs_key_gets_no_call_allowed_and_another_key_of_its_user_does() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("It is 42."),
+    ])
+    .await;
+    files.done(&["users", "add", "ann"]).await;
+    let (_, person) = files.key(&["ann"]).await;
+    let (id, program) = files.key(&["ann", "--no-approvals"]).await;
+    let server = McpServer::new(json!({
+        "tools": [tool("book")],
+        "calls": { "book": [
+            { "elicit": { "message": "Really?", "requestedSchema": { "type": "object", "properties": {} } } },
+            { "reply": { "content": [{ "type": "text", "text": "asked" }], "isError": false } },
+        ] },
+    }));
+    let asks = "[policy.tools]\n\"*\" = \"ask\"\n\"box/*\" = \"allow\"\n";
+    let run = files.gateway().at_with(&claude.base_url(), asks);
+    let run = run.servers([("box", server.trusted())]);
+    let gateway = Gateway::listening(run.start()).await;
+    let none = json!({});
+    let session = gateway
+        .api(&program, "POST", "/api/v1/sessions", none.clone())
+        .await
+        .is(201);
+    let turns = format!(
+        "/api/v1/sessions/{}/turns",
+        session["id"].as_str().expect("text")
+    );
+    let message = json!({ "message": "What is 6*7?" });
+    let turn = gateway.api(&program, "POST", &turns, message).await.is(200);
+    assert_eq!(turn["status"], "waiting", "{turn}");
+    let wait = turn["waits"][0]["id"].as_str().expect("text");
+    let allow = format!("/api/v1/approvals/{wait}/allow");
+    let deny = format!("/api/v1/approvals/{wait}/deny");
+    for (method, path) in [
+        ("GET", "/api/v1/approvals"),
+        ("GET", "/api/v1/approvals/events"),
+        ("POST", &*allow),
+        ("POST", &*deny),
+    ] {
+        let refused = gateway.api(&program, method, path, none.clone()).await;
+        let said = refused.is(403).to_string();
+        assert!(said.contains("`--no-approvals`"), "{said}");
+    }
+    // So the page leaves them out.
+    let login = gateway.api(&program, "GET", "/api/v1/login", none.clone());
+    let login = login.await;
+    assert_eq!(login.is(200)["no_approvals"], true);
+    let listed = gateway
+        .api(&person, "GET", "/api/v1/approvals", none.clone())
+        .await;
+    assert_eq!(listed.is(200)["approvals"][0]["id"], wait);
+    gateway
+        .api(&person, "POST", &allow, none.clone())
+        .await
+        .is(200);
+    let events = turns.replace("/turns", "/events?until=rest");
+    gateway.api(&program, "GET", &events, none).await;
+    kept(&claude);
+    // What a server asks does not reach the program either.
+    for (key, is_asked) in [(&program, false), (&person, true)] {
+        let call = json!({ "name": "box__book", "arguments": {}, "_meta": { "elicitation": { "form": {} } } });
+        let bearer = format!("Bearer {key}");
+        let asking = gateway.modern(1, "tools/call", call);
+        let answer = asking.header("authorization", &bearer).answered().await;
+        let said = answer.body;
+        assert_eq!(said.contains("Really?"), is_asked, "{said}");
+    }
+    let listed = files.done(&["keys", "list"]).await.out;
+    let line = listed.lines().find(|line| line.starts_with(&id));
+    assert!(
+        line.is_some_and(|line| line.contains("no approvals")),
+        "{listed}"
+    );
+    let both = ["keys", "create", "ann", "--admin", "--no-approvals"];
+    assert_eq!(files.run(&both).run().await.code, Some(2));
+    let (_, admin) = files.key(&["ann", "--admin"]).await;
+    let both = json!({ "user": "ann", "admin": true, "no_approvals": true });
+    let refused = gateway.api(&admin, "POST", "/api/v1/keys", both).await;
+    assert_eq!(refused.is(400)["pointer"], "/no_approvals");
+    gateway.end().await;
 }
 
 #[tokio::test]

@@ -610,7 +610,8 @@ const scenarios = {
       for (const [label, value] of Object.entries(values)) {
         const named = place.locator('form label', { has: place.page().locator(`span:text-is("${label}")`) });
         const field = named.locator('input:visible, select:visible');
-        await ((await field.evaluate((one) => one.tagName)) === 'SELECT' ? field.selectOption(value) : field.fill(value));
+        if (value === true) await field.check();
+        else await ((await field.evaluate((one) => one.tagName)) === 'SELECT' ? field.selectOption(value) : field.fill(value));
       }
       const button = await place.getByRole('button', { name: submit, exact: true }).elementHandle();
       await button.click();
@@ -655,6 +656,16 @@ const scenarios = {
     await shot(phone, 'people-phone-keys');
     await isAccessible(phone);
 
+    // A program's key opens the page without approvals.
+    await send(section(admin, 'Keys'), 'Make a key', { User: 'ann', Label: 'program', 'Cannot answer approvals': true });
+    const program = await opened(browser, { viewport: { width: 1100, height: 1000 } });
+    await keyIn(program, await admin.getByLabel('Secret').inputValue());
+    await program.getByRole('link', { name: 'My keys and servers' }).waitFor();
+    assert.equal(await program.getByRole('link', { name: 'Approvals' }).count(), 0);
+    const marked = section(admin, 'Keys').locator('.card').filter({ hasText: 'program' });
+    await marked.getByText('Cannot answer approvals', { exact: false }).waitFor();
+    await program.close();
+
     const user = await opened(browser, { viewport: { width: 1100, height: 1000 }, colorScheme: 'dark' });
     await keyIn(user, secret);
     await user.getByRole('link', { name: 'My keys and servers' }).click();
@@ -690,7 +701,7 @@ const scenarios = {
     await ann.getByText('off', { exact: true }).waitFor();
     await user.reload();
     await user.getByLabel('API key').waitFor();
-    const keys = section(admin, 'Keys');
+    const keys = section(admin, 'Keys').locator('.card').filter({ hasText: 'laptop' });
     await keys.getByRole('button', { name: 'Revoke' }).click();
     await keys.getByRole('button', { name: 'Really revoke, for good?' }).click();
     await keys.getByText('revoked', { exact: true }).waitFor();

@@ -61,6 +61,7 @@ fn key(secrets: &[&str]) -> DirectoryEntry {
     });
     DirectoryEntry::Key(ClientKey {
         expires: None,
+        has_no_approvals: false,
         id: name("k1"),
         is_admin: false,
         label: "ci".into(),

@@ -138,6 +138,8 @@ pub struct Team {
 pub struct ClientKey {
     /// When it ends; `None` for never.
     pub expires: Option<WallTime>,
+    /// Whether it may neither list nor answer the questions of turns that wait for a person.
+    pub has_no_approvals: bool,
     /// Its id, which is no secret.
     pub id: EntryName,
     /// Whether it may see everything and change the directory.

@@ -41,6 +41,8 @@ pub struct ClientDirectory<'e> {
 pub struct KeyOptions {
     /// When it ends; `None` for never.
     pub expires: Option<WallTime>,
+    /// Whether it may neither list nor answer the questions of turns that wait for a person.
+    pub has_no_approvals: bool,
     /// Whether it may see everything and change the directory.
     pub is_admin: bool,
     /// What people call it.
@@ -259,6 +261,7 @@ impl ClientDirectory<'_> {
         let secret = NewSecret::new()?;
         let key = ClientKey {
             expires: options.expires,
+            has_no_approvals: options.has_no_approvals,
             id: secret::key_id()?,
             is_admin: options.is_admin,
             label: options.label,

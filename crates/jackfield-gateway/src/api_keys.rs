@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::ClientLookup;
 use jackfield_domain::policy;
@@ -16,6 +17,8 @@ pub struct Principal {
     pub admin: bool,
     /// The endpoints that are open to it, each at one provider.
     pub endpoints: Vec<OpenEndpoint>,
+    /// Whether it may neither list nor answer the questions of turns that wait for a person.
+    pub has_no_approvals: bool,
     /// Whether its user has servers of its own, alone or with a team. It is looked up only where the gateway has no tools
     /// otherwise.
     pub has_own_servers: bool,
@@ -54,6 +57,19 @@ impl Principal {
                 .iter()
                 .any(|pattern| policy::matches(pattern, name))
         })
+    }
+
+    /// Refuses what needs the right to answer for a person.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Forbidden`].
+    pub fn check_approvals(&self) -> Result<(), ServeError> {
+        if !self.has_no_approvals {
+            return Ok(());
+        }
+        let message = "this key may neither see nor answer what waits for a person: it was made with `--no-approvals`";
+        Err(ServeError::new(ServeErrorKind::Forbidden, message))
     }
 
     /// Whether it may not use every model and server tool.
@@ -109,6 +125,7 @@ impl ApiKeys {
             anonymous: Some(Arc::new(Principal {
                 admin: true,
                 endpoints: Vec::new(),
+                has_no_approvals: false,
                 has_own_servers: false,
                 lookup: None,
                 models: None,

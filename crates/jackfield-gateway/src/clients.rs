@@ -241,6 +241,7 @@ fn client_with(accepted: AcceptedKey, secret: Digest, tools: &ServerTools) -> Pr
     Principal {
         admin: key.is_admin,
         endpoints: Vec::new(),
+        has_no_approvals: key.has_no_approvals,
         has_own_servers: false,
         lookup: Some(ClientLookup::Key(secret)),
         models: key.models,

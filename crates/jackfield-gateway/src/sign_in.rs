@@ -203,6 +203,7 @@ impl Gateway {
         Ok(Arc::new(Principal {
             admin: config.admins.contains(&user.name),
             endpoints: Vec::new(),
+            has_no_approvals: false,
             has_own_servers,
             lookup: Some(ClientLookup::User(user.name.clone())),
             models: config.models.clone(),

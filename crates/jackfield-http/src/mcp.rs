@@ -123,6 +123,7 @@ fn tool_server(gateway: &Gateway, client: &Principal, set: Option<&[ToolSetEntry
     let approve = approve.map(|approve| Arc::new(approve) as Arc<dyn OwnTool>);
     let server = server.with_own(ask.into_iter().chain(approve));
     server.with(ServerSettings {
+        asks_people: !client.has_no_approvals,
         max_message: gateway.config().limits.body,
         stream_after: gateway.config().keep_alive,
         ..ServerSettings::default()

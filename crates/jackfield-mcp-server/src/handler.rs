@@ -126,7 +126,8 @@ impl RequestHandler {
     /// How the client of this request is asked.
     pub(crate) fn asker(&self, context: &RequestContext<RoleServer>) -> Asker<'_> {
         let waiting = (&*self.client, &*self.waiting);
-        Asker::of(context, self.reads_questions, waiting)
+        let asks_people = self.settings.asks_people;
+        Asker::of(context, self.reads_questions, asks_people, waiting)
     }
 
     /// Waits for an answer until the request or the connection ends.

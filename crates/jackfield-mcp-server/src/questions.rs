@@ -31,11 +31,12 @@ use tokio::time::Instant;
 use crate::revision::Revision;
 
 /// What a client with these capabilities can be asked.
-fn askable(capabilities: Option<ClientCapabilities>) -> Askable {
+fn askable(capabilities: Option<ClientCapabilities>, asks_people: bool) -> Askable {
     let Some(capabilities) = capabilities else {
         return Askable::NOTHING;
     };
     let elicitation = capabilities.elicitation.as_ref();
+    let elicitation = elicitation.filter(|_| asks_people);
     let is_form = |pages: bool, forms: bool| forms || !pages;
     Askable {
         // Before there were modes, the capability was empty, and stood for forms.
@@ -195,9 +196,10 @@ impl<'a> Asker<'a> {
     pub(crate) fn of(
         context: &RequestContext<RoleServer>,
         reads_requests: bool,
+        asks_people: bool,
         (client, waiting): (&'a str, &'a WaitingRequests),
     ) -> Self {
-        let askable = askable(context.client_capabilities());
+        let askable = askable(context.client_capabilities(), asks_people);
         if !Revision::of(context.protocol_version().as_ref()).legacy {
             return Self::Results {
                 askable,

@@ -5,6 +5,8 @@ use std::time::Duration;
 /// The settings of all connections.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ServerSettings {
+    /// Whether questions for a person, forms and pages, are passed on to clients that can be asked.
+    pub asks_people: bool,
     /// How often the offered tools are compared for a client that wants to know of changes. Each comparison may ask
     /// MCP servers for their lists.
     pub change_check: Duration,
@@ -28,6 +30,7 @@ pub struct ServerSettings {
 impl Default for ServerSettings {
     fn default() -> Self {
         Self {
+            asks_people: true,
             change_check: Duration::from_secs(15),
             grace: Duration::from_millis(500),
             max_message: 4 << 20,

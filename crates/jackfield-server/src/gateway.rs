@@ -145,6 +145,7 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
         let client = Principal {
             admin: token.admin,
             endpoints: token.endpoints.iter().map(endpoint).collect(),
+            has_no_approvals: false,
             has_own_servers: false,
             lookup: None,
             models: None,

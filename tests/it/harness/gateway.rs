@@ -85,12 +85,18 @@ impl Gateway {
         self.raw("GET", path)
     }
 
-    /// A message of the newest revision of MCP, which says everything about itself.
+    /// A message of the newest revision of MCP, which says everything about itself: in `_meta`, what its client can be asked.
     pub(crate) fn modern(&self, id: u64, method: &str, mut params: Value) -> Asking {
+        let askable = params["_meta"].take();
+        let askable = if askable.is_null() {
+            json!({})
+        } else {
+            askable
+        };
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "slice", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities": askable,
         });
         let name = params["name"].as_str().or_else(|| params["uri"].as_str());
         let name = name.unwrap_or_default().to_owned();

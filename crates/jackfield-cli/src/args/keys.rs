@@ -180,6 +180,9 @@ pub struct KeyCreate {
     /// It may use no server tools.
     #[arg(long)]
     pub no_tools: bool,
+    /// For a program: it may neither see nor answer what waits for a person.
+    #[arg(long, conflicts_with = "admin")]
+    pub no_approvals: bool,
     /// What it may use.
     #[command(flatten)]
     pub quota: LimitArgs,
@@ -214,7 +217,7 @@ Examples:
   jackfield users add ann
   jackfield keys create ann --label laptop --expires 90d
   jackfield keys create ann --model 'openai/*' --model fast --no-tools
-  jackfield keys create ci --requests-per-minute 60 --parallel 4
+  jackfield keys create ci --no-approvals --requests-per-minute 60 --parallel 4
   jackfield keys create ben --cost-per-day 2.50 --cost-per-month 40
   KEY=$(jackfield keys create ci --label build)
 

@@ -143,6 +143,7 @@ pub(crate) async fn create_key(key: KeyCreate, registry: &Registry) -> Result<Ex
     };
     let options = KeyOptions {
         expires,
+        has_no_approvals: key.no_approvals,
         is_admin: key.admin,
         label: key.label.unwrap_or_default().into(),
         models: patterns(key.model),

@@ -102,6 +102,9 @@ pub fn keys(
         if key.is_admin {
             write!(out, "  {WARM}admin{WARM:#}")?;
         }
+        if key.has_no_approvals {
+            write!(out, "  {DIM}no approvals{DIM:#}")?;
+        }
         if let Some(models) = &key.models {
             write!(out, "  {DIM}models {}{DIM:#}", listed(models))?;
         }
@@ -277,6 +280,7 @@ fn key_json(key: &ClientKey) -> Value {
         "user": key.user.as_str(),
         "label": key.label,
         "admin": key.is_admin,
+        "no_approvals": key.has_no_approvals,
         "models": key.models,
         "tools": key.tools,
         "quota": quota_json(key.quota.as_ref()),

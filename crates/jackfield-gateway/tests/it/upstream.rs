@@ -293,6 +293,7 @@ pub(crate) fn client() -> Principal {
     Principal {
         admin: false,
         endpoints: Vec::new(),
+        has_no_approvals: false,
         has_own_servers: false,
         lookup: None,
         models: None,

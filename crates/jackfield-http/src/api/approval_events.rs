@@ -32,6 +32,7 @@ pub(crate) async fn events(
     Requester(client): Requester,
     State(gateway): State<Gateway>,
 ) -> Result<Response, ProblemDetails> {
+    client.check_approvals()?;
     let slot = gateway.acquire_slot(&client)?;
     // Before the first look, so that no change in between is missed.
     let changes = gateway.watch_questions();

@@ -54,6 +54,7 @@ pub(crate) async fn list(
         session,
     }): Parameters<ApprovalQuery>,
 ) -> Result<Json<ApprovalList>, ProblemDetails> {
+    client.check_approvals()?;
     let session = match session {
         None => None,
         Some(text) => {
@@ -226,6 +227,7 @@ async fn find(
     client: &Principal,
     id: &str,
 ) -> Result<OpenQuestion, ProblemDetails> {
+    client.check_approvals()?;
     let not_found = || {
         let id: String = id.chars().take(80).collect();
         let detail = format!(

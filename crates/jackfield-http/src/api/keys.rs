@@ -83,8 +83,13 @@ pub(crate) async fn create_key(
             ProblemDetails::field("/expires", why)
         })
     });
+    if value.admin && value.no_approvals {
+        let why = "an administrator's key could make another one that answers: only other keys can be made so";
+        return Err(ProblemDetails::field("/no_approvals", why));
+    }
     let options = KeyOptions {
         expires: expires.transpose()?,
+        has_no_approvals: value.no_approvals,
         is_admin: value.admin,
         label: label.into(),
         models: value.models.map(|of| patterns(of, "/models")).transpose()?,

@@ -38,6 +38,8 @@ pub(crate) struct LoginView {
     user: Option<String>,
     /// Whether it sees the sessions of all tokens.
     admin: bool,
+    /// Whether it may neither see nor answer what waits for a person.
+    no_approvals: bool,
     /// What the key, its user and its team may use, those that have limits.
     limits: Vec<LimitsView>,
     /// Whether the page needs its link, because no key is needed: `jackfield page` prints it.
@@ -106,7 +108,8 @@ pub(crate) async fn get(
         name: client.as_ref().map(|client| client.name.to_string()),
         user: client.as_deref().and_then(user),
         limits: client.as_deref().map(limits).unwrap_or_default(),
-        admin: client.is_some_and(|client| client.admin),
+        admin: client.as_ref().is_some_and(|client| client.admin),
+        no_approvals: client.is_some_and(|client| client.has_no_approvals),
         link_needed,
         admin_missing: is_open && lacks_admins(&gateway),
         remaining_ms: remaining.map(values::millis),
@@ -138,6 +141,7 @@ pub(crate) async fn post(
         name: Some(client.name.to_string()),
         user: user(&client),
         admin: client.admin,
+        no_approvals: client.has_no_approvals,
         limits: limits(&client),
         link_needed: false,
         admin_missing: is_open && lacks_admins(&gateway),

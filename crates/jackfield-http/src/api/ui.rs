@@ -260,6 +260,9 @@ async fn go_on(
     let loaded = engine.load(&session).await?;
     let log = SessionLog::of_turn(&turn, &loaded.steps, &loaded.deliveries);
     let log = log.ok_or_else(|| no_turn(turn.as_str()))?;
+    if !answers.approvals.is_empty() {
+        client.check_approvals()?;
+    }
     let is_yes = |(_, approved, _): &(WaitId, bool, String)| *approved;
     if !answers.results.is_empty() || answers.approvals.iter().any(is_yes) {
         gateway.check_turn(&client, &log.setup)?;

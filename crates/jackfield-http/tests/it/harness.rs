@@ -55,6 +55,7 @@ pub(crate) fn principal(name: &str, tools: ServerTools) -> Principal {
     Principal {
         admin: false,
         endpoints: Vec::new(),
+        has_no_approvals: false,
         has_own_servers: false,
         lookup: None,
         models: None,

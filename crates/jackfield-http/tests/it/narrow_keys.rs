@@ -61,7 +61,8 @@ const OTHERS: [(&str, &str); 28] = [
     ("patch", "/api/v1/users/{name}"),
 ];
 
-/// A gateway with three keys of Ann: `wide`; `cheap`, which may not use the model; and `toolless`.
+/// A gateway with keys of Ann: `wide`; `cheap`, which may not use the model; `toolless`; and `program`, which answers no
+/// approvals.
 struct World {
     gateway: Gateway,
     model: ScriptedModel,
@@ -89,6 +90,7 @@ impl World {
         let mut config = GatewayConfig::new(options);
         let key = |name: &str, models: Option<&str>, tools| {
             let key = Principal {
+                has_no_approvals: name == "program",
                 models: models.map(|models| vec![models.into()]),
                 principal: "ann".into(),
                 ..principal(name, tools)
@@ -101,6 +103,7 @@ impl World {
             key("alias", Some("best"), ServerTools::All),
             key("bare", Some("de*"), ServerTools::All),
             key("toolless", None, ServerTools::None),
+            key("program", None, ServerTools::All),
         ]);
         let dear = config.default_options.model.clone();
         config.aliases.insert("best".into(), dear);
@@ -295,12 +298,52 @@ async fn a_key_that_may_do_less_answers_no_call_of_its_user_in_a_front_end() {
             let last = json!({ "id": turn, "role": "assistant", "parts": [part] });
             json!({ "id": "chat", "messages": [asked, last] })
         };
+        // A no is an answer, too.
+        let mut no = question.clone();
+        no["approval"]["approved"] = false.into();
+        for part in [&question, &no] {
+            let answer = answer(part.clone());
+            let (status, text) = world.send("program", path, &[], &answer).await;
+            assert_eq!(status, StatusCode::FORBIDDEN, "{text}");
+            assert!(text.contains("`--no-approvals`"), "{text}");
+            world.kept();
+        }
         for part in [seen, question] {
             let (status, text) = world.send(key, path, &[], &answer(part)).await;
             assert_eq!(status, StatusCode::FORBIDDEN, "{key}: {text}");
             world.kept();
         }
     }
+}
+
+#[tokio::test]
+async fn a_key_without_approvals_neither_sees_nor_answers_them() {
+    let (world, turn) = waiting().await;
+    let approval = wait_of(&turn, "approval")["id"].clone();
+    let approval = approval.as_str().expect("an id");
+    let session = turn["session"].as_str().expect("an id");
+    let own = format!("/api/v1/approvals?session={session}");
+    let one = format!("/api/v1/approvals/{approval}");
+    let [allow, deny] = ["allow", "deny"].map(|how| format!("{one}/{how}"));
+    for route in [
+        ("get", "/api/v1/approvals"),
+        ("get", &own),
+        ("get", "/api/v1/approvals/events"),
+        ("get", "/api/v1/approvals/none"),
+        ("get", &one),
+        ("post", &allow),
+        ("post", &deny),
+    ] {
+        let (status, text) = world.send("program", route, &[], &json!({})).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{route:?}: {text}");
+        assert!(text.contains("`--no-approvals`"), "{text}");
+        world.kept();
+    }
+    // It may go on with the turn in every other way.
+    let (path, body) = request("/api/v1/sessions/{session}/turns/{turn}/results", &turn);
+    let (status, text) = world.send("program", ("post", &path), &[], &body).await;
+    assert_eq!(status, StatusCode::OK, "{text}");
+    world.json("wide", ("post", &allow), &json!({})).await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use jackfield_domain::tool::Safety;
 use jackfield_domain::wait::{ElicitationAnswer, Question};
-use jackfield_mcp_server::HttpReply;
+use jackfield_mcp_server::{HttpReply, ServerSettings};
 use jackfield_testkit::fakes::{CalledWhat, ScriptedCall, ScriptedToolbox};
 use serde_json::{Value, json};
 
@@ -126,6 +126,22 @@ async fn a_client_that_cannot_be_asked_has_declined() {
     for (question, capabilities) in cases {
         let tools = asking(question);
         let (_, ended) = call(&Client::of(&tools), capabilities, json!({})).await;
+        assert_eq!(ended["result"]["content"][0]["text"], "booked", "{ended}");
+        assert_eq!(answers(&tools), [Some(ElicitationAnswer::Declined)]);
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_may_not_answer_for_a_person_has_declined() {
+    for question in [form(), page()] {
+        let tools = asking(question);
+        let mut client = Client::of(&tools);
+        client.server = client.server.with(ServerSettings {
+            asks_people: false,
+            ..ServerSettings::default()
+        });
+        let capabilities = json!({ "elicitation": { "form": {}, "url": {} }, "roots": {} });
+        let (_, ended) = call(&client, capabilities, json!({})).await;
         assert_eq!(ended["result"]["content"][0]["text"], "booked", "{ended}");
         assert_eq!(answers(&tools), [Some(ElicitationAnswer::Declined)]);
     }

@@ -59,7 +59,7 @@ stored_struct! { ClientKey as ClientKeyForm {
         revoked: WallTime,
         tools: Vec<Arc<str>>;
     many secrets: KeySecret;
-    flag is_admin
+    flag has_no_approvals, is_admin
 } }
 
 stored_struct! { ProviderKey as ProviderKeyForm {

@@ -74,12 +74,15 @@ pub fn client_key() -> impl Strategy<Value = ClientKey> + Clone {
     let times = (option::of(wall_time()), option::of(wall_time()));
     let names = (entry_name(), text(), entry_name());
     let lists = (patterns(), patterns(), vec(secret, 0..3));
-    (times, names, lists, any::<bool>(), option::of(quota()))
+    let flags = (any::<bool>(), any::<bool>());
+    (times, names, lists, flags, option::of(quota()))
         .prop_map(
-            |((expires, revoked), (id, label, user), lists, is_admin, quota)| {
+            |((expires, revoked), (id, label, user), lists, flags, quota)| {
                 let (models, tools, secrets) = lists;
+                let (has_no_approvals, is_admin) = flags;
                 ClientKey {
                     expires,
+                    has_no_approvals,
                     id,
                     is_admin,
                     label,

@@ -462,6 +462,7 @@ fn key(id: &str, revision: u64, secrets: &[&str]) -> DirectoryChange {
     });
     let key = ClientKey {
         expires: None,
+        has_no_approvals: false,
         id: name(id),
         is_admin: false,
         label: "".into(),

@@ -25,7 +25,7 @@ function state(key) {
 function keyCard(section, key, isAdmin) {
   const path = `/keys/${encodeURIComponent(key.id)}`;
   const isActive = state(key) === 'active';
-  const rights = [key.admin ? say('administrator') : '', key.models ? `${say('models')}: ${key.models.join(', ')}` : say('all_models'),
+  const rights = [key.admin ? say('administrator') : '', key.no_approvals ? say('answers_nothing') : '', key.models ? `${say('models')}: ${key.models.join(', ')}` : say('all_models'),
     key.tools ? `${say('server_tools')}: ${key.tools.join(', ') || '–'}` : '', key.expires ? say('valid_until', { at: time(key.expires) }) : '',
     key.revoked ? say('revoked_at', { at: time(key.revoked) }) : ''].filter(Boolean).join(' · ');
   const rotate = () => section.change(`${path}/rotate`, 'POST').then((made) => made && showSecret(section, made));
@@ -49,6 +49,7 @@ function newKey(section, user, isFirst) {
     days: named(say('ends'), element('select', {}, days.map(([value, textContent]) => element('option', { value, textContent })))),
     models: named(say('models_for'), element('input', { type: 'text', autocomplete: 'off', placeholder: 'claude/*, openai/*' })),
     tools: named(say('tools_for'), element('input', { type: 'text', autocomplete: 'off', placeholder: 'builtin/*' })),
+    no_approvals: named(say('answers_nothing'), element('input', { type: 'checkbox', disabled: isFirst })),
     admin: named(say('administrator'), element('input', { type: 'checkbox', checked: isFirst, disabled: isFirst })),
   };
   const form = formBehind(say('make_key'), fields, say('make_key'), async ({ days: count, models, tools, ...given }) => {

@@ -29,11 +29,11 @@ class App {
     this.sessions.load();
     this.loadTools();
     this.show();
-    this.approvals = new ApprovalFeed((open) => this.showApprovals(open));
+    if (!login.no_approvals) this.approvals = new ApprovalFeed((open) => this.showApprovals(open));
   }
 
   showSide(login) {
-    const places = ['approvals', 'usage', 'servers', login.user ? 'own' : '', login.admin ? 'people' : ''].filter(Boolean);
+    const places = [login.no_approvals ? '' : 'approvals', 'usage', 'servers', login.user ? 'own' : '', login.admin ? 'people' : ''].filter(Boolean);
     byId('places').replaceChildren(...places.map((place) => element('li', {}, element('a', { href: `#/${place}`, textContent: say(place) }))));
     const options = Object.entries(LANGUAGES).map(([value, textContent]) => element('option', { value, textContent }));
     const language = element('select', { 'aria-label': say('language'), on: { change: () => chooseLanguage(language.value) } }, options);
@@ -78,12 +78,12 @@ class App {
     byId('main').replaceChildren(this.view.root);
     if (this.view instanceof Conversation) this.view.composer.fill(draft);
     else byId('main').focus();
-    if (this.view instanceof Approvals && this.approvals.last) this.view.show(this.approvals.last);
+    if (this.view instanceof Approvals && this.approvals?.last) this.view.show(this.approvals.last);
   }
 
   async made(place, id) {
     if (place === 'sessions' && id) return new Conversation(id, this);
-    if (place === 'approvals') return new Approvals();
+    if (place === 'approvals' && !this.login.no_approvals) return new Approvals();
     if (place === 'usage') return new (await import('./usage.js')).Usage();
     if (place === 'servers') return new (await import('./servers.js')).Servers(this.login.admin);
     if (place === 'own') return new (await import('./own.js')).Own(this.login);
@@ -169,7 +169,7 @@ async function start() {
     byId('app').inert = false;
     asking = false;
     app.view?.stream?.retry();
-    app.approvals.retry();
+    app.approvals?.retry();
     app.sessionsChanged();
   });
 }

@@ -288,6 +288,7 @@ fn described(entry: &DirectoryEntry) -> String {
     match entry {
         DirectoryEntry::Key(ClientKey {
             expires,
+            has_no_approvals,
             id: _,
             is_admin,
             label,
@@ -301,6 +302,7 @@ fn described(entry: &DirectoryEntry) -> String {
             said(&mut line, "of", Some(user));
             said(&mut line, "label", Some(label));
             flag(&mut line, "admin", *is_admin);
+            flag(&mut line, "no approvals", *has_no_approvals);
             said(&mut line, "expires", expires.map(WallTime::to_rfc3339));
             said(&mut line, "revoked", revoked.map(WallTime::to_rfc3339));
             said(

@@ -156,6 +156,9 @@ pub(crate) struct KeyGiven {
     /// Whether it sees the sessions of all, and may change users and keys.
     #[serde(default)]
     pub(crate) admin: bool,
+    /// Whether it may neither see nor answer what waits for a person: for programs. Not with `admin`.
+    #[serde(default)]
+    pub(crate) no_approvals: bool,
     /// Whether the answer signs the browser in with this key, by a cookie. Only for the gateway's own page.
     #[serde(default)]
     pub(crate) sign_in: bool,
@@ -247,6 +250,8 @@ pub(crate) struct KeyView {
     label: String,
     /// Whether it sees the sessions of all, and may change users and keys.
     admin: bool,
+    /// Whether it may neither see nor answer what waits for a person.
+    no_approvals: bool,
     /// The models, routes and assistants that it may use; `null` for all.
     models: Option<Vec<String>>,
     /// The server tools that it may use; `null` for those of the gateway.
@@ -272,6 +277,7 @@ impl From<&ClientKey> for KeyView {
             user: key.user.to_string(),
             label: key.label.to_string(),
             admin: key.is_admin,
+            no_approvals: key.has_no_approvals,
             models: key.models.as_deref().map(texts),
             tools: key.tools.as_deref().map(texts),
             quota: key.quota.map(Into::into),

@@ -23,6 +23,7 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 7] {
     };
     let key = ClientKey {
         expires: Some(at),
+        has_no_approvals: true,
         id: name("k0123456789ab"),
         is_admin: true,
         label: "the laptop".into(),

@@ -20,6 +20,7 @@ export default {
   answer: 'Answer',
   answer_json: 'Answer as JSON',
   answered_by: 'Answered by {by}',
+  answers_nothing: 'Cannot answer approvals',
   api_key: 'API key of this gateway',
   approvals: 'Approvals',
   arguments: 'Arguments',

@@ -20,6 +20,7 @@ export default {
   answer: 'Ответить',
   answer_json: 'Ответ в JSON',
   answered_by: 'Ответил: {by}',
+  answers_nothing: 'Не отвечает на запросы разрешений',
   api_key: 'API-ключ этого шлюза',
   approvals: 'Разрешения',
   arguments: 'Аргументы',

@@ -20,6 +20,7 @@ export default {
   answer: '回答',
   answer_json: '以 JSON 回答',
   answered_by: '已由 {by} 回答',
+  answers_nothing: '不能处理审批',
   api_key: '此网关的 API 密钥',
   approvals: '审批',
   arguments: '参数',
