@@ -1,6 +1,6 @@
 //! Coming back to a session: with `chat --session`, and with `sessions resume`.
 
-use jackfield_testkit::server::Gate;
+use jackfield_testkit::server::{Gate, Response, TestServer};
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
@@ -101,6 +101,56 @@ async fn a_question_of_a_dead_process_is_asked_again_and_answered() {
     terminal.types("\u{4}").await;
     assert_eq!(terminal.ends().await, Some(0));
     assert_eq!(shared.states().await, [state("sums", "idle")]);
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn a_call_that_a_kill_cut_is_of_unknown_outcome_and_neither_runs_nor_took_a_time() {
+    let shared = Shared::new();
+    let gate = Gate::new();
+    let api = TestServer::start().await;
+    api.answer(Response::json(200, "").pause(&gate).send("{}"));
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("web__pay", &json!({})),
+        ScriptTurn::text("Who knows."),
+    ])
+    .await;
+    let more = format!(
+        "[policy]\nunknown = \"ask\"\n[policy.tools]\n\"*\" = \"allow\"\n\
+         [network]\nallow_private = [\"127.0.0.1\"]\n\
+         [web.tools.pay]\ndescription = \"Pays\"\nurl = \"{}/pay\"",
+        api.base_url()
+    );
+    let chat = |arguments: &[&str]| {
+        let chat = shared.run(arguments);
+        chat.at_with(&claude.base_url(), &more).at_terminal(USUAL)
+    };
+    let mut terminal = chat(&["chat"]);
+    terminal.prompts().await;
+    terminal.line("pay").await;
+    gate.reached().await;
+    terminal.shows("running web__pay").await;
+    terminal.kill().await;
+    let mut terminal = chat(&["chat", "-c"]);
+    terminal.shows("It is not known whether").await;
+    terminal
+        .until("asked", |screen| screen.ends_with("answer:"))
+        .await;
+    let asked = terminal.screen();
+    assert!(!asked.contains("running web__pay"), "{asked}");
+    terminal.line("t").await;
+    terminal.shows("\nWho knows.\n").await;
+    terminal.prompts().await;
+    let told = terminal.screen();
+    assert!(!told.contains("running web__pay"), "{told}");
+    let told: Vec<&str> = told
+        .lines()
+        .filter(|line| line.contains("outcome unknown"))
+        .collect();
+    let [told] = told[..] else {
+        panic!("{told:?}");
+    };
+    assert!(told.contains("web__pay · outcome unknown ·"), "{told}");
     kept(&claude);
 }
 

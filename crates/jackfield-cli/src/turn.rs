@@ -133,6 +133,7 @@ pub async fn resume(
             run.table.record_fact(fact);
         }
     }
+    run.output.write(|view| view.show(&RenderEvent::PastEnded));
     run.table.ask_next(run.output).await?;
     let mut interrupts = Interrupts::watch();
     let ended = {
@@ -210,6 +211,7 @@ impl CommandTurn<'_, '_> {
             RenderEvent::Fact { fact, .. } => self.table.handle_fact(fact, self.output).await,
             RenderEvent::Undecided { wait } => self.table.ask_person(wait, self.output).await,
             RenderEvent::Delta { .. }
+            | RenderEvent::PastEnded
             | RenderEvent::Progress { .. }
             | RenderEvent::Queued { .. }
             | RenderEvent::Unavailable { .. } => Ok(()),

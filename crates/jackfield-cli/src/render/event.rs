@@ -22,6 +22,8 @@ pub enum RenderEvent {
         fact: Box<Fact>,
         now: Now,
     },
+    /// The past events end here; the process of its running calls is gone.
+    PastEnded,
     /// The progress of a tool call.
     Progress {
         attempt: ToolAttempt,

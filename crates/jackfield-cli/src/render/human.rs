@@ -189,7 +189,8 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                 let name = self.name(&attempt.call);
                 self.warning(&format!("{name}: {message}; it is called again"))?;
             }
-            Fact::WaitOpened { wait } => self.set_waiting(&wait.call, true),
+            Fact::TurnResumed { .. } => self.forget_process(),
+            Fact::WaitOpened { wait } => self.set_waiting(&wait.call),
             Fact::BackendSession { .. }
             | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
@@ -197,7 +198,6 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             | Fact::ModelCallEnded { .. }
             | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
-            | Fact::TurnResumed { .. }
             | Fact::WaitClosed { .. } => {}
         }
         Ok(())
@@ -292,6 +292,10 @@ impl<O: Write + Send, E: Write + Send> TurnRenderer for HumanRenderer<O, E> {
         match event {
             RenderEvent::Delta { call, delta, .. } => self.delta(delta, call.as_ref()),
             RenderEvent::Fact { fact, now } => self.fact(fact, *now),
+            RenderEvent::PastEnded => {
+                self.forget_process();
+                Ok(())
+            }
             RenderEvent::Progress {
                 attempt,
                 done,

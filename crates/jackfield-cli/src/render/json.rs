@@ -237,8 +237,12 @@ impl<O: Write + Send> Json<O> {
             | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnResumed { .. } => Ok(()),
+            | Fact::TurnEnded { .. } => Ok(()),
+            Fact::TurnResumed { .. } => {
+                // The clock of another process says nothing here.
+                self.started.clear();
+                Ok(())
+            }
         }
     }
 }
@@ -262,6 +266,10 @@ impl<O: Write + Send> TurnRenderer for Json<O> {
                 "id": attempt.call.as_str(), "done": done, "of": of, "message": message,
             })),
             RenderEvent::Queued { session } => self.show_remark(&words::queued(session)),
+            RenderEvent::PastEnded => {
+                self.started.clear();
+                Ok(())
+            }
             RenderEvent::Undecided { .. } => Ok(()),
             RenderEvent::Unavailable { problem } => self.show_remark(&words::problem(problem)),
         }

@@ -251,13 +251,21 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         }
     }
 
-    pub(super) fn set_waiting(&mut self, call: &ToolCallId, is_waiting: bool) {
+    pub(super) fn set_waiting(&mut self, call: &ToolCallId) {
         if let Some(shown) = self.calls.get_mut(call) {
-            shown.status = if is_waiting {
-                Status::Waiting
-            } else {
-                Status::Running
-            };
+            shown.status = Status::Waiting;
+        }
+    }
+
+    /// Takes what ran for cut: its process has ended, and no clock goes on in the next one.
+    pub(super) fn forget_process(&mut self) {
+        self.spinner.clear();
+        self.first = None;
+        for shown in self.calls.values_mut() {
+            shown.started = None;
+            if shown.status == Status::Running {
+                shown.status = Status::Unknown;
+            }
         }
     }
 

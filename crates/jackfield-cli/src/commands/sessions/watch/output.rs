@@ -35,6 +35,7 @@ impl WatchOutput {
                         extra_line(fact).map_or(Ok(()), |line| lines.line(&line))
                     }
                     RenderEvent::Delta { .. }
+                    | RenderEvent::PastEnded
                     | RenderEvent::Progress { .. }
                     | RenderEvent::Queued { .. }
                     | RenderEvent::Unavailable { .. }
