@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use jackfield_testkit::server::{Response, TestServer};
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::openai::ScriptedOpenAi;
 use jackfield_testservers::script::ScriptTurn;
@@ -286,5 +287,47 @@ async fn one_token_under_two_names_is_refused_by_the_doctor_and_by_the_gateway()
             "{said}"
         );
         assert!(!said.contains("the-same"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn all_tokens_that_are_missing_are_named_at_once() {
+    let tokens = "[serve.tokens.ops]\nenv = \"OPS\"\n[serve.tokens.web]\nenv = \"WEB\"\n";
+    let serve = jackfield(["serve", "--bind", "127.0.0.1:0"]);
+    let ran = serve.at_with("http://127.0.0.1:9", tokens).run().await;
+    ran.fails(3, "OPS is not set", "set OPS where `jackfield serve`");
+    ran.fails(3, "WEB is not set", "set WEB where `jackfield serve`");
+}
+
+#[tokio::test]
+async fn patterns_that_fit_no_tool_and_an_address_without_a_list_are_named() {
+    let api = TestServer::start().await;
+    api.answer(Response::json(
+        404,
+        r#"{"error":{"type":"not_found_error","message":"no"}}"#,
+    ));
+    let works = McpServer::of("look", &json!([]));
+    let more = "[policy.tools]\n\"works/*\" = \"allow\"\n\"nots/*\" = \"allow\"\n\"own-*/*\" = \"allow\"\n\
+                \"gone/*\" = \"allow\"\n[assistants.brief]\ntools = [\"works/look\", \"builtin/calculater\"]\n";
+    let off = json!({ "command": "true", "enabled": false });
+    let doctor = jackfield(["doctor"]).at_with(&api.base_url(), more);
+    let doctor = doctor.servers([("works", works.entry()), ("gone", off)]);
+    let said = doctor.run().await.out;
+    for expected in [
+        "! warning: [policy.tools]: no tool fits `nots/*`",
+        "! warning: the assistant `brief`: no tool fits `builtin/calculater`",
+        "help: look at `base_url` under [providers.claude]",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    assert_eq!(said.matches("no tool fits").count(), 2, "{said}");
+    works.kept_and_gone().await;
+}
+
+#[tokio::test]
+async fn models_without_a_key_exit_as_a_question_does() {
+    for arguments in [&["models"][..], &["ask", "Hi."]] {
+        let ran = jackfield([]).more(arguments).run().await;
+        assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
     }
 }

@@ -161,7 +161,11 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// `Ok` without problems; otherwise an error with all of them.
-    pub(crate) fn check(problems: Vec<ConfigProblem>) -> Result<(), Self> {
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with the problems.
+    pub fn check(problems: Vec<ConfigProblem>) -> Result<(), Self> {
         if problems.is_empty() {
             Ok(())
         } else {

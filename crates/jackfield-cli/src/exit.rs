@@ -112,7 +112,8 @@ impl Exit {
         }
     }
 
-    const fn of_failure(failure: &ModelFailure) -> Self {
+    /// The exit code for a failed call of a provider.
+    pub(crate) const fn of_failure(failure: &ModelFailure) -> Self {
         match failure.kind {
             ModelFailureKind::Unauthenticated => Self::Configuration,
             ModelFailureKind::BudgetExhausted | ModelFailureKind::BudgetUnavailable => Self::Limit,

@@ -18,10 +18,13 @@ pub(crate) struct ReachResult {
 impl ReachResult {
     /// Whether the provider is reachable and accepts the key, even if it has no model list.
     pub(crate) fn is_well(&self) -> bool {
-        match &self.listed {
-            Ok(_) => true,
-            Err(failure) => failure.kind == ModelFailureKind::Unsupported,
-        }
+        self.failure().is_none()
+    }
+
+    /// Why the provider cannot be used, if it cannot.
+    pub(crate) fn failure(&self) -> Option<&ModelFailure> {
+        let failure = self.listed.as_ref().err()?;
+        (failure.kind != ModelFailureKind::Unsupported).then_some(failure)
     }
 }
 

@@ -139,7 +139,7 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
     if !serve.has_clients() {
         return Ok(ApiKeys::open(serve.tools.clone()));
     }
-    let mut clients = Vec::new();
+    let (mut clients, mut problems) = (Vec::new(), Vec::new());
     let digests = serve.digests(environment).into_iter();
     for ((name, token), (_, digest)) in serve.tokens.iter().zip(digests) {
         let client = Principal {
@@ -155,8 +155,12 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
             quotas: Vec::new(),
             tools: token.tools.as_ref().unwrap_or(&serve.tools).clone(),
         };
-        clients.push((digest?, client));
+        match digest {
+            Ok(digest) => clients.push((digest, client)),
+            Err(problem) => problems.push(problem),
+        }
     }
+    ConfigError::check(problems)?;
     Ok(ApiKeys::new(clients).with_tools(serve.tools.clone()))
 }
 

@@ -126,7 +126,7 @@ async fn examine(
     checks.sort_by_key(|check| check.area);
     report.add(checks)?;
     report.add(routes::all(config, &assembled, surroundings, offline).await)?;
-    let checks = tools::offered(&assembled, report.has_failed(Area::Servers)).await;
+    let checks = tools::offered(config, &assembled, report.has_failed(Area::Servers)).await;
     report.add(checks)?;
     report.add(tools::limits(config))?;
     report.add(journal::all(config, registry).await)?;

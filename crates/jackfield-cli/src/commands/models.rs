@@ -22,7 +22,7 @@ pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, Comma
     let (config, assembled) = assemble(&models.source, registry)?;
     let names = named(&models.providers, &config, &assembled)?;
     let reached = reach_all(&assembled, names).await;
-    let all_failed = !reached.is_empty() && reached.iter().all(|(_, one)| !one.is_well());
+    let exit = exit_of(&reached);
     let listed: Vec<ProviderModels> = reached
         .into_iter()
         .map(|(name, reached)| ProviderModels {
@@ -34,13 +34,21 @@ pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, Comma
             reached: reached.listed,
         })
         .collect();
-    let exit = if all_failed {
-        Exit::Provider
-    } else {
-        Exit::Answered
-    };
     let out = &mut anstream::stdout();
     printed::finish(render::models(out, &listed, models.json), exit)
+}
+
+/// The exit code of a list: as that of a question if no provider answers.
+fn exit_of(reached: &[(Arc<str>, ReachResult)]) -> Exit {
+    let failures = reached.iter().map(|(_, one)| one.failure());
+    let failures: Option<Vec<_>> = failures.collect();
+    let failures = failures.unwrap_or_default();
+    let mut exits = failures.into_iter().map(Exit::of_failure);
+    match exits.next() {
+        None => Exit::Answered,
+        Some(first) if exits.all(|exit| exit == first) => first,
+        Some(_) => Exit::Provider,
+    }
 }
 
 /// Lists the providers and their states.
@@ -107,7 +115,10 @@ fn named(
 }
 
 /// Contacts all providers concurrently; the results keep their order.
-async fn reach_all(assembled: &Assembly, names: Vec<Arc<str>>) -> Vec<(Arc<str>, ReachResult)> {
+pub(crate) async fn reach_all(
+    assembled: &Assembly,
+    names: Vec<Arc<str>>,
+) -> Vec<(Arc<str>, ReachResult)> {
     let mut asking = JoinSet::new();
     for (place, name) in names.into_iter().enumerate() {
         let engine = assembled.engine.clone();
@@ -124,10 +135,7 @@ async fn reach_all(assembled: &Assembly, names: Vec<Arc<str>>) -> Vec<(Arc<str>,
 
 /// Help for a provider that cannot be reached.
 fn help(assembled: &Assembly, name: &Arc<str>, reached: &ReachResult) -> Option<String> {
-    if reached.is_well() {
-        return None;
-    }
-    let failure = reached.listed.as_ref().err()?;
+    let failure = reached.failure()?;
     match &assembled.providers.get(name)?.key {
         KeyState::Missing(missing) => Some(ask::key_help(missing)),
         KeyState::Found(_) | KeyState::NotNeeded => Some(advice(failure, name)),

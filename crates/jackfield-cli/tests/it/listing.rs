@@ -89,7 +89,7 @@ async fn models_are_listed_with_their_aliases_and_who_is_down_stops_nobody() {
 #[test]
 fn where_nobody_can_be_asked_the_exit_code_says_so() {
     let ran = jackfield(["models", "claude"]).run();
-    assert_eq!(ran.code, Some(4), "{}", ran.err);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
     assert!(
         ran.out.starts_with(
             "✗ claude: ANTHROPIC_API_KEY is not set\n    help: export ANTHROPIC_API_KEY=..."

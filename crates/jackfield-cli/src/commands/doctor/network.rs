@@ -143,6 +143,16 @@ pub(crate) fn advice(failure: &ModelFailure, name: &str) -> String {
              `base_url` under [providers.{name}]"
         );
     }
+    // A request for the list has neither settings nor a model that could be wrong.
+    let is_elsewhere = matches!(
+        failure.kind,
+        ModelFailureKind::InvalidRequest | ModelFailureKind::ModelNotFound
+    );
+    if is_elsewhere {
+        return format!(
+            "look at `base_url` under [providers.{name}]: the provider has no list of models there"
+        );
+    }
     let nothing = ModelRef {
         model: "".into(),
         provider: name.into(),

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use jackfield_assembly::{Assembly, Config, ServerStatus, ServerToolbox};
-use jackfield_domain::tool::Permission;
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::policy::matches_tool;
+use jackfield_domain::tool::{Catalog, Permission};
+use jackfield_engine::ServerTools;
 use tokio::time::timeout;
 
 use super::pending::Pending;
@@ -63,7 +66,11 @@ pub(super) fn server(
 }
 
 /// Checks whether tools reach the model.
-pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<DoctorCheck> {
+pub(super) async fn offered(
+    config: &Config,
+    assembled: &Assembly,
+    servers_failed: bool,
+) -> Vec<DoctorCheck> {
     let mut options = assembled.options.clone();
     // As in an interactive run, where a person can be asked.
     options.policy.can_ask = true;
@@ -101,6 +108,10 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
         let says = format!("denied by the policy: {names}");
         checks.push(DoctorCheck::warning(Area::Tools, says, help));
     }
+    let is_whole = offered.problems.is_empty() && offered.skipped.is_empty();
+    if is_whole && options.server_tools == ServerTools::All {
+        checks.extend(idle_patterns(config, assembled, &offered.catalog));
+    }
     checks.extend(
         offered
             .problems
@@ -112,6 +123,48 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
             }),
     );
     checks
+}
+
+/// A warning for each pattern of an assistant or of the policy that fits no tool.
+fn idle_patterns(config: &Config, assembled: &Assembly, catalog: &Catalog) -> Vec<DoctorCheck> {
+    let assistants = config.assistants.iter().flat_map(|(name, assistant)| {
+        let patterns = match &assistant.options.server_tools {
+            ServerTools::Only(patterns) => patterns.as_slice(),
+            ServerTools::All | ServerTools::None => &[],
+        };
+        let patterns = patterns.iter();
+        patterns.map(move |pattern| (format!("the assistant `{name}`"), pattern))
+    });
+    let rules = config.options.policy.rules.iter();
+    let rules = rules.map(|rule| ("[policy.tools]".to_owned(), &rule.pattern));
+    let idle = assistants.chain(rules).filter(|(_, pattern)| {
+        let mut tools = catalog.iter();
+        !tools.any(|tool| matches_tool(pattern, &tool.origin))
+            && !can_fit_later(config, assembled, pattern)
+    });
+    let checks = idle.map(|(whose, pattern)| {
+        let says = format!("{whose}: no tool fits `{pattern}`");
+        let help = "correct the pattern, or take it out; the tools are in: jackfield tools list";
+        DoctorCheck::warning(Area::Tools, says, help)
+    });
+    checks.collect()
+}
+
+/// Whether a pattern names tools that may come later: of servers that people bring or that are switched off, of a
+/// provider, or all built-in ones.
+fn can_fit_later(config: &Config, assembled: &Assembly, pattern: &str) -> bool {
+    let Some((toolbox, tool)) = pattern.split_once('/') else {
+        return false;
+    };
+    let is_off = config
+        .servers
+        .iter()
+        .any(|(id, server)| id.as_str() == toolbox && !server.enabled);
+    is_off
+        || toolbox.starts_with(ToolboxId::OF_USERS)
+        || toolbox.starts_with(ToolboxId::OF_TEAMS)
+        || assembled.providers.contains_key(toolbox)
+        || (toolbox, tool) == ("builtin", "*")
 }
 
 /// Checks for limits that lead to common complaints.
