@@ -1,6 +1,7 @@
 //! What a chat does beside sending what is typed: files that go along, messages of an editor, turns that are left
 //! out or run again, answers that are copied.
 
+use jackfield_testkit::server::{Response, TestServer};
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 
@@ -181,4 +182,32 @@ async fn the_last_turns_are_left_out_one_by_one_and_run_again() {
     said(&mut terminal, "fourth", "\nanew\n").await;
     assert_eq!(texts(&claude, 4), ["fourth"]);
     kept(&claude);
+}
+
+#[tokio::test]
+async fn models_that_a_server_lists_are_picked_by_number_and_tab_knows_providers_in_use() {
+    let claude = ScriptedClaude::start([ScriptTurn::text("one")]).await;
+    let api = TestServer::start().await;
+    let models = r#"{"object":"list","data":[{"id":"small-1","object":"model"},{"id":"large-1","object":"model"}]}"#;
+    api.answer(Response::json(200, models));
+    let more = format!(
+        "[providers.kit]\nkind = \"openai-compatible\"\nbase_url = \"{}/v1\"",
+        api.base_url()
+    );
+    let chat = jackfield(["chat"]).at_with(&claude.base_url(), &more);
+    let mut terminal = chat.at_terminal(Size(60, 100));
+    terminal.prompts().await;
+    said(&mut terminal, "/model", "  3  kit/large-1").await;
+    let screen = terminal.screen();
+    assert!(!screen.contains("kit/MODEL"), "{screen}");
+    said(&mut terminal, "/model 3", "from now on: kit/large-1").await;
+    // A built-in provider without a key is not completed.
+    terminal.types("/model mistr\tx").await;
+    terminal
+        .until("as typed", |screen| screen.ends_with("> /model mistrx"))
+        .await;
+    terminal.types("\u{15}/model ki\t").await;
+    terminal
+        .until("completed", |screen| screen.ends_with("> /model kit/"))
+        .await;
 }

@@ -95,7 +95,8 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     let person = if at_terminal {
         let file = surroundings.history_file().filter(|_| !chat.no_history);
         let aliases = config.aliases.keys().map(ToString::to_string);
-        let providers = config.providers.keys().map(|name| format!("{name}/"));
+        let providers = pick::usable_providers(&config, &assembled);
+        let providers = providers.into_iter().map(|name| format!("{name}/"));
         let paths = surroundings.clone();
         let completions = Completions {
             commands: COMMANDS,
@@ -136,6 +137,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         has_messages: false,
         left: None,
         listed: Vec::new(),
+        listed_models: Vec::new(),
         turn_usage: Vec::new(),
         verbose: chat.verbose,
         yes: chat.yes,
@@ -191,6 +193,8 @@ struct Conversation {
     left: Option<SessionId>,
     /// The sessions of the last list.
     listed: Vec<SessionId>,
+    /// The models of the last list.
+    listed_models: Vec<(Option<Arc<str>>, ModelRef)>,
     turn_usage: Vec<(ModelRef, Usage, Option<Cost>)>,
     verbose: bool,
     yes: bool,
@@ -298,7 +302,7 @@ impl Conversation {
                 None => self.send_text(&text).await?,
             },
             ChatInput::Model(Some(name)) => self.switch_model(&name),
-            ChatInput::Model(None) => self.show_models(),
+            ChatInput::Model(None) => self.show_models().await,
             ChatInput::Nothing => {}
             ChatInput::Prompt(text) => self.prompt(text.as_deref()).await?,
             ChatInput::Quit => return Ok(false),

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use jackfield_assembly::{Origin, preferred_models};
+use jackfield_assembly::{Assembly, Config, Origin, preferred_models};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::TurnOptions;
 
 use super::elsewhere::ChatSnapshot;
 use super::{Conversation, missing_key};
+use crate::commands::doctor::chosen;
+use crate::commands::models::reach_all;
 use crate::commands::sessions::find;
 use crate::exit::Exit;
 use crate::fault::CommandError;
@@ -37,7 +39,13 @@ impl Conversation {
     /// Takes another model, by its name or its number in the list.
     pub(super) fn switch_model(&mut self, name: &str) {
         let place = Origin::Flag("/model").into();
-        let by_number = nth(&self.model_choices(), name).map(|(_, model)| model.clone());
+        let usual = self.model_choices();
+        let choices = if self.listed_models.is_empty() {
+            &usual
+        } else {
+            &self.listed_models
+        };
+        let by_number = nth(choices, name).map(|(_, model)| model.clone());
         let assistant = self.config.assistant(name);
         let model = assistant.as_ref().map(|assistant| {
             let TurnOptions { model, route, .. } = &assistant.options;
@@ -85,14 +93,34 @@ impl Conversation {
         }
     }
 
-    pub(super) fn show_models(&self) {
+    /// Shows the models of the numbered list, and those that servers list whose usual models nobody knows.
+    pub(super) async fn show_models(&mut self) {
+        let mut choices = self.model_choices();
+        let mut names: Vec<Arc<str>> = self.config.providers.keys().cloned().collect();
+        let mut asked = usable_providers(&self.config, &self.assembled);
+        asked.retain(|name| !preferred_models().any(|model| model.provider == *name));
+        for (provider, reached) in reach_all(&self.assembled, asked).await {
+            let listed = reached.listed.unwrap_or_default();
+            if (1..=MAX_MODELS).contains(&listed.len()) {
+                names.retain(|name| *name != provider);
+            }
+            for listed in listed.into_iter().take(MAX_MODELS) {
+                let model = ModelRef {
+                    model: listed.id,
+                    provider: Arc::clone(&provider),
+                };
+                if !choices.iter().any(|(_, known)| *known == model) {
+                    choices.push((None, model));
+                }
+            }
+        }
         let missing = &self.assembled.missing_keys;
-        let names = self.config.providers.keys();
+        let names = names.iter();
         let providers = names.map(|name| (&**name, missing.contains_key(name)));
         let providers: Vec<(&str, bool)> = providers.collect();
         let current = &self.assembled.options.model;
-        let choices = self.model_choices();
         self.print(|out| show::models(out, current, &choices, &providers));
+        self.listed_models = choices;
     }
 
     pub(super) async fn show_sessions(&mut self) {
@@ -134,11 +162,20 @@ impl Conversation {
     }
 }
 
+/// The providers in use that a model can be taken of: their keys are not missing.
+pub(super) fn usable_providers(config: &Config, assembled: &Assembly) -> Vec<Arc<str>> {
+    let mut names = chosen(config, assembled);
+    names.retain(|name| !assembled.missing_keys.contains_key(name));
+    names
+}
+
 /// The item of this number, from 1.
 fn nth<'a, T>(all: &'a [T], number: &str) -> Option<&'a T> {
     let number: usize = number.trim().parse().ok()?;
     all.get(number.checked_sub(1)?)
 }
 
+/// How many models of a provider are listed.
+const MAX_MODELS: usize = 30;
 /// How many sessions are listed.
 const MAX_SESSIONS: usize = 15;
