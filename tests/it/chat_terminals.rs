@@ -256,3 +256,64 @@ async fn answers_go_where_they_are_sent_and_the_line_stays() {
     terminal.shows("\n**one**\nso").await;
     kept(&claude);
 }
+
+/// Lists and errors in a window of 60 columns.
+#[tokio::test]
+async fn lists_fit_the_window_and_no_word_is_broken() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let question = "What is the length of a question that is longer than a narrow window?";
+    let claude = ScriptedClaude::start([ScriptTurn::text("Long.")]).await;
+    let run = |arguments: &[&str]| {
+        let run = jackfield([]).more(arguments).at(&claude.base_url());
+        run.env("JACKFIELD_DB", folder.path().join("kept.db"))
+    };
+    let asked = run(&["ask", "--session", "one", question]).run().await;
+    asked.answers("Long.\n");
+    for (list, heading) in [
+        (&["tools", "list"][..], None),
+        (&["usage", "--by", "session"], Some("session")),
+        (&["sessions", "list"], Some("session  changed  turns")),
+    ] {
+        let whole = run(list).run().await.out;
+        let mut terminal = run(list).at_terminal(Size(40, 60));
+        let rows = whole.lines().count() + usize::from(list[0] == "sessions");
+        terminal
+            .until("one row each", |screen| screen.lines().count() == rows)
+            .await;
+        let screen = terminal.screen();
+        assert!(screen.contains('…'), "{screen}");
+        assert!(!whole.contains('…') || list[0] != "tools", "{whole}");
+        if let Some(heading) = heading {
+            assert!(screen.starts_with(heading), "{screen}");
+        }
+    }
+    let wrong = run(&["tools", "show", "no-such-tool-anywhere"]);
+    let told = wrong.run().await.err;
+    let wrong = run(&["tools", "show", "no-such-tool-anywhere"]);
+    let mut terminal = wrong.at_terminal(Size(40, 40));
+    assert_eq!(terminal.ends().await, Some(2));
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let told = words(&told);
+    terminal
+        .until("all words", |screen| words(screen) == told)
+        .await;
+    let mut terminal = run(&["chat"]).at_terminal(Size(80, 40));
+    terminal.prompts().await;
+    terminal.line("/help").await;
+    terminal.shows("slash.").await;
+    terminal.prompts().await;
+    let screen = terminal.screen();
+    for word in ["continue", "conversation", "clipboard", "completes"] {
+        assert!(!broken(&screen, word), "{word}: {screen}");
+    }
+    kept(&claude);
+}
+
+/// Whether a line end breaks this word.
+fn broken(screen: &str, word: &str) -> bool {
+    (1..word.len()).any(|place| screen.contains(&format!("{}\n{}", &word[..place], &word[place..])))
+}

@@ -35,6 +35,7 @@ mod whole;
 pub mod words;
 pub mod wrap;
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write};
 
 use jackfield_assembly::ConfigProblem;
@@ -187,6 +188,11 @@ pub(crate) fn columns() -> usize {
     columns_of(&io::stdout())
 }
 
+/// The width that lines on standard output have to fit into; `None` if it is no terminal.
+fn window() -> Option<usize> {
+    io::stdout().is_terminal().then(columns)
+}
+
 /// The terminal width of this stream, in columns.
 #[cfg(unix)]
 fn columns_of(stream: &impl std::os::fd::AsFd) -> usize {
@@ -235,8 +241,10 @@ pub fn can_supersede(json: bool) -> bool {
 
 /// Prints an error; returns its exit code.
 pub fn fault(fault: &CommandError) -> Exit {
-    // A closed standard error leaves no place to report that.
-    let _told = write_fault(&mut anstream::stderr(), fault);
+    let mut lines = Vec::new();
+    // Writing to memory cannot fail.
+    let _written = write_fault(&mut lines, fault);
+    tell(String::from_utf8_lossy(&lines).trim_end());
     fault.exit
 }
 
@@ -269,10 +277,15 @@ pub fn config_remark(remark: &ConfigProblem) {
 
 pub fn remark(text: &str) {
     let dim = plain::DIM;
-    let mut line = format!("{dim}{}{dim:#}", words::printable(text));
+    tell(&format!("{dim}{}{dim:#}", words::printable(text)));
+}
+
+/// Prints lines on standard error; a terminal gets them wrapped between words.
+fn tell(lines: &str) {
+    let mut lines = Cow::Borrowed(lines);
     if io::stderr().is_terminal() && !is_dumb() {
-        line = wrap::wrapped(&line, columns_of(&io::stderr()));
+        lines = wrap::wrapped(&lines, columns_of(&io::stderr())).into();
     }
     // A closed standard error leaves no place to report that.
-    let _told = writeln!(anstream::stderr(), "{line}");
+    let _told = writeln!(anstream::stderr(), "{lines}");
 }

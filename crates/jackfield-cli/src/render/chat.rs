@@ -12,7 +12,7 @@ use jackfield_domain::usage::Usage;
 use jackfield_engine::PromptSpec;
 
 use crate::render::plain::{DIM, GOOD, NAME, WARM};
-use crate::render::wrap::wrapped;
+use crate::render::wrap::{hung, wrapped};
 use crate::render::{columns, spent, words};
 
 pub(crate) fn prompt(text: &str) -> String {
@@ -100,16 +100,17 @@ pub fn part(out: &mut impl Write) -> io::Result<()> {
 pub fn help(out: &mut impl Write, commands: &[(&str, &str, &str)]) -> io::Result<()> {
     for (name, argument, about) in commands {
         let gap = " ".repeat(17_usize.saturating_sub(name.len() + 1 + argument.len()));
-        writeln!(out, "{NAME}{name}{NAME:#} {argument}{gap} {about}")?;
+        let line = format!("{NAME}{name}{NAME:#} {argument}{gap} {about}");
+        writeln!(out, "{}", hung(&line, columns(), 18))?;
     }
-    writeln!(
-        out,
+    let keys = format!(
         "\n{DIM}Enter sends; \\ and Enter, or Alt-Enter, begin a new line; a pasted text is one message.\n\
          @notes.md or @plan.png sends that file along, @\"two words.md\" one with a space; Tab completes.\n\
          @notes:note://a sends a resource of the MCP server notes along; /notes:greet runs its prompt.\n\
-         Ctrl-C stops an answer or clears the line; Ctrl-R searches what was said; a space before a\n\
-         message keeps it out of the history; // begins a message that begins with a slash.{DIM:#}"
-    )?;
+         Ctrl-C stops an answer or clears the line; Ctrl-R searches what was said.\n\
+         A space before a message keeps it out of the history; // begins a message that begins with a slash.{DIM:#}"
+    );
+    writeln!(out, "{}", wrapped(&keys, columns()))?;
     out.flush()
 }
 

@@ -14,7 +14,8 @@ pub use self::history::show;
 pub(crate) use self::history::{elsewhere, forked_history, opening, past};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
-use crate::render::words;
+use crate::render::wrap::cut;
+use crate::render::{window, words};
 
 /// Prints a line, or JSON.
 ///
@@ -64,19 +65,37 @@ pub fn list(
 fn table(out: &mut impl Write, rows: &[SessionRow]) -> io::Result<()> {
     let now = now();
     let ages: Vec<String> = rows.iter().map(|row| age(now.since(row.changed))).collect();
-    let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
-    let ids = width(&mut rows.iter().map(|row| row.session.as_str().len()));
-    let wide = width(&mut ages.iter().map(String::len));
-    let states = width(&mut rows.iter().map(|row| SessionStatus::of(row).words().len()));
+    // Scripts read the lines; the names of the columns are for people.
+    let window = window().filter(|_| !rows.is_empty());
+    let [id, changed, turns, state] = if window.is_some() {
+        ["session", "changed", "turns", "state"]
+    } else {
+        [""; 4]
+    };
+    let width = |head: &str, texts: &mut dyn Iterator<Item = usize>| {
+        texts.max().unwrap_or(0).max(head.len())
+    };
+    let ids = width(id, &mut rows.iter().map(|row| row.session.as_str().len()));
+    let wide = width(changed, &mut ages.iter().map(String::len));
+    let counts = turns.len().max(3);
+    let mut states = rows.iter().map(|row| SessionStatus::of(row).words().len());
+    let states = width(state, &mut states);
+    let mut titles = usize::MAX;
+    if let Some(window) = window {
+        titles = window.saturating_sub(ids + wide + counts + states + 8);
+        let head = format!("{id:ids$}  {changed:>wide$}  {turns:>counts$}  {state:states$}  title");
+        writeln!(out, "{DIM}{head}{DIM:#}")?;
+    }
     for (row, age) in rows.iter().zip(&ages) {
         let state = SessionStatus::of(row);
         let (id, turns, style) = (row.session.as_str(), row.turns, state.style());
         let state = state.words();
         write!(
             out,
-            "{NAME}{id:ids$}{NAME:#}  {DIM}{age:>wide$}{DIM:#}  {turns:>3}  {style}{state:states$}{style:#}"
+            "{NAME}{id:ids$}{NAME:#}  {DIM}{age:>wide$}{DIM:#}  {turns:>counts$}  {style}{state:states$}{style:#}"
         )?;
-        writeln!(out, "  {}", words::shortened(&title(row), MAX_TITLE))?;
+        let title = words::shortened(&title(row), MAX_TITLE);
+        writeln!(out, "  {}", cut(&title, titles))?;
         if let Some(why) = &row.unreadable {
             writeln!(out, "  {WARM}!{WARM:#} {}", words::one_line(why))?;
         }

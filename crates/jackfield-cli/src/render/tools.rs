@@ -5,11 +5,13 @@ use std::io::{self, Write};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::{CatalogEntry, InputFormat, Permission, Safety};
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::hidden::revealed;
 use crate::render::json::outcome;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
-use crate::render::words;
+use crate::render::wrap::cut;
+use crate::render::{window, words};
 
 /// Prints a list of tools.
 ///
@@ -41,17 +43,27 @@ pub fn list<'a>(
     }
     let width = |column: usize| {
         rows.iter()
-            .map(|row| row[column].chars().count())
+            .map(|row| row[column].width())
             .max()
             .unwrap_or(0)
     };
-    let widths = [width(0), width(1), width(2)];
+    let (names, policies, mut origins) = (width(0), width(1), width(2));
+    let mut abouts = usize::MAX;
+    if let Some(columns) = window() {
+        let rest = columns.saturating_sub(names + policies + 3 * GAP.len());
+        origins = origins.min(rest.saturating_sub(ABOUT).max(ABOUT));
+        abouts = rest.saturating_sub(origins);
+    }
     for [name, policy, origin, about] in &rows {
         let style = style(policy);
+        let (origin, about) = (cut(origin, origins), cut(about, abouts));
+        let space = |text: &str, width: usize| " ".repeat(width.saturating_sub(text.width()));
         writeln!(
             out,
-            "{NAME}{name:0$}{NAME:#}  {style}{policy:1$}{style:#}  {DIM}{origin:2$}{DIM:#}  {about}",
-            widths[0], widths[1], widths[2],
+            "{NAME}{name}{NAME:#}{}{GAP}{style}{policy}{style:#}{}{GAP}{DIM}{origin}{DIM:#}{}{GAP}{about}",
+            space(name, names),
+            space(policy, policies),
+            space(&origin, origins),
         )?;
     }
     out.flush()
@@ -206,3 +218,8 @@ const fn safety(safety: Safety) -> &'static str {
         Safety::Unknown => "may change something each time",
     }
 }
+
+/// The space between two columns.
+const GAP: &str = "  ";
+/// How many columns the description keeps in a narrow window, and the origin.
+const ABOUT: usize = 20;

@@ -14,7 +14,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::plain::{DIM, NAME};
 use crate::render::tools::document;
-use crate::render::{spent, words};
+use crate::render::wrap::cut;
+use crate::render::{spent, window, words};
 
 /// Prints all rows and their total.
 ///
@@ -96,7 +97,7 @@ fn table(out: &mut impl Write, about: &str, rows: &[(String, &SpendingTotals)]) 
         ]
     });
     let cells: Vec<[String; 7]> = cells.collect();
-    let widths: Vec<usize> = head
+    let mut widths: Vec<usize> = head
         .iter()
         .enumerate()
         .map(|(column, head)| {
@@ -106,9 +107,15 @@ fn table(out: &mut impl Write, about: &str, rows: &[(String, &SpendingTotals)]) 
                 .fold(head.width(), usize::max)
         })
         .collect();
+    // Numbers stay whole in a narrow window.
+    if let (Some(columns), [label, rest @ ..]) = (window(), &mut widths[..]) {
+        let rest: usize = rest.iter().map(|width| width + 2).sum();
+        *label = (*label).min(columns.saturating_sub(rest).max(MIN_LABEL));
+    }
     let line = |cells: &[&str]| {
         let cells = cells.iter().zip(&widths).enumerate();
         let padded = cells.map(|(column, (cell, width))| {
+            let cell = cut(cell, *width);
             let space = " ".repeat(width.saturating_sub(cell.width()));
             // Numbers stand at the right; the cost is the last column, and a text.
             match column {
@@ -267,3 +274,6 @@ const fn word(by: SpendingGroup) -> &'static str {
 
 /// The maximum length of a label, in characters.
 const MAX_LABEL: usize = 40;
+
+/// How many columns a label keeps in a narrow window.
+const MIN_LABEL: usize = 8;

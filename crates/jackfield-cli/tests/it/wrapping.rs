@@ -1,6 +1,6 @@
 //! Lines that are broken between words.
 
-use jackfield_cli::render::wrap::wrapped;
+use jackfield_cli::render::wrap::{cut, wrapped};
 use unicode_width::UnicodeWidthStr as _;
 
 #[test]
@@ -36,5 +36,19 @@ fn nothing_is_lost_and_no_line_is_too_wide() {
         );
         let back: Vec<&str> = wrapped.split_whitespace().collect();
         assert_eq!(back.join(" "), line);
+    }
+}
+
+#[test]
+fn a_text_is_cut_at_the_width_and_not_before() {
+    for (text, width, expected) in [
+        ("whole", 5, "whole"),
+        ("longer", 5, "long…"),
+        ("a gap", 3, "a…"),
+        ("你好世界", 5, "你好…"),
+        ("你好世界", 8, "你好世界"),
+        ("nothing", 0, "…"),
+    ] {
+        assert_eq!(cut(text, width), expected, "{text:?}");
     }
 }
