@@ -144,7 +144,7 @@ const scenarios = {
     await isAccessible(page);
     // Two clicks are one answer: the first disables the button.
     await cards.nth(0).getByRole('button', { name: 'Allow once' }).dblclick();
-    await cards.nth(0).getByText('Answered by').waitFor();
+    await cards.nth(0).getByText(/^You allowed this, \d\d:\d\d$/).waitFor();
     // The other one is answered in the list over all sessions, in another tab.
     const other = await page.context().newPage();
     await other.goto(`${url}/#/approvals`);
@@ -153,7 +153,7 @@ const scenarios = {
     await shot(other, 'approvals');
     await isAccessible(other);
     await other.getByRole('button', { name: 'Deny' }).click();
-    await other.locator('.card').getByText('Answered by').waitFor();
+    await other.locator('.card').getByText(/^You denied this, \d\d:\d\d$/).waitFor();
     await ended(page, 0);
     assert.equal(await cards.nth(0).getAttribute('data-state'), 'done');
     assert.equal(await cards.nth(1).getAttribute('data-state'), 'denied');
@@ -162,6 +162,7 @@ const scenarios = {
     const answer = page.locator('.rendered').last();
     assert.equal(await answer.locator('strong').textContent(), '375');
     assert.equal(await answer.locator('script, img').count(), 0);
+    assert.equal(await answer.locator('td').last().evaluate((cell) => getComputedStyle(cell).textAlign), 'right');
     assert.match(await answer.textContent(), /<script>document\.title/);
     assert.deepEqual(await answer.locator('a[href]').evaluateAll((all) => all.map((one) => one.getAttribute('href'))), [
       'https://example.com/a?b=1&c=2', 'https://example.com/leak.png']);
@@ -176,6 +177,8 @@ const scenarios = {
     await field.fill('{"expression": "2+2"}');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
+    // Nothing else waits, so the next message can be typed.
+    await page.waitForFunction(() => document.activeElement.matches('.composer textarea'));
     await ended(page, 1);
     assert.match(await cards.nth(2).textContent(), /A person changed the arguments/);
     // A fork before the second turn, with its message to be changed.
@@ -272,15 +275,52 @@ const scenarios = {
     // To the end, as the browser may report late what failed.
     isAway = true;
     await wish('kill');
-    await page.getByText('The gateway cannot be reached').waitFor();
+    await page.locator('.connection').getByText('The gateway cannot be reached').waitFor();
     await shot(page, 'away');
     await wish('start');
     await page.getByText('The reply after the restart.').first().waitFor();
     await ended(page, 1);
     const second = page.locator('.turn').nth(1);
     assert.equal(await second.getByText('A word after the other').count(), 0);
-    assert.equal(await page.getByText('The gateway cannot be reached').count(), 0);
+    assert.equal(await page.locator('.connection').getByText('The gateway cannot be reached').count(), 0);
     await shot(page, 'restarted');
+  },
+
+  // A provider that fails is told once, with what to do; so is a browser without a network.
+  async failed(browser) {
+    const page = await opened(browser);
+    await page.goto(url);
+    await say(page, 'Hi');
+    await ended(page, 0);
+    const told = page.locator('.turn .reply p');
+    assert.deepEqual(await told.allTextContents(), [
+      'The model is asked again: Boom (500, api_error) (2×)', 'The turn failed: Boom (500, api_error)',
+      'Wait a little and send the message again, or choose another model.']);
+    await shot(page, 'failed');
+    await isAccessible(page);
+    isAway = true;
+    await page.context().setOffline(true);
+    await page.getByText('This browser is offline.').waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).fill('Are you there?');
+    await page.keyboard.press('Enter');
+    await page.getByText('Not sent: the gateway cannot be reached').waitFor();
+    await page.context().setOffline(false);
+    await page.waitForFunction(() => document.querySelector('.connection').textContent === '');
+  },
+
+  // Who answers by keyboard goes from one question to the next.
+  async keyboard(browser) {
+    const page = await opened(browser);
+    await page.goto(url);
+    await say(page, 'Two calls');
+    const allow = page.getByRole('button', { name: 'Allow once' });
+    await allow.nth(1).waitFor();
+    await allow.nth(0).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.activeElement.closest('.card') === document.querySelectorAll('.card')[1]);
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.activeElement.matches('.composer textarea'));
+    await ended(page, 0);
   },
 
   // What a tool gives is shown as what it is, and Esc stops a turn.
@@ -389,6 +429,8 @@ const scenarios = {
     const again = card.getByRole('button', { name: 'Run again' });
     await again.waitFor();
     await card.locator('.state', { hasText: 'outcome unknown' }).first().waitFor();
+    // The name of the tool says which server it is of.
+    assert.equal(await card.getByText('at bank').count(), 0);
     // The safe answer stands first, and is the one that stands out.
     assert.deepEqual(await card.getByRole('button').allTextContents(), ['Do not run; tell the model', 'Run again']);
     assert.equal(await card.locator('button.primary').textContent(), 'Do not run; tell the model');

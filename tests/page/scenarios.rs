@@ -36,6 +36,31 @@ async fn two_cards_an_approval_allowed_and_one_denied_and_nothing_of_the_model_r
 }
 
 #[tokio::test]
+async fn a_failure_is_told_once_with_what_to_do() {
+    let files = Kept::new();
+    let boom = json!({ "type": "error", "error": { "type": "api_error", "message": "Boom" } });
+    let claude = ScriptedClaude::start([ScriptTurn::status(500, &boom).again()]).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    Browser::start("failed", gateway.address()).ends().await;
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn the_focus_goes_from_an_answer_to_the_next_question() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([
+        calculation("1+1").and_call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("Done."),
+    ])
+    .await;
+    let running = files.gateway().at_with(&claude.base_url(), ASKS).start();
+    let gateway = Gateway::listening(running).await;
+    Browser::start("keyboard", gateway.address()).ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_reload_and_kill_9_in_the_middle_of_a_stream_lose_nothing() {
     let files = Kept::new();
     let (first, second) = (Gate::new(), Gate::new());
@@ -317,4 +342,4 @@ const HOSTILE: &str = "# The results\n\n- 15% of 2500 is **375**\n- `6*7` was de
     <script>document.title = 'run'</script><img src=x onerror=\"document.title = 'run'\">\n\n\
     [a link](https://example.com/a?b=1&c=2) [a trap](javascript:document.title='run') \
     ![a picture](https://example.com/leak.png)\n\n\
-    | tool | result |\n|---|---|\n| calculator | 375 |\n\n```python\nprint('a line of code that is longer than the width of a phone has room for')\n```\n";
+    | tool | result |\n|---|--:|\n| calculator | 375 |\n\n```python\nprint('a line of code that is longer than the width of a phone has room for')\n```\n";

@@ -387,27 +387,20 @@ fn wait(
 }
 
 fn answer(answer: &Answer) -> Value {
-    match answer {
-        Answer::Approval(Approval::Denied { reason }) => {
-            json!({ "answer": "denied", "reason": reason })
-        }
+    let more = match answer {
+        Answer::Approval(Approval::Denied { reason }) => json!({ "reason": reason }),
         Answer::Approval(Approval::Granted { edited, .. }) => {
-            json!({ "answer": "granted", "edited_arguments": edited.as_deref() })
+            json!({ "edited_arguments": edited.as_deref() })
         }
-        Answer::ClientResult(client) => {
-            json!({ "answer": "result", "result": result(&client.result) })
-        }
-        Answer::Elicitation(ElicitationAnswer::Accepted(value)) => {
-            json!({ "answer": "accepted", "value": &**value })
-        }
-        Answer::Elicitation(ElicitationAnswer::Declined) => json!({ "answer": "declined" }),
-        Answer::Elicitation(ElicitationAnswer::Dismissed) => json!({ "answer": "dismissed" }),
+        Answer::ClientResult(client) => json!({ "result": result(&client.result) }),
+        Answer::Elicitation(ElicitationAnswer::Accepted(value)) => json!({ "value": &**value }),
         Answer::UnknownOutcome(UnknownAnswer::Landed(landed)) => {
-            json!({ "answer": "landed", "result": result(landed) })
+            json!({ "result": result(landed) })
         }
-        Answer::UnknownOutcome(UnknownAnswer::Report) => json!({ "answer": "report" }),
-        Answer::UnknownOutcome(UnknownAnswer::Retry) => json!({ "answer": "retry" }),
-    }
+        Answer::Elicitation(ElicitationAnswer::Declined | ElicitationAnswer::Dismissed)
+        | Answer::UnknownOutcome(UnknownAnswer::Report | UnknownAnswer::Retry) => json!({}),
+    };
+    merge(json!({ "answer": values::answer(answer) }), more)
 }
 
 fn result(result: &ToolResult) -> Value {

@@ -11,7 +11,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::usage::Usage;
-use jackfield_domain::wait::WaitKind;
+use jackfield_domain::wait::{Answer, Approval, ElicitationAnswer, UnknownAnswer, WaitKind};
 use serde_json::{Value, json};
 
 /// The arguments as an object, or as the raw text if they are no object.
@@ -129,6 +129,22 @@ pub const fn wait_kind(kind: &WaitKind) -> &'static str {
         WaitKind::ClientResult => "client_result",
         WaitKind::Elicitation { .. } => "elicitation",
         WaitKind::UnknownOutcome => "unknown_outcome",
+    }
+}
+
+/// The kind of an answer to a question.
+#[must_use]
+pub const fn answer(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Approval(Approval::Denied { .. }) => "denied",
+        Answer::Approval(Approval::Granted { .. }) => "granted",
+        Answer::ClientResult(_) => "result",
+        Answer::Elicitation(ElicitationAnswer::Accepted(_)) => "accepted",
+        Answer::Elicitation(ElicitationAnswer::Declined) => "declined",
+        Answer::Elicitation(ElicitationAnswer::Dismissed) => "dismissed",
+        Answer::UnknownOutcome(UnknownAnswer::Landed(_)) => "landed",
+        Answer::UnknownOutcome(UnknownAnswer::Report) => "report",
+        Answer::UnknownOutcome(UnknownAnswer::Retry) => "retry",
     }
 }
 

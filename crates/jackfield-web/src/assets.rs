@@ -85,6 +85,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("doctor.js", JS),
     file!("dom.js", JS),
     file!("event_stream.js", JS),
+    file!("failure.js", JS),
     file!("form.js", JS),
     file!("history.js", JS),
     file!("icon.svg", SVG),

@@ -9,7 +9,8 @@ use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, htm
 pub fn to_html(text: &str) -> String {
     let options =
         Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
-    let events = Parser::new_ext(text, options).map(safe_event);
+    let mut table = Table::default();
+    let events = Parser::new_ext(text, options).map(|event| table.aligned(safe_event(event)));
     let mut html = String::with_capacity(text.len() * 5 / 4);
     html::push_html(&mut html, events);
     html
@@ -27,11 +28,6 @@ fn safe_event(event: Event<'_>) -> Event<'_> {
         }
         Event::End(TagEnd::Link | TagEnd::Image) => Event::InlineHtml("</a>".into()),
         Event::TaskListMarker(done) => Event::Text(if done { "☑ " } else { "☐ " }.into()),
-        // The writer would align with a style, which the policy of the page refuses.
-        Event::Start(Tag::Table(columns)) => {
-            let columns = columns.iter().map(|_| Alignment::None);
-            Event::Start(Tag::Table(columns.collect()))
-        }
         Event::Start(_)
         | Event::End(_)
         | Event::Text(_)
@@ -42,6 +38,56 @@ fn safe_event(event: Event<'_>) -> Event<'_> {
         | Event::SoftBreak
         | Event::HardBreak
         | Event::Rule => event,
+    }
+}
+
+/// The place in a table. The writer would align columns with a style, which the policy of the page refuses, so they
+/// get a class.
+#[derive(Default)]
+struct Table {
+    alignments: Vec<Alignment>,
+    column: usize,
+    is_head: bool,
+}
+
+impl Table {
+    /// The event; the tag of a cell has the class of its column.
+    fn aligned<'a>(&mut self, event: Event<'a>) -> Event<'a> {
+        match &event {
+            Event::Start(Tag::Table(alignments)) => {
+                self.alignments.clone_from(alignments);
+                let none = alignments.iter().map(|_| Alignment::None);
+                Event::Start(Tag::Table(none.collect()))
+            }
+            Event::Start(tag @ (Tag::TableHead | Tag::TableRow)) => {
+                (self.column, self.is_head) = (0, *tag == Tag::TableHead);
+                event
+            }
+            Event::Start(Tag::TableCell) => {
+                let alignment = self.alignments.get(self.column);
+                self.column += 1;
+                let class = match alignment {
+                    Some(Alignment::Center) => "center",
+                    Some(Alignment::Right) => "right",
+                    Some(Alignment::Left | Alignment::None) | None => return event,
+                };
+                let cell = if self.is_head { "th" } else { "td" };
+                Event::InlineHtml(format!("<{cell} class=\"{class}\">").into())
+            }
+            Event::Start(_)
+            | Event::End(_)
+            | Event::Text(_)
+            | Event::Code(_)
+            | Event::Html(_)
+            | Event::InlineHtml(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::FootnoteReference(_)
+            | Event::SoftBreak
+            | Event::HardBreak
+            | Event::Rule
+            | Event::TaskListMarker(_) => event,
+        }
     }
 }
 

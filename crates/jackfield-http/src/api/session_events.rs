@@ -16,6 +16,7 @@ use jackfield_gateway::Gateway;
 use jackfield_engine::EngineError;
 
 use super::story;
+use super::wire::approval::answer_kind;
 use super::wire::blocks::{BlockView, MessageView};
 use super::wire::events::{
     BlockEnded, BlockStarted, CallEnded, CallLost, CallMoved, CompactedView, EventView, Forked,
@@ -204,6 +205,8 @@ impl SessionEvents {
                     WaitEnd::Answered { by, .. } => Some(by.to_string()),
                     WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,
                 },
+                at: now.wall.to_rfc3339(),
+                answer: answer_kind(end),
             }),
             Fact::WaitOpened { wait } => EventView::WaitStarted(WaitView::from_wait(wait)),
         })

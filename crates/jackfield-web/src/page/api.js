@@ -1,5 +1,7 @@
 // Requests to `/api/v1` of the gateway that the page is from.
 
+import { say } from './languages.js';
+
 const ROOT = '/api/v1';
 
 // A refusal: `kind` is the stable word of the problem, the message is for people.
@@ -22,14 +24,19 @@ export function onSignedOut(listener) {
 export const address = (path) => ROOT + path;
 export const sessionPath = (session) => `/sessions/${encodeURIComponent(session)}`;
 
+// Fetches from the gateway. What a browser says of a gateway that is away differs from browser to browser.
+export const fetched = (path, init) => fetch(ROOT + path, { credentials: 'same-origin', ...init }).catch((error) => {
+  throw error.name === 'AbortError' ? error : new Error(say('unreachable'));
+});
+
 // Sends a request; the answer, or a `Problem`.
 export async function send(path, { method = 'GET', body, headers = {}, signal } = {}) {
-  const init = { method, headers: { ...headers }, signal, credentials: 'same-origin', cache: 'no-store' };
+  const init = { method, headers: { ...headers }, signal, cache: 'no-store' };
   if (body !== undefined) {
     init.headers['content-type'] = 'application/json';
     init.body = JSON.stringify(body);
   }
-  const response = await fetch(ROOT + path, init);
+  const response = await fetched(path, init);
   if (response.ok) return response;
   const problem = new Problem(response.status, await response.json().catch(() => ({})));
   if (problem.kind === 'unauthenticated') signedOut();

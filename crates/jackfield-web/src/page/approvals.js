@@ -4,6 +4,7 @@ import { ask } from './api.js';
 import { element, time, visible } from './dom.js';
 import { say } from './languages.js';
 import { Question } from './question.js';
+import { placeOf } from './tool_card.js';
 import { jsonView } from './value.js';
 
 export class Approvals {
@@ -28,7 +29,7 @@ export class Approvals {
       const question = new Question(approval, () => approval.arguments);
       const title = element('div', { className: 'head' },
         element('bdi', { className: 'tool', textContent: visible(approval.tool || '?') }),
-        approval.server ? element('span', { className: 'dim', textContent: say('at_server', { server: visible(approval.server) }) }) : '',
+        element('span', { className: 'dim', textContent: placeOf(approval.tool || '?', approval.server) }),
         element('a', { href: `#/sessions/${encodeURIComponent(approval.session)}`, textContent: say('to_session') }));
       const about = approval.description ? element('p', { className: 'dim', textContent: visible(approval.description).slice(0, 300) }) : '';
       const expires = element('p', { className: 'dim', textContent: say('expires', { at: time(approval.expires) }) });
@@ -49,7 +50,7 @@ export class Approvals {
       entry.gone = false;
       return;
     }
-    if (!entry.question.closed) entry.question.close(now?.ended?.how || 'answered', now?.ended?.by);
+    if (!entry.question.closed) entry.question.close(now?.ended || {});
   }
 
   close() {}

@@ -43,7 +43,7 @@ export class Conversation {
       event: (event) => this.apply(event),
       connected: (isLive) => {
         if (isLive && this.connection.textContent) this.app.sessionsChanged();
-        this.connection.textContent = isLive ? '' : say('reconnecting');
+        this.connection.textContent = isLive ? '' : say(navigator.onLine ? 'reconnecting' : 'offline');
       },
       gone: (problem) => {
         this.connection.textContent = problem.message;

@@ -10,12 +10,21 @@ export class EventStream {
     this.path = path;
     this.listener = listener;
     this.cursor = null;
+    this.life = new AbortController();
     this.stopped = false;
+    // A connection over a network that is gone would only be silent.
+    const { signal } = this.life;
+    addEventListener('offline', () => {
+      this.connection?.abort();
+      this.wake?.();
+    }, { signal });
+    addEventListener('online', () => this.wake?.(), { signal });
     this.run();
   }
 
   stop() {
     this.stopped = true;
+    this.life.abort();
     this.connection?.abort();
     this.wake?.();
   }

@@ -2,17 +2,30 @@
 // an identity provider, the browser goes there and comes back with the cookie, or with what went wrong in the address. Where
 // it needs no key, the token of the page's link is traded for a cookie.
 
-import { address, ask } from './api.js';
+import { address, ask, fetched } from './api.js';
 import { byId, element, visible } from './dom.js';
 import { say } from './languages.js';
 
 const FAILURES = ['disabled', 'expired', 'invalid', 'nameless', 'refused', 'unavailable', 'unknown_user', 'wrong_address'];
 
+// As whom one is signed in.
+let me = null;
+
 // Whether a sign-in is needed, and as whom one is signed in.
-export const loginState = () => ask('/login');
+export async function loginState() {
+  return signedIn(await ask('/login'));
+}
+
+function signedIn(state) {
+  me = state.name;
+  return state;
+}
+
+// Whether this is who gave an answer here.
+export const isMe = (by) => by === `${me}, by the API`;
 
 // Shows the gateway a key or the token of a link, for a cookie.
-const show = (secret) => fetch(address('/login'), { method: 'POST', headers: { authorization: `Bearer ${secret}` }, credentials: 'same-origin' });
+const show = (secret) => fetched('/login', { method: 'POST', headers: { authorization: `Bearer ${secret}` } });
 
 // What is behind the token is the place to go to.
 const TOKEN = /#token=([0-9a-f]+)(\/.*)?$/;
@@ -80,7 +93,7 @@ export function signIn({ link_needed: isLink, oidc: provider }) {
         root.hidden = true;
         root.replaceChildren();
         returnToPlace();
-        done(await response.json());
+        done(signedIn(await response.json()));
       } catch (error) {
         problem.textContent = error.message;
         submit.disabled = false;

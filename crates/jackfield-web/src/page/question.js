@@ -1,9 +1,10 @@
 // A question to a person about a call: may it run, or run again? The first click disables all buttons.
 
 import { Problem, ask } from './api.js';
-import { announce, button, element, visible } from './dom.js';
+import { announce, button, byId, element, time, visible } from './dom.js';
 import { formOf } from './form.js';
 import { say } from './languages.js';
+import { isMe } from './login.js';
 
 export class Question {
   // `wait` has `id`, `kind` and `expires`, and of a server's own question `question`, `schema` and `url`; `found()` gives the
@@ -133,16 +134,18 @@ export class Question {
   }
 
   async answer(how, body) {
-    const fields = this.root.querySelectorAll('button, input, select, textarea');
+    const fields = this.root.querySelectorAll(FIELDS);
+    // A field that is disabled loses the focus.
+    this.hadFocus = this.root.querySelector(':focus-visible') !== null;
     for (const field of fields) field.disabled = true;
     this.state.textContent = say('sending');
     try {
       const answered = await ask(`/approvals/${encodeURIComponent(this.wait.id)}/${how}`, { method: 'POST', body });
-      this.close(answered.ended?.how || 'answered', answered.ended?.by);
+      this.close(answered.ended || {});
       dispatchEvent(new CustomEvent('question-answered', { detail: this.wait.id }));
     } catch (error) {
       if (error instanceof Problem && error.kind === 'closed') {
-        this.close(error.document.how, error.document.by);
+        this.close(error.document);
         return;
       }
       for (const field of fields) field.disabled = false;
@@ -151,14 +154,33 @@ export class Question {
   }
 
   // It is answered, here or elsewhere, or over.
-  close(how, by) {
-    const words = by ? say('answered_by', { by: visible(by) }) : say(`wait_${how}`);
+  close({ how = 'answered', by, at, answer }) {
+    if (this.closed) return;
+    const hadFocus = this.hadFocus || this.root.querySelector(':focus-visible') !== null;
+    const words = by ? answeredBy(by, at, answer) : say(`wait_${how}`);
     this.root.replaceChildren(element('p', { className: 'dim', textContent: words }));
     announce(words);
     this.closed = true;
+    if (hadFocus) focusNext(this.root);
   }
 }
 
 function sayKind(kind) {
   return say(`ask_${kind}`);
 }
+
+// Who answered, in words of the reader.
+function answeredBy(by, at, answer) {
+  const did = { denied: 'denied', granted: 'allowed' }[answer] || 'answered';
+  const name = by.replace(/, (at the prompt|by `jackfield approvals`|by the API)$/, '');
+  return say(isMe(by) ? `you_${did}` : `other_${did}`, { at: time(at), by: visible(name) });
+}
+
+// Who answers by keyboard goes on at the next question, or else at the message.
+function focusNext(root) {
+  const open = [...document.querySelectorAll('.question')].map((one) => one.querySelector(FIELDS)).filter((field) => field && !field.disabled);
+  const next = open.find((field) => root.compareDocumentPosition(field) & Node.DOCUMENT_POSITION_FOLLOWING);
+  (next || open[0] || document.querySelector('.composer textarea') || byId('main')).focus();
+}
+
+const FIELDS = 'button, input, select, textarea';

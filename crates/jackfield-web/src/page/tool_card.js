@@ -5,6 +5,11 @@ import { say } from './languages.js';
 import { Question } from './question.js';
 import { jsonView, resultView, textView } from './value.js';
 
+// Where a tool is, unless its name says so.
+export function placeOf(tool, server) {
+  return server && !tool.startsWith(`${server}__`) ? say('at_server', { server: visible(server) }) : '';
+}
+
 export class ToolCard {
   constructor(call, name, server) {
     this.call = call;
@@ -30,7 +35,7 @@ export class ToolCard {
   }
 
   setServer(server) {
-    if (server) this.place.textContent = say('at_server', { server: visible(server) });
+    this.place.textContent = placeOf(this.name, server);
   }
 
   setState(state) {
@@ -115,15 +120,15 @@ export class ToolCard {
     this.ask.replaceChildren(this.question.root);
   }
 
-  answered({ how, by }) {
-    this.closeQuestion(how, by);
+  answered(end) {
+    this.closeQuestion(end);
     if (this.status === 'waiting') this.setState('queued');
     this.inputFold.open = false;
   }
 
-  closeQuestion(how = 'answered', by = undefined) {
+  closeQuestion(end = {}) {
     if (!this.question) this.ask.replaceChildren();
-    else if (!this.question.closed) this.question.close(how, by);
+    else if (!this.question.closed) this.question.close(end);
   }
 
   // Its outcome.

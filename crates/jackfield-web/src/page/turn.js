@@ -1,6 +1,7 @@
 // A turn: its message, the replies, the calls between them, and how it ended. Made of the events of its session.
 
 import { button, duration, element, number, visible } from './dom.js';
+import { helpFor } from './failure.js';
 import { say, sayOr } from './languages.js';
 import { Question } from './question.js';
 import { ReplyText } from './reply_text.js';
@@ -121,13 +122,15 @@ export class Turn {
     round?.root.remove();
     this.parts.delete(key);
     const why = event.failure ? `: ${visible(event.failure.message)}` : '';
-    this.note(`${say(event.why === 'lost' ? 'reply_lost' : 'reply_again')}${why}`);
+    // What nothing was shown of did not break off.
+    const again = round ? 'reply_again' : 'asked_again';
+    this.note(`${say(event.why === 'lost' ? 'reply_lost' : again)}${why}`);
     this.busy.hidden = false;
   }
 
   replyFailed(event) {
     if (event.partial) this.reply({ ...event, message: { blocks: event.partial.blocks, finish: 'stop' } });
-    if (event.failure) this.note(visible(event.failure.message), 'error');
+    if (event.failure) this.failed = { message: event.failure.message, note: this.note(visible(event.failure.message)) };
   }
 
   waitStarted(event) {
@@ -142,7 +145,7 @@ export class Turn {
   paused(event) {
     const question = new Question(event, () => undefined);
     this.body.append(question.root);
-    this.waits.set(event.id, { answered: ({ how, by }) => question.closed || question.close(how, by) });
+    this.waits.set(event.id, { answered: (end) => question.closed || question.close(end) });
     this.busy.hidden = true;
     this.setStatus('waiting');
   }
@@ -179,9 +182,12 @@ export class Turn {
     }
     const { kind, failure, limit } = turn.end;
     if (kind !== 'answered') {
+      if (failure && failure.message === this.failed?.message) this.failed.note.remove();
       const why = failure?.message || (limit && sayOr(`limit_${limit}`, limit)) || '';
       const words = `${say(`end_${kind}`)}${why ? `: ${visible(why)}` : ''}`;
       this.note(words, kind === 'cancelled' ? 'dim' : 'error');
+      const help = failure && helpFor(failure.kind);
+      if (help) this.note(help);
     }
     const took = duration(new Date(turn.ended) - new Date(turn.began));
     const tokens = say('tokens', { n: number(turn.usage.input_tokens + turn.usage.output_tokens) });
@@ -210,8 +216,16 @@ export class Turn {
     this.foot.after(this.timeline);
   }
 
+  // The same note twice is one that says so.
   note(text, kind = 'dim') {
-    this.body.append(element('p', { className: kind, role: kind === 'error' ? 'alert' : undefined, textContent: text }));
+    if (this.noted?.text === text && this.noted.root === this.body.lastChild) {
+      this.noted.times += 1;
+      this.noted.root.textContent = `${text} (${number(this.noted.times)}×)`;
+    } else {
+      this.noted = { text, times: 1, root: element('p', { className: kind, role: kind === 'error' ? 'alert' : undefined, textContent: text }) };
+      this.body.append(this.noted.root);
+    }
+    return this.noted.root;
   }
 }
 

@@ -23,7 +23,10 @@ fn markdown_is_rendered() {
     );
     assert!(to_html("|a|\n|-|\n|b|").contains("<td>b</td>"));
     // An alignment would be a style in the page, which its policy refuses.
-    assert!(!to_html("|a|\n|:-:|\n|b|").contains("style"));
+    let table = to_html("|a|b|c|\n|:-:|--:|-|\n|d|e|f|\n|g|h|i|");
+    let cells = "<tr><td class=\"center\">g</td><td class=\"right\">h</td><td>i</td></tr>";
+    assert!(table.contains("<th class=\"right\">b</th>") && table.contains(cells));
+    assert!(!table.contains("style"), "{table}");
     assert!(to_html("- [x] done").contains("☑ done"));
 }
 

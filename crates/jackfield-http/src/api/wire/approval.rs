@@ -60,6 +60,8 @@ pub(crate) struct AnsweredView {
     pub(crate) how: String,
     /// Who answered, if answered.
     pub(crate) by: Option<String>,
+    /// What was answered, in a word, if answered: such as `granted` or `denied`.
+    pub(crate) answer: Option<String>,
 }
 
 /// The open questions.
@@ -103,8 +105,17 @@ impl ApprovalView {
                     WaitEnd::Answered { by, .. } => Some(by.to_string()),
                     WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,
                 },
+                answer: answer_kind(end),
             }),
         }
+    }
+}
+
+/// The kind of the answer that ended a question, if one did.
+pub(crate) fn answer_kind(end: &WaitEnd) -> Option<String> {
+    match end {
+        WaitEnd::Answered { answer, .. } => Some(values::answer(answer).to_owned()),
+        WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,
     }
 }
 

@@ -266,6 +266,10 @@ pub(crate) struct WaitEnded {
     pub(crate) how: String,
     /// Who answered, if answered.
     pub(crate) by: Option<String>,
+    /// When it ended.
+    pub(crate) at: String,
+    /// What was answered, in a word, if answered: such as `granted` or `denied`.
+    pub(crate) answer: Option<String>,
 }
 
 impl From<&RunningCall> for CallProgressView {
