@@ -621,7 +621,7 @@ const scenarios = {
     const isAdmin = keys.getByRole('checkbox');
     assert.ok(await isAdmin.isChecked() && await isAdmin.isDisabled());
     await isAccessible(page);
-    await keys.locator('label', { hasText: 'User' }).locator('input').fill('ann');
+    await keys.locator('label', { hasText: 'User' }).locator('select').selectOption('ann');
     await keys.getByRole('button', { name: 'Make a key' }).click();
     const secret = await page.getByLabel('Secret').inputValue();
     assert.match(secret, /^jk_/);
@@ -632,7 +632,9 @@ const scenarios = {
     await page.getByRole('button', { name: 'Put away' }).click();
     // The maker is signed in, and may make the next key, which is nobody's by itself.
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
-    await keys.locator('summary', { hasText: 'Make a key' }).click();
+    await users.locator('.card', { hasText: 'ann' }).getByRole('button', { name: 'Make a key' }).click();
+    await page.waitForFunction(() => document.activeElement.closest('form'));
+    assert.equal(await keys.locator('label', { hasText: 'User' }).locator('select').inputValue(), 'ann');
     assert.ok(await isAdmin.isEnabled() && !(await isAdmin.isChecked()));
     // Others need a key from now on, and this one is an administrator's.
     const other = await opened(browser);

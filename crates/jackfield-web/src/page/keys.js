@@ -44,7 +44,7 @@ function newKey(section, user, isFirst) {
   const ends = isFirst ? [] : [30, 90, 365];
   const days = [['', say('never')], ...ends.map((n) => [n, say('days', { n })])];
   const fields = {
-    user: named(say('user'), element('input', { type: 'text', required: true, value: user || '', readOnly: Boolean(user), autocomplete: 'off', maxLength: 64 })),
+    user: named(say('user'), user ? element('input', { type: 'text', value: user, readOnly: true }) : element('select', { required: true })),
     label: named(say('label'), element('input', { type: 'text', autocomplete: 'off', maxLength: 200 })),
     days: named(say('ends'), element('select', {}, days.map(([value, textContent]) => element('option', { value, textContent })))),
     models: named(say('models_for'), element('input', { type: 'text', autocomplete: 'off', placeholder: 'claude/*, openai/*' })),
@@ -59,6 +59,23 @@ function newKey(section, user, isFirst) {
     if (made) showSecret(section, made, isFirst);
     return made;
   });
+  // The users are those that there are when the form is opened.
+  const choose = async (name) => {
+    try {
+      const users = (await everything('/users', 'users')).filter((one) => !one.disabled);
+      const names = ['', ...users.map((one) => one.name)];
+      fields.user.replaceChildren(...names.map((value) => element('option', { value, textContent: visible(value) })));
+      fields.user.value = name;
+    } catch (error) {
+      section.problem.textContent = visible(error.message);
+    }
+  };
+  if (!user) form.addEventListener('toggle', () => form.open && !fields.user.value && choose(''));
+  section.makeFor = async (name) => {
+    await choose(name);
+    form.open = true;
+    fields.label.focus();
+  };
   if (isFirst) form.querySelector('form').prepend(element('p', { textContent: say('first_key') }));
   return form;
 }

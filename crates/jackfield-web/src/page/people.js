@@ -12,7 +12,8 @@ export class People {
   constructor() {
     const budgets = element('section');
     const log = new Log();
-    this.sections = [users(), teams(), keySection({ title: say('keys'), isAdmin: true })];
+    const keys = keySection({ title: say('keys'), isAdmin: true });
+    this.sections = [users((user) => keys.makeFor?.(user)), teams(), keys];
     const search = element('input', { type: 'search', placeholder: say('search_people'), 'aria-label': say('search_people'), maxLength: 200 });
     search.addEventListener('input', () => this.filter(search.value.toLowerCase()));
     this.root = element('div', { className: 'page' }, element('h1', { textContent: say('people') }), element('div', { className: 'buttons' }, search),
@@ -37,10 +38,10 @@ export class People {
   close() {}
 }
 
-function users() {
+function users(makeKey) {
   return new Section(say('users'), async (section) => {
     const [found, known] = await Promise.all([everything('/users', 'users'), everything('/teams', 'teams')]);
-    return [newUser(section, known), orNone(found.map((user) => userCard(section, user, known)))].flat();
+    return [newUser(section, known), orNone(found.map((user) => userCard(section, user, known, makeKey)))].flat();
   });
 }
 
@@ -52,7 +53,7 @@ function teamChoice(known, team) {
   return choice;
 }
 
-function userCard(section, user, known) {
+function userCard(section, user, known, makeKey) {
   const change = (body) => section.change(`/users/${encodeURIComponent(user.name)}`, 'PATCH', body);
   const team = teamChoice(known, user.team);
   team.addEventListener('change', () => change({ team: team.value || null }));
@@ -61,7 +62,8 @@ function userCard(section, user, known) {
     : sureButton(say('disable'), say('disable_sure'), () => change({ disabled: true }), { className: 'quiet danger' });
   return entryCard(user.name, { about: user.team || '', state: say(user.disabled ? 'is_disabled' : 'is_enabled'), isOn: !user.disabled },
     element('p', { className: 'dim', textContent: limitsText(user.quota) }),
-    element('div', { className: 'buttons' }, named(say('team'), team).parentNode, turn),
+    element('div', { className: 'buttons' }, named(say('team'), team).parentNode, turn,
+      user.disabled ? '' : button(say('make_key'), () => makeKey(user.name), { className: 'quiet' })),
     limitsForm(user.quota, (quota) => change({ quota })));
 }
 
