@@ -68,6 +68,7 @@ mod gateway_starting;
 mod gateway_stopped;
 mod gateway_tools;
 mod harness;
+mod hidden_letters;
 mod installing;
 mod interrupting;
 mod keys;

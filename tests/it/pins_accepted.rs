@@ -107,13 +107,14 @@ async fn what_nobody_would_see_is_seen_in_the_difference() {
     let ran = run.run().await;
     assert_eq!(ran.code, Some(2), "{}", ran.err);
     for sign in [
-        "<U+001B>[2J",
-        "<U+0007>",
-        "<U+202E>dna<U+202C>",
-        "<U+200B><U+E0041><U+00AD><U+2028>x",
-        "<U+2066>",
-        "<U+009B>2J",
-        "<U+FEFF>",
+        "<U+001B escape>[2J",
+        "<U+0007 control character>",
+        "<U+202E right-to-left override>dna<U+202C end of direction>",
+        "<U+200B zero-width space><U+E0041 tag letter><U+00AD soft hyphen><U+2028 line separator>x",
+        "<U+2066 left-to-right isolate>",
+        "<U+009B control character>2J",
+        "<U+FEFF byte order mark>",
+        "it has hidden letters: byte order mark (1), control character (2), end of direction (1), escape (2), ",
     ] {
         assert!(ran.out.contains(sign), "{sign}: {}", ran.out);
     }

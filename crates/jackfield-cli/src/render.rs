@@ -13,7 +13,6 @@ mod doctor;
 mod edits;
 mod elicitation;
 pub mod event;
-mod hidden;
 pub mod human;
 mod inspected;
 pub mod json;
@@ -47,12 +46,12 @@ pub use self::config::{found, places, schema, settings};
 pub use self::doctor::{checked, checks};
 pub(crate) use self::elicitation::server_question;
 pub use self::event::RenderEvent;
-pub use self::hidden::revealed;
 pub use self::inspected::inspected;
 pub use self::models::{ProviderModels, ProviderStatus, models, providers};
 pub use self::saved_files::SavedFiles;
 pub use self::servers::{list as list_servers, logs, tested};
 pub use self::tools::{called, called_json, list, show};
+pub use jackfield_domain::text::hidden::revealed;
 
 use crate::exit::Exit;
 use crate::fault::CommandError;
@@ -256,13 +255,13 @@ pub fn fault(fault: &CommandError) -> Exit {
 pub fn write_fault(err: &mut impl Write, fault: &CommandError) -> io::Result<()> {
     let (bad, good) = (plain::BAD, plain::GOOD);
     for message in &fault.messages {
-        writeln!(err, "{bad}error{bad:#}: {}", words::printable(message))?;
+        writeln!(err, "{bad}error{bad:#}: {}", words::told(message))?;
     }
     for cause in &fault.causes {
-        writeln!(err, "  caused by: {}", words::printable(cause))?;
+        writeln!(err, "  caused by: {}", words::told(cause))?;
     }
     for help in &fault.help {
-        writeln!(err, "{good}help{good:#}: {}", words::printable(help))?;
+        writeln!(err, "{good}help{good:#}: {}", words::told(help))?;
     }
     err.flush()
 }
@@ -277,7 +276,7 @@ pub fn config_remark(remark: &ConfigProblem) {
 
 pub fn remark(text: &str) {
     let dim = plain::DIM;
-    tell(&format!("{dim}{}{dim:#}", words::printable(text)));
+    tell(&format!("{dim}{}{dim:#}", words::told(text)));
 }
 
 /// Prints lines on standard error; a terminal gets them wrapped between words.

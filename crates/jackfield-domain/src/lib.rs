@@ -60,6 +60,10 @@ pub mod spending;
 pub mod spending_record;
 pub mod system_prompt;
 pub mod target;
+/// What can stand in a text.
+pub mod text {
+    pub mod hidden;
+}
 pub mod text_event;
 pub mod time;
 pub mod timeline;

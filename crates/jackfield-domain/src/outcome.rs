@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::ids::ToolCallId;
 use crate::media::{Audio, Document, Image, MediaSource};
 use crate::opaque::OpaqueState;
+use crate::text::hidden;
 
 /// The result of a tool, before it is tied to a call.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,6 +82,32 @@ impl ToolResult {
         self.content.iter().map(OutcomePart::size).sum::<usize>() + structured
     }
 
+    /// The result as models see it: cut to `shown` bytes, if it is to be cut, and without tag letters.
+    #[must_use]
+    pub fn for_models(&self, shown: Option<usize>) -> Option<Self> {
+        let cut = shown.and_then(|limit| self.cut(limit));
+        cut.as_ref().unwrap_or(self).without_tags().or(cut)
+    }
+
+    /// The result without tag letters; `None` if it has none.
+    fn without_tags(&self) -> Option<Self> {
+        let content: Vec<Option<OutcomePart>> =
+            self.content.iter().map(OutcomePart::without_tags).collect();
+        let structured = self.structured.as_deref();
+        let structured = structured.and_then(hidden::json_without_tags);
+        if structured.is_none() && content.iter().all(Option::is_none) {
+            return None;
+        }
+        let content = content.into_iter().zip(&self.content);
+        Some(Self {
+            content: content
+                .map(|(mended, part)| mended.unwrap_or_else(|| part.clone()))
+                .collect(),
+            is_error: self.is_error,
+            structured: structured.map(Arc::new).or_else(|| self.structured.clone()),
+        })
+    }
+
     /// The result cut to at most `limit` bytes of content, with a marker at the end; `None` if it fits.
     ///
     /// Text is cut between characters. An image, audio or document that does not fit is omitted as a whole;
@@ -129,6 +156,48 @@ impl OutcomePart {
         match self {
             Self::Text(text) => Some(text),
             Self::Audio(_) | Self::Document(_) | Self::Image(_) => None,
+        }
+    }
+
+    /// The part without tag letters; `None` if it has none.
+    #[must_use]
+    pub fn without_tags(&self) -> Option<Self> {
+        match self {
+            Self::Audio(audio) => {
+                let transcript = hidden::without_tags(audio.transcript.as_deref()?)?;
+                Some(Self::Audio(Audio {
+                    transcript: Some(transcript.into()),
+                    ..audio.clone()
+                }))
+            }
+            Self::Document(document) => {
+                let mended = |text: &Option<Arc<str>>| {
+                    text.as_deref()
+                        .and_then(hidden::without_tags)
+                        .map(Arc::from)
+                };
+                let (context, title) = (mended(&document.context), mended(&document.title));
+                let source = match &document.source {
+                    MediaSource::Text(text) => {
+                        hidden::without_tags(text).map(|text| MediaSource::Text(text.into()))
+                    }
+                    MediaSource::Base64 { .. } | MediaSource::File { .. } | MediaSource::Url(_) => {
+                        None
+                    }
+                };
+                let is_mended = context.is_some() || source.is_some() || title.is_some();
+                is_mended.then(|| {
+                    let old = document.clone();
+                    Self::Document(Document {
+                        cite: old.cite,
+                        context: context.or(old.context),
+                        source: source.unwrap_or(old.source),
+                        title: title.or(old.title),
+                    })
+                })
+            }
+            Self::Image(_) => None,
+            Self::Text(text) => hidden::without_tags(text).map(|text| Self::Text(text.into())),
         }
     }
 

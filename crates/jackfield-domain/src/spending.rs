@@ -331,7 +331,7 @@ impl SpendingFold {
                 let Some((call, started, attempts)) = self.calls.remove(call) else {
                     return;
                 };
-                let cut = shown.and_then(|limit| result.cut(limit));
+                let seen = result.for_models(*shown);
                 let catalog = self.setup.as_ref().map(|setup| &setup.catalog);
                 let tool = catalog.and_then(|catalog| catalog.tool(call.name.as_str()));
                 let spent = CallSpending {
@@ -342,7 +342,7 @@ impl SpendingFold {
                     is_error: result.is_error,
                     name: call.name.as_str().into(),
                     origin: tool.map(|tool| tool.origin.clone()),
-                    tokens: estimate::result(cut.as_ref().unwrap_or(result)),
+                    tokens: estimate::result(seen.as_ref().unwrap_or(result)),
                     took: started.map_or(Duration::ZERO, |started| at.since(started)),
                 };
                 if let Some(turn) = self.turns.last_mut() {

@@ -11,6 +11,7 @@ use crate::digest::{Digest, canonical_json};
 use crate::ids::{ToolName, ToolboxId, WaitId};
 use crate::naming::tool_name;
 use crate::opaque::Extension;
+use crate::text::hidden;
 
 /// The definition of a tool, as models get it.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,7 +147,7 @@ pub struct CatalogEntry {
     /// The provider that runs the tool itself, and asks whether it may. Such a tool is not offered to models, and its
     /// outcome is the permission alone. `None` for all other tools.
     pub asked_by: Option<Arc<str>>,
-    /// The definition for models.
+    /// The definition, as its toolbox gives it.
     pub definition: Arc<ToolDefinition>,
     /// The digest of the toolbox's whole definition; approvals and recovery are bound to it.
     pub digest: Digest,
@@ -198,6 +199,36 @@ impl CatalogEntry {
             title: tool.title,
             when_unknown: UnknownPolicy::Report,
         }
+    }
+
+    /// The definition as models get it: a tool of a server without tag letters, and a client's own as it is.
+    #[must_use]
+    pub fn definition_for_models(&self) -> Arc<ToolDefinition> {
+        let definition = &self.definition;
+        if self.ran_by == RanBy::Client {
+            return Arc::clone(definition);
+        }
+        let description = hidden::without_tags(&definition.description);
+        let input = match &definition.input {
+            InputFormat::Json(schema) => hidden::json_without_tags(schema),
+            InputFormat::Text(_) => None,
+        };
+        let output = definition.output.as_deref();
+        let output = output.and_then(hidden::json_without_tags);
+        if description.is_none() && input.is_none() && output.is_none() {
+            return Arc::clone(definition);
+        }
+        let mut mended = ToolDefinition::clone(definition);
+        if let Some(description) = description {
+            mended.description = description.into();
+        }
+        if let Some(schema) = input {
+            mended.input = InputFormat::Json(Arc::new(schema));
+        }
+        if let Some(schema) = output {
+            mended.output = Some(Arc::new(schema));
+        }
+        Arc::new(mended)
     }
 
     /// Whether a search has to find it before models are offered it.
@@ -275,7 +306,7 @@ impl Catalog {
     /// The definitions of the tools that searches find, whether one has found them or not, by name.
     pub fn searchable(&self) -> impl Iterator<Item = Arc<ToolDefinition>> {
         let searchable = self.iter().filter(|tool| tool.discovery.is_some());
-        searchable.map(|tool| Arc::clone(&tool.definition))
+        searchable.map(CatalogEntry::definition_for_models)
     }
 
     /// The deferred tools of these names as revealed ones, in this order; `None` if none of them is deferred.

@@ -340,8 +340,8 @@ impl Turn {
                 if let Some(revealed) = revealed {
                     self.apply_revealed(revealed);
                 }
-                let cut = shown.and_then(|limit| result.cut(limit));
-                let shown = cut.unwrap_or_else(|| ToolResult::clone(result));
+                let seen = result.for_models(*shown);
+                let shown = seen.unwrap_or_else(|| ToolResult::clone(result));
                 self.close_call(call, *end == CallEnd::ClientExpired, shown);
             }
             Fact::CallLost { attempt, then, .. } => {

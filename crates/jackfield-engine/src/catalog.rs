@@ -13,6 +13,7 @@ use jackfield_domain::naming::{prefixed_tool_name, tool_name};
 use jackfield_domain::own_tool;
 use jackfield_domain::policy::{Policy, UnknownRule};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart};
+use jackfield_domain::text::hidden;
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, InputFormat, Permission, ToolDefinition, ToolOrigin, ToolSpec,
     UnknownPolicy,
@@ -363,8 +364,10 @@ fn repair_input_schema(tool: &ToolSpec, until: Instant) -> Result<Option<Value>,
     validate::usable::repair(schema, until).map_err(|why| skip_message("input", why))
 }
 
-/// A server's instructions, marked as the server's words.
+/// A server's instructions, marked as the server's words, without tag letters.
 fn instructions_part(toolbox: &ToolboxId, text: &str) -> SystemPart {
+    let mended = hidden::without_tags(text);
+    let text = mended.as_deref().unwrap_or(text);
     let end = text.floor_char_boundary(INSTRUCTIONS);
     let (text, rest) = text.split_at(end);
     let cut = if rest.is_empty() { "" } else { " […]" };

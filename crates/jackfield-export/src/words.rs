@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jackfield_domain::fact::{CachedCall, CallEnd, Compaction, ModelCallEnd};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::reply::FinishReason;
+use jackfield_domain::text::hidden::is_obeyed;
 use jackfield_domain::turn_log::{CallLog, TurnLog};
 use jackfield_domain::wait::CancelCause;
 
@@ -22,13 +23,13 @@ pub const fn cancelled(cause: CancelCause) -> &'static str {
 /// Carriage returns are removed; other characters are replaced by a visible sign.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_terminal_control) {
+    if !text.chars().any(is_obeyed) {
         return Cow::Borrowed(text);
     }
     let kept = text.chars().filter(|c| *c != '\r');
     Cow::Owned(
         kept.map(|c| {
-            if is_terminal_control(c) {
+            if is_obeyed(c) {
                 char::REPLACEMENT_CHARACTER
             } else {
                 c
@@ -47,12 +48,12 @@ pub fn one_line(text: &str) -> String {
 /// Escapes the same characters in JSON by JSON's own escapes.
 #[must_use]
 pub fn escaped(json: String) -> String {
-    if !json.chars().any(is_terminal_control) {
+    if !json.chars().any(is_obeyed) {
         return json;
     }
     let mut safe = String::with_capacity(json.len() + 8);
     for c in json.chars() {
-        if is_terminal_control(c) {
+        if is_obeyed(c) {
             // They occur in strings only, and none needs more than four hexadecimal digits.
             safe.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
@@ -226,9 +227,4 @@ pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
             "`tokens` under [budget]",
         ),
     }
-}
-
-fn is_terminal_control(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

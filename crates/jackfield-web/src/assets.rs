@@ -87,6 +87,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("event_stream.js", JS),
     file!("failure.js", JS),
     file!("form.js", JS),
+    file!("hidden.js", JS),
     file!("history.js", JS),
     file!("icon.svg", SVG),
     file!("keys.js", JS),

@@ -155,13 +155,11 @@ fn text(svg: &mut String, x: f64, y: f64, anchor: &str, words: &str) {
     svg.push_str("</text>");
 }
 
-/// A foreign text in one line of at most so many characters, without those that are not seen or turn the others round.
+/// A text of at most so many characters, without those that XML cannot have.
 fn shortened(words: &str, most: usize) -> String {
-    let is_hidden = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
-    };
-    let mut seen = words.chars().filter(|letter| !is_hidden(*letter));
+    let is_letter =
+        |letter: &char| !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}');
+    let mut seen = words.chars().filter(is_letter);
     let mut line: String = seen.by_ref().take(most).collect();
     if seen.next().is_some() {
         line.pop();

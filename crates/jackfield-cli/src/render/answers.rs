@@ -2,14 +2,13 @@
 
 use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitEndKind};
 
-use super::hidden::revealed;
 use super::words::{one_line, shortened};
 
 /// How a question ended, and by whose answer, as text.
 #[must_use]
 pub fn wait_end(end: &WaitEnd) -> String {
     let (answer, by) = match end {
-        WaitEnd::Answered { answer, by, .. } => (answer, revealed(&one_line(by))),
+        WaitEnd::Answered { answer, by, .. } => (answer, one_line(by)),
         WaitEnd::Cancelled => return CANCELLED.to_owned(),
         WaitEnd::Expired => return EXPIRED.to_owned(),
         WaitEnd::Superseded => return SUPERSEDED.to_owned(),
@@ -51,7 +50,7 @@ const REASON: usize = 400;
 /// The message for an answer that came too late.
 #[must_use]
 pub fn too_late(kind: WaitEndKind, by: Option<&str>) -> String {
-    let by = by.map(|by| format!(" by {}", revealed(&one_line(by))));
+    let by = by.map(|by| format!(" by {}", one_line(by)));
     let why = match kind {
         WaitEndKind::Answered => format!("it was answered{}", by.unwrap_or_default()),
         WaitEndKind::Cancelled => CANCELLED.to_owned(),

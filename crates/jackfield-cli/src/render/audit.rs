@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 
 use crate::args::AuditOutcome;
 use crate::audited::{SeenSessions, outcomes};
-use crate::render::hidden::revealed;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::{spent, targets, words};
@@ -118,7 +117,7 @@ fn show_call(
     if let Some(closed) = &call.closed
         && outcome_words != AuditOutcome::Ran
     {
-        writeln!(out, "  {}", revealed(&words::shortened(&closed.text, LINE)))?;
+        writeln!(out, "  {}", words::shortened(&closed.text, LINE))?;
     }
     writeln!(out, "  with {}", arguments(&call.call.input))?;
     if let Some(edited) = &call.edited {
@@ -129,7 +128,7 @@ fn show_call(
     }
     for one in &call.attempts {
         if let Some(lost) = &one.lost {
-            let message = revealed(&words::shortened(&lost.message, LINE));
+            let message = words::shortened(&lost.message, LINE);
             writeln!(out, "  try {} was lost: {message}", one.number)?;
         }
     }
@@ -137,7 +136,7 @@ fn show_call(
         let (at, told) = (since::shown(late.at), words::late(late));
         writeln!(out, "  {WARM}late{WARM:#}: {told}, {at}")?;
         if let Some(text) = late.text.as_deref().filter(|text| !text.is_empty()) {
-            writeln!(out, "  {}", revealed(&words::shortened(text, LINE)))?;
+            writeln!(out, "  {}", words::shortened(text, LINE))?;
         }
     }
     let tries = words::counted(call.attempts.len() as u64, "start");
@@ -196,7 +195,7 @@ fn name(call: &AuditedCall) -> String {
 }
 
 fn arguments(input: &ToolInput) -> String {
-    let text = revealed(&words::arguments(input));
+    let text = words::arguments(input);
     if text.is_empty() {
         "no arguments".to_owned()
     } else {
@@ -206,7 +205,7 @@ fn arguments(input: &ToolInput) -> String {
 
 /// A foreign text in one line, with hidden characters made visible.
 fn seen(text: &str) -> String {
-    revealed(&words::shortened(text, LINE))
+    words::shortened(text, LINE)
 }
 
 const fn word(outcome: AuditOutcome) -> &'static str {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use jackfield_assembly::{ChangedTool, ServerToolbox};
 use jackfield_domain::digest::Digest;
+use jackfield_domain::text::hidden::{self, revealed};
 use serde_json::{Map, Value, json};
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
 
-use crate::render::hidden::revealed;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 
@@ -49,6 +49,7 @@ fn changes_json(id: &str, changed: &[ChangedTool], accepted: bool) -> Value {
             "accepted_digest": one.accepted_digest.to_hex(),
             "offered": &*one.offered,
             "offered_digest": Digest::of_json(&one.offered).to_hex(),
+            "hidden_letters": hidden::found(&one.offered),
         })
     });
     json!({
@@ -73,7 +74,7 @@ pub fn definition(
     if changed.tool.is_empty() {
         writeln!(out, "{NAME}{id}{NAME:#}")?;
     } else {
-        let tool = revealed(&changed.tool).replace('\n', "<U+000A>");
+        let tool = revealed(&changed.tool).replace('\n', "<U+000A line end>");
         writeln!(out, "{NAME}{id}/{tool}{NAME:#}")?;
     }
     let empty = Value::Null;
@@ -106,6 +107,14 @@ pub fn definition(
             writeln!(out, "  {heading}")?;
             write_definition(out, &old, &new, until, lines_diff)?;
         }
+    }
+    let hidden = hidden::found(&changed.offered);
+    if !hidden.is_empty() {
+        let all = hidden
+            .iter()
+            .map(|(name, count)| format!("{name} ({count})"));
+        let all = all.collect::<Vec<_>>().join(", ");
+        writeln!(out, "  {WARM}!{WARM:#} it has hidden letters: {all}")?;
     }
     writeln!(out)
 }

@@ -8,10 +8,10 @@ use jackfield_domain::directory::{
 };
 use jackfield_domain::price::Money;
 use jackfield_domain::quota::{BudgetUnit, Quota};
+use jackfield_domain::text::hidden::revealed;
 use jackfield_domain::time::WallTime;
 use serde_json::{Value, json};
 
-use crate::render::hidden::revealed;
 use crate::render::plain::{BAD, DIM, NAME, WARM};
 use crate::render::tools::document;
 use crate::since;

@@ -1,10 +1,10 @@
 //! Shows calls that edit text: the old and the new text as a diff.
 
+use jackfield_domain::text::hidden::revealed;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
-use crate::render::hidden::revealed;
 use crate::render::words::whole_arguments;
 
 /// The arguments of a call that replaces several lines, in lines: those of the diff begin with [`GUTTER`] and a sign.

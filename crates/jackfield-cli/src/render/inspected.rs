@@ -58,7 +58,7 @@ pub fn inspected(
     row("capabilities", &capabilities(&details.capabilities))?;
     if let Some(text) = &details.instructions {
         writeln!(out, "{DIM}instructions{DIM:#}")?;
-        for line in words::printable(text.trim()).lines() {
+        for line in words::told(text.trim()).lines() {
             writeln!(out, "  {line}")?;
         }
     }

@@ -66,7 +66,7 @@ pub fn tested(
                 writeln!(
                     out,
                     "{BAD}✗{BAD:#} {NAME}{id}{NAME:#}: {}",
-                    words::printable(reason)
+                    words::told(reason)
                 )?;
                 writeln!(out, "  {GOOD}help{GOOD:#}: {}", words::printable(advice))?;
             }
@@ -118,7 +118,7 @@ pub fn logs(
             document(out, &json!({ "id": id, "state": state, "lines": lines }))?;
         } else {
             for line in &lines {
-                writeln!(out, "{}", words::printable(line))?;
+                writeln!(out, "{}", words::told(line))?;
             }
             if lines.is_empty() {
                 super::remark(match server.config.url {
@@ -146,7 +146,7 @@ fn last_lines(out: &mut impl Write, log: &[String]) -> io::Result<()> {
     writeln!(out, "  {DIM}it said last:{DIM:#}")?;
     for line in lines {
         let line = words::shortened(line, 200);
-        writeln!(out, "    {}", words::printable(&line))?;
+        writeln!(out, "    {line}")?;
     }
     Ok(())
 }

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::text::hidden::revealed;
 use jackfield_domain::tool::{CatalogEntry, InputFormat, Permission, Safety};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::render::hidden::revealed;
 use crate::render::json::outcome;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::wrap::cut;
@@ -96,13 +96,13 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
         safety(tool.safety)
     )?;
     if let Some(why) = why {
-        writeln!(out, "{}", words::printable(why))?;
+        writeln!(out, "{}", words::told(why))?;
     }
     if let Some(limit) = tool.time_limit {
         writeln!(out, "at most {} a call", words::time(limit))?;
     }
     writeln!(out, "{DIM}definition {}{DIM:#}", tool.digest.to_hex())?;
-    let description = words::printable(&tool.definition.description);
+    let description = words::told(&tool.definition.description);
     if !description.trim().is_empty() {
         writeln!(out, "\n{description}")?;
     }
@@ -111,7 +111,7 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
             writeln!(
                 out,
                 "\n{DIM}Arguments, as JSON Schema:{DIM:#}\n{}",
-                pretty(schema)?
+                words::told(&serde_json::to_string_pretty(schema)?)
             )?;
         }
         InputFormat::Text(_) => writeln!(out, "\n{DIM}It takes free text.{DIM:#}")?,
@@ -120,7 +120,7 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
         writeln!(
             out,
             "\n{DIM}Structured results, as JSON Schema:{DIM:#}\n{}",
-            pretty(schema)?
+            words::told(&serde_json::to_string_pretty(schema)?)
         )?;
     }
     out.flush()
@@ -128,7 +128,7 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
 
 /// A foreign name that cannot look like several lines or another name.
 fn one_line(name: &str) -> String {
-    revealed(name).replace('\n', "<U+000A>")
+    revealed(name).replace('\n', "<U+000A line end>")
 }
 
 /// Prints the result of a tool: unchanged, or without the control characters of a terminal.
@@ -140,7 +140,7 @@ pub fn called(out: &mut impl Write, result: &ToolResult, terminal: bool) -> io::
     let text = result.to_text();
     match &result.structured {
         Some(structured) if text.trim().is_empty() => writeln!(out, "{}", pretty(structured)?)?,
-        Some(_) | None if terminal => writeln!(out, "{}", words::printable(text.trim_end()))?,
+        Some(_) | None if terminal => writeln!(out, "{}", words::told(text.trim_end()))?,
         Some(_) | None => writeln!(out, "{}", text.trim_end())?,
     }
     out.flush()

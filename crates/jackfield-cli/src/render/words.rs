@@ -11,17 +11,17 @@ use jackfield_domain::note::{Note, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::price::Cost;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::text::hidden::{self, revealed};
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::ToolboxProblem;
 use serde_json::{Map, Value};
 
-use crate::render::hidden::{is_hidden, revealed};
 use crate::render::spent;
 
 pub use jackfield_export::words::{
-    Status, cached_from, cancelled, escaped, finish, limit, one_line, printable,
+    Status, cached_from, cancelled, escaped, finish, limit, printable,
 };
 
 /// The icon of a tool: one character, or a few that form one.
@@ -37,6 +37,12 @@ pub fn queued(session: &SessionId) -> String {
     format!("session {session} is at work; this message is sent when its turn is over")
 }
 
+/// A foreign text on one line, with hidden letters by name: it must not look like another line of the output.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    revealed(&text.replace('\r', "").replace(['\n', '\t'], " "))
+}
+
 /// The text in one line of at most this many characters.
 #[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
@@ -50,7 +56,7 @@ pub fn shortened(text: &str, most: usize) -> String {
             break;
         }
     }
-    let line = printable(&line).into_owned();
+    let line = revealed(&line);
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
         None => line,
@@ -76,9 +82,9 @@ pub fn whole_arguments(input: &ToolInput, between: &str) -> String {
                 });
                 fields.collect::<Vec<_>>().join(between)
             }
-            Err(_) => revealed_text(input.raw()),
+            Err(_) => told(input.raw()),
         },
-        ToolInput::Text(text) => revealed_text(text),
+        ToolInput::Text(text) => told(text),
     }
 }
 
@@ -93,8 +99,9 @@ fn argument(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text with hidden characters made visible. Tabs are shown as in code.
-fn revealed_text(text: &str) -> String {
+/// A foreign text of several lines, with hidden letters by name. Tabs are shown as in code.
+#[must_use]
+pub fn told(text: &str) -> String {
     let parts: Vec<String> = text.split('\t').map(revealed).collect();
     parts.join("\t")
 }
@@ -106,7 +113,7 @@ pub fn typed(fields: &Map<String, Value>) -> String {
     let json = serde_json::to_string(fields).unwrap_or_default();
     let mut typed = String::with_capacity(json.len());
     for c in json.chars() {
-        if is_hidden(c) {
+        if hidden::name(c).is_some() {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 // Such characters occur in strings only. Writing to a string cannot fail.
                 let _written = write!(typed, "\\u{unit:04x}");

@@ -26,7 +26,7 @@ fn whoever_comes_second_is_told_how_it_was_answered_and_by_whom() {
     let told = too_late(WaitEndKind::Answered, Some("ma\u{200b}ria\nx"));
     assert_eq!(
         told,
-        "that comes too late: it was answered by ma<U+200B>ria x"
+        "that comes too late: it was answered by ma<U+200B zero-width space>ria x"
     );
     let told = too_late(WaitEndKind::Expired, None);
     assert_eq!(told, "that comes too late: no answer came in time");

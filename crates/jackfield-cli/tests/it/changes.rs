@@ -136,21 +136,21 @@ fn schemas_differ_by_lines_whatever_the_order_of_their_keys() {
 #[test]
 fn nothing_that_is_not_seen_is_left_unseen() {
     for (hidden, sign) in [
-        ('\0', "<U+0000>"),
-        ('\t', "<U+0009>"),
-        ('\r', "<U+000D>"),
-        ('\u{1b}', "<U+001B>"),
-        ('\u{9b}', "<U+009B>"),
-        ('\u{a0}', "<U+00A0>"),
-        ('\u{ad}', "<U+00AD>"),
-        ('\u{200b}', "<U+200B>"),
-        ('\u{200d}', "<U+200D>"),
-        ('\u{202e}', "<U+202E>"),
-        ('\u{2066}', "<U+2066>"),
-        ('\u{3164}', "<U+3164>"),
-        ('\u{fe0f}', "<U+FE0F>"),
-        ('\u{feff}', "<U+FEFF>"),
-        ('\u{e0041}', "<U+E0041>"),
+        ('\0', "<U+0000 control character>"),
+        ('\t', "<U+0009 tab>"),
+        ('\r', "<U+000D carriage return>"),
+        ('\u{1b}', "<U+001B escape>"),
+        ('\u{9b}', "<U+009B control character>"),
+        ('\u{a0}', "<U+00A0 no-break space>"),
+        ('\u{ad}', "<U+00AD soft hyphen>"),
+        ('\u{200b}', "<U+200B zero-width space>"),
+        ('\u{200d}', "<U+200D zero-width joiner>"),
+        ('\u{202e}', "<U+202E right-to-left override>"),
+        ('\u{2066}', "<U+2066 left-to-right isolate>"),
+        ('\u{3164}', "<U+3164 Hangul filler>"),
+        ('\u{fe0f}', "<U+FE0F variation selector>"),
+        ('\u{feff}', "<U+FEFF byte order mark>"),
+        ('\u{e0041}', "<U+E0041 tag letter>"),
     ] {
         assert_eq!(
             render::revealed(&format!("a{hidden}b")),
@@ -168,7 +168,8 @@ fn nothing_that_is_not_seen_is_left_unseen() {
         assert_eq!(render::revealed(seen), seen);
     }
     // What stands for one can be told from it by its colour alone, so that is not left out.
-    assert_eq!(render::revealed("<U+202E>"), "<U+202E>");
+    let sign = "<U+202E right-to-left override>";
+    assert_eq!(render::revealed(sign), sign);
 }
 
 #[test]

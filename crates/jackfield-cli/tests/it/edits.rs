@@ -32,7 +32,7 @@ fn lines_that_are_replaced_are_a_diff() {
             "│ old_str → new_str",
             "│  one",
             "│- two",
-            "│+ <U+202E>three",
+            "│+ <U+202E right-to-left override>three",
         ]),
     );
     check(

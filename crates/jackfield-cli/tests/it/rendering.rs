@@ -164,7 +164,7 @@ fn a_toolbox_that_cannot_be_had_is_said_before_the_answer() {
     };
     scene.news.insert(0, RenderEvent::Unavailable { problem });
     let shown = seen(&scene, ON_TERMINAL, answered());
-    let line = "! files: it does not start\u{fffd}[2J: no such file\n";
+    let line = "! files: it does not start<U+001B escape>[2J: no such file\n";
     assert!(shown.starts_with(line), "{shown}");
     let mut json = Json::new(Vec::new());
     json.show(&scene.news[0]).unwrap();
@@ -173,7 +173,7 @@ fn a_toolbox_that_cannot_be_had_is_said_before_the_answer() {
     assert_eq!(event["event"], "remark");
     assert_eq!(
         event["text"],
-        "files: it does not start\u{fffd}[2J: no such file"
+        "files: it does not start<U+001B escape>[2J: no such file"
     );
 }
 
@@ -386,7 +386,7 @@ fn what_a_tool_says_is_kept_for_a_file_and_obeyed_by_no_terminal() {
     let result = ToolResult::text("\u{1b}[31mred\u{1b}[0m");
     for (terminal, expected) in [
         (false, "\u{1b}[31mred\u{1b}[0m\n"),
-        (true, "\u{fffd}[31mred\u{fffd}[0m\n"),
+        (true, "<U+001B escape>[31mred<U+001B escape>[0m\n"),
     ] {
         let mut out = Vec::new();
         called(&mut out, &result, terminal).unwrap();

@@ -39,7 +39,8 @@ fn arguments_are_shown_as_what_they_are() {
         // What is not seen, turns text around, or is a space that is none.
         (
             "{\"p\u{200b}\": \"a\u{a0}b\u{202e}c\u{9b}\u{e0041}\"}",
-            "\"p<U+200B>\": \"a<U+00A0>b<U+202E>c<U+009B><U+E0041>\"",
+            "\"p<U+200B zero-width space>\": \"a<U+00A0 no-break space>b<U+202E right-to-left override>\
+             c<U+009B control character><U+E0041 tag letter>\"",
         ),
         // What is sent, where more was written.
         (r#"{"path": "safe", "path": "rm"}"#, "path: \"rm\""),
@@ -49,11 +50,11 @@ fn arguments_are_shown_as_what_they_are() {
         assert_eq!(whole_arguments(&json(raw), "\n"), shown, "{raw}");
     }
     let text = ToolInput::Text("\tone\r\n\u{2066}two".into());
-    let shown = "\tone<U+000D>\n<U+2066>two";
+    let shown = "\tone<U+000D carriage return>\n<U+2066 left-to-right isolate>two";
     assert_eq!(whole_arguments(&text, "\n"), shown);
     // In one line, too.
     let spaces = json("{\"a\": \"b\u{2003}c\"}");
-    assert_eq!(arguments(&spaces), "a: \"b<U+2003>c\"");
+    assert_eq!(arguments(&spaces), "a: \"b<U+2003 unusual space>c\"");
 }
 
 #[test]

@@ -74,14 +74,14 @@ impl ShownBatch {
         }
     }
 
-    /// Records the outcome of a call, cut to `shown` bytes.
+    /// Records the outcome of a call, as models see it.
     pub(super) fn close(&mut self, id: &ToolCallId, result: &ToolResult, shown: Option<usize>) {
         if let Some(call) = self.find(id) {
-            let cut = shown.and_then(|limit| result.cut(limit));
+            let seen = result.for_models(shown);
             call.outcome = Some(Arc::new(ToolOutcome {
                 call: id.clone(),
                 opaque: Vec::new(),
-                result: cut.unwrap_or_else(|| result.clone()),
+                result: seen.unwrap_or_else(|| result.clone()),
             }));
         }
     }

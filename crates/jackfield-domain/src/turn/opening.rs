@@ -10,7 +10,7 @@ use crate::ids::ToolName;
 use crate::message::{Message, Messages, Role};
 use crate::outcome::ToolOutcome;
 use crate::setup::Setup;
-use crate::tool::{InputFormat, ToolDefinition};
+use crate::tool::{CatalogEntry, InputFormat, ToolDefinition};
 
 /// The [definitions] of a turn, computed on first use. The computation visits every message before the turn,
 /// and in a fold over many turns only the last one needs it.
@@ -55,7 +55,7 @@ pub(super) fn definitions<'a>(
     let mut definitions: Vec<Arc<ToolDefinition>> = setup
         .catalog
         .initial()
-        .map(|tool| Arc::clone(&tool.definition))
+        .map(CatalogEntry::definition_for_models)
         .collect();
     let mut missing_tools: BTreeSet<ToolName> = BTreeSet::new();
     let mut has_invalid_name = false;
@@ -93,7 +93,7 @@ pub(super) fn definitions<'a>(
             strict: None,
         })
     }));
-    definitions.extend(revealed.map(|tool| Arc::clone(&tool.definition)));
+    definitions.extend(revealed.map(CatalogEntry::definition_for_models));
     definitions
 }
 
@@ -133,7 +133,7 @@ pub(super) fn with_client_results(
         if let Content::ToolOutcome(outcome) = &block.content
             && let Some(new) = replacement(outcome)
         {
-            let new = match new.result.cut(shown) {
+            let new = match new.result.for_models(Some(shown)) {
                 Some(result) => Arc::new(ToolOutcome {
                     call: new.call.clone(),
                     opaque: new.opaque.clone(),

@@ -16,6 +16,7 @@ mod context;
 mod directory;
 mod examples;
 mod finding_tools;
+mod hidden_letters;
 mod limits;
 mod locating;
 mod locating_after;

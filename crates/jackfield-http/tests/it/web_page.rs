@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
+use jackfield_domain::text::hidden::RANGES;
 use jackfield_http::router;
 use tower::ServiceExt as _;
 
@@ -68,4 +69,17 @@ async fn a_browser_gets_a_file_compressed_and_only_once() {
     let again = get("/", &[("if-none-match", &etag)]).await;
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
     assert!(bytes(again).await.is_empty());
+}
+
+/// The page cannot ask the program, so it has a copy of the list.
+#[test]
+fn the_page_and_the_program_have_the_same_list_of_hidden_letters() {
+    let file = jackfield_web::find("/ui/hidden.js").expect("a file");
+    let text = std::str::from_utf8(file.bytes).expect("text");
+    let listed = text.lines().filter(|line| line.starts_with("  [0x"));
+    let ranges = RANGES.iter().map(|(first, last, name)| {
+        let (first, last) = (u32::from(*first), u32::from(*last));
+        format!("  [0x{first:x}, 0x{last:x}, '{name}'],")
+    });
+    assert_eq!(listed.collect::<Vec<_>>(), ranges.collect::<Vec<_>>());
 }

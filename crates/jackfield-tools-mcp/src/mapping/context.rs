@@ -122,7 +122,7 @@ pub(crate) fn contents(answer: &Value) -> Option<ResourceContents> {
     let original = answer.get("contents")?.as_array()?.clone();
     let parts: Option<Vec<OutcomePart>> = original.iter().map(content).collect();
     Some(ResourceContents {
-        parts: parts?,
+        parts: for_models(parts?),
         original,
     })
 }
@@ -166,7 +166,17 @@ pub(super) fn message(message: &Value) -> Option<(Role, Vec<OutcomePart>)> {
             vec![part(one)]
         }
     };
-    Some((role, parts))
+    Some((role, for_models(parts)))
+}
+
+/// The parts without tag letters: they become messages of a person, in which those would stay.
+fn for_models(mut parts: Vec<OutcomePart>) -> Vec<OutcomePart> {
+    for part in &mut parts {
+        if let Some(mended) = part.without_tags() {
+            *part = mended;
+        }
+    }
+    parts
 }
 
 /// The values in an answer to `completion/complete`.

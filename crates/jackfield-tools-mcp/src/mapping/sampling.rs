@@ -8,6 +8,7 @@ use jackfield_domain::outcome::OutcomePart;
 use jackfield_domain::reply::{FinishReason, Reply};
 use jackfield_domain::rules::check_request;
 use jackfield_domain::settings::Settings;
+use jackfield_domain::text::hidden;
 use jackfield_domain::wait::Question;
 use jackfield_ports::sampling::SamplingRequest;
 use serde_json::{Value, json};
@@ -96,7 +97,8 @@ pub(crate) fn request(params: &Value) -> Result<SamplingRequest, String> {
             temperature: params.get("temperature").and_then(Value::as_f64),
             ..Settings::default()
         },
-        system: context::required(params, "systemPrompt"),
+        system: context::required(params, "systemPrompt")
+            .map(|system| hidden::without_tags(&system).map_or(system, Into::into)),
     })
 }
 

@@ -1,5 +1,7 @@
 // Elements, and foreign texts in a form that shows all they have.
 
+export { visible } from './hidden.js';
+
 // An element with fields, attributes (names with a dash, and `role`), and `on` for its listeners.
 export function element(name, fields = {}, ...children) {
   const made = document.createElement(name);
@@ -42,18 +44,6 @@ export function sureButton(text, question, click, fields = {}) {
 export function named(text, field) {
   element('label', {}, element('span', { textContent: text }), field);
   return field;
-}
-
-// What a text hides, or would have a reader misread: control characters and marks of direction.
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
-// A foreign text with visible signs in place of what it hides.
-export function visible(text) {
-  return String(text).replace(HIDDEN, (letter) => {
-    if (letter === '\r') return '';
-    if (letter === '\u001b') return '␛';
-    return `⟨U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
-  });
 }
 
 // Tells a screen reader.

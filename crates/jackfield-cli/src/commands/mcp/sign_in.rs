@@ -61,7 +61,7 @@ pub(super) async fn logout(server: &ServerToolbox) -> Result<Exit, CommandError>
             render::remark(&format!("signed out: {id}"));
             if let Err(fault) = revoked {
                 let fault = fault.to_string();
-                let why = words::printable(&fault);
+                let why = words::told(&fault);
                 render::remark(&format!("warning: the tokens may still be good: {why}"));
             }
         }
@@ -92,9 +92,8 @@ fn sign_in(server: &ServerToolbox) -> Result<&ServerSignIn, CommandError> {
 
 fn failed(server: &ServerToolbox, fault: &ServerFault) -> CommandError {
     let id = &server.config.id;
-    let reason = words::printable(&fault.reason);
-    CommandError::new(Exit::Server, format!("{id}: {reason}"))
-        .with_help(words::printable(&fault.advice))
+    let reason = words::told(&fault.reason);
+    CommandError::new(Exit::Server, format!("{id}: {reason}")).with_help(words::told(&fault.advice))
 }
 
 /// The address that a browser on this machine was sent to, or that a person pastes: the browser of another machine ends

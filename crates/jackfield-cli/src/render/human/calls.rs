@@ -189,7 +189,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             status.words(),
         ))?;
         if self.options.verbose {
-            for line in words::printable(&result.to_text()).lines() {
+            for line in words::told(&result.to_text()).lines() {
                 self.screen.line(format_args!("    {line}"))?;
             }
         }

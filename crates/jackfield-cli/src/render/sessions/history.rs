@@ -194,7 +194,7 @@ fn turn_with_origin(
                     None => outcome.took.map(|took| format!(" ({})", words::time(took))),
                 };
                 let text = if verbose {
-                    words::printable(&result.to_text()).into_owned()
+                    words::told(&result.to_text())
                 } else {
                     words::outcome(result)
                 };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jackfield_domain::spending::report::{
     SpendingGroup, SpendingReport, SpendingRow, SpendingTotals,
 };
+use jackfield_domain::text::hidden::revealed;
 use jackfield_domain::time::WallTime;
 use jackfield_export::values;
 use jackfield_web::chart::{self, ChartBar};
@@ -138,7 +139,7 @@ pub(super) fn chart(report: &SpendingReport, of: UsageMeasure) -> String {
         let mut tools: Vec<ChartBar> = report
             .tools()
             .map(|(tool, spent)| ChartBar {
-                label: tool.to_owned(),
+                label: revealed(tool),
                 parts: vec![
                     (spent.calls - spent.errors.min(spent.calls)) as f64,
                     0.0,
@@ -156,11 +157,11 @@ pub(super) fn chart(report: &SpendingReport, of: UsageMeasure) -> String {
     let currency = currency.map(|(currency, _)| &**currency);
     let bar = |row: &SpendingRow| {
         let label = if row.title.is_empty() {
-            row.label.clone()
+            &row.label
         } else {
-            row.title.to_string()
+            &*row.title
         };
-        measured(label, &row.totals, of, currency)
+        measured(revealed(label), &row.totals, of, currency)
     };
     if report.group() == SpendingGroup::Day {
         return chart::columns(&every_day(report.rows().map(bar).collect()));
