@@ -156,6 +156,24 @@ async fn a_history_that_is_none_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_link_in_place_of_the_history_is_not_followed() {
+    let claude = ScriptedClaude::start([ScriptTurn::text("one")]).await;
+    let chat = jackfield(["chat", "-v"]).at(&claude.base_url());
+    let folder = chat.home().join(".local/state/jackfield");
+    fs::create_dir_all(&folder).expect("the home can be written");
+    let victim = chat.home().join("victim");
+    fs::write(&victim, "").expect("the home can be written");
+    std::os::unix::fs::symlink(&victim, folder.join("history")).expect("it can be linked");
+    let mut terminal = chat.at_terminal(Size(30, 80));
+    terminal.prompts().await;
+    terminal.shows("what is typed is not kept in").await;
+    terminal.line("go").await;
+    terminal.shows("\none\n").await;
+    terminal.prompts().await;
+    assert_eq!(fs::read(&victim).expect("it is there"), b"");
+}
+
+#[tokio::test]
 async fn a_pipe_is_read_by_line() {
     let claude = ScriptedClaude::start([
         ScriptTurn::text("**one**"),

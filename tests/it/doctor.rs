@@ -150,6 +150,25 @@ async fn keys_that_other_users_or_programs_can_read_are_named() {
 }
 
 #[tokio::test]
+async fn kept_files_that_other_users_can_read_are_named() {
+    let home = tempfile::tempdir().expect("a folder can be made");
+    let file = home.path().join("jackfield/mcp/weather-0.json");
+    fs::create_dir_all(file.parent().expect("a folder")).expect("it can be made");
+    fs::write(&file, "{}").expect("a file can be written");
+    let readable = format!("other users can read {}, which has", file.display());
+    for (variable, mode, is_named) in [
+        ("XDG_CACHE_HOME", 0o644, true),
+        ("XDG_DATA_HOME", 0o640, true),
+        ("XDG_CACHE_HOME", 0o600, false),
+    ] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("it is ours");
+        let run = jackfield(["doctor", "--offline"]).env(variable, home.path());
+        let said = run.run().await.out;
+        assert_eq!(said.contains(&readable), is_named, "{variable}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn a_sound_file_is_said_to_be_sound_and_what_is_damaged_is_named() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = file_of_one(folder.path()).await;

@@ -152,7 +152,8 @@ impl LineEditor {
         if let Some(folder) = file.parent() {
             make_private(folder)?;
         }
-        match fs::metadata(file) {
+        // A link is no file: whoever planted it would choose which file is written.
+        match fs::symlink_metadata(file) {
             Ok(found) if !found.is_file() => return Err(io::Error::other("it is no file")),
             Ok(found) if found.len() > MAX_BYTES => {
                 return Err(io::Error::other("it is larger than it can have become"));

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use jackfield_domain::ids::SessionId;
 
-use crate::owners::{create_private_dir, is_there, set_private_mode, sibling_path};
+use crate::owners::{create_private_dir, is_there, private_file, sibling_path};
 
 /// The holds on the sessions of one database.
 #[derive(Clone)]
@@ -76,8 +76,7 @@ impl Holds {
         let path = self.folder.join(name(session));
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true);
-        set_private_mode(&mut options);
-        Ok((options.open(&path)?, path))
+        Ok((private_file(&mut options).open(&path)?, path))
     }
 }
 

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::error::{JobError, OpenError};
 use crate::forms::FORM;
-use crate::owners::{FormLock, LocatedFile, create_private_dir, set_private_mode};
+use crate::owners::{FormLock, LocatedFile, create_private_dir, private_file};
 use crate::restored;
 use crate::schema;
 use crate::witness::Witness;
@@ -46,8 +46,7 @@ pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
     if found.is_none() {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true);
-        set_private_mode(&mut options);
-        drop(options.open(path).map_err(io)?);
+        drop(private_file(&mut options).open(path).map_err(io)?);
     }
     // The canonical path is the same for every alias, so SQLite and our locks use the same name.
     let path = path.canonicalize().map_err(io)?;

@@ -81,8 +81,9 @@ impl FormLock {
     pub(crate) fn open(database: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true);
-        set_private_mode(&mut options);
-        options.open(sibling_path(database, "-form")).map(Self)
+        private_file(&mut options)
+            .open(sibling_path(database, "-form"))
+            .map(Self)
     }
 
     /// Takes the lock shared, also from exclusive; waits for a running migration.
@@ -104,15 +105,16 @@ impl FormLock {
     }
 }
 
-/// Restricts a new file to its owner, as conversations are private.
-pub(crate) fn set_private_mode(options: &mut OpenOptions) {
+/// Restricts a new file to its owner, as conversations and keys are private. A symbolic link in its place is an error:
+/// whoever planted it would choose which file is written.
+pub fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
+        let no_link = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        options.mode(0o600).custom_flags(no_link);
     }
-    #[cfg(not(unix))]
-    let _nothing_to_do = options;
+    options
 }
 
 /// Creates a folder and its missing parents, accessible only to their owner.
@@ -186,8 +188,7 @@ fn identity(file: &std::fs::Metadata) -> (u64, u64) {
 fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
-    set_private_mode(&mut options);
-    options.open(path)
+    private_file(&mut options).open(path)
 }
 
 /// Whether the lock of this file is held; removes a file whose lock is free.

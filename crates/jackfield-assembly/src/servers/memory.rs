@@ -1,7 +1,6 @@
 //! The cached tool list of a server between runs: a file in the user's cache, which may be deleted.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +9,7 @@ use jackfield_tools_mcp::{Era, ServerMemory};
 use serde_json::{Value, json};
 
 use crate::bounded_file::read_at_most;
-use crate::servers::McpServerEntry;
+use crate::servers::{McpServerEntry, private_file};
 
 /// The cache file of one server. A changed configuration has another file.
 pub(crate) struct ToolListFile {
@@ -109,14 +108,7 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let beside = file.with_extension(format!("{}.tmp", std::process::id()));
-    let mut options = OpenOptions::new();
-    options.create(true).write(true).truncate(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options.open(&beside)?.write_all(text.as_bytes())?;
+    private_file::write_new(&beside, text)?;
     fs::rename(beside, file)
 }
 

@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use jackfield_store_sqlite::private_file;
+
 /// Waits for the lock of a file, and creates the folder of both. The operating system releases the lock when the process
 /// ends.
 ///
@@ -21,7 +23,7 @@ pub(crate) fn lock(file: &Path, time_limit: Duration) -> io::Result<File> {
     }
     let mut options = OpenOptions::new();
     options.create(true).write(true);
-    let lock = own(&mut options).open(file.with_extension("lock"))?;
+    let lock = private_file(&mut options).open(file.with_extension("lock"))?;
     let since = Instant::now();
     loop {
         match lock.try_lock() {
@@ -46,15 +48,7 @@ pub(crate) fn lock(file: &Path, time_limit: Duration) -> io::Result<File> {
 pub(crate) fn write(file: &Path, text: &str) -> io::Result<()> {
     // The writer has the lock, so a temporary file is a leftover of a killed process.
     let beside = file.with_extension("tmp");
-    match fs::remove_file(&beside) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    let mut open = own(&mut options).open(&beside)?;
-    open.write_all(text.as_bytes())?;
-    open.sync_all()?;
+    write_new(&beside, text)?.sync_all()?;
     fs::rename(beside, file)?;
     #[cfg(unix)]
     if let Some(folder) = file.parent() {
@@ -64,11 +58,21 @@ pub(crate) fn write(file: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Readable by the owner only.
-fn own(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
+/// Writes a file anew in place of the one that is there. A planted link is removed, and not followed.
+///
+/// # Errors
+///
+/// The file cannot be replaced.
+pub(crate) fn write_new(file: &Path, text: &str) -> io::Result<File> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    let mut open = private_file(&mut options).open(file)?;
+    open.write_all(text.as_bytes())?;
+    Ok(open)
 }
 
 /// The poll interval of the lock.

@@ -98,8 +98,7 @@ async fn examine(
     let chosen = chosen(config, &assembled);
     report.add(network::keys(&assembled, &chosen))?;
     let is_gateway = report.shown == Shown::Elsewhere;
-    let environment = &surroundings.environment;
-    let checks = secrecy::all(config, &assembled, &chosen, environment, is_gateway);
+    let checks = secrecy::all(config, &assembled, &chosen, surroundings, is_gateway);
     report.add(checks)?;
     let pending = Pending::default();
     let mut checking = JoinSet::new();

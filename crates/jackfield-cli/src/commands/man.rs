@@ -1,5 +1,6 @@
 //! `jackfield man`: the manual pages, generated from the `--help` texts.
 
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -51,7 +52,13 @@ fn write_all(all: &Command, folder: &Path) -> Result<Exit, CommandError> {
         let mut left = vec![all];
         while let Some(command) = left.pop() {
             let name = format!("{}.1", full_name(command));
-            std::fs::write(folder.join(name), page(command)?)?;
+            let file = folder.join(name);
+            // A new file, since a link in its place would be followed.
+            match std::fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+            File::create_new(file)?.write_all(&page(command)?)?;
             left.extend(command.get_subcommands());
         }
         Ok(())

@@ -99,8 +99,14 @@ fn every_command_has_its_page() {
     for page in ["jackfield.1", "jackfield-ask.1", "jackfield-mcp-list.1"] {
         assert!(inner.join(page).is_file(), "{page}");
     }
+    // A link in place of a page is not followed.
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
+    std::fs::remove_file(inner.join("jackfield.1")).unwrap();
+    std::os::unix::fs::symlink(&file, inner.join("jackfield.1")).unwrap();
+    let ran = jackfield(["man", "--out", inner.to_str().unwrap()]).run();
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(std::fs::read(&file).unwrap(), b"");
     let ran = jackfield(["man", "--out", file.to_str().unwrap()]).run();
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("cannot be written into"), "{}", ran.err);

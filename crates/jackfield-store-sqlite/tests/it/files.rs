@@ -277,3 +277,43 @@ async fn reads_that_nobody_waits_for_are_no_more_than_others() {
     let looked = fifth.await.expect("no panic").expect("a look");
     assert!(looked.is_complete);
 }
+
+#[tokio::test]
+async fn a_link_that_is_planted_beside_the_file_is_not_followed() {
+    let place = Place::new();
+    let s = session("s");
+    place.open().close().await;
+    let beside = |after: &str| {
+        let mut name = place.file().into_os_string();
+        name.push(after);
+        std::path::PathBuf::from(name)
+    };
+    let victim = place.file().with_file_name("victim");
+    std::fs::write(&victim, "precious").expect("a file");
+    let plant = |file: &std::path::Path| {
+        // It may not be there.
+        let _removed = std::fs::remove_file(file);
+        std::os::unix::fs::symlink(&victim, file).expect("a link");
+    };
+    // The note of the last append is left out.
+    plant(&beside("-witness"));
+    let journal = place.open();
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
+    assert!(matches!(
+        journal.append(&append(&s, epoch, 0)).await,
+        Appended::Committed
+    ));
+    journal.close().await;
+    // Without its lock, the file is not opened.
+    plant(&beside("-form"));
+    let refused = SqliteJournal::open(place.file(), place.options());
+    assert!(refused.is_err(), "{refused:?}");
+    assert_eq!(std::fs::read(&victim).expect("a file"), b"precious");
+    // A file that is not there yet is not made elsewhere.
+    let nowhere = place.file().with_file_name("nowhere");
+    let linked = place.file().with_file_name("linked.db");
+    std::os::unix::fs::symlink(&nowhere, &linked).expect("a link");
+    let refused = SqliteJournal::open(linked, place.options());
+    assert!(refused.is_err(), "{refused:?}");
+    assert!(!nowhere.exists());
+}

@@ -1,10 +1,10 @@
-//! Checks whether other users and programs can read the keys.
+//! Checks whether other users and programs can read the keys, and the files that Jackfield keeps.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_assembly::{Assembly, Config, Environment, KeySource, KeyState, TokenSource};
+use jackfield_assembly::{Assembly, Config, KeySource, KeyState, Surroundings, TokenSource};
 
 use crate::doctor_check::{Area, DoctorCheck, TroubleshootingSection};
 
@@ -13,13 +13,18 @@ pub(super) fn all(
     config: &Config,
     assembled: &Assembly,
     chosen: &[Arc<str>],
-    environment: &Environment,
+    surroundings: &Surroundings,
     is_gateway: bool,
 ) -> Vec<DoctorCheck> {
     let files = files(config).into_iter();
     let mut checks: Vec<DoctorCheck> = files
         .filter_map(|(path, what)| readable(&path, &what))
         .collect();
+    let kept = kept(config, surroundings).into_iter();
+    checks.extend(
+        kept.filter_map(|(path, what)| readable(&path, what))
+            .take(MOST_KEPT),
+    );
     let starts_programs = config.servers.values();
     let mut starts_programs = starts_programs.filter(|server| !server.command.is_empty());
     if (is_gateway || config.serve.has_clients()) && starts_programs.any(|server| server.enabled) {
@@ -28,7 +33,7 @@ pub(super) fn all(
                 KeyState::Found(place) => place,
                 KeyState::Missing(_) | KeyState::NotNeeded => return None,
             };
-            environment.get(place).map(|_| (name, place))
+            surroundings.environment.get(place).map(|_| (name, place))
         });
         checks.extend(found.map(|(name, place)| {
             let says = format!(
@@ -80,6 +85,31 @@ fn files(config: &Config) -> BTreeMap<PathBuf, String> {
     files
 }
 
+/// The files that Jackfield keeps beside the journal, and what each has. It makes them private; a copy or an older one
+/// may not be.
+fn kept(config: &Config, surroundings: &Surroundings) -> Vec<(PathBuf, &'static str)> {
+    let below = |folder: &Option<PathBuf>, name| folder.as_ref().map(|folder| folder.join(name));
+    let folders = [
+        (below(&config.cache, "mcp"), "what a server offers"),
+        (below(&config.data, "mcp"), "what is accepted of a server"),
+        (below(&config.data, "mcp-sign-in"), "a sign-in at a server"),
+    ];
+    let mut kept = Vec::new();
+    for (folder, what) in folders {
+        let listed = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+        let files = listed.into_iter().flatten().flatten();
+        let files = files.map(|file| file.path());
+        kept.extend(files.filter(|file| file.is_file()).map(|file| (file, what)));
+    }
+    kept.extend(
+        surroundings
+            .history_file()
+            .map(|file| (file, "what was typed in chats")),
+    );
+    kept.sort_unstable();
+    kept
+}
+
 /// A warning if others can read a file of this user. Another owner, such as a container's, knows what it does.
 #[cfg(unix)]
 fn readable(path: &Path, what: &str) -> Option<DoctorCheck> {
@@ -97,3 +127,6 @@ fn readable(path: &Path, what: &str) -> Option<DoctorCheck> {
 fn readable(_: &Path, _: &str) -> Option<DoctorCheck> {
     None
 }
+
+/// The most files of Jackfield's own that are named.
+const MOST_KEPT: usize = 10;
