@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jackfield_assembly::Assembly;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::listing::ListedModel;
 use jackfield_engine::Engine;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 /// The result of contacting a provider.
@@ -47,6 +49,25 @@ pub(crate) async fn reach(engine: Engine, provider: Arc<str>) -> ReachResult {
         listed,
         duration: since.elapsed(),
     }
+}
+
+/// Contacts all providers concurrently; the results keep their order.
+pub(crate) async fn reach_all(
+    assembled: &Assembly,
+    names: Vec<Arc<str>>,
+) -> Vec<(Arc<str>, ReachResult)> {
+    let mut asking = JoinSet::new();
+    for (place, name) in names.into_iter().enumerate() {
+        let engine = assembled.engine.clone();
+        asking.spawn(async move {
+            let reached = reach(engine, Arc::clone(&name)).await;
+            (place, name, reached)
+        });
+    }
+    let mut all = asking.join_all().await;
+    all.sort_by_key(|(place, ..)| *place);
+    let all = all.into_iter();
+    all.map(|(_, name, reached)| (name, reached)).collect()
 }
 
 fn failure(kind: ModelFailureKind, message: String) -> ModelFailure {

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use jackfield_assembly::{Assembly, Config, KeyState, Registry, UnknownProvider, load};
-use tokio::task::JoinSet;
 
 use crate::args::{ModelsArgs, Providers, Source};
 use crate::commands::doctor::{advice, chosen};
 use crate::commands::{ask, config, printed};
 use crate::exit::Exit;
 use crate::fault::CommandError;
-use crate::reach::{ReachResult, reach};
+use crate::reach::{ReachResult, reach_all};
 use crate::render::{self, ProviderModels, ProviderStatus};
 
 /// Lists the models of the providers.
@@ -112,25 +111,6 @@ fn named(
         })
     });
     named.collect()
-}
-
-/// Contacts all providers concurrently; the results keep their order.
-pub(crate) async fn reach_all(
-    assembled: &Assembly,
-    names: Vec<Arc<str>>,
-) -> Vec<(Arc<str>, ReachResult)> {
-    let mut asking = JoinSet::new();
-    for (place, name) in names.into_iter().enumerate() {
-        let engine = assembled.engine.clone();
-        asking.spawn(async move {
-            let reached = reach(engine, Arc::clone(&name)).await;
-            (place, name, reached)
-        });
-    }
-    let mut all = asking.join_all().await;
-    all.sort_by_key(|(place, ..)| *place);
-    let all = all.into_iter();
-    all.map(|(_, name, reached)| (name, reached)).collect()
 }
 
 /// Help for a provider that cannot be reached.

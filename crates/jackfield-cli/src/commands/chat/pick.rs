@@ -10,10 +10,10 @@ use jackfield_engine::TurnOptions;
 use super::elsewhere::ChatSnapshot;
 use super::{Conversation, missing_key};
 use crate::commands::doctor::chosen;
-use crate::commands::models::reach_all;
 use crate::commands::sessions::find;
 use crate::exit::Exit;
 use crate::fault::CommandError;
+use crate::reach::reach_all;
 use crate::render::{self, chat as show};
 
 impl Conversation {
