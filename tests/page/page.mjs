@@ -618,7 +618,7 @@ const scenarios = {
     await users.locator('.card', { hasText: 'ann' }).waitFor();
     await keys.locator('summary', { hasText: 'Make a key' }).click();
     await keys.getByText('From now on this gateway needs a key').waitFor();
-    const isAdmin = keys.getByRole('checkbox');
+    const isAdmin = keys.getByRole('checkbox', { name: 'Administrator' });
     assert.ok(await isAdmin.isChecked() && await isAdmin.isDisabled());
     await isAccessible(page);
     await keys.locator('label', { hasText: 'User' }).locator('select').selectOption('ann');
