@@ -206,15 +206,15 @@ impl Gateway {
         Ok(RequestSlot::new(share))
     }
 
-    /// A place among the turns that run, for [`TurnOptions::held`]. Turns whose client disconnected and background turns
+    /// A place for a client among the turns that run, for [`TurnOptions::held`]. Turns whose client disconnected and background turns
     /// keep it; clients share as many as there may be requests. Recovered turns have a limit of their own, and keep no
     /// request out.
     ///
     /// # Errors
     ///
     /// [`ServeErrorKind::TooMany`] at the limit.
-    pub fn hold_turn(&self, client: &Principal) -> Result<Held, ServeError> {
-        let share = self.shared.turns.take(&client.principal, 1);
+    pub fn hold_turn(&self, principal: &Arc<str>) -> Result<Held, ServeError> {
+        let share = self.shared.turns.take(principal, 1);
         let share = share.map_err(|exceeded| too_many("turns are under way", exceeded))?;
         Ok(Arc::new(share))
     }

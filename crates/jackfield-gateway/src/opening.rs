@@ -252,7 +252,7 @@ impl TurnOpener<'_> {
             Located::New => {
                 let opening = self.opening(&[], 0)?;
                 // A refused request makes no session.
-                self.gateway.hold_turn(&self.request.client)?;
+                self.gateway.hold_turn(&self.request.client.principal)?;
                 let is_durable = durability(self.request) == Durability::Durable;
                 let session = self.new_session(is_durable, None)?;
                 if !is_durable {
@@ -349,7 +349,7 @@ impl TurnOpener<'_> {
         inherited: Option<Arc<Setup>>,
     ) -> Result<StartedTurn, ServeError> {
         let mut options = self.request.options.clone();
-        options.held = Some(self.gateway.hold_turn(&self.request.client)?);
+        options.held = Some(self.gateway.hold_turn(&self.request.client.principal)?);
         let is_durable = self.engine.durability(&session) == Durability::Durable;
         options.expected_turns = self.is_keyed(is_durable).then_some(turns);
         options.caller = Some(Arc::new(self.caller()));
@@ -421,7 +421,7 @@ impl TurnOpener<'_> {
     }
 
     async fn fork(&mut self, session: &SessionId, at: &ForkPlace) -> Result<SessionId, ServeError> {
-        self.gateway.hold_turn(&self.request.client)?;
+        self.gateway.hold_turn(&self.request.client.principal)?;
         let is_durable = self.engine.durability(session) == Durability::Durable;
         let fork = self.new_session(is_durable, Some((session, at)))?;
         match self.engine.fork(session, at, &fork).await {

@@ -70,8 +70,8 @@ impl Bot {
         let mut started = match self.matcher.find(&request).await? {
             RequestMatch::Existing(started) => *started,
             RequestMatch::New { claim, .. } => {
-                self.gateway.check_turn_limit()?;
-                let message = self.turn(message, &request, session);
+                let mut message = self.turn(message, &request, session);
+                message.options.held = Some(self.gateway.hold_turn(&request.principal)?);
                 let begun = self.gateway.engine().begin_with_guard(message, claim);
                 begun.await?
             }

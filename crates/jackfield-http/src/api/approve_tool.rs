@@ -79,7 +79,7 @@ impl ApproveTool {
             .map_err(|error| ProblemDetails::parameter("arguments", error.to_string()))?;
         let admitted = gateway.admit_turn_of_mcp(&self.client).await;
         let _hold = admitted.map_err(|refusal| refusal.error)?;
-        let held = gateway.hold_turn(&self.client)?;
+        let held = gateway.hold_turn(&self.client.principal)?;
         let text = serde_json::to_string(&question)
             .map_err(|error| ProblemDetails::parameter("arguments", error.to_string()))?;
         let mut options = self.options(&question);

@@ -97,7 +97,7 @@ impl AskTool {
         let parts = request.take_message()?;
         let admitted = gateway.admit_turn_of_mcp(&self.client).await;
         let _hold = admitted.map_err(|refusal| refusal.error)?;
-        let held = gateway.hold_turn(&self.client)?;
+        let held = gateway.hold_turn(&self.client.principal)?;
         let mut options = turns::options(gateway, &self.client, request, Mode::Wait).await?;
         options.held = Some(held);
         options.trace = call.trace.take().map(Arc::new);

@@ -247,7 +247,7 @@ pub(crate) async fn compact(
     State(gateway): State<Gateway>,
 ) -> Result<Response, ProblemDetails> {
     slot.check_budgets()?;
-    let _held = gateway.hold_turn(&own.client)?;
+    let _held = gateway.hold_turn(&own.client.principal)?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
     let log = SessionLog::from_steps(&loaded.steps, &[]);

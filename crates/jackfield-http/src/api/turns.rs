@@ -92,7 +92,7 @@ pub(crate) async fn post(
         // The resources in it are read once.
         if let Some(parts) = parts.take() {
             slot.check_budgets()?;
-            options.held = Some(gateway.hold_turn(&own.client)?);
+            options.held = Some(gateway.hold_turn(&own.client.principal)?);
             let message = context::message(&gateway, &own.client, parts).await?;
             opening = Some(Opening::UserMessage(Arc::new(message)));
         }

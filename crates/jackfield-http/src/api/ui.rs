@@ -156,7 +156,7 @@ async fn begin(
             EarlierTurn::None { .. } => seen = Some((row.session.clone(), row.turns)),
         }
     }
-    let held = gateway.hold_turn(&client)?;
+    let held = gateway.hold_turn(&client.principal)?;
     let post = PostTurn {
         message: None,
         content: None,
