@@ -22,8 +22,7 @@ use crate::doctor::{CheckedItem, Doctor, DoctorSlot};
 use crate::key_locks::KeyLocks;
 use crate::matcher::RequestMatcher;
 use crate::question_feed::QuestionFeed;
-use crate::request_slot::RequestSlot;
-use crate::shares::{Exceeded, Share, Shares};
+use crate::request_slot::{Exceeded, RequestSlot, Share, Shares};
 use crate::write_probe::WriteProbe;
 use crate::{failures, tools};
 

@@ -52,7 +52,6 @@ mod previous;
 mod question_feed;
 mod request_slot;
 mod routes;
-mod shares;
 mod sign_in;
 mod stored_response;
 pub mod tools;

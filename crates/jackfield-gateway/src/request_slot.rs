@@ -1,5 +1,7 @@
 //! A request that is being answered, in this process and in the meters of its client.
 
+mod shares;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +12,8 @@ use jackfield_engine::{Engine, chain};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
+pub(crate) use self::shares::{Exceeded, Share, Shares};
 use crate::api_keys::Principal;
-use crate::shares::Share;
 
 /// What was taken from the quotas of a client, and what is left of them.
 #[derive(Debug, Default)]

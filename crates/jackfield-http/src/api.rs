@@ -38,7 +38,6 @@ mod turns;
 mod ui;
 mod usage;
 mod wire;
-mod writes;
 
 use axum::Router;
 use axum::middleware;
@@ -173,7 +172,7 @@ pub(crate) fn router(gateway: &Gateway) -> Router<Gateway> {
         )
         .route_layer(middleware::from_fn_with_state(
             gateway.clone(),
-            writes::admit,
+            extract::writes::admit,
         ))
         .fallback(no_such_address)
         .method_not_allowed_fallback(wrong_method);

@@ -1,6 +1,7 @@
 //! The API key of a request.
 
 pub(crate) mod cookies;
+mod places;
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use jackfield_dialect_kit::serve::ServeError;
 use jackfield_gateway::{Gateway, Principal};
 use percent_encoding::percent_decode_str;
 
-use crate::connection::OpenPlace;
+pub(crate) use self::places::{OpenPlace, Places};
 
 /// Authenticates a request by `Authorization: Bearer`, `x-api-key` or `x-goog-api-key`.
 ///

@@ -1,7 +1,5 @@
 //! One HTTP/1.1 connection: its limits, and the tracking of written bytes.
 
-mod places;
-
 use std::convert::Infallible;
 use std::io;
 use std::pin::{Pin, pin};
@@ -22,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 
-pub(crate) use self::places::{OpenPlace, Places};
+use crate::auth::OpenPlace;
 use crate::certificate::Certificate;
 use crate::client_stream::ClientStream;
 use crate::front;

@@ -10,8 +10,9 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::auth::Places;
 use crate::certificate::Certificate;
-use crate::connection::{self, Places};
+use crate::connection;
 use crate::router::with_mcp;
 
 /// Serves requests until `shutdown`. Then it accepts no more connections, and the open ones have

@@ -179,8 +179,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "cut-again-with-todays-limit",
         file: "crates/jackfield-domain/src/turn.rs",
-        from: "shown.and_then(|limit| result.cut(limit))",
-        to: "shown.and_then(|_| result.cut(crate::limits::Limits::default().shown))",
+        from: "result.for_models(*shown)",
+        to: "result.for_models(shown.map(|_| crate::limits::Limits::default().shown))",
         package: "jackfield-domain",
         test: "loop_properties::the_model_is_shown_what_the_journal_says",
     },

@@ -70,7 +70,7 @@ const LIMIT: usize = 30;
 const OLD: &[(&str, usize)] = &[
     ("crates/jackfield-assembly/src", 62),
     ("crates/jackfield-cli/src/commands", 37),
-    ("crates/jackfield-cli/src/render", 34),
+    ("crates/jackfield-cli/src/render", 33),
     ("crates/jackfield-domain/src", 65),
     ("crates/jackfield-engine/src", 79),
     ("crates/jackfield-gateway/src", 34),

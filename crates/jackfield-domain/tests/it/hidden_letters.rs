@@ -59,7 +59,7 @@ fn a_hidden_letter_is_shown_by_name() {
 }
 
 #[test]
-fn what_scripts_and_emoji_need_is_not_shown_as_hidden() {
+fn letters_that_scripts_and_emoji_need_are_not_shown_as_hidden() {
     for text in [
         "👨\u{200d}👩\u{200d}👧 👩🏽\u{200d}🚀 👁\u{fe0f}\u{200d}🗨\u{fe0f} ❤\u{fe0f} ☎\u{fe0e}",
         "1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3}",

@@ -1,5 +1,7 @@
 //! Extractors for handlers: the client, its session, a bounded body and parameters.
 
+pub(crate) mod writes;
+
 use std::sync::Arc;
 
 use axum::body::Body;

@@ -454,12 +454,11 @@ fn team(of: &str, revision: u64) -> DirectoryChange {
     )
 }
 
-/// A key with these secrets.
 fn key(id: &str, revision: u64, secrets: &[&str]) -> DirectoryChange {
-    let secrets = secrets.iter().map(|secret| KeySecret {
+    let secret = |secret: &&str| KeySecret {
         digest: Digest::of(secret.as_bytes()),
         until: None,
-    });
+    };
     let key = ClientKey {
         expires: None,
         has_no_approvals: false,
@@ -469,7 +468,7 @@ fn key(id: &str, revision: u64, secrets: &[&str]) -> DirectoryChange {
         models: None,
         quota: None,
         revoked: None,
-        secrets: secrets.collect(),
+        secrets: secrets.iter().map(secret).collect(),
         tools: None,
         user: name("ann"),
     };

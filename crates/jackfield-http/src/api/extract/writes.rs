@@ -7,9 +7,9 @@ use axum::response::Response;
 use http::Request;
 use jackfield_gateway::Gateway;
 
-use super::document::ROOT;
-use super::extract::Requester;
-use super::problem::ProblemDetails;
+use super::Requester;
+use crate::api::document::ROOT;
+use crate::api::problem::ProblemDetails;
 
 /// Admits a request that writes: it has its share of the gateway's requests, and counts for the client's rate.
 pub(crate) async fn admit(
