@@ -100,7 +100,7 @@ else
     4) unchecked="gh is not signed in (\`gh auth login\`)" ;;
     *)
       cat "$folder/attestation" >&2
-      fail "the archive's attestation is not that of $identity: nothing was installed"
+      fail "the attestation of the archive could not be verified as that of $identity, as gh says above: nothing was installed"
       ;;
   esac
 fi

@@ -123,7 +123,8 @@ impl Engine {
             let session = resume.session;
             return Err(JournalError::UnknownSession { session }.into());
         }
-        self.resume_existing_in_background(&resume, spec).await
+        self.resume_existing_in_background(&resume, spec, None)
+            .await
     }
 
     /// Like [`resume_in_background`](Self::resume_in_background), for a session that is known to exist.
@@ -131,10 +132,11 @@ impl Engine {
         &self,
         resume: &ResumeSession,
         spec: AnswerSpec,
+        held: Option<Held>,
     ) -> Result<StartedTurn, EngineError> {
         let token = self.shared.shutdown.track_turn()?;
         let prepared = self.prepare_resume(resume).await?;
-        let token = (token, None);
+        let token = (token, held);
         self.spawn_driver(prepared, InputKind::Recovered, spec, token, None)
             .await
     }

@@ -20,7 +20,7 @@ use jackfield_ports::journal::{DeliveryOutcome, Journal as _, Loaded};
 
 use crate::background::{AnswerSpec, StartedTurn};
 use crate::error::EngineError;
-use crate::options::{Disconnect, ServerTools, TurnOptions};
+use crate::options::{Disconnect, Held, ServerTools, TurnOptions};
 use crate::resume::ResumeSession;
 use crate::state::Engine;
 
@@ -34,6 +34,8 @@ pub struct ClientResultsOptions {
     pub by: Arc<str>,
     /// What happens to the turn if the last client disconnects.
     pub disconnect: Disconnect,
+    /// As [`TurnOptions::held`](crate::TurnOptions::held).
+    pub held: Option<Held>,
     /// The policy now in force. It can only restrict the turn's own.
     pub policy: Policy,
     /// The parts of the request that the reply must repeat.
@@ -90,6 +92,7 @@ impl Engine {
         let ClientResultsOptions {
             by,
             disconnect,
+            held,
             policy,
             mut repeats,
             results,
@@ -136,7 +139,10 @@ impl Engine {
                 .any(|left| left.segment == segment && left.end.is_none());
         if needs_driver {
             let resume = ResumeSession::new(session.clone(), policy);
-            match self.resume_existing_in_background(&resume, spec).await {
+            match self
+                .resume_existing_in_background(&resume, spec, held.clone())
+                .await
+            {
                 Ok(started) => return Ok(ClientResultsOutcome { is_repeat, started }),
                 // A keeper resumed it first, in this process or another.
                 Err(EngineError::Busy { .. } | EngineError::NothingOpen { .. }) => {}

@@ -117,8 +117,8 @@ pub struct OwnServerLimits {
 }
 
 impl OwnServerLimits {
-    /// The maximum number of connections for one user, with those for its end users: a quarter, and as many as it may have
-    /// servers.
+    /// From how many connections on, with those for its end users, a user has none of the last quarter: a quarter, and as
+    /// many as it may have servers.
     fn open_per_user(&self) -> usize {
         let servers = self.per_user.saturating_add(self.per_team);
         (self.open / 4).max(servers).min(self.open)
@@ -209,7 +209,7 @@ impl OwnServers {
         let is_own = |of: &Arc<str>| user_of_principal(of) == user;
         let own = open.by_place.keys().filter(|(of, _)| is_own(of)).count();
         let (max, most) = (self.limits.open, self.limits.open_per_user());
-        let is_over = own >= most;
+        let is_over = own >= most && open.by_place.len() >= max - max / 4;
         if is_over || open.by_place.len() >= max {
             let unused = open.by_place.iter();
             let unused =
@@ -217,7 +217,7 @@ impl OwnServers {
             let longest = unused.min_by_key(|(_, open)| open.last_used);
             let Some(longest) = longest.map(|(place, _)| place.clone()) else {
                 let whose = if is_over {
-                    format!("{most} connections to servers of people that one user may have")
+                    format!("{own} connections to servers of people that this user has")
                 } else {
                     format!("{max} connections to servers of people")
                 };

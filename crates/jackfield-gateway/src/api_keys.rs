@@ -68,7 +68,7 @@ impl Principal {
         if !self.has_no_approvals {
             return Ok(());
         }
-        let message = "this key may neither see nor answer what waits for a person: it was made with `--no-approvals`";
+        let message = "this key may neither list nor answer what waits for a person: it was made with `--no-approvals`";
         Err(ServeError::new(ServeErrorKind::Forbidden, message))
     }
 

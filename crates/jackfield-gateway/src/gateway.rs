@@ -218,6 +218,12 @@ impl Gateway {
         Ok(Arc::new(share))
     }
 
+    /// The same for a turn that goes on, which is not refused.
+    #[must_use]
+    pub fn count_turn(&self, principal: &Arc<str>) -> Held {
+        Arc::new(self.shared.turns.count(principal))
+    }
+
     /// Room for the body of a request, of no bytes yet. Clients share the room for eight of the largest bodies.
     #[must_use]
     pub fn body_room(&self, client: &Principal) -> BodyRoom {

@@ -388,6 +388,7 @@ impl TurnOpener<'_> {
         let options = ClientResultsOptions {
             by: Arc::clone(&self.request.principal),
             disconnect: self.request.options.disconnect,
+            held: Some(self.gateway.count_turn(&self.request.client.principal)),
             policy: self.request.options.policy.clone(),
             repeats: can_fetch_later.then(|| Arc::new(self.repeats())),
             results: results.collect(),

@@ -59,8 +59,9 @@ pub(crate) async fn read_any(
         return Ok((bytes, room));
     };
     let decoded = decoded(encoding, &bytes, limits)?;
-    room.grow(decoded.len())?;
-    Ok((decoded, room))
+    let mut of_decoded = gateway.body_room(client);
+    of_decoded.grow(decoded.len())?;
+    Ok((decoded, of_decoded))
 }
 
 /// The pieces of a body in one, with room for each before it is kept.
@@ -69,7 +70,6 @@ async fn collect(
     limits: &GatewayLimits,
     room: &mut BodyRoom,
 ) -> Result<Bytes, ServeError> {
-    let declared = usize::try_from(body.size_hint().lower()).unwrap_or(0);
     let mut body = Limited::new(body, limits.body);
     let (mut first, mut all) = (None, BytesMut::new());
     while let Some(frame) = body.frame().await {
@@ -89,7 +89,6 @@ async fn collect(
             continue;
         }
         if let Some(first) = first.take() {
-            all.reserve(declared.max(first.len()));
             all.extend_from_slice(&first);
         }
         all.extend_from_slice(&piece);

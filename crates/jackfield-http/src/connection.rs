@@ -18,7 +18,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use jackfield_gateway::Gateway;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Sleep, sleep, timeout};
 
 use crate::auth::OpenPlace;
 use crate::certificate::Certificate;
@@ -96,7 +96,12 @@ pub(crate) async fn serve(
                 return;
             }
             connection.as_mut().graceful_shutdown();
-            connection.await
+            match timeout(LEAVE, connection.as_mut()).await {
+                Ok(served) => served,
+                Err(_) if place.is_busy() => connection.await,
+                // It is still sending what nobody reads.
+                Err(_) => return,
+            }
         }
     };
     if let Err(error) = served {
@@ -205,6 +210,9 @@ impl Write for CountedConnection {
         self.check_write_timeout(context, wrote)
     }
 }
+
+/// How long an idle connection that makes room may take to end.
+const LEAVE: Duration = Duration::from_millis(250);
 
 /// hyper's default maximum of headers.
 const HEADERS: usize = 100;

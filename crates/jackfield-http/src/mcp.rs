@@ -20,7 +20,6 @@ use jackfield_mcp_server::{
     HttpReply, HttpService, MessageStream, OwnTool, SelectedTool, ServerSettings, ToolServer,
 };
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
 use crate::api::{ApproveTool, AskTool};
@@ -89,13 +88,15 @@ fn is_small(body: &Body) -> bool {
     size.is_some_and(|size| size <= ANSWER)
 }
 
-/// Whether a message is the answer of a client to a request of ours (JSON-RPC 2.0, section 5).
+/// Whether a message is the answer of a client to a request of ours (JSON-RPC 2.0, section 5), or cancels one of its own.
 fn is_answer(message: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Kind {
-        method: Option<IgnoredAny>,
+        method: Option<String>,
     }
-    serde_json::from_slice(message).is_ok_and(|Kind { method }| method.is_none())
+    serde_json::from_slice(message).is_ok_and(|Kind { method }| {
+        method.is_none_or(|method| method == "notifications/cancelled")
+    })
 }
 
 /// The tools that a client may use: all of them, or those of a set.

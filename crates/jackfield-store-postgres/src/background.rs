@@ -177,10 +177,9 @@ impl Duties {
     }
 
     async fn leave(&self, connection: Option<Connection>) -> Result<(), Fault> {
-        let mut connection = match connection {
-            Some(connection) => connection,
-            None => self.pool.get_apart(self.request_limit).await?,
-        };
+        // It may have ended since the last look.
+        drop(connection);
+        let mut connection = self.pool.get_apart(self.request_limit).await?;
         self.process.leave(&mut connection).await
     }
 }

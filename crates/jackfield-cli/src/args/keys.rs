@@ -180,7 +180,7 @@ pub struct KeyCreate {
     /// It may use no server tools.
     #[arg(long)]
     pub no_tools: bool,
-    /// For a program: it may neither see nor answer what waits for a person.
+    /// For a program: it may neither list nor answer what waits for a person.
     #[arg(long, conflicts_with = "admin")]
     pub no_approvals: bool,
     /// What it may use.

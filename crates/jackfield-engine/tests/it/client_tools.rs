@@ -146,6 +146,7 @@ fn answer(begun: &StartedTurn, results: &[(&ToolCallId, &str)]) -> ClientResults
     ClientResultsOptions {
         by: "the client".into(),
         disconnect: Disconnect::Finish,
+        held: None,
         policy: options().policy,
         repeats: None,
         results: results

@@ -57,6 +57,16 @@ impl Shares {
         Ok(share)
     }
 
+    /// Takes one for a client, beyond the limit as well.
+    pub(crate) fn count(self: &Arc<Self>, owner: &Arc<str>) -> Share {
+        self.lock().add(owner, 1);
+        Share {
+            count: 1,
+            owner: Arc::clone(owner),
+            shares: Arc::clone(self),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Used> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,9 +84,13 @@ impl Used {
             let total = self.total;
             return Err(Exceeded { total, own });
         }
+        self.add(owner, count);
+        Ok(())
+    }
+
+    fn add(&mut self, owner: &Arc<str>, count: usize) {
         *self.by_owner.entry(Arc::clone(owner)).or_default() += count;
         self.total += count;
-        Ok(())
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct LoginView {
     user: Option<String>,
     /// Whether it sees the sessions of all tokens.
     admin: bool,
-    /// Whether it may neither see nor answer what waits for a person.
+    /// Whether it may neither list nor answer what waits for a person.
     no_approvals: bool,
     /// What the key, its user and its team may use, those that have limits.
     limits: Vec<LimitsView>,

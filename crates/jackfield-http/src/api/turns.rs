@@ -159,6 +159,7 @@ pub(crate) async fn results(
     let answered = engine.submit_client_results(ClientResultsOptions {
         by: Arc::clone(&own.client.principal),
         disconnect: disconnect(&gateway, mode),
+        held: Some(gateway.count_turn(&own.client.principal)),
         policy: gateway.policy().clone(),
         repeats: None,
         results,

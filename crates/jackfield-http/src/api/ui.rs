@@ -278,6 +278,7 @@ async fn go_on(
         let taken = engine.submit_client_results(ClientResultsOptions {
             by: Arc::clone(&client.principal),
             disconnect: turns::disconnect(&gateway, Mode::Stream),
+            held: Some(gateway.count_turn(&client.principal)),
             policy: gateway.policy().clone(),
             repeats: None,
             results: results.clone(),

@@ -114,8 +114,22 @@ impl OpenPlace {
 
     /// A request is being answered until the answer's body is gone.
     pub(crate) fn begin(&self) -> Busy {
-        self.change(|place| place.is_busy = true);
+        let mut open = self.0.places.lock();
+        let open = &mut *open;
+        if let Some(place) = open.by_id.get_mut(&self.0.id) {
+            place.is_busy = true;
+            // It was asked to end, and does so after this request only.
+            open.is_wanted |= place.is_asked;
+        }
         Busy(self.clone())
+    }
+
+    /// Whether a request is being answered.
+    pub(crate) fn is_busy(&self) -> bool {
+        let open = self.0.places.lock();
+        open.by_id
+            .get(&self.0.id)
+            .is_some_and(|place| place.is_busy)
     }
 
     fn change(&self, change: impl FnOnce(&mut Place)) {

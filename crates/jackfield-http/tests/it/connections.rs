@@ -107,6 +107,9 @@ pub(crate) fn post(path: &str, key: &str, body: &str) -> String {
     )
 }
 
+/// A request of a stranger, who never sends the rest of its body.
+const HALF_A_BODY: &str = "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n{";
+
 const NOTHING: &str = "GET /nothing HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 #[tokio::test]
@@ -169,9 +172,10 @@ async fn strangers_that_wait_make_room_before_clients_do() {
     let mut strangers = Vec::new();
     for nth in 0..20 {
         let mut stranger = server.connect().await;
-        let asks = match nth % 3 {
+        let asks = match nth % 4 {
             0 => "",
             1 => "GET / HT",
+            2 => HALF_A_BODY,
             _ => NOTHING,
         };
         stranger.write_all(asks.as_bytes()).await.unwrap();

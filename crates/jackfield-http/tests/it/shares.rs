@@ -131,6 +131,12 @@ async fn a_full_gateway_takes_answers_and_cancellations() {
     let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "action": "accept" } });
     let status = post_status(&gateway, GREEDY, "/mcp", &answer).await;
     assert_ne!(status, 429);
+    let cancelled = json!({
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": { "requestId": 1 },
+    });
+    assert_ne!(post_status(&gateway, GREEDY, "/mcp", &cancelled).await, 429);
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     assert_eq!(post_status(&gateway, GREEDY, "/mcp", &call).await, 429);
 }

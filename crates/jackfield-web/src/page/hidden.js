@@ -89,6 +89,6 @@ const LETTERS = new RegExp([
   `${PICTURE}\\ufe0f?\\u200d(?=${PICTURE})`,
   `${PICTURE}[\\ufe0e\\ufe0f]`,
   '[#*0-9]\\ufe0f(?=\\u20e3)',
-  `(?<=${JOINED})[\\u200c\\u200d](?=${JOINED})`,
+  `${JOINED}[\\u200c\\u200d](?=${JOINED})`,
   `([${HIDDEN}])`,
 ].join('|'), 'gu');

@@ -156,7 +156,7 @@ pub(crate) struct KeyGiven {
     /// Whether it sees the sessions of all, and may change users and keys.
     #[serde(default)]
     pub(crate) admin: bool,
-    /// Whether it may neither see nor answer what waits for a person: for programs. Not with `admin`.
+    /// Whether it may neither list nor answer what waits for a person: for programs. Not with `admin`.
     #[serde(default)]
     pub(crate) no_approvals: bool,
     /// Whether the answer signs the browser in with this key, by a cookie. Only for the gateway's own page.
@@ -250,7 +250,7 @@ pub(crate) struct KeyView {
     label: String,
     /// Whether it sees the sessions of all, and may change users and keys.
     admin: bool,
-    /// Whether it may neither see nor answer what waits for a person.
+    /// Whether it may neither list nor answer what waits for a person.
     no_approvals: bool,
     /// The models, routes and assistants that it may use; `null` for all.
     models: Option<Vec<String>>,
