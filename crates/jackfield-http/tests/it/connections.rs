@@ -99,7 +99,7 @@ fn is_whole(read: &[u8]) -> bool {
 }
 
 /// A request with this body.
-pub(crate) fn post(path: &str, key: &str, body: &str) -> String {
+fn post(path: &str, key: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\n\
