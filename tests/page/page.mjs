@@ -286,7 +286,7 @@ const scenarios = {
     await shot(page, 'restarted');
   },
 
-  // A provider that fails is told once, with what to do; so is a browser without a network.
+  // The page tells the failure of a provider once, with what to do, and names a browser without a network.
   async failed(browser) {
     const page = await opened(browser);
     await page.goto(url);

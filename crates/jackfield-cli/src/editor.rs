@@ -152,7 +152,7 @@ impl LineEditor {
         if let Some(folder) = file.parent() {
             make_private(folder)?;
         }
-        // A link is no file: whoever planted it would choose which file is written.
+        // A link is no file: its maker would choose which file is written.
         match fs::symlink_metadata(file) {
             Ok(found) if !found.is_file() => return Err(io::Error::other("it is no file")),
             Ok(found) if found.len() > MAX_BYTES => {

@@ -205,9 +205,9 @@ impl Gateway {
         Ok(RequestSlot::new(share))
     }
 
-    /// A place for a client among the turns that run, for [`TurnOptions::held`]. Turns whose client disconnected and background turns
-    /// keep it; clients share as many as there may be requests. Recovered turns have a limit of their own, and keep no
-    /// request out.
+    /// A place for a client among the turns that run, for [`TurnOptions::held`]. Turns whose client disconnected and
+    /// background turns keep it; clients share as many as there may be requests. Recovered turns have a limit of their
+    /// own, and keep no request out.
     ///
     /// # Errors
     ///

@@ -3,8 +3,6 @@
 use std::convert::Infallible;
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -24,7 +22,7 @@ use crate::auth::OpenPlace;
 use crate::certificate::Certificate;
 use crate::client_stream::ClientStream;
 use crate::front;
-use crate::receipt::ReceiptLedger;
+use crate::receipt::{Receipt, ReceiptBody, ReceiptLedger};
 
 /// Serves the requests of a connection until it ends or the server shuts down.
 pub(crate) async fn serve(
@@ -59,17 +57,17 @@ pub(crate) async fn serve(
         ledger: ledger.clone(),
         write_timeout: limits.write_time,
     };
-    let has_asked = Arc::new(AtomicBool::new(false));
-    let (asking, answering) = (Arc::clone(&has_asked), place.clone());
+    let answering = place.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         let (gateway, ledger, router) = (gateway.clone(), ledger.clone(), router.clone());
-        asking.store(true, Ordering::Relaxed);
         request.extensions_mut().insert(answering.clone());
         let busy = answering.begin();
         // hyper keeps space for this future as long as the connection lives. Boxed, that is only a pointer.
         Box::pin(async move {
-            let response = front::answer(request, &gateway, ledger, router).await;
-            Ok::<_, Infallible>(busy.until_sent(response))
+            let response = front::answer(request, &gateway, ledger.clone(), router).await;
+            let sent = Receipt::new(move |_| drop(busy));
+            let response = response.map(|body| ReceiptBody::wrap(body, sent, Some(ledger)));
+            Ok::<_, Infallible>(response)
         })
     });
     let mut builder = http1::Builder::new();
@@ -92,14 +90,14 @@ pub(crate) async fn serve(
             connection.await
         }
         () = place.asked_to_leave() => {
-            if !has_asked.load(Ordering::Relaxed) {
+            if !place.has_asked() {
                 return;
             }
             connection.as_mut().graceful_shutdown();
             match timeout(LEAVE, connection.as_mut()).await {
                 Ok(served) => served,
                 Err(_) if place.is_busy() => connection.await,
-                // It is still sending what nobody reads.
+                // It still sends a body that was refused.
                 Err(_) => return,
             }
         }

@@ -106,7 +106,7 @@ impl FormLock {
 }
 
 /// Restricts a new file to its owner, as conversations and keys are private. A symbolic link in its place is an error:
-/// whoever planted it would choose which file is written.
+/// its maker would choose which file is written.
 pub fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {

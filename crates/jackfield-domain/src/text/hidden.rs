@@ -1,4 +1,4 @@
-//! The one list of hidden letters: those that nobody sees, that change how others look, or that a terminal obeys.
+//! The one list of hidden letters: those that are not seen, that change how others look, or that a terminal obeys.
 //!
 //! A person who decides is shown them by name. A model gets what servers and tools send without tag letters, which
 //! say whole sentences that no person sees; the other hidden letters stay, because scripts and emoji need them.

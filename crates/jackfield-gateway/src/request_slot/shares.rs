@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A limit that clients share. A client alone may use all of it. Beyond the limit there is a quarter more, for those
-/// that have less than an even share: so a client that has all of it keeps nobody else out.
+/// that have less than an even share: so a client that has all of it keeps no other out.
 #[derive(Debug)]
 pub(crate) struct Shares {
     limit: usize,

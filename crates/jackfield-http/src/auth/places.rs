@@ -2,14 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Instant;
 
-use axum::body::{Body, Bytes};
-use axum::response::Response;
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::Notify;
 
 /// All open connections.
@@ -26,6 +21,8 @@ struct OpenPlaces {
 
 #[derive(Debug)]
 struct Place {
+    /// Whether a request came.
+    has_asked: bool,
     /// Whether it was asked to end.
     is_asked: bool,
     /// Whether a request is being answered.
@@ -51,6 +48,7 @@ impl Places {
     pub(crate) fn add(self: &Arc<Self>) -> OpenPlace {
         let leave = Arc::new(Notify::new());
         let place = Place {
+            has_asked: false,
             is_asked: false,
             is_busy: false,
             leave: Arc::clone(&leave),
@@ -112,11 +110,12 @@ impl OpenPlace {
         self.change(|place| place.owner = Some(Arc::clone(owner)));
     }
 
-    /// A request is being answered until the answer's body is gone.
+    /// A request is being answered until this is dropped.
     pub(crate) fn begin(&self) -> Busy {
         let mut open = self.0.places.lock();
         let open = &mut *open;
         if let Some(place) = open.by_id.get_mut(&self.0.id) {
+            place.has_asked = true;
             place.is_busy = true;
             // It was asked to end, and does so after this request only.
             open.is_wanted |= place.is_asked;
@@ -126,10 +125,16 @@ impl OpenPlace {
 
     /// Whether a request is being answered.
     pub(crate) fn is_busy(&self) -> bool {
-        let open = self.0.places.lock();
-        open.by_id
-            .get(&self.0.id)
-            .is_some_and(|place| place.is_busy)
+        self.is(|place| place.is_busy)
+    }
+
+    /// Whether a request came.
+    pub(crate) fn has_asked(&self) -> bool {
+        self.is(|place| place.has_asked)
+    }
+
+    fn is(&self, what: impl FnOnce(&Place) -> bool) -> bool {
+        self.0.places.lock().by_id.get(&self.0.id).is_some_and(what)
     }
 
     fn change(&self, change: impl FnOnce(&mut Place)) {
@@ -152,13 +157,6 @@ impl Drop for PlaceGuard {
 #[derive(Debug)]
 pub(crate) struct Busy(OpenPlace);
 
-impl Busy {
-    /// The response, until whose last byte the connection is busy.
-    pub(crate) fn until_sent(self, response: Response) -> Response {
-        response.map(|body| Body::new(BusyBody { body, _busy: self }))
-    }
-}
-
 impl Drop for Busy {
     fn drop(&mut self) {
         let OpenPlace(guard) = &self.0;
@@ -171,30 +169,5 @@ impl Drop for Busy {
                 place.ask();
             }
         }
-    }
-}
-
-struct BusyBody {
-    body: Body,
-    _busy: Busy,
-}
-
-impl HttpBody for BusyBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

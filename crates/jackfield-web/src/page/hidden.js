@@ -1,4 +1,4 @@
-// Hidden letters: those that nobody sees, that change how others look, or that a terminal obeys.
+// Hidden letters: those that are not seen, that change how others look, or that a terminal obeys.
 
 // A foreign text with a sign in place of each hidden letter, such as ⟨U+202E right-to-left override⟩. Line ends and tabs
 // stay, and so do the letters that an emoji or a script needs where they stand.

@@ -93,7 +93,7 @@ impl Conversation {
         }
     }
 
-    /// Shows the models of the numbered list, and those that servers list whose usual models nobody knows.
+    /// Shows the models of the numbered list, and those of servers that no list of usual models has.
     pub(super) async fn show_models(&mut self) {
         let mut choices = self.model_choices();
         let mut names: Vec<Arc<str>> = self.config.providers.keys().cloned().collect();

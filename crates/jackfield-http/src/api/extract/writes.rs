@@ -18,7 +18,8 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Result<Response, ProblemDetails> {
     let path = request.extensions().get::<MatchedPath>();
-    let path = path.map_or("", |path| path.as_str().trim_start_matches(ROOT));
+    let path = path.and_then(|path| path.as_str().strip_prefix(ROOT));
+    let path = path.unwrap_or_default();
     let is_question = QUESTIONS.contains(&path);
     if request.method().is_safe() || UNMETERED.contains(&path) {
         return Ok(next.run(request).await);
