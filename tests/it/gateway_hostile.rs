@@ -2,6 +2,7 @@
 //! wrong, and the gateway is well afterwards.
 
 mod connections;
+mod memory;
 mod ways;
 
 use std::time::Duration;

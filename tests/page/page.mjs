@@ -329,7 +329,7 @@ const scenarios = {
     const tools = [{ name: 'mine', input_schema: { type: 'object' } }];
     const page = await opened(browser, { viewport: { width: 390, height: 844 } });
     const results = [
-      { text: `<script>document.title = 'run'</script>\u001b[31mred\u001b[0m \u202Egnp.exe \u{e0041}👩\u200d👧 ${'long '.repeat(200_000)}` },
+      { text: `<script>document.title = 'run'</script>\u001b[31mred\u001b[0m \u202Egnp.exe \u{e0041}👩\u200d👧 \u061c\u200cب ب\u200cب ${'long '.repeat(200_000)}` },
       { structured: [{ city: 'Porto', rain: true }, { city: '<b>Oslo</b>', rain: false }] },
       { content: [{ type: 'image', media_type: 'image/png', data: PIXEL }] },
       { text: 'javascript:document.title = 1', is_error: true },
@@ -347,7 +347,7 @@ const scenarios = {
     await cards.nth(0).locator('details').last().locator('summary').click();
     const text = await cards.nth(0).textContent();
     assert.ok(text.length < 10_000, `${text.length} characters`);
-    assert.match(text, /<script>document\.title = 'run'<\/script>␛\[31mred␛\[0m ⟨U\+202E right-to-left override⟩gnp\.exe ⟨U\+E0041 tag letter⟩👩\u200d👧/u);
+    assert.match(text, /<script>document\.title = 'run'<\/script>␛\[31mred␛\[0m ⟨U\+202E right-to-left override⟩gnp\.exe ⟨U\+E0041 tag letter⟩👩\u200d👧 ⟨U\+061C Arabic letter mark⟩⟨U\+200C zero-width non-joiner⟩ب ب\u200cب/u);
     await page.getByRole('button', { name: /^Show all/ }).click();
     assert.ok((await cards.nth(0).textContent()).length > 900_000);
     assert.equal(await cards.nth(1).locator('td').nth(2).textContent(), '<b>Oslo</b>');

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use jackfield_store_sqlite::private_file;
+use jackfield_store_sqlite::open_private;
 
 /// The text of a configuration file; empty if it does not exist.
 ///
@@ -46,7 +46,7 @@ fn write(new: &Path, path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     // The file may get keys of servers.
-    let mut file = private_file(&mut options).open(new)?;
+    let mut file = open_private(&mut options, new)?;
     file.write_all(text.as_bytes())?;
     if let Ok(metadata) = fs::metadata(path) {
         file.set_permissions(metadata.permissions())?;

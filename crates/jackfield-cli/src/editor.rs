@@ -154,6 +154,11 @@ impl LineEditor {
         }
         // A link is no file: its maker would choose which file is written.
         match fs::symlink_metadata(file) {
+            Ok(found) if found.is_symlink() => {
+                return Err(io::Error::other(
+                    "it is a symbolic link, which is not followed; remove it",
+                ));
+            }
             Ok(found) if !found.is_file() => return Err(io::Error::other("it is no file")),
             Ok(found) if found.len() > MAX_BYTES => {
                 return Err(io::Error::other("it is larger than it can have become"));

@@ -14,6 +14,7 @@ mod elicitation;
 pub mod exit;
 pub mod fault;
 mod log;
+mod memory;
 pub mod person;
 mod prompt;
 pub mod question;
@@ -57,6 +58,7 @@ pub fn main_with(registry: &Registry) -> ExitCode {
     if let Some(code) = jackfield_assembly::guard() {
         return code;
     }
+    memory::return_large_blocks();
     let args = Args::parse();
     args.color.as_choice().write_global();
     if !args.command.has_a_log_of_its_own() {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use jackfield_domain::ids::SessionId;
 
-use crate::owners::{create_private_dir, is_there, private_file, sibling_path};
+use crate::owners::{create_private_dir, is_there, open_private, sibling_path};
 
 /// The holds on the sessions of one database.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ impl Holds {
         let path = self.folder.join(name(session));
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true);
-        Ok((private_file(&mut options).open(&path)?, path))
+        Ok((open_private(&mut options, &path)?, path))
     }
 }
 

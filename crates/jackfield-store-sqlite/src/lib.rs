@@ -58,5 +58,5 @@ pub use self::arrivals::POLL_INTERVAL;
 pub use self::error::OpenError;
 pub use self::journal::SqliteJournal;
 pub use self::options::Options;
-pub use self::owners::private_file;
+pub use self::owners::open_private;
 pub use self::read_only::ReadOnlyJournal;

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::error::{JobError, OpenError};
 use crate::forms::FORM;
-use crate::owners::{FormLock, LocatedFile, create_private_dir, private_file};
+use crate::owners::{FormLock, LocatedFile, create_private_dir, open_private};
 use crate::restored;
 use crate::schema;
 use crate::witness::Witness;
@@ -46,7 +46,7 @@ pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
     if found.is_none() {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true);
-        drop(private_file(&mut options).open(path).map_err(io)?);
+        drop(open_private(&mut options, path).map_err(io)?);
     }
     // The canonical path is the same for every alias, so SQLite and our locks use the same name.
     let path = path.canonicalize().map_err(io)?;

@@ -81,9 +81,7 @@ impl FormLock {
     pub(crate) fn open(database: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true);
-        private_file(&mut options)
-            .open(sibling_path(database, "-form"))
-            .map(Self)
+        open_private(&mut options, &sibling_path(database, "-form")).map(Self)
     }
 
     /// Takes the lock shared, also from exclusive; waits for a running migration.
@@ -105,16 +103,29 @@ impl FormLock {
     }
 }
 
-/// Restricts a new file to its owner, as conversations and keys are private. A symbolic link in its place is an error:
-/// its maker would choose which file is written.
-pub fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
+/// Opens a file, and restricts a new one to its owner, as conversations and keys are private. A symbolic link in its
+/// place is an error: its maker would choose which file is written.
+///
+/// # Errors
+///
+/// It cannot be opened, or is a symbolic link.
+pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     {
+        use rustix::{fs::OFlags, io::Errno};
         use std::os::unix::fs::OpenOptionsExt as _;
-        let no_link = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-        options.mode(0o600).custom_flags(no_link);
+        let no_link = OFlags::NOFOLLOW.bits().cast_signed();
+        let opened = options.mode(0o600).custom_flags(no_link).open(path);
+        opened.map_err(|error| match Errno::from_io_error(&error) {
+            Some(Errno::LOOP) => io::Error::other(format!(
+                "{} is a symbolic link, which is not followed: remove it",
+                path.display()
+            )),
+            _ => error,
+        })
     }
-    options
+    #[cfg(not(unix))]
+    options.open(path)
 }
 
 /// Creates a folder and its missing parents, accessible only to their owner.
@@ -188,7 +199,7 @@ fn identity(file: &std::fs::Metadata) -> (u64, u64) {
 fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
-    private_file(&mut options).open(path)
+    open_private(&mut options, path)
 }
 
 /// Whether the lock of this file is held; removes a file whose lock is free.

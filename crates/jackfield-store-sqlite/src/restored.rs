@@ -16,7 +16,7 @@ use jackfield_ports::journal::admin::RestoredState;
 use rusqlite::{Connection, params};
 
 use crate::error::OpenError;
-use crate::owners::{private_file, sibling_path};
+use crate::owners::{open_private, sibling_path};
 use crate::rows;
 use crate::witness::Witness;
 
@@ -134,7 +134,7 @@ pub(crate) fn compare(
 pub(crate) fn mark(database: &Path, why: &str, sessions: &[(String, u64)]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
-    let mut file = private_file(&mut options).open(path(database))?;
+    let mut file = open_private(&mut options, &path(database))?;
     let known = RestoredMarks::read(database);
     // An earlier writer may have been killed within a line.
     let mut text = "\n".to_owned();

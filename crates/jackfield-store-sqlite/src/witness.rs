@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jackfield_domain::ids::SessionId;
 
-use crate::owners::{private_file, sibling_path};
+use crate::owners::{open_private, sibling_path};
 
 /// The append that was committed last.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -89,7 +89,7 @@ impl Witness {
     fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        private_file(&mut options).open(&self.path)
+        open_private(&mut options, &self.path)
     }
 }
 

@@ -96,6 +96,15 @@ impl Hostile {
         Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
     }
 
+    /// How many bytes of memory the gateway has, where the system tells.
+    pub(super) fn resident(&self) -> Option<u64> {
+        let status = format!("/proc/{}/status", self.gateway.running.id());
+        let status = std::fs::read_to_string(status).ok()?;
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kibibytes: u64 = resident?.split_whitespace().next()?.parse().ok()?;
+        Some(kibibytes << 10)
+    }
+
     pub(super) async fn end(self) {
         for way in WAYS {
             let answer = self.posted(way, way.asks("Hello").to_string()).await;

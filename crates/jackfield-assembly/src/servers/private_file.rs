@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use jackfield_store_sqlite::private_file;
+use jackfield_store_sqlite::open_private;
 
 /// Waits for the lock of a file, and creates the folder of both. The operating system releases the lock when the process
 /// ends.
@@ -23,7 +23,7 @@ pub(crate) fn lock(file: &Path, time_limit: Duration) -> io::Result<File> {
     }
     let mut options = OpenOptions::new();
     options.create(true).write(true);
-    let lock = private_file(&mut options).open(file.with_extension("lock"))?;
+    let lock = open_private(&mut options, &file.with_extension("lock"))?;
     let since = Instant::now();
     loop {
         match lock.try_lock() {
@@ -70,7 +70,7 @@ pub(crate) fn write_new(file: &Path, text: &str) -> io::Result<File> {
     }
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
-    let mut open = private_file(&mut options).open(file)?;
+    let mut open = open_private(&mut options, file)?;
     open.write_all(text.as_bytes())?;
     Ok(open)
 }

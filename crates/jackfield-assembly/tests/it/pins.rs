@@ -364,3 +364,43 @@ async fn what_was_held_in_memory_is_kept_although_nothing_is_new() {
     server.stop().await;
     assert_eq!(names(&shell.server().test().await), (vec![], vec!["x"]));
 }
+
+#[tokio::test]
+async fn planted_links_take_nothing_that_is_kept_of_a_server() {
+    let shell = Shell::new(["a"]);
+    let nowhere = shell.world.home().join("nowhere");
+    let plant = |file: &Path| {
+        // It may not be there.
+        let _removed = fs::remove_file(file);
+        std::os::unix::fs::symlink(&nowhere, file).unwrap();
+    };
+    shell.offers(&json!([tool("x", "one")]));
+    let server = shell.server();
+    server.test().await;
+    server.stop().await;
+    let cached = files(&shell.world.home().join(".cache/jackfield/mcp")).remove(0);
+    let list = fs::read(&cached).unwrap();
+    // A link in the place of a list, or of one that is being written, gives way.
+    let being_written = cached.with_extension(format!("{}.tmp", std::process::id()));
+    for link in [&cached, &being_written, &shell.file().with_extension("tmp")] {
+        plant(link);
+    }
+    shell.offers(&json!([tool("x", "one"), tool("y", "one")]));
+    let server = shell.server();
+    assert_eq!(names(&server.test().await), (vec!["x", "y"], vec![]));
+    server.stop().await;
+    assert!(fs::symlink_metadata(&cached).unwrap().is_file());
+    assert_ne!(fs::read(&cached).unwrap(), list);
+    // A lock behind a link locks nothing.
+    let lock = shell.file().with_extension("lock");
+    plant(&lock);
+    shell.offers(&json!([tool("x", "one"), tool("z", "one")]));
+    let server = shell.server();
+    let tested = server.test().await;
+    // This process pins for itself then, and says why.
+    assert_eq!(names(&tested), (vec!["x", "z"], vec![]));
+    let told = format!("{} is a symbolic link", lock.display());
+    assert!(tested.problems[0].contains(&told), "{tested:?}");
+    server.stop().await;
+    assert!(!nowhere.exists());
+}

@@ -317,3 +317,42 @@ async fn a_link_that_is_planted_beside_the_file_is_not_followed() {
     assert!(refused.is_err(), "{refused:?}");
     assert!(!nowhere.exists());
 }
+
+#[tokio::test]
+async fn planted_links_take_neither_marks_nor_holds() {
+    let place = Place::new();
+    let s = session("s");
+    let journal = place.open();
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
+    assert!(matches!(
+        journal.append(&append(&s, epoch, 0)).await,
+        Appended::Committed
+    ));
+    let beside = |after: &str| {
+        let mut name = place.file().into_os_string();
+        name.push(after);
+        std::path::PathBuf::from(name)
+    };
+    let nowhere = place.file().with_file_name("nowhere");
+    let mark = beside("-restored");
+    std::os::unix::fs::symlink(&nowhere, &mark).expect("a link");
+    let refused = journal.mark_restored(&s).await.expect_err("a link");
+    let told = format!("{} is a symbolic link", mark.display());
+    assert!(format!("{refused:?}").contains(&told), "{refused:?}");
+    std::fs::remove_file(&mark).expect("the link");
+    journal.mark_restored(&s).await.expect("marked");
+    // The name of a held session's file, from a hold.
+    let held = journal.hold(&s).await.expect("a hold");
+    let mut holds = std::fs::read_dir(beside("-holds")).expect("the folder");
+    let hold = holds.next().expect("a file").expect("a file").path();
+    drop(held);
+    assert!(!hold.exists());
+    std::os::unix::fs::symlink(&nowhere, &hold).expect("a link");
+    let refused = journal.hold(&s).await.map(drop).expect_err("a link");
+    assert!(
+        format!("{refused:?}").contains("is a symbolic link"),
+        "{refused:?}"
+    );
+    assert!(!nowhere.exists());
+    journal.close().await;
+}

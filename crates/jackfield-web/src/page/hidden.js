@@ -82,7 +82,7 @@ const RANGES = [
 
 const HIDDEN = RANGES.map(([first, last]) => `\\u{${first.toString(16)}}-\\u{${last.toString(16)}}`).join('');
 const PICTURE = '[\\p{Extended_Pictographic}\\p{Emoji_Modifier}]';
-const JOINED = '[\\u0606-\\u109f\\u1780-\\u18af\\u{11000}-\\u{11fff}\\u{1e900}-\\u{1e95f}]';
+const JOINED = `(?![${HIDDEN}\\p{N}])[\\u0606-\\u109f\\u1780-\\u18af\\u{11000}-\\u{11fff}\\u{1e900}-\\u{1e95f}]`;
 // What is needed comes first: the flag of a region, joined and selected pictures, keycaps, joined letters.
 const LETTERS = new RegExp([
   '\\u{1f3f4}[\\u{e0030}-\\u{e0039}\\u{e0061}-\\u{e007a}]{3,6}\\u{e007f}',
