@@ -40,7 +40,7 @@ pub use self::audit::{Audit, AuditOutcome};
 pub use self::chat::Chat;
 pub use self::completions::Completions;
 pub use self::config::ConfigCommand;
-pub use self::demo::Demo;
+pub use self::demo::{Demo, DemoCommand};
 pub use self::doctor::Doctor;
 pub use self::export::{Export, ExportFormat};
 pub use self::journal::JournalCommand;

@@ -46,6 +46,15 @@ impl CommandError {
     }
 }
 
+/// The error of a command with the page, in a build without a gateway.
+#[cfg(not(feature = "serve"))]
+pub(crate) fn no_gateway() -> CommandError {
+    let message = "this program was built without the feature `serve`, which has the page";
+    let help =
+        "build it with `--features serve`, or take a program that was built with all features";
+    CommandError::new(Exit::Usage, message).with_help(help)
+}
+
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
         let ConfigError::Wrong(problems) = &error else {

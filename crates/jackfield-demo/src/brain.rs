@@ -6,8 +6,10 @@ mod calendar;
 mod clock;
 mod language;
 mod notes;
+mod orders;
 mod places;
 mod small_talk;
+mod table;
 mod text;
 mod words;
 
@@ -77,12 +79,18 @@ pub fn reply(request: &ModelRequest) -> DemoReply {
 /// One thing that a tool can find out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum DemoTask {
+    /// This note is to be written.
+    AddNote { text: String, title: String },
     /// What this expression comes to.
     Calculate { expression: String },
+    /// Which invoices were sent.
+    ListInvoices,
     /// Which notes there are, own ones or those of friends: the newest, or those about something.
     ListNotes { query: Option<String>, shared: bool },
     /// What this note says in full.
     ReadNote { id: i64, shared: bool },
+    /// This invoice is to be sent.
+    SendInvoice { number: i64 },
     /// What time or date it is, there, written like this.
     Tell {
         format: &'static str,
@@ -142,11 +150,16 @@ impl UserRequest {
 
     /// The text that ends the turn.
     fn answer(&self, request: &ModelRequest, open: &[&DemoTask]) -> String {
-        let mut lines: Vec<String> = self
-            .done
-            .iter()
-            .map(|done| answer::tell(self.language, &self.text, done))
-            .collect();
+        let done = self.done.iter();
+        let table = table::of(self.language, &self.text, &self.done);
+        let mut lines: Vec<String> = match table {
+            // What follows a table without a blank line would be a row of it.
+            Some(table) if !open.is_empty() => vec![format!("{table}\n")],
+            Some(table) => vec![table],
+            None => done
+                .map(|done| answer::tell(self.language, &self.text, done))
+                .collect(),
+        };
         if !open.is_empty() {
             let forbidden = request.choice == ToolChoice::Forbidden;
             lines.push(words::not_possible(self.language, open, forbidden));
@@ -162,7 +175,9 @@ impl DemoTask {
     /// The tool that does it, by its own name.
     const fn tool(&self) -> &'static str {
         match self {
+            Self::AddNote { .. } => orders::ADD_NOTE,
             Self::Calculate { .. } => CALCULATOR,
+            Self::ListInvoices => orders::SENT_INVOICES,
             Self::ListNotes { query, shared } => match (query, shared) {
                 (None, false) => "list_recent_notes",
                 (None, true) => "list_shared_notes",
@@ -171,6 +186,7 @@ impl DemoTask {
             },
             Self::ReadNote { shared: false, .. } => "get_note",
             Self::ReadNote { shared: true, .. } => "get_shared_note",
+            Self::SendInvoice { .. } => orders::SEND_INVOICE,
             Self::Tell { .. } => CLOCK,
         }
     }
@@ -199,7 +215,7 @@ impl DemoTask {
             name.as_str()
                 .is_some_and(|name| arguments.contains_key(name))
         };
-        let is_another = properties.is_empty()
+        let is_another = properties.is_empty() && *self != Self::ListInvoices
             || required.is_some_and(|required| !required.iter().all(is_given))
             || self.tool() == CALCULATOR && arguments.is_empty();
         if is_another {
@@ -213,12 +229,15 @@ impl DemoTask {
 
     fn arguments(&self) -> Map<String, Value> {
         let fields = match self {
+            Self::AddNote { text, title } => vec![("title", json!(title)), ("text", json!(text))],
             Self::Calculate { expression } => vec![("expression", json!(expression))],
+            Self::ListInvoices => Vec::new(),
             Self::ListNotes { query, .. } => {
                 let query = query.iter().map(|query| ("query", json!(query)));
                 query.collect()
             }
             Self::ReadNote { id, .. } => vec![("id", json!(id))],
+            Self::SendInvoice { number } => vec![("number", json!(number))],
             Self::Tell { format, zone } => {
                 let zone = zone.as_ref().map(|zone| ("timezone", json!(zone)));
                 zone.into_iter()
@@ -251,6 +270,9 @@ impl DemoResult {
 
 /// The tasks in a text, in the order in which they stand there.
 fn find_tasks(text: &str) -> Vec<DemoTask> {
+    if let Some(order) = orders::find(text) {
+        return vec![order];
+    }
     let language = Language::of(text).unwrap_or_default();
     let day = calendar::find(text);
     // A date such as 2026-12-01 is no difference.

@@ -4,25 +4,15 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool_input::ToolInput;
 
 use super::language::Language;
-use super::{CALCULATOR, CLOCK, DemoResult, calendar, is_named, notes, places, words};
+use super::{CALCULATOR, CLOCK, DemoResult, calendar, is_named, notes, orders, places, words};
 
 /// The result of one call, in words. `text` is the question.
 pub(super) fn tell(language: Language, text: &str, done: &DemoResult) -> String {
     let name = done.call.name.as_str();
     let said = said(language, &done.outcome.result);
-    let argument = |key: &str| match &done.call.input {
-        ToolInput::Json(input) => input.object().ok()?.get(key)?.as_str(),
-        ToolInput::Text(_) => None,
-    };
     let is_calculator = is_named(name, CALCULATOR);
     let is_clock = is_named(name, CLOCK);
-    let asked = if is_calculator {
-        argument("expression")
-    } else if is_clock {
-        argument("timezone")
-    } else {
-        None
-    };
+    let asked = asked(done);
     if done.outcome.result.is_error {
         let tool = if is_calculator {
             words::calculator(language).to_owned()
@@ -34,10 +24,13 @@ pub(super) fn tell(language: Language, text: &str, done: &DemoResult) -> String 
         return words::failed(language, &tool, &said, asked);
     }
     if is_clock
-        && argument("format") == Some(calendar::FORMAT)
+        && argument(done, "format") == Some(calendar::FORMAT)
         && let Some(answer) = calendar::answer(language, text, &said)
     {
         return answer;
+    }
+    if orders::is_tool(name) {
+        return said;
     }
     if let Some(answer) = notes::tell(language, name, &said) {
         return answer;
@@ -47,6 +40,39 @@ pub(super) fn tell(language: Language, text: &str, done: &DemoResult) -> String 
         Some(zone) => words::time(language, &places::label(language, zone), &said),
         None if is_clock => words::now(language, &said),
         None => words::other(language, name, &said),
+    }
+}
+
+/// A sum or the time of a place, as what was asked and what it is; `None` for other results and errors.
+pub(super) fn row(language: Language, done: &DemoResult) -> Option<(String, String)> {
+    let asked = asked(done).filter(|_| !done.outcome.result.is_error)?;
+    let said = said(language, &done.outcome.result);
+    if is_named(done.call.name.as_str(), CLOCK) {
+        return Some((places::label(language, asked), said));
+    }
+    let result = match said.split_once(" = ") {
+        Some((_, result)) => result.to_owned(),
+        None => said,
+    };
+    Some((asked.to_owned(), result))
+}
+
+/// The expression of a sum, or the time zone of a question for the time.
+fn asked(done: &DemoResult) -> Option<&str> {
+    let name = done.call.name.as_str();
+    if is_named(name, CALCULATOR) {
+        argument(done, "expression")
+    } else if is_named(name, CLOCK) {
+        argument(done, "timezone")
+    } else {
+        None
+    }
+}
+
+fn argument<'d>(done: &'d DemoResult, key: &str) -> Option<&'d str> {
+    match &done.call.input {
+        ToolInput::Json(input) => input.object().ok()?.get(key)?.as_str(),
+        ToolInput::Text(_) => None,
     }
 }
 

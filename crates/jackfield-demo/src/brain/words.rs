@@ -2,7 +2,7 @@
 
 use super::language::Language::{self, Chinese, English, Russian};
 use super::small_talk::Topic;
-use super::{CALCULATOR, DemoCall, DemoTask, NAME, is_named, notes as notes_rules};
+use super::{CALCULATOR, DemoCall, DemoTask, NAME, is_named, notes as notes_rules, orders};
 
 /// What comes before the calls.
 pub(super) fn before_calls(language: Language, calls: &[DemoCall]) -> String {
@@ -18,6 +18,14 @@ pub(super) fn before_calls(language: Language, calls: &[DemoCall]) -> String {
             English => "Let me look at the notes.",
             Russian => "Сейчас посмотрю заметки.",
             Chinese => "我来看一下笔记。",
+        };
+        return text.to_owned();
+    }
+    if calls.iter().any(|call| orders::is_tool(call.tool.as_str())) {
+        let text = match language {
+            English => "I will see to it.",
+            Russian => "Сейчас сделаю.",
+            Chinese => "我来办。",
         };
         return text.to_owned();
     }
@@ -108,6 +116,15 @@ pub(super) fn notes(language: Language, shared: bool, said: &str) -> String {
         (Chinese, true) => "朋友的笔记：",
     };
     format!("{heading}\n{said}")
+}
+
+/// The head of a table of answers.
+pub(super) const fn table(language: Language) -> &'static str {
+    match language {
+        English => "| Asked | Answer |",
+        Russian => "| Вопрос | Ответ |",
+        Chinese => "| 问题 | 答案 |",
+    }
 }
 
 pub(super) fn other(language: Language, tool: &str, said: &str) -> String {

@@ -5,13 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use jackfield_assembly::Registry;
-use jackfield_server::{RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal};
+use jackfield_server::{immediate_shutdown_signal, shutdown_signal};
 
 use crate::args;
 use crate::commands::browser::link;
 use crate::commands::gateway_doctor::GatewayDoctor;
 use crate::commands::sessions::find;
-use crate::commands::{ask, browser};
+use crate::commands::{ask, browser, serve};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
@@ -31,13 +31,7 @@ pub(super) async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, C
     // The port that is configured is the one that the browser knows; `jackfield serve` may have it.
     let port = config.serve.bind.port();
     config.serve.bind = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let running = match RunningGateway::start(config.clone(), &environment, registry).await {
-        Err(RunError::CannotListen { .. }) => {
-            config.serve.bind.set_port(0);
-            RunningGateway::start(config, &environment, registry).await?
-        }
-        started => started?,
-    };
+    let running = serve::start_at_free_port(config, &environment, registry).await?;
     let running = running.checked_by(Arc::new(GatewayDoctor {
         flags,
         registry: registry.clone(),

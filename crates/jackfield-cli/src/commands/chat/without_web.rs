@@ -4,7 +4,7 @@ use jackfield_assembly::Registry;
 
 use crate::args;
 use crate::exit::Exit;
-use crate::fault::CommandError;
+use crate::fault::{CommandError, no_gateway};
 
 /// Says that there is no gateway.
 ///
@@ -13,8 +13,5 @@ use crate::fault::CommandError;
 /// Always a [`CommandError`].
 #[expect(clippy::unused_async, reason = "with a gateway it waits")]
 pub(super) async fn run(_chat: args::Chat, _registry: &Registry) -> Result<Exit, CommandError> {
-    let message = "this program was built without the feature `serve`, which has the page";
-    let help =
-        "build it with `--features serve`, or take a program that was built with all features";
-    Err(CommandError::new(Exit::Usage, message).with_help(help))
+    Err(no_gateway())
 }
