@@ -99,6 +99,21 @@ async function keyIn(page, key) {
   await page.locator('#login').waitFor({ state: 'hidden' });
 }
 
+// Opens the menu of the person.
+const personMenu = (page) => page.locator('.person').click();
+
+// Presses a button that asks whether one is sure, where the focus is on the safe answer, and says yes.
+async function surely(page, button) {
+  const name = await button.textContent();
+  await button.click();
+  const dialog = page.getByRole('dialog');
+  assert.ok(await dialog.getByRole('button', { name: 'Cancel' }).evaluate((one) => one === document.activeElement));
+  await dialog.getByRole('button', { name }).click();
+}
+
+// Opens or folds a card.
+const unfold = (card) => card.locator('button.head').click();
+
 // A request by hand, as another program sends it.
 async function api(method, address, body) {
   const init = { method, headers: { 'content-type': 'application/json' }, body: body && JSON.stringify(body) };
@@ -139,7 +154,7 @@ const scenarios = {
     const cards = page.locator('.turn .card');
     await page.getByRole('button', { name: 'Allow once' }).nth(1).waitFor();
     assert.equal(await cards.count(), 2);
-    await page.locator('#waiting', { hasText: 'Waiting: 2' }).waitFor();
+    await page.locator('#places .waiting', { hasText: 'Waiting: 2' }).waitFor();
     await shot(page, 'waiting');
     await isAccessible(page);
     // Two clicks are one answer: the first disables the button.
@@ -166,7 +181,12 @@ const scenarios = {
     assert.match(await answer.textContent(), /<script>document\.title/);
     assert.deepEqual(await answer.locator('a[href]').evaluateAll((all) => all.map((one) => one.getAttribute('href'))), [
       'https://example.com/a?b=1&c=2', 'https://example.com/leak.png']);
-    await cards.nth(0).locator('details').last().locator('summary').click();
+    // Calls that went well are one line each, which says who allowed them.
+    assert.ok(await cards.nth(0).locator('.body').isHidden());
+    await cards.nth(0).getByText(/^You allowed this, \d\d:\d\d$/).waitFor();
+    await unfold(cards.nth(0));
+    await cards.nth(0).getByRole('button', { name: 'JSON' }).click();
+    await cards.nth(0).getByText('"expression": "15% of 2500"').first().waitFor();
     await shot(page, 'answered');
     // Edited arguments, by keyboard alone.
     await say(page, 'What is 1+1?');
@@ -192,6 +212,7 @@ const scenarios = {
     assert.equal(await page.locator('.history .card').count(), 2);
     await shot(page, 'fork');
     // The session gets a title, by keyboard.
+    await page.getByRole('button', { name: 'Session actions' }).click();
     await page.getByRole('button', { name: 'Rename' }).click();
     const title = page.getByRole('textbox', { name: 'Title of the session' });
     await title.fill('Plans <b>for</b> May');
@@ -308,6 +329,83 @@ const scenarios = {
     await page.waitForFunction(() => document.querySelector('.connection').textContent === '');
   },
 
+  // What is written and chosen stays over another place, a reload and another session; colours are chosen.
+  async kept(browser) {
+    const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
+    await page.goto(url);
+    const field = page.getByRole('textbox', { name: 'Message' });
+    const model = page.getByRole('combobox', { name: 'Model' });
+    const holds = (text) => page.waitForFunction((wanted) => document.querySelector('.composer textarea')?.value === wanted, text);
+    await page.getByText('Ask something', { exact: true }).waitFor();
+    await model.locator('option', { hasText: 'claude/claude-opus-5-5' }).last().waitFor({ state: 'attached' });
+    await model.selectOption('claude/claude-opus-5-5');
+    await field.fill('A thought that is not sent');
+    await page.getByRole('link', { name: 'Approvals' }).click();
+    await page.getByText('Nothing waits for you.').waitFor();
+    assert.equal(await page.locator('#places a[aria-current=page]').innerText(), 'Approvals');
+    await shot(page, 'nothing-waits');
+    await isAccessible(page);
+    await page.getByRole('link', { name: 'New session' }).click();
+    await holds('A thought that is not sent');
+    await page.reload();
+    await holds('A thought that is not sent');
+    await page.waitForFunction(() => document.querySelector('.composer select').value === 'claude/claude-opus-5-5');
+    // It is sent, and nothing of it is left but the model.
+    await field.press('Enter');
+    await ended(page, 0);
+    await holds('');
+    const session = page.url();
+    await field.fill('Of the first');
+    await page.getByRole('link', { name: 'New session' }).click();
+    await holds('');
+    await page.goto(session);
+    await holds('Of the first');
+    await page.waitForFunction(() => document.querySelector('.composer select').value === 'claude/claude-opus-5-5');
+    // The code has its language, and is copied.
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.locator('.code-head', { hasText: 'rust' }).getByRole('button', { name: 'Copy the code' }).click();
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()) === 'fn main() {}\n');
+    for (const colours of ['dark', 'light']) {
+      await personMenu(page);
+      await page.getByText('This gateway needs no key.').waitFor();
+      await page.getByText(/^Jackfield \d/).waitFor();
+      await page.getByRole('combobox', { name: 'Colours' }).selectOption(colours);
+      await isAccessible(page);
+      await page.keyboard.press('Escape');
+      assert.equal(await page.evaluate(() => getComputedStyle(document.body).colorScheme), colours);
+      await page.getByRole('button', { name: 'Session actions' }).click();
+      await isAccessible(page);
+      await shot(page, `menu-${colours}`);
+      // Esc closes the menu, and gives the focus back.
+      await page.keyboard.press('Escape');
+      assert.ok(await page.getByRole('button', { name: 'Delete' }).isHidden());
+      await page.waitForFunction(() => document.activeElement.title === 'Session actions');
+      for (const place of ['Approvals', 'Use and cost', 'Servers and providers', 'Users and keys']) {
+        await page.getByRole('link', { name: place }).click();
+        await page.getByRole('heading', { name: place }).waitFor();
+        await page.waitForFunction(() => !document.querySelector('#main .skeleton'));
+        await isAccessible(page);
+        await shot(page, `${place.toLowerCase().replaceAll(' ', '-')}-${colours}`);
+      }
+      await page.goto(session);
+      await ended(page, 0);
+    }
+  },
+
+  // A browser that stores nothing has the whole page, but for what it would keep.
+  async nothing_stored(browser) {
+    const page = await opened(browser);
+    await page.addInitScript(() => {
+      for (const name of ['getItem', 'setItem', 'removeItem']) Storage.prototype[name] = () => { throw new DOMException('No', 'SecurityError'); };
+    });
+    await page.goto(url);
+    await say(page, 'Hi');
+    await ended(page, 0);
+    await page.locator('.person').click();
+    await page.getByRole('combobox', { name: 'Colours' }).selectOption('dark');
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).colorScheme), 'dark');
+  },
+
   // Who answers by keyboard goes from one question to the next.
   async keyboard(browser) {
     const page = await opened(browser);
@@ -344,7 +442,7 @@ const scenarios = {
     }
     await ended(page, 3);
     const cards = page.locator('.card');
-    await cards.nth(0).locator('details').last().locator('summary').click();
+    await unfold(cards.nth(0));
     const text = await cards.nth(0).textContent();
     assert.ok(text.length < 10_000, `${text.length} characters`);
     assert.match(text, /<script>document\.title = 'run'<\/script>␛\[31mred␛\[0m ⟨U\+202E right-to-left override⟩gnp\.exe ⟨U\+E0041 tag letter⟩👩\u200d👧 ⟨U\+061C Arabic letter mark⟩⟨U\+200C zero-width non-joiner⟩ب ب\u200cب/u);
@@ -355,7 +453,7 @@ const scenarios = {
     assert.equal(await cards.nth(3).getAttribute('data-state'), 'failed');
     assert.equal(await page.locator('script:not([type=module])').count(), 0);
     assert.doesNotMatch(await page.title(), /run/);
-    await cards.nth(1).locator('details').last().locator('summary').click();
+    await unfold(cards.nth(1));
     await fits(page);
     await page.locator('.scroll').evaluate((scroll) => scroll.scrollTo(0, scroll.scrollHeight));
     await shot(page, 'results');
@@ -393,8 +491,8 @@ const scenarios = {
     assert.equal(await page.locator('.asked img').count(), 2);
     // A session that is deleted.
     isAway = true;
-    await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('button', { name: 'Delete for good?' }).click();
+    await page.getByRole('button', { name: 'Session actions' }).click();
+    await surely(page, page.getByRole('button', { name: 'Delete' }));
     await page.waitForFunction(() => location.hash === '#/');
     await page.goto(`${url}/#/sessions/${session}`);
     await page.getByText('there is no session').waitFor();
@@ -432,8 +530,8 @@ const scenarios = {
     // The name of the tool says which server it is of.
     assert.equal(await card.getByText('at bank').count(), 0);
     // The safe answer stands first, and is the one that stands out.
-    assert.deepEqual(await card.getByRole('button').allTextContents(), ['Do not run; tell the model', 'Run again']);
-    assert.equal(await card.locator('button.primary').textContent(), 'Do not run; tell the model');
+    assert.deepEqual(await card.locator('.question button').allTextContents(), ['Do not run; tell the model', 'Run again']);
+    assert.equal(await card.locator('.question button.primary').textContent(), 'Do not run; tell the model');
     await shot(page, 'unknown');
     await isAccessible(page);
     // A call that may act is asked about once more, with what its tool does.
@@ -485,7 +583,7 @@ const scenarios = {
     await say(page, 'Book a train');
     const card = page.locator('.card');
     await card.getByText('When do you <i>travel</i>?').waitFor();
-    await page.locator('#waiting').waitFor();
+    await page.locator('#places .waiting').waitFor();
     const answer = card.getByRole('button', { name: 'Answer' });
     // What is required is asked for by the browser.
     await answer.click();
@@ -571,6 +669,7 @@ const scenarios = {
     await ended(page, 0);
     await page.getByRole('button', { name: 'Menu' }).click();
     // What the page asks before it is loaded again is refused.
+    await personMenu(page);
     isAway = true;
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
@@ -631,7 +730,9 @@ const scenarios = {
     assert.ok(await page.locator('#login').isHidden());
     await page.getByRole('button', { name: 'Put away' }).click();
     // The maker is signed in, and may make the next key, which is nobody's by itself.
+    await personMenu(page);
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await page.keyboard.press('Escape');
     await users.locator('.card', { hasText: 'ann' }).getByRole('button', { name: 'Make a key' }).click();
     await page.waitForFunction(() => document.activeElement.closest('form'));
     assert.equal(await keys.locator('label', { hasText: 'User' }).locator('select').inputValue(), 'ann');
@@ -734,20 +835,17 @@ const scenarios = {
     await fits(user);
     await shot(user, 'own');
     await isAccessible(user);
-    await servers.getByRole('button', { name: 'Remove' }).click();
-    await servers.getByRole('button', { name: 'Really remove?' }).click();
+    await surely(user, servers.getByRole('button', { name: 'Remove' }));
     await servers.getByText('None yet.').waitFor();
 
     // The user is out at once: what its page asks from then on is refused.
     isAway = true;
-    await ann.getByRole('button', { name: 'Disable' }).click();
-    await ann.getByRole('button', { name: 'Really disable?' }).click();
+    await surely(admin, ann.getByRole('button', { name: 'Disable' }));
     await ann.getByText('off', { exact: true }).waitFor();
     await user.reload();
     await user.getByLabel('API key').waitFor();
     const keys = section(admin, 'Keys').locator('.card').filter({ hasText: 'laptop' });
-    await keys.getByRole('button', { name: 'Revoke' }).click();
-    await keys.getByRole('button', { name: 'Really revoke, for good?' }).click();
+    await surely(admin, keys.getByRole('button', { name: 'Revoke' }));
     await keys.getByText('revoked', { exact: true }).waitFor();
   },
 
@@ -772,6 +870,7 @@ const scenarios = {
     await page.getByRole('heading', { name: 'My keys and servers' }).waitFor();
     assert.equal(new URL(page.url()).hash, '#/own');
     // What the page asks before it is loaded again is refused.
+    await personMenu(page);
     isAway = true;
     await page.getByRole('button', { name: 'Sign out' }).click();
     await link.waitFor();

@@ -46,6 +46,29 @@ async fn a_failure_is_told_once_with_what_to_do() {
 }
 
 #[tokio::test]
+async fn the_page_keeps_what_is_written_and_chosen() {
+    let files = Kept::new();
+    let code = "```rust\nfn main() {}\n```";
+    let claude = ScriptedClaude::start([ScriptTurn::text(code)]).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    Browser::start("kept", gateway.address()).ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn the_page_works_where_the_browser_stores_nothing() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([ScriptTurn::text("Good day.")]).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    Browser::start("nothing_stored", gateway.address())
+        .ends()
+        .await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn the_focus_goes_from_an_answer_to_the_next_question() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([

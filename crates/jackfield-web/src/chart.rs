@@ -16,9 +16,9 @@ pub struct ChartBar {
 
 /// The colours of parts, in the light and in the dark.
 pub const COLOURS: [(&str, &str); 3] = [
-    ("#1f5fbf", "#7fb0ff"),
-    ("#19703a", "#7ed79b"),
-    ("#8a5300", "#f0be6a"),
+    ("#6a4bb4", "#b7a0f3"),
+    ("#0b7a75", "#63cfc8"),
+    ("#b0561a", "#f0a878"),
 ];
 
 /// Bars one below the other, each with its label at the left and its value at the right.

@@ -1,14 +1,17 @@
 // What waits for a person, over all sessions.
 
 import { ask } from './api.js';
-import { element, time, visible } from './dom.js';
+import { element, time } from './dom.js';
+import { icon } from './icons.js';
 import { say } from './languages.js';
+import { emptyPlace } from './parts.js';
 import { Question } from './question.js';
-import { placeOf } from './tool_card.js';
-import { jsonView } from './value.js';
+import { argumentsView, toolAbout, toolTitle } from './tool_card.js';
 
 export class Approvals {
-  constructor() {
+  // `toolOf(name)` is what the gateway says of a tool, if it knows it.
+  constructor(toolOf) {
+    this.toolOf = toolOf;
     this.list = element('div');
     this.more = element('p', { className: 'dim', textContent: say('more_approvals'), hidden: true });
     this.root = element('div', { className: 'page' }, element('h1', { textContent: say('approvals') }), this.list, this.more);
@@ -28,16 +31,14 @@ export class Approvals {
       if (this.shown.has(approval.id)) continue;
       const question = new Question(approval, () => approval.arguments);
       const title = element('div', { className: 'head' },
-        element('bdi', { className: 'tool', textContent: visible(approval.tool || '?') }),
-        element('span', { className: 'dim', textContent: placeOf(approval.tool || '?', approval.server) }),
-        element('a', { href: `#/sessions/${encodeURIComponent(approval.session)}`, textContent: say('to_session') }));
-      const about = approval.description ? element('p', { className: 'dim', textContent: visible(approval.description).slice(0, 300) }) : '';
+        icon('clock'), toolTitle(approval.tool || '?', { ...approval, title: this.toolOf(approval.tool)?.title }), element('a', { className: 'far', href: `#/sessions/${encodeURIComponent(approval.session)}`, textContent: say('to_session') }));
       const expires = element('p', { className: 'dim', textContent: say('expires', { at: time(approval.expires) }) });
-      const root = element('article', { className: 'card' }, title, about, jsonView(approval.arguments ?? ''), question.root, expires);
+      const root = element('article', { className: 'card' }, title, toolAbout(approval), argumentsView(approval.arguments ?? ''), question.root, expires);
+      root.dataset.state = 'waiting';
       this.shown.set(approval.id, { root, question });
       this.list.append(root);
     }
-    this.empty ||= element('p', { className: 'dim', textContent: say('no_approvals') });
+    this.empty ||= emptyPlace('approvals', say('no_approvals'), say('no_approvals_about'));
     if (this.shown.size === 0) this.list.append(this.empty);
     else this.empty.remove();
   }

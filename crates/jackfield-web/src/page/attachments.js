@@ -1,20 +1,26 @@
 // Files of a message: chosen, dropped or pasted.
 
-import { button, element, visible } from './dom.js';
+import { element, visible } from './dom.js';
 import { say } from './languages.js';
+import { iconButton } from './parts.js';
 
 export class Attachments {
   // Files may be dropped on, or pasted into, the `target`.
   constructor(target) {
     this.entries = [];
     this.input = element('input', { type: 'file', multiple: true, hidden: true, 'aria-label': say('attach'), on: { change: () => this.chosen() } });
-    this.button = button('+', () => this.input.click(), { 'aria-label': say('attach'), title: say('attach') });
+    this.button = iconButton('attach', say('attach'), () => this.input.click());
     this.problem = element('p', { className: 'error', role: 'alert' });
     this.list = element('ul', { className: 'files', 'aria-label': say('attached') });
     target.addEventListener('dragover', (event) => {
       if (event.dataTransfer.types.includes('Files')) event.preventDefault();
     });
-    target.addEventListener('drop', (event) => this.take(event, event.dataTransfer));
+    target.addEventListener('dragenter', (event) => target.classList.toggle('dropping', event.dataTransfer.types.includes('Files')));
+    target.addEventListener('dragleave', (event) => target.contains(event.relatedTarget) || target.classList.remove('dropping'));
+    target.addEventListener('drop', (event) => {
+      target.classList.remove('dropping');
+      this.take(event, event.dataTransfer);
+    });
     target.addEventListener('paste', (event) => this.take(event, event.clipboardData));
     this.show();
   }
@@ -62,13 +68,16 @@ export class Attachments {
 
   show() {
     this.list.hidden = this.entries.length === 0;
-    this.list.replaceChildren(...this.entries.map((entry) => element('li', {}, element('bdi', { textContent: visible(entry.name) }),
-      button('×', () => {
+    this.list.replaceChildren(...this.entries.map((entry) => element('li', {}, preview(entry.part), element('bdi', { textContent: visible(entry.name) }),
+      iconButton('cross', say('remove_file', { name: visible(entry.name) }), () => {
         this.entries = this.entries.filter((other) => other !== entry);
         this.show();
-      }, { className: 'quiet', 'aria-label': say('remove_file', { name: visible(entry.name) }) }))));
+      }))));
   }
 }
+
+// A small picture of a picture.
+const preview = ({ type, media_type, data }) => (type === 'image' && PICTURES.includes(media_type) ? element('img', { src: `data:${media_type};base64,${data}`, alt: '' }) : null);
 
 // A part of a message: a picture, a sound, or a document.
 async function partOf(file) {

@@ -2,29 +2,64 @@
 
 import { ask } from './api.js';
 import { Attachments } from './attachments.js';
-import { button, element, visible } from './dom.js';
+import { element, visible } from './dom.js';
+import { icon } from './icons.js';
 import { say } from './languages.js';
+import { iconButton } from './parts.js';
 import { ToolChoice } from './tool_choice.js';
 
 export class Composer {
-  // `actions` has `send(text, model, files, tools)`, which fails if the message is not taken, and `stop()`.
-  constructor(actions) {
+  // `actions` has `send(text, model, files, tools)`, which fails if the message is not taken, `stop()`, and `changed(draft)`
+  // for what is written and chosen. Files may be dropped on, or pasted into, `place`.
+  constructor(actions, place) {
     this.actions = actions;
+    this.wanted = '';
     this.text = element('textarea', { rows: 1, placeholder: say('message'), 'aria-label': say('message'), 'aria-keyshortcuts': 'Enter Escape', dir: 'auto' });
-    this.model = element('select', { 'aria-label': say('model') }, element('option', { value: '', textContent: say('default_model') }));
-    this.sendButton = element('button', { type: 'submit', className: 'primary', textContent: say('send') });
-    this.stopButton = button(say('stop'), () => this.actions.stop(), { className: 'danger', hidden: true });
+    this.model = element('select', { 'aria-label': say('model'), on: { change: () => this.chosen() } }, element('option', { value: '', textContent: say('default_model') }));
+    this.sendButton = element('button', { type: 'submit', className: 'icon-button primary', 'aria-label': say('send'), title: say('send') }, icon('send'));
+    this.stopButton = iconButton('stop', say('stop'), () => this.actions.stop(), { className: 'primary', hidden: true });
     this.problem = element('p', { className: 'error', role: 'alert' });
-    this.root = element('form', { className: 'composer', on: { submit: (event) => this.submit(event) } });
-    this.files = new Attachments(this.root);
+    this.hint = element('p', { className: 'dim hint', role: 'status' });
+    this.files = new Attachments(place);
     this.tools = new ToolChoice();
-    this.root.append(this.problem, this.files.problem, this.files.list, this.text,
-      element('div', { className: 'buttons' }, this.files.input, this.files.button, this.model, this.tools.root, this.stopButton, this.sendButton));
+    this.root = element('form', { className: 'composer', on: { submit: (event) => this.submit(event) } }, this.problem, this.files.problem,
+      element('div', { className: 'box' }, this.files.list, this.text,
+        element('div', { className: 'row' }, this.files.input, this.files.button, this.model, this.tools.root, this.hint, this.stopButton, this.sendButton)));
     this.text.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) this.submit(event);
     });
-    this.text.addEventListener('input', () => this.fit());
+    this.text.addEventListener('input', () => {
+      this.fit();
+      this.changed();
+    });
     this.loadModels();
+  }
+
+  get draft() {
+    return { text: this.text.value, model: this.wanted };
+  }
+
+  // Is there again what was written and chosen.
+  restore({ text, model }) {
+    this.wanted = model;
+    this.model.value = model;
+    this.fill(text);
+  }
+
+  chosen() {
+    this.wanted = this.model.value;
+    this.changed();
+  }
+
+  // Tells what is written and chosen once the writer rests.
+  changed() {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.settle(), 200);
+  }
+
+  settle() {
+    clearTimeout(this.soon);
+    this.actions.changed(this.draft);
   }
 
   async loadModels() {
@@ -36,7 +71,9 @@ export class Composer {
       });
       this.model.firstChild.textContent = `${say('default_model')} (${visible(usual)})`;
       this.model.append(...options);
-      this.model.value = this.wanted || '';
+      this.model.value = this.wanted;
+      // A model that is gone is not asked.
+      if (this.model.selectedIndex < 0) this.model.value = '';
     } catch {
       // The default model is there without a list.
     }
@@ -57,6 +94,7 @@ export class Composer {
 
   setBusy(isBusy) {
     this.busy = isBusy;
+    this.hint.textContent = '';
     this.stopButton.hidden = !isBusy;
     this.sendButton.hidden = isBusy;
   }
@@ -65,7 +103,11 @@ export class Composer {
     event.preventDefault();
     const text = this.text.value;
     const files = this.files.parts;
-    if ((!text.trim() && files.length === 0) || this.busy || this.sending) return;
+    if ((!text.trim() && files.length === 0) || this.sending) return;
+    if (this.busy) {
+      this.hint.textContent = say('wait_or_stop');
+      return;
+    }
     this.sending = true;
     this.sendButton.disabled = true;
     this.problem.textContent = '';
@@ -74,6 +116,7 @@ export class Composer {
       // Only now, so that a message that was not taken is not lost.
       if (this.text.value === text) this.fill('');
       this.files.clear();
+      this.settle();
     } catch (error) {
       this.problem.textContent = say('not_sent', { why: error.message });
     } finally {

@@ -2,10 +2,13 @@
 
 import { address, ask, askOnce, randomKey, sessionPath } from './api.js';
 import { Composer } from './composer.js';
-import { announce, button, element, sureButton, visible } from './dom.js';
+import { announce, element, visible } from './dom.js';
+import { draftOf, keepDraft } from './drafts.js';
 import { EventStream } from './event_stream.js';
 import { historyView } from './history.js';
+import { icon } from './icons.js';
 import { say } from './languages.js';
+import { confirmed, emptyPlace, iconButton, menu, menuItem, skeleton } from './parts.js';
 import { Turn } from './turn.js';
 
 export class Conversation {
@@ -14,16 +17,19 @@ export class Conversation {
     this.session = session;
     this.app = app;
     this.title = element('h1', { textContent: say('new_session') });
-    this.tools = element('div', { className: 'buttons' });
+    this.tools = element('div');
     this.connection = element('p', { className: 'connection', role: 'status' });
     this.log = element('div', { className: 'log', role: 'log', 'aria-label': say('conversation'), 'aria-live': 'off' });
+    this.scroll = element('div', { className: 'scroll', tabIndex: -1 }, this.log);
+    this.root = element('div', { className: 'conversation' });
     this.composer = new Composer({
       send: (text, model, files, tools) => this.send(text, model, files, tools),
       stop: () => this.stopTurn(),
-    });
-    this.scroll = element('div', { className: 'scroll', tabIndex: -1 }, this.log);
-    this.root = element('div', { className: 'conversation' },
-      element('div', { className: 'title' }, this.title, this.tools), this.connection, this.scroll, this.composer.root);
+      changed: (draft) => keepDraft(this.session, draft),
+    }, this.root);
+    this.root.append(element('div', { className: 'title' }, this.title, this.tools), this.connection, this.scroll, this.composer.root);
+    this.leave = () => this.composer.settle();
+    addEventListener('pagehide', this.leave);
     this.turns = [];
     this.follows = true;
     this.place = { top: 0, height: 0 };
@@ -31,21 +37,35 @@ export class Conversation {
     // What is drawn late has another height than was thought.
     new ResizeObserver(() => this.toEnd()).observe(this.log);
     if (session) this.open();
-    else this.log.append(element('p', { className: 'dim hello', textContent: say('hello') }));
+    else this.log.append(emptyPlace('message', say('hello_title'), say('hello')));
+  }
+
+  // What was written here before, or this.
+  begin(text) {
+    const draft = draftOf(this.session);
+    this.composer.restore(text ? { ...draft, text } : draft);
+  }
+
+  // What is known of the tools of its calls now.
+  describeTools() {
+    for (const turn of this.turns) turn.describeTools();
   }
 
   open() {
-    this.log.replaceChildren();
+    this.loading = skeleton(4);
+    this.log.replaceChildren(this.loading);
     this.showTools();
     this.loadTitle();
     const path = (cursor) => `${sessionPath(this.session)}/events?html=true${cursor === null ? '' : `&after=${cursor}`}`;
     this.stream = new EventStream(path, {
       event: (event) => this.apply(event),
       connected: (isLive) => {
+        if (isLive) this.loading.remove();
         if (isLive && this.connection.textContent) this.app.sessionsChanged();
         this.connection.textContent = isLive ? '' : say(navigator.onLine ? 'reconnecting' : 'offline');
       },
       gone: (problem) => {
+        this.loading.remove();
         this.connection.textContent = problem.message;
       },
     });
@@ -53,6 +73,8 @@ export class Conversation {
 
   close() {
     this.stream?.stop();
+    this.leave();
+    removeEventListener('pagehide', this.leave);
   }
 
   async loadTitle() {
@@ -67,10 +89,11 @@ export class Conversation {
 
   showTools() {
     const path = `${sessionPath(this.session)}/export`;
-    const link = (format, text) => element('a', { className: 'button quiet', href: address(`${path}?format=${format}`), download: '', textContent: text });
-    const remove = sureButton(say('delete'), say('delete_sure'), () => this.remove(), { className: 'quiet danger' });
-    const rename = button(say('rename'), () => this.rename(), { className: 'quiet' });
-    this.tools.replaceChildren(rename, link('json', say('export_json')), link('markdown', say('export_markdown')), remove);
+    const link = (format, text) => element('a', { className: 'menu-item', href: address(`${path}?format=${format}`), download: '' }, icon('file'), text);
+    const remove = async () => (await confirmed(say('delete_sure'), say('delete'))) && this.remove();
+    this.tools.replaceChildren(menu(iconButton('more', say('session_menu'), () => {}),
+      menuItem('edit', say('rename'), () => this.rename()), link('markdown', say('export_markdown')), link('json', say('export_json')),
+      element('hr'), menuItem('trash', say('delete'), remove, { className: 'danger' })));
   }
 
   // A field in the place of the title; Enter saves, Esc leaves it as it was.
@@ -120,13 +143,14 @@ export class Conversation {
     if (event.event === 'forked') {
       this.origin = event;
       const link = element('a', { href: `#/sessions/${encodeURIComponent(event.session)}`, textContent: say('forked_from', { n: event.turn }) });
-      this.log.append(historyView(event.messages, (tool) => this.app.serverOf(tool)), element('p', { className: 'dim' }, link));
+      this.log.append(historyView(event.messages, (tool) => this.app.toolOf(tool)), element('p', { className: 'dim' }, link));
       return;
     }
+    this.loading.remove();
     if (event.event === 'turn_started') {
       this.turns.push(new Turn(event, {
         session: () => this.session,
-        serverOf: (tool) => this.app.serverOf(tool),
+        toolOf: (tool) => this.app.toolOf(tool),
         retry: (turn) => this.again(turn),
         edit: (turn) => this.edit(turn),
         fork: (turn) => this.fork(turn.number),
@@ -171,6 +195,8 @@ export class Conversation {
     if (this.pending?.written !== written) this.pending = { written, key: randomKey() };
     if (!this.session) {
       this.session = (await ask('/sessions', { method: 'POST' })).id;
+      keepDraft(null, { text: '', model: '' });
+      keepDraft(this.session, this.composer.draft);
       this.app.moved(this.session);
       this.open();
     }

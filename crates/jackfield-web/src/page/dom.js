@@ -26,20 +26,6 @@ export function button(text, click, fields = {}) {
   return element('button', { type: 'button', textContent: text, on: { click }, ...fields });
 }
 
-// A button that does something at its second click, before which it asks whether one is sure.
-export function sureButton(text, question, click, fields = {}) {
-  const made = button(text, () => {
-    if (made.dataset.sure) click();
-    made.dataset.sure = 'yes';
-    made.textContent = question;
-  }, fields);
-  made.addEventListener('blur', () => {
-    delete made.dataset.sure;
-    made.textContent = text;
-  });
-  return made;
-}
-
 // A field in a label with its name.
 export function named(text, field) {
   element('label', {}, element('span', { textContent: text }), field);
@@ -64,6 +50,26 @@ export function time(text) {
   const clock = { hour: '2-digit', minute: '2-digit' };
   const isToday = at.toDateString() === new Date().toDateString();
   return isToday ? at.toLocaleTimeString(READER, clock) : at.toLocaleString(READER, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+// The same in a few letters: the time of today, the day of this year, or the month.
+export function moment(text) {
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) return '';
+  const now = new Date();
+  if (at.toDateString() === now.toDateString()) return at.toLocaleTimeString(READER, { hour: '2-digit', minute: '2-digit' });
+  const isThisYear = at.getFullYear() === now.getFullYear();
+  return at.toLocaleDateString(READER, isThisYear ? { day: 'numeric', month: 'short' } : { month: 'short', year: 'numeric' });
+}
+
+// How long ago a day is, in the days of the reader: the name of a text.
+export function dayGroup(text) {
+  const at = new Date(text);
+  // Not all days have 24 hours.
+  const midnight = (days) => new Date(new Date().setHours(0, 0, 0, 0)).setDate(new Date().getDate() - days);
+  if (at >= midnight(0)) return 'today';
+  if (at >= midnight(1)) return 'yesterday';
+  return at >= midnight(7) ? 'this_week' : 'earlier';
 }
 
 const SVG = 'http://www.w3.org/2000/svg';

@@ -5,7 +5,7 @@ import { ReplyText } from './reply_text.js';
 import { ToolCard } from './tool_card.js';
 import { fileView } from './value.js';
 
-export function historyView(messages, serverOf) {
+export function historyView(messages, toolOf) {
   const cards = new Map();
   const root = element('div', { className: 'history' });
   for (const message of messages) {
@@ -13,7 +13,7 @@ export function historyView(messages, serverOf) {
     const shown = element('div', { className: isAsked ? 'asked' : 'round' });
     for (const block of message.blocks) {
       if (block.type === 'tool_call') {
-        const card = new ToolCard(block.id, block.name, serverOf(block.name));
+        const card = new ToolCard(block.id, block.name, toolOf(block.name));
         card.setArguments(block.arguments);
         cards.set(block.id, card);
         shown.append(card.root);

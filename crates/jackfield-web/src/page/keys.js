@@ -1,9 +1,10 @@
 // Keys of clients of the gateway: listed, made, given a new secret, revoked. A secret is shown once.
 
-import { button, element, named, sureButton, time, visible } from './dom.js';
+import { button, element, named, time, visible } from './dom.js';
 import { say } from './languages.js';
 import { limitsForm, limitsText } from './limits.js';
 import { loginState } from './login.js';
+import { sureButton } from './parts.js';
 import { Section, entryCard, everything, formBehind, orNone, patterns } from './section.js';
 
 // The keys of a user, or of all. An administrator may make and change them.

@@ -1,12 +1,14 @@
 // The texts of the page, in the language of the reader.
 
+import { keep, kept } from './storage.js';
+
 export const LANGUAGES = { en: 'English', ru: 'Русский', zh: '中文' };
 
 let texts = {};
 
 // Loads the texts: of the chosen language, or else of the first language of the browser that there is.
 export async function loadTexts() {
-  const wanted = [remembered(), ...navigator.languages].map((name) => String(name).slice(0, 2).toLowerCase());
+  const wanted = [kept('language'), ...navigator.languages].map((name) => String(name).slice(0, 2).toLowerCase());
   const language = wanted.find((name) => Object.hasOwn(LANGUAGES, name)) || 'en';
   texts = (await import(`./texts/${language}.js`)).default;
   document.documentElement.lang = language;
@@ -22,20 +24,6 @@ export function say(name, values = {}) {
 export const sayOr = (name, other) => (Object.hasOwn(texts, name) ? texts[name] : other);
 
 export function chooseLanguage(language) {
-  try {
-    localStorage.setItem(KEY, language);
-  } catch {
-    // A browser may refuse to store anything.
-  }
+  keep('language', language);
   location.reload();
 }
-
-function remembered() {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
-}
-
-const KEY = 'jackfield-language';

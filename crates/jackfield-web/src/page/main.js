@@ -4,15 +4,17 @@ import { ask, onSignedOut } from './api.js';
 import { ApprovalFeed } from './approval_feed.js';
 import { Approvals } from './approvals.js';
 import { Conversation } from './conversation.js';
-import { button, byId, element, visible } from './dom.js';
-import { LANGUAGES, chooseLanguage, loadTexts, say } from './languages.js';
-import { hasToken, loginState, returnToPlace, signIn, signOut, tradeToken } from './login.js';
+import { byId, element } from './dom.js';
+import { icon } from './icons.js';
+import { loadTexts, say } from './languages.js';
+import { hasToken, loginState, returnToPlace, signIn, tradeToken } from './login.js';
+import { applyTheme, personMenu } from './person.js';
 import { SessionList } from './session_list.js';
 
 class App {
   constructor(login) {
     this.login = login;
-    this.servers = new Map();
+    this.tools = new Map();
     this.sessions = new SessionList(byId('sessions'));
     this.showSide(login);
     byId('skip').textContent = say('skip');
@@ -22,6 +24,7 @@ class App {
       byId('main').focus();
     });
     byId('menu').setAttribute('aria-label', say('menu'));
+    byId('menu').replaceChildren(icon('menu'));
     byId('menu').addEventListener('click', () => this.toggleSide());
     byId('app').hidden = false;
     addEventListener('hashchange', () => this.show());
@@ -34,12 +37,9 @@ class App {
 
   showSide(login) {
     const places = [login.no_approvals ? '' : 'approvals', 'usage', 'servers', login.user ? 'own' : '', login.admin ? 'people' : ''].filter(Boolean);
-    byId('places').replaceChildren(...places.map((place) => element('li', {}, element('a', { href: `#/${place}`, textContent: say(place) }))));
-    const options = Object.entries(LANGUAGES).map(([value, textContent]) => element('option', { value, textContent }));
-    const language = element('select', { 'aria-label': say('language'), on: { change: () => chooseLanguage(language.value) } }, options);
-    language.value = document.documentElement.lang;
-    byId('settings').replaceChildren(language, element('a', { href: '/api/v1/docs', textContent: 'API' }),
-      login.key_needed ? button(say('sign_out'), signOut, { className: 'quiet', title: visible(login.name || '') }) : '');
+    byId('places').replaceChildren(...places.map((place) => element('li', {},
+      element('a', { href: `#/${place}` }, icon(place), say(place), place === 'approvals' ? element('span', { className: 'waiting', hidden: true }) : null))));
+    byId('person').replaceChildren(personMenu(login));
   }
 
   toggleSide(isOpen = !document.body.classList.contains('side-open')) {
@@ -49,11 +49,13 @@ class App {
 
   async loadTools() {
     const { tools } = await ask('/tools').catch(() => ({ tools: [] }));
-    for (const tool of tools) this.servers.set(tool.name, tool.server);
+    for (const tool of tools) this.tools.set(tool.name, tool);
+    if (this.view instanceof Conversation) this.view.describeTools();
   }
 
-  serverOf(tool) {
-    return this.servers.get(tool);
+  // What is known of a tool, by the name that models use.
+  toolOf(name) {
+    return this.tools.get(name);
   }
 
   // Shows what the address names.
@@ -61,6 +63,10 @@ class App {
     const [, place = '', name = ''] = location.hash.split('/');
     const id = decoded(name);
     this.toggleSide(false);
+    for (const link of byId('places').querySelectorAll('a')) {
+      if (link.hash === `#/${place}`) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
     if (place === 'sessions' && this.view?.session === id && !this.draft) return;
     this.view?.close();
     document.title = 'Jackfield';
@@ -76,14 +82,14 @@ class App {
     this.view = view;
     this.sessions.mark(this.view.session);
     byId('main').replaceChildren(this.view.root);
-    if (this.view instanceof Conversation) this.view.composer.fill(draft);
+    if (this.view instanceof Conversation) this.view.begin(draft);
     else byId('main').focus();
     if (this.view instanceof Approvals && this.approvals?.last) this.view.show(this.approvals.last);
   }
 
   async made(place, id) {
     if (place === 'sessions' && id) return new Conversation(id, this);
-    if (place === 'approvals' && !this.login.no_approvals) return new Approvals();
+    if (place === 'approvals' && !this.login.no_approvals) return new Approvals((name) => this.toolOf(name));
     if (place === 'usage') return new (await import('./usage.js')).Usage();
     if (place === 'servers') return new (await import('./servers.js')).Servers(this.login.admin);
     if (place === 'own') return new (await import('./own.js')).Own(this.login);
@@ -115,10 +121,12 @@ class App {
 
   // Shows the questions that are open now.
   showApprovals(open) {
-    const badge = byId('waiting');
     const count = open.approvals.length;
-    badge.hidden = count === 0;
-    badge.textContent = say('waiting', { n: open.more ? `${count}+` : count });
+    const n = open.more ? `${count}+` : String(count);
+    for (const badge of document.querySelectorAll('.waiting')) {
+      badge.hidden = count === 0;
+      badge.replaceChildren(element('span', { className: 'unseen', textContent: say('waiting', { n }) }), element('span', { 'aria-hidden': 'true', textContent: n }));
+    }
     if (this.view instanceof Approvals) this.view.show(open);
   }
 
@@ -150,6 +158,7 @@ function decoded(name) {
 }
 
 async function start() {
+  applyTheme();
   await loadTexts();
   await tradeToken();
   addEventListener('hashchange', () => hasToken() && location.reload());

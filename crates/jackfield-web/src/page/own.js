@@ -1,10 +1,11 @@
 // What a user has of its own: keys, MCP servers, and keys at providers.
 
 import { ask } from './api.js';
-import { button, element, named, sureButton, visible } from './dom.js';
+import { button, element, named, visible } from './dom.js';
 import { keySection } from './keys.js';
 import { say } from './languages.js';
 import { limitsText } from './limits.js';
+import { sureButton } from './parts.js';
 import { Section, entryCard, formBehind, orNone } from './section.js';
 import { signInButtons, signInOutcome } from './server_sign_in.js';
 

@@ -2,10 +2,11 @@
 
 import { ask } from './api.js';
 import { showBudgets } from './budgets.js';
-import { button, element, named, sureButton, table, time, visible } from './dom.js';
+import { button, element, named, table, time, visible } from './dom.js';
 import { keySection } from './keys.js';
 import { say, sayOr } from './languages.js';
 import { limitsForm, limitsText } from './limits.js';
+import { sureButton } from './parts.js';
 import { Section, entryCard, everything, formBehind, orNone } from './section.js';
 
 export class People {

@@ -1,7 +1,8 @@
 // Parts of a reply: text, plain while it is written and rendered once it is complete; and folded reasoning.
 
-import { element } from './dom.js';
+import { announce, element } from './dom.js';
 import { say } from './languages.js';
+import { iconButton } from './parts.js';
 
 // The gateway makes this HTML of Markdown, without HTML of the text, and with links to the web alone.
 const trusted = window.trustedTypes
@@ -44,8 +45,26 @@ export class ReplyText {
     }
     this.body.classList.add('rendered');
     this.body.innerHTML = trusted.createHTML(html);
-    for (const code of this.body.querySelectorAll('pre, table')) code.tabIndex = 0;
+    for (const one of this.body.querySelectorAll('pre, table')) one.tabIndex = 0;
+    for (const pre of this.body.querySelectorAll('pre')) withHead(pre);
   }
+}
+
+// A block of code with its language and a button that copies it.
+function withHead(pre) {
+  const language = /language-([\w+#.-]{1,20})/.exec(pre.firstElementChild?.className)?.[1] || '';
+  const head = element('div', { className: 'code-head' }, element('span', { className: 'dim', textContent: language }));
+  if (navigator.clipboard) {
+    const copy = iconButton('copy', say('copy_code'), async () => {
+      await navigator.clipboard.writeText(pre.textContent);
+      announce(say('copied'));
+      copy.dataset.done = 'yes';
+    });
+    head.append(copy);
+  }
+  const block = element('div', { className: 'code' });
+  pre.replaceWith(block);
+  block.append(head, pre);
 }
 
 // Milliseconds between two drawings of a text that is written.

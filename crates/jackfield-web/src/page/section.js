@@ -3,6 +3,7 @@
 import { ask } from './api.js';
 import { announce, element, visible } from './dom.js';
 import { say } from './languages.js';
+import { skeleton } from './parts.js';
 
 export class Section {
   // `load` gives what is shown.
@@ -11,7 +12,7 @@ export class Section {
     this.problem = element('p', { className: 'error', role: 'alert' });
     // What stays over a change, such as a secret that is shown once.
     this.notice = element('div');
-    this.body = element('div');
+    this.body = element('div', {}, skeleton());
     this.root = element('section', {}, this.title, this.problem, this.notice, this.body);
     this.load = load;
     this.show();
@@ -25,6 +26,7 @@ export class Section {
       this.body.replaceChildren(...shown);
       if (hadFocus) this.title.focus();
     } catch (error) {
+      this.body.querySelector('.skeleton')?.remove();
       this.problem.textContent = visible(error.message);
     }
   }

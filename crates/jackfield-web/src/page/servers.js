@@ -4,12 +4,13 @@ import { ask } from './api.js';
 import { doctorView } from './doctor.js';
 import { element, table, visible } from './dom.js';
 import { say, sayOr } from './languages.js';
+import { skeleton } from './parts.js';
 import { routeViews } from './routes.js';
 import { textView } from './value.js';
 
 export class Servers {
   constructor(isAdmin) {
-    this.body = element('div');
+    this.body = element('div', {}, skeleton(6));
     this.root = element('div', { className: 'page' }, element('h1', { textContent: say('servers') }), this.body, isAdmin ? doctorView() : '');
     this.load();
   }

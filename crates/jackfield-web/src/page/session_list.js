@@ -1,22 +1,25 @@
-// The sessions at the side: the newest first, with a search.
+// The sessions at the side, by day: the newest first, with a search.
 
 import { ask } from './api.js';
-import { button, element, time, visible } from './dom.js';
+import { button, dayGroup, element, moment, time, visible } from './dom.js';
+import { icon } from './icons.js';
 import { say, sayOr } from './languages.js';
+import { skeleton } from './parts.js';
 
 export class SessionList {
   constructor(root) {
     this.search = element('input', { type: 'search', placeholder: say('search'), 'aria-label': say('search'), maxLength: 200 });
-    this.list = element('ul', { className: 'sessions' });
+    this.list = element('div', { className: 'sessions' }, skeleton(6));
     this.more = button(say('more'), () => this.load(this.next), { className: 'quiet', hidden: true });
     this.problem = element('p', { role: 'status' });
-    root.replaceChildren(element('a', { className: 'button primary', href: '#/new', textContent: say('new_session') }),
-      this.search, this.problem, this.list, this.more);
+    root.replaceChildren(element('a', { className: 'button primary', href: '#/new' }, icon('plus'), say('new_session')),
+      element('div', { className: 'search' }, icon('search'), this.search), this.problem, this.list, this.more);
     this.search.addEventListener('input', () => {
       clearTimeout(this.typing);
       this.typing = setTimeout(() => this.load(), 250);
     });
     this.entries = new Map();
+    this.groups = new Map();
   }
 
   // Shows the current session.
@@ -46,11 +49,12 @@ export class SessionList {
       if (!page) {
         this.list.replaceChildren();
         this.entries.clear();
+        this.groups.clear();
       }
-      this.list.append(...sessions.map((session) => this.entry(session)));
+      for (const session of sessions) this.group(session).append(this.entry(session));
       this.next = next;
       this.more.hidden = !next;
-      this.tell(sessions.length || page ? '' : say('no_sessions'), 'dim');
+      this.tell(sessions.length || page ? '' : say(this.search.value.trim() ? 'nothing_found' : 'no_sessions'), 'dim');
       this.mark(this.current);
     } catch (error) {
       if (asked === this.asked) this.tell(error.message, 'error');
@@ -62,11 +66,22 @@ export class SessionList {
     this.problem.className = kind;
   }
 
+  // The list of the day of a session.
+  group(session) {
+    const name = dayGroup(session.changed);
+    if (!this.groups.has(name)) {
+      const list = element('ul', { 'aria-label': say(name) });
+      this.groups.set(name, list);
+      this.list.append(element('h2', { textContent: say(name) }), list);
+    }
+    return this.groups.get(name);
+  }
+
   entry(session) {
-    const state = session.open ? sayOr(`open_${session.open.status}`, session.open.status) : '';
     const title = element('bdi', { className: 'name', textContent: visible(session.title) || say('untitled') });
-    const facts = [time(session.changed), state].filter(Boolean).join(' · ');
-    const link = element('a', { href: `#/sessions/${encodeURIComponent(session.id)}` }, title, element('span', { className: 'dim', textContent: facts }));
+    const state = session.open && sayOr(`open_${session.open.status}`, session.open.status);
+    const fact = element('span', { className: 'dim', textContent: state || moment(session.changed) });
+    const link = element('a', { href: `#/sessions/${encodeURIComponent(session.id)}`, title: `${visible(session.title)}\n${time(session.changed)}` }, title, fact);
     if (session.open) link.dataset.open = session.open.status;
     this.entries.set(session.id, link);
     return element('li', {}, link);

@@ -1,41 +1,88 @@
-// A call of a tool: its arguments, its state, its result.
+// A call of a tool: what it is, its arguments, its state, its result. What is over and went well is one line.
 
-import { duration, element, number, visible } from './dom.js';
-import { say } from './languages.js';
+import { button, duration, element, number, visible } from './dom.js';
+import { icon } from './icons.js';
+import { say, sayOr } from './languages.js';
 import { Question } from './question.js';
 import { jsonView, resultView, textView } from './value.js';
 
-// Where a tool is, unless its name says so.
-export function placeOf(tool, server) {
-  return server && !tool.startsWith(`${server}__`) ? say('at_server', { server: visible(server) }) : '';
+// The head of a card: the tool in its own words, where it is, and its name for models where that is another one. `tool` is
+// what the gateway says of it, if it knows it.
+export function toolTitle(name, tool) {
+  const title = visible(tool?.title || name);
+  const isNamed = !tool?.title && tool?.server && name.startsWith(`${tool.server}__`);
+  const place = tool?.server && !isNamed ? element('span', { className: 'chip', textContent: visible(tool.server) }) : null;
+  return [element('bdi', { className: 'tool', title: visible(name), textContent: title }), place].filter(Boolean);
+}
+
+// What a tool does, and what is known of its effects.
+export function toolAbout(tool) {
+  if (!tool?.description) return [];
+  const words = visible(tool.description);
+  const about = element('p', { className: 'about', textContent: words.length > 300 ? `${words.slice(0, 300)}…` : words });
+  const safety = tool.safety && sayOr(`safety_${tool.safety}`, '');
+  if (safety) about.append(' ', element('strong', { textContent: safety }));
+  return [about];
+}
+
+// Arguments by name, with their JSON behind a switch.
+export function argumentsView(value) {
+  const isPlain = value && typeof value === 'object' && !Array.isArray(value);
+  const entries = isPlain ? Object.entries(value) : [];
+  if (entries.length === 0 || entries.length > MOST_FIELDS) return jsonView(value);
+  const fields = element('dl', { className: 'arguments' }, entries.flatMap(([name, one]) => [
+    element('dt', { textContent: visible(name) }), element('dd', {}, jsonView(one))]));
+  const json = jsonView(JSON.stringify(value, null, 2));
+  json.hidden = true;
+  const turn = button('JSON', () => {
+    json.hidden = !json.hidden;
+    fields.hidden = !json.hidden;
+    turn.setAttribute('aria-pressed', String(!json.hidden));
+  }, { className: 'quiet switch', 'aria-pressed': 'false' });
+  return element('div', { className: 'switched' }, turn, fields, json);
 }
 
 export class ToolCard {
-  constructor(call, name, server) {
+  constructor(call, name, tool) {
     this.call = call;
     this.name = name;
     this.written = '';
+    this.title = element('span', { className: 'titles' });
+    this.summary = element('code', { className: 'summary' });
+    this.sign = element('span', { className: 'sign' });
     this.state = element('span', { className: 'state', role: 'status' });
     this.time = element('span', { className: 'dim' });
-    this.place = element('span', { className: 'dim' });
     this.badges = element('span', { className: 'dim' });
+    this.answer = element('span');
+    this.about = element('div');
     this.input = element('div');
-    this.inputFold = element('details', {}, element('summary', { textContent: say('arguments') }), this.input);
     this.ask = element('div');
     this.output = element('div');
     this.notes = element('div');
-    const title = element('bdi', { className: 'tool', textContent: visible(name) });
-    const head = element('div', { className: 'head' }, element('span', { className: 'sign', 'aria-hidden': 'true', textContent: '⚙' }),
-      title, this.place, this.badges, this.time, this.state);
-    this.root = element('article', { className: 'card', 'aria-label': say('call_of', { tool: visible(name) }) },
-      head, this.inputFold, this.ask, this.notes, this.output);
+    this.body = element('div', { className: 'body', hidden: true }, this.about, this.input, this.ask, this.notes, this.output);
+    this.opener = element('button', { type: 'button', className: 'head', 'aria-expanded': 'false', on: { click: () => this.unfold(this.body.hidden) } },
+      this.sign, this.title, this.summary, this.time, icon('chevron'));
+    this.root = element('article', { className: 'card call', 'aria-label': say('call_of', { tool: visible(name) }) },
+      element('div', { className: 'line' }, this.opener, this.badges, this.answer, this.state), this.body);
     this.root.dataset.call = call;
-    this.setServer(server);
+    this.describe(tool);
     this.setState('queued');
   }
 
+  // What the gateway says of its tool.
+  describe(tool) {
+    this.tool = tool || this.tool;
+    this.title.replaceChildren(...toolTitle(this.name, this.tool));
+    this.about.replaceChildren(...toolAbout(this.tool));
+  }
+
   setServer(server) {
-    this.place.textContent = placeOf(this.name, server);
+    if (server && !this.tool) this.describe({ server });
+  }
+
+  unfold(isOpen) {
+    this.body.hidden = !isOpen;
+    this.opener.setAttribute('aria-expanded', String(isOpen));
   }
 
   setState(state) {
@@ -45,7 +92,14 @@ export class ToolCard {
       this.bar = undefined;
     }
     this.root.dataset.state = state;
+    this.sign.replaceChildren(icon(SIGNS[state] || 'tool'));
     this.state.textContent = say(`call_${state}`);
+  }
+
+  // What is seen of it while it is folded.
+  summarize(text) {
+    const words = visible(text).replace(/\s+/g, ' ').trim();
+    this.summary.textContent = words.length > SHORT ? `${words.slice(0, SHORT)}…` : words;
   }
 
   // More of the arguments, while the model writes them.
@@ -56,20 +110,19 @@ export class ToolCard {
       this.input.replaceChildren(this.draft);
     }
     this.draft.textContent = visible(this.written.slice(0, DRAFT));
+    this.summarize(this.written.slice(0, DRAFT));
   }
 
   // The whole arguments.
   setArguments(value) {
     this.arguments = value;
-    this.input.replaceChildren(jsonView(value));
-    const summary = this.inputFold.firstChild;
-    const short = visible(typeof value === 'string' ? value : JSON.stringify(value));
-    summary.replaceChildren(`${say('arguments')} `, element('code', { textContent: short.length > 80 ? `${short.slice(0, 80)}…` : short }));
+    this.input.replaceChildren(argumentsView(value));
+    this.summarize(inShort(value));
   }
 
   setEdited(value) {
     this.setArguments(value);
-    this.inputFold.append(element('p', { className: 'dim', textContent: say('edited') }));
+    this.badges.textContent = say('edited');
   }
 
   // The result is that of an equal call.
@@ -91,7 +144,7 @@ export class ToolCard {
       this.bar = element('progress', { 'aria-label': say('progress') });
       this.barText = element('span', { className: 'dim' });
       this.barRow = element('p', { className: 'progress' }, this.bar, this.barText);
-      this.notes.after(this.barRow);
+      this.body.before(this.barRow);
     }
     if (total > 0) Object.assign(this.bar, { max: total, value: Math.min(done, total) });
     const amount = total > 0 ? `${Math.round((done / total) * 100)}%` : number(done);
@@ -115,15 +168,16 @@ export class ToolCard {
       this.ask.replaceChildren(element('p', { className: 'dim', textContent: say('ask_client_result') }));
       return;
     }
-    this.inputFold.open = true;
+    this.unfold(true);
     this.question = new Question(wait, () => this.arguments);
     this.ask.replaceChildren(this.question.root);
   }
 
   answered(end) {
     this.closeQuestion(end);
+    // Who answered is seen of a folded card, too.
+    if (this.question) this.answer.replaceChildren(this.question.root);
     if (this.status === 'waiting') this.setState('queued');
-    this.inputFold.open = false;
   }
 
   closeQuestion(end = {}) {
@@ -142,20 +196,14 @@ export class ToolCard {
     else if (view.attempts > 1) this.badges.textContent = say('attempt', { n: view.attempts });
     this.closeQuestion();
     if (view.result) this.showResult(view.result);
+    else this.unfold(false);
   }
 
-  // Folded, unless it is an error or a picture.
+  // Folded, unless it failed or is a picture.
   showResult(given) {
-    const result = resultView(given);
-    if (given.is_error || this.status !== 'done') {
-      this.output.replaceChildren(result);
-      return;
-    }
-    const words = visible(given.text).replace(/\s+/g, ' ').trim();
-    const summary = element('summary', {}, `${say('result')} `, element('code', { textContent: words.length > 100 ? `${words.slice(0, 100)}…` : words }));
-    const fold = element('details', {}, summary, result);
-    fold.open = (given.files || []).some((file) => file.type === 'image');
-    this.output.replaceChildren(fold);
+    this.output.replaceChildren(element('p', { className: 'label', textContent: say('result') }), resultView(given));
+    if (given.text) this.summarize(`${inShort(this.arguments)} → ${given.text}`);
+    this.unfold(!FOLDED.includes(this.status) || (given.files || []).some((file) => file.type === 'image'));
   }
 
   note(text) {
@@ -163,5 +211,17 @@ export class ToolCard {
   }
 }
 
+// A value in a few words: those of its fields.
+function inShort(value) {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'object') return String(value);
+  return Object.values(value).map((one) => (typeof one === 'object' ? JSON.stringify(one) : String(one))).join(', ').slice(0, 2 * SHORT);
+}
+
+const SIGNS = { cancelled: 'denied', denied: 'denied', done: 'check', failed: 'cross', lost: 'help', not_run: 'denied', running: 'running', unknown: 'help', waiting: 'clock' };
+// A person wanted it so, or all went well.
+const FOLDED = ['done', 'denied', 'cancelled'];
 // How much of arguments is shown while they are written.
 const DRAFT = 3_000;
+const SHORT = 120;
+const MOST_FIELDS = 12;

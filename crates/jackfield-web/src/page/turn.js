@@ -1,15 +1,16 @@
 // A turn: its message, the replies, the calls between them, and how it ended. Made of the events of its session.
 
-import { button, duration, element, number, visible } from './dom.js';
+import { announce, button, duration, element, number, time, visible } from './dom.js';
 import { helpFor } from './failure.js';
 import { say, sayOr } from './languages.js';
+import { failureView, iconButton } from './parts.js';
 import { Question } from './question.js';
 import { ReplyText } from './reply_text.js';
 import { ToolCard } from './tool_card.js';
 import { fileView } from './value.js';
 
 export class Turn {
-  // `actions` has `session()`, `serverOf(tool)`, `retry(turn)`, `edit(turn)` and `fork(turn)`.
+  // `actions` has `session()`, `toolOf(tool)`, `retry(turn)`, `edit(turn)` and `fork(turn)`.
   constructor(event, actions) {
     this.id = event.turn;
     this.number = event.number;
@@ -21,7 +22,7 @@ export class Turn {
     this.restarts = 0;
     this.body = element('div', { className: 'reply' });
     this.busy = element('p', { className: 'busy', role: 'status', textContent: say('model_asked') });
-    this.timelineButton = button(say('timeline'), () => this.toggleTimeline(), { className: 'quiet', 'aria-expanded': 'false' });
+    this.timelineButton = iconButton('timeline', say('timeline'), () => this.toggleTimeline(), { 'aria-expanded': 'false' });
     this.foot = element('div', { className: 'foot' }, this.timelineButton);
     const blocks = event.messages.filter((one) => one.role === 'user').flatMap((one) => one.blocks);
     this.message = blocks.filter((block) => block.type === 'text').map((block) => block.text).join('\n');
@@ -39,9 +40,8 @@ export class Turn {
         else if (block.source) shown.append(fileView(block));
       }
     }
-    const edit = button(say('edit'), () => this.actions.edit(this), { className: 'quiet', title: say('edit_help') });
-    const again = button(say('retry'), () => this.actions.retry(this), { className: 'quiet retry', title: say('retry_help') });
-    return element('div', { className: 'asking' }, shown, element('div', { className: 'buttons' }, edit, again));
+    const edit = iconButton('edit', say('edit'), () => this.actions.edit(this), { className: 'action', title: say('edit_help') });
+    return element('div', { className: 'asking' }, edit, shown);
   }
 
   apply(event) {
@@ -63,10 +63,15 @@ export class Turn {
   card(call, name = '?') {
     let card = this.cards.get(call);
     if (!card) {
-      card = new ToolCard(call, name, this.actions.serverOf(name));
+      card = new ToolCard(call, name, this.actions.toolOf(name));
       this.cards.set(call, card);
     }
     return card;
+  }
+
+  // What is known of the tools of its calls now.
+  describeTools() {
+    for (const card of this.cards.values()) card.describe(this.actions.toolOf(card.name));
   }
 
   blockStarted(event) {
@@ -185,24 +190,27 @@ export class Turn {
       if (failure && failure.message === this.failed?.message) this.failed.note.remove();
       const why = failure?.message || (limit && sayOr(`limit_${limit}`, limit)) || '';
       const words = `${say(`end_${kind}`)}${why ? `: ${visible(why)}` : ''}`;
-      this.note(words, kind === 'cancelled' ? 'dim' : 'error');
-      const help = failure && helpFor(failure.kind);
-      if (help) this.note(help);
+      const again = button(say('retry'), () => this.actions.retry(this), { className: 'retry', title: say('retry_help') });
+      if (kind === 'cancelled') this.note(words);
+      else this.body.append(failureView(words, failure && helpFor(failure.kind), again));
     }
     const took = duration(new Date(turn.ended) - new Date(turn.began));
     const tokens = say('tokens', { n: number(turn.usage.input_tokens + turn.usage.output_tokens) });
     const cost = turn.cost ? `${turn.cost.amount} ${turn.cost.currency}` : '';
     const facts = [turn.model, took, tokens, cost, this.restarts ? say('resumed', { n: this.restarts }) : ''];
-    const copy = button(say('copy'), async () => {
+    const copy = iconButton('copy', say('copy'), async () => {
       await navigator.clipboard.writeText(turn.answer);
-      copy.textContent = say('copied');
-    }, { className: 'quiet' });
-    this.foot.replaceChildren(
-      element('span', { className: 'dim', textContent: facts.filter(Boolean).map(visible).join(' · ') }),
+      announce(say('copied'));
+      copy.dataset.done = 'yes';
+    });
+    const actions = [
       turn.answer && navigator.clipboard ? copy : '',
-      button(say('fork'), () => this.actions.fork(this), { className: 'quiet', title: say('fork_help') }),
+      kind === 'answered' || kind === 'cancelled' ? iconButton('retry', say('retry'), () => this.actions.retry(this), { className: 'retry', title: say('retry_help') }) : '',
+      iconButton('fork', say('fork'), () => this.actions.fork(this), { title: say('fork_help') }),
       this.timelineButton,
-    );
+    ];
+    this.foot.replaceChildren(element('div', { className: 'actions' }, actions),
+      element('span', { className: 'dim', title: time(turn.ended), textContent: facts.filter(Boolean).map(visible).join(' · ') }));
   }
 
   // Shows what took how long, or hides it.

@@ -4,6 +4,7 @@ import { address, ask } from './api.js';
 import { showBudgets } from './budgets.js';
 import { duration, element, number, table, visible } from './dom.js';
 import { say } from './languages.js';
+import { emptyPlace, skeleton } from './parts.js';
 
 export class Usage {
   constructor() {
@@ -14,7 +15,7 @@ export class Usage {
     this.since = this.day('usage_from');
     this.until = this.day('usage_until');
     this.csv = element('a', { className: 'button quiet', download: 'usage.csv', textContent: 'CSV' });
-    this.report = element('div', { 'aria-live': 'polite' });
+    this.report = element('div', { 'aria-live': 'polite' }, skeleton(6));
     const budgets = element('section');
     this.root = element('div', { className: 'page' }, element('h1', { textContent: say('usage') }),
       element('div', { className: 'buttons' }, [this.by, this.range, this.since, this.until, this.of].map((field) => field.parentNode), this.csv), this.report, budgets);
@@ -58,7 +59,7 @@ export class Usage {
       if (asked !== this.asked) return;
       const isEmpty = by === 'tool' ? report.tools.length === 0 : report.lines.length === 0;
       if (isEmpty) {
-        this.report.replaceChildren(element('p', { className: 'dim', textContent: say('no_usage') }));
+        this.report.replaceChildren(emptyPlace('usage', say('no_usage'), say('no_usage_about')));
         return;
       }
       const measure = by === 'tool' ? 'calls' : of;

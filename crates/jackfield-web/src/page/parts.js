@@ -1,0 +1,96 @@
+// What every place of the page is made of, beside plain elements: the menu, the question before what cannot be taken back,
+// the empty place, the failure, and what stands where something loads.
+
+import { button, element } from './dom.js';
+import { icon } from './icons.js';
+import { say } from './languages.js';
+
+// A button that is an icon; its name is for screen readers and the pointer.
+export function iconButton(name, words, click, fields = {}) {
+  const made = button('', click, { ...fields, className: `icon-button ${fields.className || ''}`, 'aria-label': words, title: fields.title || words });
+  made.append(icon(name));
+  return made;
+}
+
+// A button with a panel of buttons, links and choices, which closes on Esc, on a click elsewhere, and once one was taken.
+export function menu(opener, ...items) {
+  const panel = element('div', { className: 'panel', hidden: true }, items);
+  const root = element('div', { className: 'menu' }, opener, panel);
+  opener.setAttribute('aria-expanded', 'false');
+  const elsewhere = (event) => !root.contains(event.target) && show(false);
+  const show = (isOpen) => {
+    panel.hidden = !isOpen;
+    opener.setAttribute('aria-expanded', String(isOpen));
+    if (isOpen) addEventListener('pointerdown', elsewhere);
+    else removeEventListener('pointerdown', elsewhere);
+  };
+  opener.addEventListener('click', () => {
+    show(panel.hidden);
+    if (!panel.hidden) panel.querySelector(TAKEN)?.focus();
+  });
+  panel.addEventListener('click', (event) => event.target.closest('button, a') && show(false));
+  root.addEventListener('focusout', (event) => {
+    if (event.relatedTarget && !root.contains(event.relatedTarget)) show(false);
+  });
+  root.addEventListener('keydown', (event) => {
+    if (panel.hidden) return;
+    if (event.key === 'Escape') {
+      event.stopPropagation();
+      show(false);
+      opener.focus();
+    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && !event.target.matches('select')) {
+      event.preventDefault();
+      const all = [...panel.querySelectorAll(TAKEN)];
+      const next = all.indexOf(document.activeElement) + (event.key === 'ArrowDown' ? 1 : -1);
+      all.at(next % all.length)?.focus();
+    }
+  });
+  return root;
+}
+
+const TAKEN = 'button, a, select';
+
+// A line of a menu.
+export const menuItem = (name, words, click, fields = {}) => {
+  const made = button('', click, { ...fields, className: `menu-item ${fields.className || ''}` });
+  made.append(icon(name), words);
+  return made;
+};
+
+// Asks whether one is sure; the focus is on the safe answer.
+export function confirmed(question, words) {
+  return new Promise((done) => {
+    const no = button(say('cancel'), () => dialog.close());
+    const yes = button(words, () => dialog.close('yes'), { className: 'primary danger' });
+    const dialog = element('dialog', { 'aria-label': question, on: { close: () => {
+      dialog.remove();
+      done(dialog.returnValue === 'yes');
+    } } }, element('h2', { textContent: question }), element('div', { className: 'buttons end' }, no, yes));
+    dialog.addEventListener('keydown', (event) => event.stopPropagation());
+    document.body.append(dialog);
+    dialog.showModal();
+    no.focus();
+  });
+}
+
+// A button that does something once one is sure.
+export function sureButton(text, question, click, fields = {}) {
+  return button(text, async () => (await confirmed(question, text)) && click(), fields);
+}
+
+// A place where nothing is: what it is for, and what to do.
+export function emptyPlace(name, title, about, ...actions) {
+  return element('div', { className: 'empty' }, icon(name), element('h2', { textContent: title }),
+    about ? element('p', { textContent: about }) : null, actions);
+}
+
+// A failure: what happened, what helps, and what to do.
+export function failureView(words, help, ...actions) {
+  const lines = [element('p', { textContent: words }), help ? element('p', { className: 'dim', textContent: help }) : null];
+  return element('div', { className: 'failure', role: 'alert' }, icon('alert'), element('div', {}, lines, actions));
+}
+
+// What is seen where something loads for longer than a moment.
+export function skeleton(lines = 3) {
+  return element('div', { className: 'skeleton', 'aria-hidden': 'true' }, Array.from({ length: lines }, () => element('div')));
+}
