@@ -44,6 +44,7 @@ mod coming_back;
 mod compacting;
 mod containers;
 mod counting;
+mod demo_gateway;
 mod doctor;
 mod events;
 mod further_endpoints;

@@ -58,8 +58,8 @@ Examples:
   jackfield demo serve
   jackfield demo serve --bind 127.0.0.1:9000
 
-It prints the addresses for SDKs, and a line with curl for each of two APIs. It needs no key, and reads and
-writes nothing of the user's own.";
+It prints the addresses for SDKs, and a line with curl for each of two APIs.
+It needs no key, and reads and writes nothing of the user's own.";
 pub(super) const EXAMPLES: &str = "\
 Examples:
   jackfield demo

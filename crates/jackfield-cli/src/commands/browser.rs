@@ -1,6 +1,8 @@
 //! The person's browser.
 
 #[cfg(feature = "serve")]
+pub(super) mod free_port;
+#[cfg(feature = "serve")]
 pub(super) mod link;
 
 use std::process::{Command, Stdio};

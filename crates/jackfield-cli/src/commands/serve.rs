@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
-use jackfield_assembly::{Config, Environment, LogFormat, Registry, ServerFiles};
+use jackfield_assembly::{LogFormat, Registry, ServerFiles};
 use jackfield_server::{
     RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log,
 };
@@ -68,25 +68,6 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     }
     running.run_until(ends, immediate_shutdown_signal()).await;
     Ok(Exit::Answered)
-}
-
-/// Starts a gateway at the address of this configuration, or at a free port of it if that one is taken.
-///
-/// # Errors
-///
-/// [`RunError`], before any conversation was touched.
-pub(super) async fn start_at_free_port(
-    mut config: Config,
-    environment: &Environment,
-    registry: &Registry,
-) -> Result<RunningGateway, RunError> {
-    match RunningGateway::start(config.clone(), environment, registry).await {
-        Err(RunError::CannotListen { .. }) => {
-            config.serve.bind.set_port(0);
-            RunningGateway::start(config, environment, registry).await
-        }
-        started => started,
-    }
 }
 
 /// The address of the page, and what clients are given as their base URL, a line each.

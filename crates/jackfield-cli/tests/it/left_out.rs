@@ -79,8 +79,9 @@ fn a_setting_that_needs_a_feature_names_it() {
     for ran in [listing.run(), setting.run()] {
         names_the_feature(&ran, 2, "error", "openai");
     }
-    let ran = jackfield(["chat", "--web"]).run();
-    names_the_feature(&ran, 2, "error", "serve");
+    for arguments in [["chat", "--web"], ["demo", "--web"], ["demo", "serve"]] {
+        names_the_feature(&jackfield(arguments).run(), 2, "error", "serve");
+    }
     let postgres = "[journal]\nkind = \"postgres\"\nurl = \"postgres://localhost/x\"";
     let ran = jackfield(["sessions", "list"]).configured(postgres).run();
     let said = "this program was built without the feature `postgres`";

@@ -6,6 +6,7 @@ mod conversation;
 mod days;
 mod http;
 mod notes;
+mod orders;
 mod phrasings;
 mod server;
 mod shown;

@@ -8,10 +8,10 @@ use jackfield_assembly::Registry;
 use jackfield_server::{immediate_shutdown_signal, shutdown_signal};
 
 use crate::args;
-use crate::commands::browser::link;
+use crate::commands::browser::{free_port, link};
 use crate::commands::gateway_doctor::GatewayDoctor;
 use crate::commands::sessions::find;
-use crate::commands::{ask, browser, serve};
+use crate::commands::{ask, browser};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
@@ -31,7 +31,7 @@ pub(super) async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, C
     // The port that is configured is the one that the browser knows; `jackfield serve` may have it.
     let port = config.serve.bind.port();
     config.serve.bind = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let running = serve::start_at_free_port(config, &environment, registry).await?;
+    let running = free_port::start(config, &environment, registry).await?;
     let running = running.checked_by(Arc::new(GatewayDoctor {
         flags,
         registry: registry.clone(),

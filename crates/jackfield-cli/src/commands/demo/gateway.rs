@@ -14,6 +14,7 @@ use jackfield_server::{RunningGateway, immediate_shutdown_signal, shutdown_signa
 
 use super::NOTES;
 use super::sessions::{self, INVOICES};
+use crate::commands::browser::free_port;
 use crate::commands::browser::link::{base, link};
 use crate::commands::{browser, printed, serve};
 use crate::exit::Exit;
@@ -70,7 +71,7 @@ pub(super) async fn run(purpose: Purpose, bind: Option<SocketAddr>) -> Result<Ex
             config.serve.bind = bind;
             RunningGateway::start(config.clone(), &environment, &registry).await?
         }
-        None => serve::start_at_free_port(config.clone(), &environment, &registry).await?,
+        None => free_port::start(config.clone(), &environment, &registry).await?,
     };
     let readied = async {
         if purpose == Purpose::Page {
