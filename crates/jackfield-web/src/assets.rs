@@ -81,6 +81,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("attachments.js", JS),
     file!("budgets.js", JS),
     file!("composer.js", JS),
+    file!("connect.js", JS),
     file!("conversation.js", JS),
     file!("doctor.js", JS),
     file!("dom.js", JS),

@@ -176,7 +176,10 @@ pub(crate) async fn usage(
     State(gateway): State<Gateway>,
     Parameters(query): Parameters<UsageQuery>,
 ) -> Result<Response, ProblemDetails> {
-    let report = gather(&gateway, &client, &query).await?;
+    let day_given = |name, day: &Option<String>| day.as_deref().map(|day| start_of(name, day));
+    let since = day_given("since", &query.since).transpose()?;
+    let until = day_given("until", &query.until).transpose()?;
+    let report = gather(&gateway, &client, query.by, [since, until]).await?;
     Ok(match query.format {
         UsageFormat::Json => Json(UsageReport::new(&report)).into_response(),
         UsageFormat::Csv => {
@@ -185,7 +188,14 @@ pub(crate) async fn usage(
             response.headers_mut().insert(CONTENT_DISPOSITION, name);
             response
         }
-        UsageFormat::Svg => file(table::chart(&report, query.of), "image/svg+xml"),
+        UsageFormat::Svg => {
+            let now = gateway.engine().now();
+            let last = until.map_or(now, |until| until.min(now));
+            file(
+                table::chart(&report, query.of, since, last),
+                "image/svg+xml",
+            )
+        }
     })
 }
 
@@ -201,18 +211,16 @@ fn file(text: String, kind: &'static str) -> Response {
     response
 }
 
-/// Sums what the client sees.
+/// Sums what the client sees, from the first of these days to the end of the last.
 async fn gather(
     gateway: &Gateway,
     client: &Principal,
-    query: &UsageQuery,
+    by: UsageGroup,
+    [since, until]: [Option<WallTime>; 2],
 ) -> Result<SpendingReport, ProblemDetails> {
-    let day_given = |name, day: &Option<String>| day.as_deref().map(|day| start_of(name, day));
-    let since = day_given("since", &query.since).transpose()?;
-    let until = day_given("until", &query.until).transpose()?;
     let until = until.map(|day| WallTime::from_millis(day.as_millis().saturating_add(DAY_MILLIS)));
     let engine = gateway.engine();
-    let mut report = SpendingReport::new(query.by.into(), since, day_of).until(until);
+    let mut report = SpendingReport::new(by.into(), since, day_of).until(until);
     // Records that cannot be read are left out, like the sessions that cannot be read.
     let _unreadable = engine
         .read_spending(since, |record| {

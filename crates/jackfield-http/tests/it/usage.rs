@@ -118,3 +118,18 @@ async fn usage_begins_with_the_day_that_is_asked_for() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_chart_by_day_has_all_days_of_the_time() {
+    let gateway = gateway(&records()).await;
+    let path = "/api/v1/usage?by=day&format=svg&since=2026-10-30&until=2026-11-04";
+    let request = Request::get(path).body(Body::empty()).unwrap();
+    let answer = router(&gateway).oneshot(request).await.unwrap();
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    let chart = String::from_utf8(body.to_vec()).unwrap();
+    for day in ["2026-10-30", "2026-10-31", "2026-11-01", "2026-11-02"] {
+        assert!(chart.contains(&format!(">{day}</text>")), "{chart}");
+    }
+    // The highest value, with a space between the thousands.
+    assert!(chart.contains(">2\u{202f}040</text>"), "{chart}");
+}

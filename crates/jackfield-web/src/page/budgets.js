@@ -1,7 +1,7 @@
 // The budgets that a person may see, and what is used of them.
 
 import { ask } from './api.js';
-import { bar, element, table, time, visible } from './dom.js';
+import { bar, element, money, number, table, time, visible } from './dom.js';
 import { say } from './languages.js';
 
 const NAMES = ['budget_of', 'budget_period', 'budget_limit', 'budget_spent', 'budget_reserved', 'budget_used', 'budget_ends'];
@@ -22,7 +22,9 @@ export async function showBudgets(place) {
 }
 
 function row(budget) {
-  const amount = (value) => element('td', { className: 'number', textContent: `${value} ${budget.unit}` });
+  const exact = (value) => `${value} ${budget.unit}`;
+  const shown = (value) => (budget.unit === 'tokens' ? say('tokens', { n: number(Number(value)) }) : money(value, budget.unit));
+  const amount = (value) => element('td', { className: 'number', title: exact(value), textContent: shown(value) });
   const share = `${budget.percent}%`;
   return element('tr', {}, element('th', { scope: 'row', textContent: `${say(`budget_${budget.of}`)} ${visible(budget.name)}` }),
     element('td', { textContent: say(`per_${budget.period}`) }), amount(budget.limit), amount(budget.spent), amount(budget.reserved),

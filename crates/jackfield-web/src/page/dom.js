@@ -43,6 +43,24 @@ const READER = [...navigator.languages];
 // A number in the reader's own form.
 export const number = (value) => value.toLocaleString(READER);
 
+// An amount of money in the reader's own form: what is less than a hundredth of it is said to be less.
+export function money(amount, currency) {
+  const value = Number(amount);
+  try {
+    const form = new Intl.NumberFormat(READER, { style: 'currency', currency, currencyDisplay: 'narrowSymbol' });
+    return value > 0 && value < 0.01 ? `<${form.format(0.01)}` : form.format(value);
+  } catch {
+    // A gateway may have a currency that the browser does not know.
+    return `${amount} ${currency}`;
+  }
+}
+
+// By how much a number is more or less than an earlier one, in the reader's own form.
+export function change(now, before) {
+  if (!before) return '–';
+  return new Intl.NumberFormat(READER, { style: 'percent', signDisplay: 'exceptZero', maximumFractionDigits: 0 }).format(now / before - 1);
+}
+
 // A time of day, with the date unless it is today, in the reader's own form.
 export function time(text) {
   const at = new Date(text);
@@ -74,10 +92,11 @@ export function dayGroup(text) {
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-// A table in a frame that scrolls: the names of its columns, its rows, its foot or caption, and whether all columns but the first are numbers.
-export function table(names, rows, { areNumbers, caption, foot } = {}) {
+// A table in a frame that scrolls: the names of its columns, its rows, its foot or caption, whether all columns but the first are
+// numbers, and whether its rows are entries of one line.
+export function table(names, rows, { areNumbers, caption, foot, isList } = {}) {
   const head = element('tr', {}, names.map((name, at) => element('th', { scope: 'col', textContent: name, className: areNumbers && at ? 'number' : '' })));
-  const made = element('table', {}, caption ? element('caption', { textContent: caption }) : '', element('thead', {}, head),
+  const made = element('table', { className: isList ? 'list' : '' }, caption ? element('caption', { textContent: caption }) : '', element('thead', {}, head),
     element('tbody', {}, rows), foot ? element('tfoot', {}, foot) : '');
   return element('div', { className: 'wide', tabIndex: 0 }, made);
 }

@@ -11,6 +11,7 @@ const PATHS = {
   check: 'M5 12.5 10 17 19 7',
   chevron: 'M9 6l6 6-6 6',
   clock: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16Z M12 8v4l3 2',
+  connect: 'M9 3.5V8 M15 3.5V8 M6 8h12v3a6 6 0 0 1-12 0Z M12 17v4',
   copy: 'M9 9h10v10H9Z M5 15V5h10',
   cross: 'M6 6l12 12 M18 6 6 18',
   denied: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16Z M6.5 6.5l11 11',

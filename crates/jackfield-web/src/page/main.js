@@ -36,7 +36,7 @@ class App {
   }
 
   showSide(login) {
-    const places = [login.no_approvals ? '' : 'approvals', 'usage', 'servers', login.user ? 'own' : '', login.admin ? 'people' : ''].filter(Boolean);
+    const places = [login.no_approvals ? '' : 'approvals', 'usage', 'servers', 'connect', login.user ? 'own' : '', login.admin ? 'people' : ''].filter(Boolean);
     byId('places').replaceChildren(...places.map((place) => element('li', {},
       element('a', { href: `#/${place}` }, icon(place), say(place), place === 'approvals' ? element('span', { className: 'waiting', hidden: true }) : null))));
     byId('person').replaceChildren(personMenu(login));
@@ -90,8 +90,9 @@ class App {
   async made(place, id) {
     if (place === 'sessions' && id) return new Conversation(id, this);
     if (place === 'approvals' && !this.login.no_approvals) return new Approvals((name) => this.toolOf(name));
-    if (place === 'usage') return new (await import('./usage.js')).Usage();
+    if (place === 'usage') return new (await import('./usage.js')).Usage(this.login.admin);
     if (place === 'servers') return new (await import('./servers.js')).Servers(this.login.admin);
+    if (place === 'connect') return new (await import('./connect.js')).Connect(this.login);
     if (place === 'own') return new (await import('./own.js')).Own(this.login);
     if (place === 'people') return new (await import('./people.js')).People();
     return new Conversation(null, this);

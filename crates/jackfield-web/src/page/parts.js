@@ -1,7 +1,7 @@
 // What every place of the page is made of, beside plain elements: the menu, the question before what cannot be taken back,
 // the empty place, the failure, and what stands where something loads.
 
-import { button, element } from './dom.js';
+import { announce, button, element } from './dom.js';
 import { icon } from './icons.js';
 import { say } from './languages.js';
 
@@ -12,6 +12,45 @@ export function iconButton(name, words, click, fields = {}) {
   return made;
 }
 
+// A button that copies a text; nothing where the browser lets no page copy.
+export function copyButton(words, textOf) {
+  if (!navigator.clipboard) return null;
+  const copy = iconButton('copy', words, async () => {
+    await navigator.clipboard.writeText(textOf());
+    announce(say('copied'));
+    copy.dataset.done = 'yes';
+  });
+  return copy;
+}
+
+let tabLists = 0;
+
+// Tabs, each its words and what makes its panel. The arrow keys, Home and End go from tab to tab.
+export function tabs(label, entries) {
+  const id = `tabs-${(tabLists += 1)}`;
+  const panel = element('div', { id, role: 'tabpanel' });
+  const all = entries.map(([words], nth) => button(words, () => choose(nth), { id: `${id}-${nth}`, role: 'tab', className: 'tab', 'aria-controls': id }));
+  const choose = (chosen) => {
+    all.forEach((tab, nth) => {
+      tab.setAttribute('aria-selected', String(nth === chosen));
+      tab.tabIndex = nth === chosen ? 0 : -1;
+    });
+    panel.setAttribute('aria-labelledby', all[chosen].id);
+    panel.replaceChildren(...entries[chosen][1]());
+  };
+  const list = element('div', { className: 'tabs', role: 'tablist', 'aria-label': label, on: { keydown: (event) => {
+    const at = all.indexOf(document.activeElement);
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    const tab = all.at(next % all.length);
+    tab.click();
+    tab.focus();
+  } } }, all);
+  choose(0);
+  return element('div', {}, list, panel);
+}
+
 // A button with a panel of buttons, links and choices, which closes on Esc, on a click elsewhere, and once one was taken.
 export function menu(opener, ...items) {
   const panel = element('div', { className: 'panel', hidden: true }, items);
@@ -20,6 +59,7 @@ export function menu(opener, ...items) {
   const elsewhere = (event) => !root.contains(event.target) && show(false);
   const show = (isOpen) => {
     panel.hidden = !isOpen;
+    if (isOpen) panel.scrollIntoView({ block: 'nearest' });
     opener.setAttribute('aria-expanded', String(isOpen));
     if (isOpen) addEventListener('pointerdown', elsewhere);
     else removeEventListener('pointerdown', elsewhere);

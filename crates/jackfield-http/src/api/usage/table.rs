@@ -1,6 +1,6 @@
 //! Usage as a table of comma-separated values, and as a chart.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jackfield_domain::spending::report::{
@@ -133,8 +133,13 @@ impl Table {
     }
 }
 
-/// The lines with most as a chart: days side by side, everything else one below the other.
-pub(super) fn chart(report: &SpendingReport, of: UsageMeasure) -> String {
+/// The lines with most as a chart: the days up to `last` side by side, everything else one below the other.
+pub(super) fn chart(
+    report: &SpendingReport,
+    of: UsageMeasure,
+    since: Option<WallTime>,
+    last: WallTime,
+) -> String {
     if report.group() == SpendingGroup::Tool {
         let mut tools: Vec<ChartBar> = report
             .tools()
@@ -145,7 +150,7 @@ pub(super) fn chart(report: &SpendingReport, of: UsageMeasure) -> String {
                     0.0,
                     spent.errors as f64,
                 ],
-                value: spent.calls.to_string(),
+                value: grouped(spent.calls),
             })
             .collect();
         tools.sort_by(|one, other| total(other).total_cmp(&total(one)));
@@ -164,7 +169,7 @@ pub(super) fn chart(report: &SpendingReport, of: UsageMeasure) -> String {
         measured(revealed(label), &row.totals, of, currency)
     };
     if report.group() == SpendingGroup::Day {
-        return chart::columns(&every_day(report.rows().map(bar).collect()));
+        return chart::columns(&every_day(report.rows().map(bar).collect(), since, last));
     }
     let mut bars: Vec<ChartBar> = report.rows().map(bar).collect();
     bars.sort_by(|one, other| total(other).total_cmp(&total(one)));
@@ -201,7 +206,7 @@ fn measured(
         }
         UsageMeasure::Tokens => {
             let parts = vec![totals.usage.input as f64, totals.usage.output as f64];
-            (parts, totals.usage.total().to_string())
+            (parts, grouped(totals.usage.total()))
         }
     };
     ChartBar {
@@ -211,27 +216,41 @@ fn measured(
     }
 }
 
-/// The columns with the days between them in which nothing was used, the newest of them.
-fn every_day(days: Vec<ChartBar>) -> Vec<ChartBar> {
-    let mut all: Vec<ChartBar> = Vec::new();
-    for day in days {
-        let before = all.last().and_then(|last| start_of("", &last.label).ok());
-        if let (Some(before), Ok(at)) = (before, start_of("", &day.label)) {
-            let earliest = at.as_millis() - MOST_DAYS * DAY_MILLIS;
-            let mut next = (before.as_millis() + DAY_MILLIS).max(earliest);
-            while next < at.as_millis() {
-                all.push(ChartBar {
-                    label: day_of(WallTime::from_millis(next)),
-                    parts: Vec::new(),
-                    value: String::new(),
-                });
-                next += DAY_MILLIS;
-            }
+/// The columns of all days of a time, also of those in which nothing was used: the newest of them.
+fn every_day(days: Vec<ChartBar>, since: Option<WallTime>, last: WallTime) -> Vec<ChartBar> {
+    let number = |at: WallTime| at.as_millis().div_euclid(DAY_MILLIS);
+    let numbered = days.into_iter();
+    let numbered = numbered.filter_map(|bar| Some((number(start_of("", &bar.label).ok()?), bar)));
+    let mut used: BTreeMap<i64, ChartBar> = numbered.collect();
+    let begun = used.keys().next().copied();
+    let Some(first) = since.map(number).into_iter().chain(begun).min() else {
+        return Vec::new();
+    };
+    let last = used.keys().next_back().copied().max(Some(number(last)));
+    let last = last.unwrap_or(first);
+    let column = |day: i64| {
+        used.remove(&day).unwrap_or_else(|| ChartBar {
+            label: day_of(WallTime::from_millis(day.saturating_mul(DAY_MILLIS))),
+            parts: Vec::new(),
+            value: String::new(),
+        })
+    };
+    (first.max(last - MOST_DAYS + 1)..=last)
+        .map(column)
+        .collect()
+}
+
+/// A number with a narrow space between its thousands, which readers of every language understand.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            text.push('\u{202f}');
         }
-        all.push(day);
+        text.push(digit);
     }
-    let most = usize::try_from(MOST_DAYS).unwrap_or(usize::MAX);
-    all.split_off(all.len().saturating_sub(most))
+    text
 }
 
 /// The maximum number of bars.
