@@ -193,12 +193,15 @@ async fn a_demo_for_sdks_answers_them_without_a_key() {
 }
 
 #[tokio::test]
-async fn a_demo_does_not_leave_the_address_that_it_was_given() {
+async fn a_demo_listens_where_it_is_told_to_or_not_at_all() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = taken.local_addr().expect("an address").to_string();
     let ran = jackfield(["demo", "--web", "--bind", &address]).run().await;
     let cause = format!("the gateway cannot listen on {address}");
     ran.fails(3, &cause, "name another address with `--bind`");
+    let ran = jackfield(["demo", "serve", "--bind", "0.0.0.0:0"]);
+    let cause = "it listens to programs on this machine alone";
+    ran.run().await.fails(2, cause, "such as 127.0.0.1:9000");
 }
 
 #[tokio::test]

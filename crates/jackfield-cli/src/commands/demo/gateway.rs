@@ -36,6 +36,11 @@ pub(super) enum Purpose {
 ///
 /// [`CommandError`] with the exit code and help.
 pub(super) async fn run(purpose: Purpose, bind: Option<SocketAddr>) -> Result<Exit, CommandError> {
+    if bind.is_some_and(|bind| !bind.ip().is_loopback()) {
+        let message = "the demo needs no key, so it listens to programs on this machine alone";
+        let help = "name an address such as 127.0.0.1:9000; `jackfield serve` takes others";
+        return Err(CommandError::new(Exit::Usage, message).with_help(help));
+    }
     // Before there is anything to be removed.
     let mut ends = pin!(shutdown_signal());
     let folder = tempfile::Builder::new().prefix("jackfield-demo-").tempdir();
