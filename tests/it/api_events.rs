@@ -176,3 +176,66 @@ async fn a_stream_lives_while_nothing_happens_and_ends_with_the_gateway() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(reading.answered().await.status, 200);
 }
+
+/// What a reader with `html=true` sees of the last text while it is written.
+fn seen(events: &[Told]) -> String {
+    let (mut complete, mut rest) = (String::new(), String::new());
+    for (.., data) in events.iter().filter(|(_, kind, _)| kind == "text") {
+        if let Some(html) = data["html"].as_object() {
+            complete.push_str(html["complete"].as_str().expect("a text"));
+            html["rest"].as_str().expect("a text").clone_into(&mut rest);
+        }
+    }
+    complete + &rest
+}
+
+#[tokio::test]
+async fn a_text_has_its_form_while_it_is_written() {
+    let files = Kept::new();
+    let gate = Gate::new();
+    let words = "- A **word** after the other.\n".repeat(200);
+    let text = format!("# Heading\n\n{words}");
+    let script = [ScriptTurn::text(text).pause_after(4_000, &gate)];
+    let (gateway, claude) = gateway(&files, script).await;
+    let session = session(&gateway).await;
+    let body = json!({ "message": "Write", "mode": "background" });
+    post(&gateway, &session, &body).await;
+    gate.reached().await;
+    let path = format!("{session}/events?html=true&until=rest");
+    let mut live = gateway.get(&path).sent().await;
+    live.until("<h1>Heading</h1>").await;
+    live.until("<strong>word</strong>").await;
+    let before = seen(&parsed(&live.so_far()));
+    assert!(
+        before.starts_with("<h1>Heading</h1>\n<ul>\n<li>A <strong>word"),
+        "{before}"
+    );
+    // A stream that begins in the middle of a text has its form once it is complete.
+    let cursor = parsed(&live.so_far()).last().expect("an event").0;
+    let asking = gateway
+        .get(&path)
+        .header("last-event-id", &cursor.to_string());
+    let middle = asking.sent().await;
+    gate.open();
+    let live = told(&live.answered().await);
+    let whole = live
+        .iter()
+        .find(|(_, kind, _)| kind == "reply")
+        .expect("a reply");
+    let html = whole.2["message"]["blocks"][0]["html"]
+        .as_str()
+        .expect("HTML");
+    // The last line may have been in the middle of a word.
+    let (lines, _) = before.rsplit_once("<li>").expect("a line");
+    assert!(seen(&live).starts_with(lines), "{}", seen(&live));
+    assert!(html.starts_with(lines), "{html}");
+    let middle = told(&middle.answered().await);
+    assert_eq!(seen(&middle), "");
+    assert!(
+        middle
+            .iter()
+            .any(|(_, kind, data)| kind == "reply" && data.to_string().contains("<h1>"))
+    );
+    kept(&claude);
+    gateway.end().await;
+}

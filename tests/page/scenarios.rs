@@ -89,7 +89,8 @@ async fn a_reload_and_kill_9_in_the_middle_of_a_stream_lose_nothing() {
     let (first, second) = (Gate::new(), Gate::new());
     let long = "A word after the other. ".repeat(40);
     let claude = ScriptedClaude::start([
-        ScriptTurn::text(format!("{long}The end of the first.")).pause_after(4_000, &first),
+        ScriptTurn::text(format!("# Rain\n\n{long}The end of the first."))
+            .pause_after(4_000, &first),
         ScriptTurn::text(format!("{long}Lost.")).pause_after(4_000, &second),
         ScriptTurn::text("The reply after the restart."),
     ])

@@ -204,6 +204,12 @@ impl EventStream {
         !self.is_open && self.pending.iter().all(is_hidden)
     }
 
+    /// Whether a turn is open in the fed steps, of which events may be left.
+    #[must_use]
+    pub const fn has_open_turn(&self) -> bool {
+        self.is_open
+    }
+
     /// The next event of the fed steps, and the cursor after it.
     #[expect(
         clippy::should_implement_trait,

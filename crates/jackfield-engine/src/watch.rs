@@ -256,6 +256,12 @@ impl Watcher {
         self.events.is_idle()
     }
 
+    /// Whether a turn is open, as far as the session is known; events of it may still have to be returned.
+    #[must_use]
+    pub const fn has_open_turn(&self) -> bool {
+        self.events.has_open_turn()
+    }
+
     fn feed(&mut self, steps: impl IntoIterator<Item = Envelope>) {
         self.parked = None;
         for step in steps {

@@ -7,11 +7,14 @@
 //! |---|---|
 //! | `assets` | the files of the page, and the content security policy that they are served with |
 //! | `chart` | numbers as SVG |
+//! | `growing` | the same while it is written |
 //! | `markdown` | the text of a model as HTML |
 
 mod assets;
 pub mod chart;
+mod growing;
 mod markdown;
 
 pub use self::assets::{Asset, POLICY, assets, find};
+pub use self::growing::{GrowingText, GrownHtml};
 pub use self::markdown::to_html;

@@ -7,14 +7,17 @@ use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, htm
 /// The HTML of a text in Markdown. The text is what a model wrote, and is trusted in nothing.
 #[must_use]
 pub fn to_html(text: &str) -> String {
-    let options =
-        Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
     let mut table = Table::default();
-    let events = Parser::new_ext(text, options).map(|event| table.aligned(safe_event(event)));
+    let events = Parser::new_ext(text, OPTIONS).map(|event| table.aligned(safe_event(event)));
     let mut html = String::with_capacity(text.len() * 5 / 4);
     html::push_html(&mut html, events);
     html
 }
+
+/// What a text may have beside `CommonMark`.
+pub(crate) const OPTIONS: Options = Options::ENABLE_STRIKETHROUGH
+    .union(Options::ENABLE_TABLES)
+    .union(Options::ENABLE_TASKLISTS);
 
 /// The event without what runs or loads.
 fn safe_event(event: Event<'_>) -> Event<'_> {

@@ -107,7 +107,7 @@ impl AnswerOptions {
                 connection,
                 events,
                 gateway,
-                html: false,
+                html: None,
                 last_sent: Instant::now(),
                 progress: Vec::new(),
                 slot,

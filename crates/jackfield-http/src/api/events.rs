@@ -1,5 +1,7 @@
 //! Sessions and turns as server-sent events (WHATWG HTML, section 9.2). The id of each event is its cursor.
 
+mod growing;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
+use self::growing::GrowingTexts;
 use super::extract::{OwnedSession, Parameters};
 use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
@@ -31,8 +34,8 @@ use crate::revocation::end_when_revoked;
 pub(crate) struct EventQuery {
     /// Only what comes behind this cursor; `Last-Event-ID` says the same, and counts before this.
     after: Option<String>,
-    /// Whether the texts of complete replies also come as `html`, made of their Markdown, in which nothing runs and
-    /// nothing is loaded.
+    /// Whether the texts of replies also come as `html`, made of their Markdown, in which nothing runs and nothing is
+    /// loaded: those of complete replies, and while they are written.
     html: bool,
     /// When the stream ends by itself.
     #[serde(rename = "until")]
@@ -77,7 +80,7 @@ pub(crate) async fn watch(
         connection: None,
         events: SessionEvents::after_cursor(own.session, &steps, cursor),
         gateway: gateway.clone(),
-        html: query.html,
+        html: query.html.then(GrowingTexts::default),
         last_sent: Instant::now(),
         progress: Vec::new(),
         slot,
@@ -108,8 +111,8 @@ pub(crate) struct Stream {
     /// Converts session events to API events.
     pub(crate) events: SessionEvents,
     pub(crate) gateway: Gateway,
-    /// Whether texts of replies also come as HTML.
-    pub(crate) html: bool,
+    /// The texts that are written now, if texts of replies also come as HTML.
+    pub(crate) html: Option<GrowingTexts>,
     /// When anything was last sent.
     pub(crate) last_sent: Instant,
     /// The progress of running calls as it was sent last.
@@ -177,8 +180,8 @@ impl Stream {
                 }
             };
             if let Some(mut event) = self.events.convert(event) {
-                if self.html {
-                    event.add_html();
+                if let Some(texts) = &mut self.html {
+                    texts.add_html(&mut event, self.watcher.has_open_turn());
                 }
                 self.last_sent = Instant::now();
                 return Some(EventChunk::event(&event, cursor));

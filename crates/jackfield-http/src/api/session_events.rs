@@ -304,6 +304,7 @@ fn text_event(attempt: ModelAttempt, piece: TextEvent) -> EventView {
             }
             .to_owned(),
             text: text.to_string(),
+            html: None,
         }),
         TextEventKind::Ended { .. } => EventView::BlockEnded(BlockEnded {
             round,

@@ -1,4 +1,4 @@
-// Parts of a reply: text, plain while it is written and rendered once it is complete; and folded reasoning.
+// Parts of a reply: text, in form while it is written; and folded reasoning.
 
 import { announce, element } from './dom.js';
 import { say } from './languages.js';
@@ -19,20 +19,43 @@ export class ReplyText {
       this.root = this.body;
       if (kind === 'refusal') this.body.classList.add('refusal');
     }
-    this.node = document.createTextNode('');
-    this.body.append(this.node);
+    this.waiting = '';
+    this.completed = '';
+    this.rest = element('div');
+    this.body.append(this.rest);
   }
 
-  // A model may write a hundred pieces a second; a page that draws each of them does nothing else.
-  append(text) {
-    this.waiting = (this.waiting || '') + text;
+  // More of the text, and what it looks like so far, if the gateway says so. A model may write a hundred pieces a second; a
+  // page that draws each of them does nothing else.
+  append(text, html) {
+    this.waiting += text;
+    if (html) {
+      this.completed += html.complete;
+      this.growing = html.rest;
+      this.waiting = '';
+    }
     this.timer ||= setTimeout(() => this.draw(), DRAWN_EVERY);
   }
 
+  // Draws the blocks that have become complete, and anew only the one that grows.
   draw() {
     clearTimeout(this.timer);
     this.timer = 0;
-    this.node.appendData(this.waiting);
+    if (this.completed) {
+      const blocks = element('div');
+      show(blocks, this.completed);
+      this.rest.before(...blocks.childNodes);
+      this.completed = '';
+    }
+    if (this.growing !== undefined) {
+      this.body.classList.add('rendered');
+      show(this.rest, this.growing);
+      this.growing = undefined;
+    }
+    if (!this.waiting) return;
+    const last = this.rest.lastElementChild;
+    const place = last?.matches('.code') ? last.querySelector('code') : last?.matches('p') ? last : this.rest;
+    place.append(this.waiting);
     this.waiting = '';
   }
 
@@ -44,10 +67,15 @@ export class ReplyText {
       return;
     }
     this.body.classList.add('rendered');
-    this.body.innerHTML = trusted.createHTML(html);
-    for (const one of this.body.querySelectorAll('pre, table')) one.tabIndex = 0;
-    for (const pre of this.body.querySelectorAll('pre')) withHead(pre);
+    show(this.body, html);
   }
+}
+
+// Shows HTML that the gateway made.
+function show(place, html) {
+  place.innerHTML = trusted.createHTML(html);
+  for (const one of place.querySelectorAll('pre, table')) one.tabIndex = 0;
+  for (const pre of place.querySelectorAll('pre')) withHead(pre);
 }
 
 // A block of code with its language and a button that copies it.

@@ -253,7 +253,7 @@ const ACTS = {
     turn.body.after(turn.busy);
   },
   superseded: (turn, event) => turn.superseded(event),
-  text: (turn, event) => turn.part(event).blocks.get(event.block)?.append(event.text),
+  text: (turn, event) => turn.part(event).blocks.get(event.block)?.append(event.text, event.html),
   turn_ended: (turn, event) => turn.ended(event),
   turn_resumed: (turn) => turn.resumed(),
   wait_ended: (turn, event) => turn.waitEnded(event),

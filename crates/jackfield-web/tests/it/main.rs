@@ -2,4 +2,5 @@
 #![expect(clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 mod assets;
+mod growing;
 mod markdown;

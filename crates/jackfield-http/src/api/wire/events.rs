@@ -226,6 +226,19 @@ pub(crate) struct TextTold {
     pub(crate) kind: String,
     /// The text, which follows what came before.
     pub(crate) text: String,
+    /// How it looks so far, with `html=true`; not after each piece, and not from the middle of a text on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) html: Option<GrownView>,
+}
+
+/// HTML of a text that is written.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = GrownHtml)]
+pub(crate) struct GrownView {
+    /// The blocks that have become complete; they follow those from before.
+    pub(crate) complete: String,
+    /// What stands behind all complete blocks, in place of what stood there before. Plain text follows it.
+    pub(crate) rest: String,
 }
 
 /// See the event `turn_ended`.
@@ -280,6 +293,15 @@ impl From<&RunningCall> for CallProgressView {
             done: progress.done,
             total: progress.total,
             message: progress.message.as_deref().map(str::to_owned),
+        }
+    }
+}
+
+impl From<jackfield_web::GrownHtml> for GrownView {
+    fn from(grown: jackfield_web::GrownHtml) -> Self {
+        Self {
+            complete: grown.complete,
+            rest: grown.rest,
         }
     }
 }

@@ -1,0 +1,80 @@
+//! Markdown as HTML while it is written: what is complete stays, and only the block that grows is made anew.
+
+use pulldown_cmark::{Event, Parser};
+
+use crate::markdown::{OPTIONS, to_html};
+
+/// A text that grows.
+#[derive(Clone, Debug, Default)]
+pub struct GrowingText {
+    /// The length of `rest` when its HTML was made last.
+    made_at: usize,
+    /// The block that grows, and what follows it in an unfinished line.
+    rest: String,
+}
+
+/// What a text that has grown looks like. Links whose targets are defined later are not links yet.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct GrownHtml {
+    /// The blocks that have become complete; they follow those from before.
+    pub complete: String,
+    /// What stands behind all complete blocks, in place of what stood there before.
+    pub rest: String,
+}
+
+impl GrowingText {
+    /// Takes more of the text. Returns its HTML once the block that grows has become longer by a noticeable part, so that
+    /// the work for a text is a multiple of its length; never for a block of more than 16 KiB.
+    pub fn push(&mut self, more: &str) -> Option<GrownHtml> {
+        self.rest.push_str(more);
+        let grown = self.rest.len() - self.made_at;
+        let is_due = grown >= (self.rest.len() / STEPS).max(1);
+        if !is_due {
+            return None;
+        }
+        let complete = self
+            .rest
+            .drain(..self.complete_length())
+            .collect::<String>();
+        self.made_at = self.rest.len();
+        (self.rest.len() <= LIMIT || !complete.is_empty()).then(|| GrownHtml {
+            complete: to_html(&complete),
+            rest: to_html(&self.rest),
+        })
+    }
+
+    /// The length of all blocks before the last one that begins in a complete line: what follows it cannot change them.
+    fn complete_length(&self) -> usize {
+        let lines = self.rest.rfind('\n').map_or(0, |end| end + 1);
+        let mut depth = 0_usize;
+        let mut last = 0;
+        for (event, range) in Parser::new_ext(&self.rest, OPTIONS).into_offset_iter() {
+            if depth == 0 && range.start < lines {
+                last = range.start;
+            }
+            match event {
+                Event::Start(_) => depth += 1,
+                Event::End(_) => depth = depth.saturating_sub(1),
+                Event::Text(_)
+                | Event::Code(_)
+                | Event::Html(_)
+                | Event::InlineHtml(_)
+                | Event::InlineMath(_)
+                | Event::DisplayMath(_)
+                | Event::FootnoteReference(_)
+                | Event::SoftBreak
+                | Event::HardBreak
+                | Event::Rule
+                | Event::TaskListMarker(_) => {}
+            }
+        }
+        // An indented block begins behind its indentation, which is a part of it.
+        self.rest[..last].rfind('\n').map_or(0, |end| end + 1)
+    }
+}
+
+/// The share by which a block has to grow is one of so many.
+const STEPS: usize = 32;
+
+/// A longer block is shown as plain text from there on, in bytes.
+const LIMIT: usize = 16 << 10;
