@@ -107,8 +107,28 @@ async function surely(page, button) {
   const name = await button.textContent();
   await button.click();
   const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
   assert.ok(await dialog.getByRole('button', { name: 'Cancel' }).evaluate((one) => one === document.activeElement));
   await dialog.getByRole('button', { name }).click();
+}
+
+// Opens the menu of an entry, and takes a line of it.
+async function take(page, name, line) {
+  await page.getByRole('button', { name: `Actions for ${name}`, exact: true }).click();
+  const item = page.locator('.panel').getByRole('button', { name: line, exact: true });
+  if (line === 'Disable' || line === 'Revoke') await surely(page, item);
+  else await item.click();
+}
+
+// Fills in the form in front of the page, and sends it.
+async function fillIn(page, values, submit) {
+  const form = page.getByRole('dialog');
+  for (const [label, value] of Object.entries(values)) {
+    const field = form.locator('label', { has: page.locator(`span:text-is("${label}")`) }).locator('input, select');
+    if (value === true) await field.check();
+    else await ((await field.evaluate((one) => one.tagName)) === 'SELECT' ? field.selectOption(value) : field.fill(value));
+  }
+  await form.getByRole('button', { name: submit, exact: true }).click();
 }
 
 // Opens or folds a card.
@@ -155,6 +175,7 @@ const scenarios = {
     await page.getByRole('button', { name: 'Allow once' }).nth(1).waitFor();
     assert.equal(await cards.count(), 2);
     await page.locator('#places .waiting', { hasText: 'Waiting: 2' }).waitFor();
+    await page.waitForFunction(() => document.title.startsWith('(2) What is 15%'));
     await shot(page, 'waiting');
     await isAccessible(page);
     // Two clicks are one answer: the first disables the button.
@@ -255,6 +276,20 @@ const scenarios = {
       await page.waitForFunction(() => document.querySelector('.chart')?.naturalWidth > 0);
     }
     await choice('Chart of').selectOption('first_token');
+    // The sums, against as many days before; all days; what was used most, which leads to its table.
+    const sum = (name) => page.locator('.sums > div', { has: page.locator(`dt:text-is("${name}")`) });
+    assert.equal(await sum('Turns').locator('strong').textContent(), '3');
+    assert.match(await sum('Tokens').textContent(), /^Tokens[\d,]+Against the 30 days before: –$/);
+    await page.getByRole('button', { name: 'Top tools' }).click();
+    await page.getByRole('columnheader', { name: 'Tool', exact: true }).waitFor();
+    assert.equal(await choice('By').inputValue(), 'tool');
+    await page.getByRole('button', { name: 'Top models' }).click();
+    await page.getByRole('columnheader', { name: 'Model', exact: true }).waitFor();
+    const column = page.getByRole('columnheader', { name: 'First token (median / p95)' });
+    assert.equal(await column.count(), 0);
+    await page.getByRole('checkbox', { name: 'More columns' }).check();
+    await column.waitFor();
+    await page.getByRole('checkbox', { name: 'More columns' }).uncheck();
     const csv = page.waitForEvent('download');
     await page.getByRole('link', { name: 'CSV' }).click();
     assert.equal((await csv).suggestedFilename(), 'usage.csv');
@@ -284,6 +319,8 @@ const scenarios = {
     await say(page, 'Write the first');
     await wish('first stream');
     await page.getByText('A word after the other').first().waitFor();
+    // It has its form while it is written.
+    await page.locator('.turn .rendered h1', { hasText: 'Rain' }).waitFor();
     await shot(page, 'streaming');
     await page.reload();
     await page.getByText('A word after the other').first().waitFor();
@@ -365,6 +402,28 @@ const scenarios = {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.locator('.code-head', { hasText: 'rust' }).getByRole('button', { name: 'Copy the code' }).click();
     await page.waitForFunction(async () => (await navigator.clipboard.readText()) === 'fn main() {}\n');
+    // How to connect: this gateway needs no key, and the snippets name its model.
+    await page.getByRole('link', { name: 'How to connect' }).click();
+    await page.locator('.page').getByText('This gateway needs no key', { exact: false }).waitFor();
+    const code = page.getByRole('tabpanel').locator('pre').last();
+    const tab = page.getByRole('tab', { name: 'curl' });
+    await tab.focus();
+    for (const [key, name, words] of [['Home', 'curl', `curl ${url}/v1/chat/completions`], ['ArrowRight', 'OpenAI · Python', `OpenAI(base_url="${url}/v1", api_key="any")`],
+      ['ArrowRight', 'OpenAI · JS', `baseURL: "${url}/v1"`], ['ArrowRight', 'Anthropic · Python', `Anthropic(base_url="${url}", api_key="any")`],
+      ['ArrowRight', 'Anthropic · JS', `baseURL: "${url}"`], ['ArrowRight', 'Google GenAI · Python', `http_options={"base_url": "${url}"}`],
+      ['ArrowRight', 'Claude Code', `export ANTHROPIC_BASE_URL=${url}\nexport ANTHROPIC_AUTH_TOKEN=any`], ['End', 'Codex', 'JACKFIELD_KEY=any codex']]) {
+      await page.keyboard.press(key);
+      assert.equal(await page.evaluate(() => document.activeElement.textContent), name);
+      assert.equal(await page.getByRole('tab', { selected: true }).textContent(), name);
+      assert.ok((await code.textContent()).includes(words), words);
+    }
+    await page.getByRole('tabpanel', { name: 'Codex' }).getByText(`base_url = "${url}/v1"`, { exact: false }).waitFor();
+    await page.keyboard.press('ArrowRight');
+    assert.match(await code.textContent(), /"model":"claude\/claude-opus-5-5"/);
+    await page.getByRole('tabpanel').getByRole('button', { name: 'Copy the code' }).click();
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith('curl '));
+    await page.goto(session);
+    await ended(page, 0);
     for (const colours of ['dark', 'light']) {
       await personMenu(page);
       await page.getByText('This gateway needs no key.').waitFor();
@@ -380,7 +439,7 @@ const scenarios = {
       await page.keyboard.press('Escape');
       assert.ok(await page.getByRole('button', { name: 'Delete' }).isHidden());
       await page.waitForFunction(() => document.activeElement.title === 'Session actions');
-      for (const place of ['Approvals', 'Use and cost', 'Servers and providers', 'Users and keys']) {
+      for (const place of ['Approvals', 'Use and cost', 'Servers and providers', 'How to connect', 'Users and keys']) {
         await page.getByRole('link', { name: place }).click();
         await page.getByRole('heading', { name: place }).waitFor();
         await page.waitForFunction(() => !document.querySelector('#main .skeleton'));
@@ -390,6 +449,47 @@ const scenarios = {
       await page.goto(session);
       await ended(page, 0);
     }
+  },
+
+  // What is written during a turn follows its answer; after a reload, a click sends it.
+  async queued(browser) {
+    const page = await opened(browser);
+    await page.goto(url);
+    await say(page, 'First');
+    await wish('first');
+    const field = page.getByRole('textbox', { name: 'Message' });
+    const queue = page.getByRole('list', { name: 'Messages that are sent next' }).getByRole('listitem');
+    const write = async (text) => {
+      await field.fill(text);
+      await field.press('Enter');
+      await queue.filter({ hasText: text }).waitFor();
+      assert.equal(await field.inputValue(), '');
+    };
+    await write('Second');
+    await wish('answer to the first');
+    await ended(page, 0);
+    await wish('second');
+    assert.equal(await page.locator('.asked').nth(1).textContent(), 'Second');
+    await write('Third');
+    await write('Fourth');
+    await shot(page, 'queue');
+    await isAccessible(page);
+    await queue.nth(1).getByRole('button', { name: 'Back into the field' }).click();
+    assert.equal(await field.inputValue(), 'Fourth');
+    await field.press('Enter');
+    await queue.nth(1).waitFor();
+    await page.reload();
+    await queue.nth(1).waitFor();
+    await wish('answer to the second');
+    await ended(page, 1);
+    await queue.nth(0).getByRole('button', { name: 'Send' }).click();
+    await ended(page, 2);
+    assert.equal(await page.locator('.asked').nth(2).textContent(), 'Third');
+    assert.deepEqual(await queue.locator('bdi').allTextContents(), ['Fourth']);
+    await queue.nth(0).getByRole('button', { name: 'Remove from the queue' }).click();
+    await page.reload();
+    await ended(page, 2);
+    assert.equal(await queue.count(), 0);
   },
 
   // A browser that stores nothing has the whole page, but for what it would keep.
@@ -570,8 +670,8 @@ const scenarios = {
     await api('POST', '/teams', { name: 'red' });
     await api('PATCH', '/teams/red', { quota: { tokens_per_day: 5000, cost_per_month: '12.5' } });
     await page.goto(`${url}/#/usage`);
-    await page.getByRole('row', { name: 'Team red day 5000 tokens 0 tokens' }).waitFor();
-    await page.getByRole('row', { name: 'Team red month 12.5 USD' }).waitFor();
+    await page.getByRole('row', { name: 'Team red day 5,000 tokens 0 tokens' }).waitFor();
+    await page.getByRole('row', { name: 'Team red month $12.50' }).waitFor();
     await shot(page, 'budgets');
     await isAccessible(page);
   },
@@ -711,31 +811,32 @@ const scenarios = {
     await page.getByRole('link', { name: 'Users and keys' }).click();
     const keys = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Keys', exact: true }) });
     const users = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Users', exact: true }) });
-    await users.locator('summary', { hasText: 'Add a user' }).click();
-    await users.locator('label', { hasText: 'Name' }).locator('input').fill('ann');
     await users.getByRole('button', { name: 'Add a user' }).click();
-    await users.locator('.card', { hasText: 'ann' }).waitFor();
-    await keys.locator('summary', { hasText: 'Make a key' }).click();
-    await keys.getByText('From now on this gateway needs a key').waitFor();
-    const isAdmin = keys.getByRole('checkbox', { name: 'Administrator' });
+    await fillIn(page, { Name: 'ann' }, 'Add a user');
+    await users.getByRole('row', { name: 'ann' }).waitFor();
+    await keys.getByRole('button', { name: 'Make a key' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByText('From now on this gateway needs a key').waitFor();
+    const isAdmin = form.getByRole('checkbox', { name: 'Administrator' });
     assert.ok(await isAdmin.isChecked() && await isAdmin.isDisabled());
     await isAccessible(page);
-    await keys.locator('label', { hasText: 'User' }).locator('select').selectOption('ann');
-    await keys.getByRole('button', { name: 'Make a key' }).click();
+    await fillIn(page, { User: 'ann' }, 'Make a key');
     const secret = await page.getByLabel('Secret').inputValue();
     assert.match(secret, /^jk_/);
-    await keys.locator('.card', { hasText: 'administrator' }).waitFor();
+    await keys.getByRole('row', { name: 'ann' }).getByText('Administrator', { exact: false }).waitFor();
+    // Programs need the key, too.
+    await keys.getByText('export JACKFIELD_KEY', { exact: false }).waitFor();
     await shot(page, 'first-key');
     await isAccessible(page);
     assert.ok(await page.locator('#login').isHidden());
-    await page.getByRole('button', { name: 'Put away' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     // The maker is signed in, and may make the next key, which is nobody's by itself.
     await personMenu(page);
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
     await page.keyboard.press('Escape');
-    await users.locator('.card', { hasText: 'ann' }).getByRole('button', { name: 'Make a key' }).click();
-    await page.waitForFunction(() => document.activeElement.closest('form'));
-    assert.equal(await keys.locator('label', { hasText: 'User' }).locator('select').inputValue(), 'ann');
+    await take(page, 'ann', 'Make a key');
+    await page.waitForFunction(() => document.activeElement.closest('dialog form'));
+    assert.equal(await form.getByRole('combobox', { name: 'User', exact: true }).inputValue(), 'ann');
     assert.ok(await isAdmin.isEnabled() && !(await isAdmin.isChecked()));
     // Others need a key from now on, and this one is an administrator's.
     const other = await opened(browser);
@@ -749,38 +850,64 @@ const scenarios = {
     await admin.getByRole('link', { name: 'Users and keys' }).click();
     assert.equal(await admin.getByRole('link', { name: 'My keys and servers' }).count(), 0);
     const section = (page, name) => page.locator('section').filter({ has: page.getByRole('heading', { name, exact: true }) });
-    // Opens a form, fills it in and sends it. Waits for the answer: then the section is shown anew, or the button works again.
+    // Opens a form, fills it in and sends it, until it is gone.
     const send = async (place, title, values, submit = title) => {
-      await place.locator('summary', { hasText: title }).click();
-      for (const [label, value] of Object.entries(values)) {
-        const named = place.locator('form label', { has: place.page().locator(`span:text-is("${label}")`) });
-        const field = named.locator('input:visible, select:visible');
-        if (value === true) await field.check();
-        else await ((await field.evaluate((one) => one.tagName)) === 'SELECT' ? field.selectOption(value) : field.fill(value));
-      }
-      const button = await place.getByRole('button', { name: submit, exact: true }).elementHandle();
-      await button.click();
-      await place.page().waitForFunction((one) => !one.isConnected || !one.disabled, button);
+      await place.getByRole('button', { name: title, exact: true }).click();
+      await fillIn(place.page(), values, submit);
+      await place.page().getByRole('dialog').waitFor({ state: 'detached' });
     };
     await send(section(admin, 'Teams'), 'Add a team', { Name: 'research' });
-    await section(admin, 'Users').locator('option', { hasText: 'research' }).waitFor({ state: 'attached' });
-    await send(section(admin, 'Users'), 'Add a user', { Name: 'ann', Team: 'research' });
+    await section(admin, 'Teams').getByRole('row', { name: 'research' }).waitFor();
+    const users = section(admin, 'Users');
+    await send(users, 'Add a user', { Name: 'ann' });
+    const ann = users.getByRole('row', { name: 'ann' });
+    await take(admin, 'ann', 'Team');
+    await fillIn(admin, { Team: 'research' }, 'Save');
+    await ann.getByText('research').waitFor();
+    // What is wrong stands in the form.
     await refused(admin, 400, async () => {
-      await send(section(admin, 'Users'), 'Add a user', { Name: 'Not A Name' });
-      await section(admin, 'Users').getByRole('alert').filter({ hasText: 'cannot be a name' }).waitFor();
+      await users.getByRole('button', { name: 'Add a user' }).click();
+      await fillIn(admin, { Name: 'Not A Name' }, 'Add a user');
+      await admin.getByRole('dialog').getByRole('alert').filter({ hasText: 'cannot be a name' }).waitFor();
     });
-    const ann = section(admin, 'Users').locator('.card').filter({ hasText: 'ann' });
-    await send(ann, 'Limits', { 'Requests per minute': '600', 'Tokens per minute': '90000' }, 'Save');
-    await ann.getByText('Requests per minute: 600 · Tokens per minute: 90,000').waitFor();
+    await isAccessible(admin);
+    await admin.keyboard.press('Escape');
+    await admin.waitForFunction(() => document.activeElement.textContent === 'Add a user');
     // The limits that were there stay.
-    await send(ann, 'Limits', { 'US dollars per day': '2.50' }, 'Save');
-    await ann.getByText('Requests per minute: 600 · Tokens per minute: 90,000 · US dollars per day: 2.5').waitFor();
-    await send(section(admin, 'Keys'), 'Make a key', { User: 'ann', Label: 'laptop <b>', Valid: '90', 'Models (patterns; empty for all)': 'claude/*' });
+    for (const [limits, words] of [[{ 'Requests per minute': '600', 'Tokens per minute': '90000' }, '600 req./min · 90,000 tokens/min'],
+      [{ 'US dollars per day': '2.50' }, '600 req./min · 90,000 tokens/min · $2.50/day']]) {
+      await take(admin, 'ann', 'Limits');
+      await fillIn(admin, limits, 'Save');
+      await ann.getByText(words, { exact: true }).waitFor();
+    }
+    // The menu goes by keyboard, and gives the focus back.
+    await admin.getByRole('button', { name: 'Actions for ann' }).focus();
+    await admin.keyboard.press('Enter');
+    await admin.keyboard.press('ArrowDown');
+    assert.equal(await admin.evaluate(() => document.activeElement.textContent), 'Limits');
+    await isAccessible(admin);
+    await shot(admin, 'people-menu');
+    await admin.keyboard.press('Escape');
+    assert.equal(await admin.evaluate(() => document.activeElement.title), 'Actions for ann');
+    // The form of a key has its user and its limits.
+    await take(admin, 'ann', 'Make a key');
+    const form = admin.getByRole('dialog');
+    await form.waitFor();
+    assert.equal(await form.getByRole('combobox', { name: 'User', exact: true }).inputValue(), 'ann');
+    await form.locator('summary').click();
+    await isAccessible(admin);
+    await shot(admin, 'key-form');
+    await fillIn(admin, { Label: 'laptop <b>', Valid: '90', 'Models (patterns; empty for all)': 'claude/*', 'Tokens per day': '70000' }, 'Make a key');
     const secret = await admin.getByLabel('Secret').inputValue();
     assert.match(secret, /^jk_/);
+    await admin.waitForFunction(() => document.activeElement.getAttribute('aria-label') === 'Secret');
+    // How to connect with it: no snippet has it.
+    await admin.getByRole('tab', { name: 'Claude Code' }).click();
+    await admin.getByText('export ANTHROPIC_AUTH_TOKEN="$JACKFIELD_KEY"', { exact: false }).waitFor();
+    assert.ok(!(await admin.locator('.secret pre').allTextContents()).join('').includes(secret));
     await shot(admin, 'secret');
     await isAccessible(admin);
-    await admin.getByRole('button', { name: 'Put away' }).click();
+    await admin.getByRole('button', { name: 'Done' }).click();
     assert.equal(await admin.getByLabel('Secret').count(), 0);
     await admin.reload();
     await admin.getByText('laptop <b>').first().waitFor();
@@ -795,20 +922,25 @@ const scenarios = {
     await phone.getByText('laptop <b>').first().waitFor();
     await fits(phone);
     await shot(phone, 'people-phone');
-    await section(phone, 'Keys').locator('summary', { hasText: 'Make a key' }).click();
-    await section(phone, 'Keys').scrollIntoViewIfNeeded();
+    await take(phone, 'laptop <b>', 'Limits');
+    await phone.getByRole('dialog').waitFor();
+    await fits(phone);
+    await isAccessible(phone);
+    await phone.keyboard.press('Escape');
+    await phone.getByRole('button', { name: 'Actions for ann' }).click();
     await fits(phone);
     await shot(phone, 'people-phone-keys');
     await isAccessible(phone);
 
     // A program's key opens the page without approvals.
     await send(section(admin, 'Keys'), 'Make a key', { User: 'ann', Label: 'program', 'Cannot answer approvals': true });
+    await admin.getByLabel('Secret').waitFor();
     const program = await opened(browser, { viewport: { width: 1100, height: 1000 } });
     await keyIn(program, await admin.getByLabel('Secret').inputValue());
     await program.getByRole('link', { name: 'My keys and servers' }).waitFor();
     assert.equal(await program.getByRole('link', { name: 'Approvals' }).count(), 0);
-    const marked = section(admin, 'Keys').locator('.card').filter({ hasText: 'program' });
-    await marked.getByText('Cannot answer approvals', { exact: false }).waitFor();
+    await section(admin, 'Keys').getByText('claude/* · 70,000 tokens/day').waitFor();
+    await section(admin, 'Keys').getByRole('row', { name: 'program' }).getByText('Cannot answer approvals', { exact: false }).waitFor();
     await program.close();
 
     const user = await opened(browser, { viewport: { width: 1100, height: 1000 }, colorScheme: 'dark' });
@@ -823,9 +955,11 @@ const scenarios = {
     await send(servers, 'Add or replace a server', { Name: 'tracker', Address: 'https://mcp.example.com/mcp', 'Value of the header': 'Bearer of-ann' }, 'Save');
     await servers.getByText('https://mcp.example.com/mcp').waitFor();
     await refused(user, 400, async () => {
-      await send(servers, 'Add or replace a server', { Name: 'inside', Address: 'http://127.0.0.1:1/mcp' }, 'Save');
-      await servers.getByRole('alert').filter({ hasText: /./ }).waitFor();
+      await servers.getByRole('button', { name: 'Add or replace a server' }).click();
+      await fillIn(user, { Name: 'inside', Address: 'http://127.0.0.1:1/mcp' }, 'Save');
+      await user.getByRole('dialog').getByRole('alert').filter({ hasText: /./ }).waitFor();
     });
+    await user.keyboard.press('Escape');
     await servers.getByRole('button', { name: 'Disable' }).click();
     await servers.getByText('off', { exact: true }).waitFor();
     await send(section(user, 'My keys at providers'), 'Set a key', { Provider: 'claude', Key: 'sk-of-ann-0123456789-last' }, 'Save');
@@ -840,13 +974,12 @@ const scenarios = {
 
     // The user is out at once: what its page asks from then on is refused.
     isAway = true;
-    await surely(admin, ann.getByRole('button', { name: 'Disable' }));
+    await take(admin, 'ann', 'Disable');
     await ann.getByText('off', { exact: true }).waitFor();
     await user.reload();
     await user.getByLabel('API key').waitFor();
-    const keys = section(admin, 'Keys').locator('.card').filter({ hasText: 'laptop' });
-    await surely(admin, keys.getByRole('button', { name: 'Revoke' }));
-    await keys.getByText('revoked', { exact: true }).waitFor();
+    await take(admin, 'laptop <b>', 'Revoke');
+    await section(admin, 'Keys').getByRole('row', { name: 'laptop' }).getByText('revoked', { exact: true }).waitFor();
   },
 
   // A browser goes to an identity provider, and comes back to the place that it left.

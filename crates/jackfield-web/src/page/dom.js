@@ -32,6 +32,20 @@ export function named(text, field) {
   return field;
 }
 
+let place = '';
+let waits = '';
+
+// The title of the tab: the place, and how many questions wait.
+export function setTitle(name) {
+  place = name;
+  document.title = `${waits}${place ? `${place} · ` : ''}Jackfield`;
+}
+
+export function setWaiting(count) {
+  waits = count ? `(${count}) ` : '';
+  setTitle(place);
+}
+
 // Tells a screen reader.
 export function announce(text) {
   byId('announcement').textContent = text;
@@ -60,6 +74,9 @@ export function change(now, before) {
   if (!before) return '–';
   return new Intl.NumberFormat(READER, { style: 'percent', signDisplay: 'exceptZero', maximumFractionDigits: 0 }).format(now / before - 1);
 }
+
+// The day of a time, in the reader's own form.
+export const date = (text) => new Date(text).toLocaleDateString(READER, { dateStyle: 'medium' });
 
 // A time of day, with the date unless it is today, in the reader's own form.
 export function time(text) {

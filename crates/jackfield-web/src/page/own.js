@@ -6,7 +6,7 @@ import { keySection } from './keys.js';
 import { say } from './languages.js';
 import { limitsText } from './limits.js';
 import { sureButton } from './parts.js';
-import { Section, entryCard, formBehind, orNone } from './section.js';
+import { Section, entryCard, formButton, orNone } from './section.js';
 import { signInButtons, signInOutcome } from './server_sign_in.js';
 
 export class Own {
@@ -43,14 +43,14 @@ function serverCard(section, server, user) {
 }
 
 function newServer(section) {
-  const fields = {
+  const fields = () => ({
     name: named(say('name'), element('input', { type: 'text', required: true, autocomplete: 'off', maxLength: 64 })),
     url: named(say('address'), element('input', { type: 'url', required: true, autocomplete: 'off', maxLength: 2048, placeholder: 'https://mcp.example.com/mcp' })),
     header: named(say('header'), element('input', { type: 'text', autocomplete: 'off', value: 'Authorization' })),
     value: named(say('header_value'), element('input', { type: 'password', autocomplete: 'off', placeholder: 'Bearer …' })),
-  };
-  return formBehind(say('set_server'), fields, say('save'), ({ name, url, header, value }) =>
-    section.change(`/own-servers/${encodeURIComponent(name)}`, 'PUT', { url, headers: value ? { [header]: value } : {} }));
+  });
+  return formButton(section, say('set_server'), fields, say('save'), ({ name, url, header, value }, problem) =>
+    section.change(`/own-servers/${encodeURIComponent(name)}`, 'PUT', { url, headers: value ? { [header]: value } : {} }, problem));
 }
 
 function providerKeys() {
@@ -64,11 +64,11 @@ function providerKeys() {
 }
 
 function newProviderKey(section, providers) {
-  const options = providers.map(({ name }) => element('option', { value: name, textContent: visible(name) }));
-  const fields = {
-    provider: named(say('provider'), element('select', {}, options)),
+  const options = () => providers.map(({ name }) => element('option', { value: name, textContent: visible(name) }));
+  const fields = () => ({
+    provider: named(say('provider'), element('select', {}, options())),
     key: named(say('key'), element('input', { type: 'password', required: true, autocomplete: 'off', maxLength: 4096 })),
-  };
-  return formBehind(say('set_provider_key'), fields, say('save'), ({ provider, key }) =>
-    section.change(`/provider-keys/${encodeURIComponent(provider)}`, 'PUT', { key }));
+  });
+  return formButton(section, say('set_provider_key'), fields, say('save'), ({ provider, key }, problem) =>
+    section.change(`/provider-keys/${encodeURIComponent(provider)}`, 'PUT', { key }, problem));
 }

@@ -68,7 +68,12 @@ export function menu(opener, ...items) {
     show(panel.hidden);
     if (!panel.hidden) panel.querySelector(TAKEN)?.focus();
   });
-  panel.addEventListener('click', (event) => event.target.closest('button, a') && show(false));
+  // Before what is taken does its work: that may move the focus, or give it back later.
+  panel.addEventListener('click', (event) => {
+    if (!event.target.closest('button, a')) return;
+    show(false);
+    opener.focus();
+  }, true);
   root.addEventListener('focusout', (event) => {
     if (event.relatedTarget && !root.contains(event.relatedTarget)) show(false);
   });
@@ -88,7 +93,7 @@ export function menu(opener, ...items) {
   return root;
 }
 
-const TAKEN = 'button, a, select';
+const TAKEN = 'button, a, select, input';
 
 // A line of a menu.
 export const menuItem = (name, words, click, fields = {}) => {
@@ -97,18 +102,23 @@ export const menuItem = (name, words, click, fields = {}) => {
   return made;
 };
 
+// Something in front of the page, until it is closed.
+export function modal(title, closed, ...content) {
+  const dialog = element('dialog', { 'aria-label': title, on: { close: () => {
+    dialog.remove();
+    closed(dialog.returnValue);
+  }, keydown: (event) => event.stopPropagation() } }, element('h2', { textContent: title }), content);
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
 // Asks whether one is sure; the focus is on the safe answer.
 export function confirmed(question, words) {
   return new Promise((done) => {
     const no = button(say('cancel'), () => dialog.close());
     const yes = button(words, () => dialog.close('yes'), { className: 'primary danger' });
-    const dialog = element('dialog', { 'aria-label': question, on: { close: () => {
-      dialog.remove();
-      done(dialog.returnValue === 'yes');
-    } } }, element('h2', { textContent: question }), element('div', { className: 'buttons end' }, no, yes));
-    dialog.addEventListener('keydown', (event) => event.stopPropagation());
-    document.body.append(dialog);
-    dialog.showModal();
+    const dialog = modal(question, (answer) => done(answer === 'yes'), element('div', { className: 'buttons end' }, no, yes));
     no.focus();
   });
 }

@@ -5,16 +5,16 @@ import { showBudgets } from './budgets.js';
 import { button, element, named, table, time, visible } from './dom.js';
 import { keySection } from './keys.js';
 import { say, sayOr } from './languages.js';
-import { limitsForm, limitsText } from './limits.js';
-import { sureButton } from './parts.js';
-import { Section, entryCard, everything, formBehind, orNone } from './section.js';
+import { askLimits, limitsCell } from './limits.js';
+import { confirmed, menuItem } from './parts.js';
+import { Section, entryRow, entryTable, everything, formButton, openForm, stateChip } from './section.js';
 
 export class People {
   constructor() {
     const budgets = element('section');
     const log = new Log();
     const keys = keySection({ title: say('keys'), isAdmin: true });
-    this.sections = [users((user) => keys.makeFor?.(user)), teams(), keys];
+    this.sections = [users((user) => keys.makeFor(user)), teams(), keys];
     const search = element('input', { type: 'search', placeholder: say('search_people'), 'aria-label': say('search_people'), maxLength: 200 });
     search.addEventListener('input', () => this.filter(search.value.toLowerCase()));
     this.root = element('div', { className: 'page' }, element('h1', { textContent: say('people') }), element('div', { className: 'buttons' }, search),
@@ -32,7 +32,7 @@ export class People {
   // Shows the entries with this text.
   filter(text) {
     for (const section of this.sections) {
-      for (const card of section.body.querySelectorAll('.card')) card.hidden = !card.textContent.toLowerCase().includes(text);
+      for (const row of section.body.querySelectorAll('tbody tr')) row.hidden = !row.textContent.toLowerCase().includes(text);
     }
   }
 
@@ -42,9 +42,14 @@ export class People {
 function users(makeKey) {
   return new Section(say('users'), async (section) => {
     const [found, known] = await Promise.all([everything('/users', 'users'), everything('/teams', 'teams')]);
-    return [newUser(section, known), orNone(found.map((user) => userCard(section, user, known, makeKey)))].flat();
+    const fields = () => ({ name: nameField(), team: named(say('team'), teamChoice(known)) });
+    const add = formButton(section, say('add_user'), fields, say('add_user'),
+      ({ name, team }, problem) => section.change('/users', 'POST', { name, team: team || null }, problem));
+    return [add, entryTable(['name', 'team', 'limits', 'target_state'], found.map((user) => userRow(section, user, known, makeKey)))];
   });
 }
+
+const nameField = () => named(say('name'), element('input', { type: 'text', required: true, autocomplete: 'off', maxLength: 64 }));
 
 function teamChoice(known, team) {
   const options = [element('option', { value: '', textContent: say('no_team') }),
@@ -54,36 +59,27 @@ function teamChoice(known, team) {
   return choice;
 }
 
-function userCard(section, user, known, makeKey) {
-  const change = (body) => section.change(`/users/${encodeURIComponent(user.name)}`, 'PATCH', body);
-  const team = teamChoice(known, user.team);
-  team.addEventListener('change', () => change({ team: team.value || null }));
-  const turn = user.disabled
-    ? button(say('enable'), () => change({ disabled: false }), { className: 'quiet' })
-    : sureButton(say('disable'), say('disable_sure'), () => change({ disabled: true }), { className: 'quiet danger' });
-  return entryCard(user.name, { about: user.team || '', state: say(user.disabled ? 'is_disabled' : 'is_enabled'), isOn: !user.disabled },
-    element('p', { className: 'dim', textContent: limitsText(user.quota) }),
-    element('div', { className: 'buttons' }, named(say('team'), team).parentNode, turn,
-      user.disabled ? '' : button(say('make_key'), () => makeKey(user.name), { className: 'quiet' })),
-    limitsForm(user.quota, (quota) => change({ quota })));
-}
-
-function newUser(section, known) {
-  const fields = {
-    name: named(say('name'), element('input', { type: 'text', required: true, autocomplete: 'off', maxLength: 64 })),
-    team: named(say('team'), teamChoice(known)),
-  };
-  return formBehind(say('add_user'), fields, say('add_user'), ({ name, team }) => section.change('/users', 'POST', { name, team: team || null }));
+function userRow(section, user, known, makeKey) {
+  const name = visible(user.name);
+  const change = (body, problem) => section.change(`/users/${encodeURIComponent(user.name)}`, 'PATCH', body, problem);
+  const askTeam = () => openForm(section, say('team_of', { name }), { team: named(say('team'), teamChoice(known, user.team)) }, say('save'),
+    ({ team }, problem) => change({ team: team || null }, problem));
+  const disable = async () => await confirmed(say('disable_sure'), say('disable')) && change({ disabled: true });
+  return entryRow(name, [visible(user.team || ''), limitsCell(user.quota), stateChip(say(user.disabled ? 'is_disabled' : 'is_enabled'), !user.disabled)], [
+    user.disabled ? null : menuItem('own', say('make_key'), () => makeKey(user.name)),
+    menuItem('usage', say('limits'), () => askLimits(section, name, user.quota, (quota, problem) => change({ quota }, problem))),
+    menuItem('people', say('team'), askTeam),
+    user.disabled ? menuItem('check', say('enable'), () => change({ disabled: false })) : menuItem('denied', say('disable'), disable, { className: 'danger' }),
+  ]);
 }
 
 function teams() {
   return new Section(say('teams'), async (section) => {
     const found = await everything('/teams', 'teams');
-    const fields = { name: named(say('name'), element('input', { type: 'text', required: true, autocomplete: 'off', maxLength: 64 })) };
-    const add = formBehind(say('add_team'), fields, say('add_team'), ({ name }) => section.change('/teams', 'POST', { name }));
-    const card = (team) => entryCard(team.name, {}, element('p', { className: 'dim', textContent: limitsText(team.quota) }),
-      limitsForm(team.quota, (quota) => section.change(`/teams/${encodeURIComponent(team.name)}`, 'PATCH', { quota })));
-    return [add, orNone(found.map(card))].flat();
+    const add = formButton(section, say('add_team'), () => ({ name: nameField() }), say('add_team'), ({ name }, problem) => section.change('/teams', 'POST', { name }, problem));
+    const row = (team) => entryRow(visible(team.name), [limitsCell(team.quota)], [menuItem('usage', say('limits'), () => askLimits(section, visible(team.name), team.quota,
+      (quota, problem) => section.change(`/teams/${encodeURIComponent(team.name)}`, 'PATCH', { quota }, problem)))]);
+    return [add, entryTable(['name', 'limits'], found.map(row))];
   });
 }
 
