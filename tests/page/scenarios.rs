@@ -57,6 +57,35 @@ async fn the_page_keeps_what_is_written_and_chosen() {
 }
 
 #[tokio::test]
+async fn messages_written_during_a_turn_follow_its_answer() {
+    let files = Kept::new();
+    let (first, second) = (Gate::new(), Gate::new());
+    let long = "A word after the other. ".repeat(200);
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text(long.clone()).pause_after(4_000, &first),
+        ScriptTurn::text(long).pause_after(4_000, &second),
+        ScriptTurn::text("The third answer."),
+    ])
+    .await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    let mut browser = Browser::start("queued", gateway.address());
+    for (gate, reached, answered) in [
+        (&first, "first", "answer to the first"),
+        (&second, "second", "answer to the second"),
+    ] {
+        browser.asks_for(reached).await;
+        gate.reached().await;
+        browser.done().await;
+        browser.asks_for(answered).await;
+        gate.open();
+        browser.done().await;
+    }
+    browser.ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn the_page_works_where_the_browser_stores_nothing() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([ScriptTurn::text("Good day.")]).await;

@@ -98,6 +98,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("limits.js", JS),
     file!("login.js", JS),
     file!("main.js", JS),
+    file!("notices.js", JS),
     file!("own.js", JS),
     file!("page.css", CSS),
     file!("parts.js", JS),

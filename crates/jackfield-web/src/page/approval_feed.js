@@ -2,6 +2,7 @@
 // the gateway and tells the others, as a browser has few connections to one host.
 
 import { EventStream } from './event_stream.js';
+import { isNotifying } from './notices.js';
 
 export class ApprovalFeed {
   // `listener` gets the oldest open questions, and whether there are more, at once and whenever that changes.
@@ -25,10 +26,10 @@ export class ApprovalFeed {
     this.channel.postMessage({});
   }
 
-  // A hidden tab leaves the reading to others after a while.
+  // A hidden tab leaves the reading to others after a while, unless it tells of questions on the desktop.
   seen() {
     clearTimeout(this.hidden);
-    if (document.hidden) this.hidden = setTimeout(() => this.leave(), HIDDEN_TIME);
+    if (document.hidden) this.hidden = setTimeout(() => isNotifying() || this.leave(), HIDDEN_TIME);
     else this.join();
   }
 

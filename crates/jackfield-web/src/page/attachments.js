@@ -53,12 +53,16 @@ export class Attachments {
   // The files of an earlier message.
   setBlocks(blocks) {
     const known = blocks.filter((block) => !block.source.file);
-    this.entries = known.map(({ type, source, title }) => ({ name: title || source.media_type || type, part: { type, ...source, ...(title ? { title } : {}) } }));
-    this.show();
+    this.parts = known.map(({ type, source, title }) => ({ type, ...source, ...(title ? { title } : {}) }));
   }
 
   get parts() {
     return this.entries.map((entry) => entry.part);
+  }
+
+  set parts(parts) {
+    this.entries = parts.map((part) => ({ name: part.title || part.media_type || part.type, part }));
+    this.show();
   }
 
   clear() {

@@ -2,7 +2,7 @@
 
 import { ask } from './api.js';
 import { Attachments } from './attachments.js';
-import { element, visible } from './dom.js';
+import { button, element, visible } from './dom.js';
 import { icon } from './icons.js';
 import { say } from './languages.js';
 import { iconButton } from './parts.js';
@@ -19,12 +19,13 @@ export class Composer {
     this.sendButton = element('button', { type: 'submit', className: 'icon-button primary', 'aria-label': say('send'), title: say('send') }, icon('send'));
     this.stopButton = iconButton('stop', say('stop'), () => this.actions.stop(), { className: 'primary', hidden: true });
     this.problem = element('p', { className: 'error', role: 'alert' });
-    this.hint = element('p', { className: 'dim hint', role: 'status' });
+    this.queue = [];
+    this.queued = element('ul', { className: 'queue', 'aria-label': say('queue'), hidden: true });
     this.files = new Attachments(place);
     this.tools = new ToolChoice();
-    this.root = element('form', { className: 'composer', on: { submit: (event) => this.submit(event) } }, this.problem, this.files.problem,
+    this.root = element('form', { className: 'composer', on: { submit: (event) => this.submit(event) } }, this.problem, this.files.problem, this.queued,
       element('div', { className: 'box' }, this.files.list, this.text,
-        element('div', { className: 'row' }, this.files.input, this.files.button, this.model, this.tools.root, this.hint, this.stopButton, this.sendButton)));
+        element('div', { className: 'row' }, this.files.input, this.files.button, this.model, this.tools.root, this.stopButton, this.sendButton)));
     this.text.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) this.submit(event);
     });
@@ -36,13 +37,16 @@ export class Composer {
   }
 
   get draft() {
-    return { text: this.text.value, model: this.wanted };
+    return { text: this.text.value, model: this.wanted, queue: this.queue.map((one) => one.text) };
   }
 
   // Is there again what was written and chosen.
-  restore({ text, model }) {
+  restore({ text, model, queue }) {
     this.wanted = model;
     this.model.value = model;
+    // What was written before the page was loaded is sent by a click alone.
+    this.queue = queue.map((one) => ({ text: one, model, files: [] }));
+    this.showQueue();
     this.fill(text);
   }
 
@@ -94,9 +98,41 @@ export class Composer {
 
   setBusy(isBusy) {
     this.busy = isBusy;
-    this.hint.textContent = '';
     this.stopButton.hidden = !isBusy;
     this.sendButton.hidden = isBusy;
+    this.showQueue();
+  }
+
+  // The messages that are sent one by one, each after an answer.
+  showQueue() {
+    this.queued.hidden = this.queue.length === 0;
+    this.queued.replaceChildren(...this.queue.map((message, nth) => element('li', {},
+      icon('clock'), element('bdi', { textContent: message.text.slice(0, SHOWN) || message.files.map((file) => file.title || file.type).join(', ') }),
+      nth === 0 && !this.busy ? button(say('send'), () => this.sendNext(), { className: 'quiet' }) : null,
+      iconButton('edit', say('edit_queued'), () => this.takeBack(message)),
+      iconButton('cross', say('remove_queued'), () => this.drop(message)))));
+  }
+
+  drop(message) {
+    this.queue = this.queue.filter((one) => one !== message);
+    this.showQueue();
+    this.settle();
+    this.text.focus();
+  }
+
+  // Puts a message of the queue into the field, before what stands there.
+  takeBack(message) {
+    this.drop(message);
+    this.files.parts = [...message.files, ...this.files.parts];
+    this.fill([message.text, this.text.value].filter(Boolean).join('\n'));
+    this.settle();
+  }
+
+  // Sends the first message of the queue; one that is not taken stays in it.
+  async sendNext() {
+    const [message] = this.queue;
+    if (!message || this.busy || this.sending) return;
+    await this.deliver(message, () => this.drop(message));
   }
 
   async submit(event) {
@@ -104,19 +140,34 @@ export class Composer {
     const text = this.text.value;
     const files = this.files.parts;
     if ((!text.trim() && files.length === 0) || this.sending) return;
+    const message = { text, files, model: this.model.value, tools: this.tools.chosen };
+    // Only once it is taken, so that a message that was not is not lost.
+    const taken = () => {
+      if (this.text.value === text) this.fill('');
+      this.files.clear();
+      this.settle();
+    };
     if (this.busy) {
-      this.hint.textContent = say('wait_or_stop');
+      this.queue.push({ ...message, follows: true });
+      this.showQueue();
+      taken();
       return;
     }
+    await this.deliver(message, taken);
+  }
+
+  // An answer is there: the next message follows, if it was written here meanwhile.
+  goOn() {
+    if (this.queue[0]?.follows) this.sendNext();
+  }
+
+  async deliver({ text, files, model, tools }, taken) {
     this.sending = true;
     this.sendButton.disabled = true;
     this.problem.textContent = '';
     try {
-      await this.actions.send(text, this.model.value || undefined, files, this.tools.chosen);
-      // Only now, so that a message that was not taken is not lost.
-      if (this.text.value === text) this.fill('');
-      this.files.clear();
-      this.settle();
+      await this.actions.send(text, model || undefined, files, tools);
+      taken();
     } catch (error) {
       this.problem.textContent = say('not_sent', { why: error.message });
     } finally {
@@ -128,3 +179,5 @@ export class Composer {
 
 // A provider may list hundreds.
 const MOST_MODELS = 500;
+// How many letters of a message are shown in the queue.
+const SHOWN = 200;

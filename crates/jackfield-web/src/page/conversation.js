@@ -2,7 +2,7 @@
 
 import { address, ask, askOnce, randomKey, sessionPath } from './api.js';
 import { Composer } from './composer.js';
-import { announce, element, visible } from './dom.js';
+import { announce, element, setTitle, visible } from './dom.js';
 import { draftOf, keepDraft } from './drafts.js';
 import { EventStream } from './event_stream.js';
 import { historyView } from './history.js';
@@ -81,7 +81,7 @@ export class Conversation {
     try {
       const view = await ask(sessionPath(this.session));
       this.title.textContent = visible(view.title) || say('new_session');
-      document.title = `${visible(view.title)} · Jackfield`;
+      setTitle(visible(view.title));
     } catch {
       // The stream says what is wrong.
     }
@@ -161,6 +161,8 @@ export class Conversation {
     this.turn?.apply(event);
     const isOpen = this.turn !== undefined && this.turn.status !== 'ended';
     if (isOpen !== this.composer.busy) this.composer.setBusy(isOpen);
+    // What was written meanwhile follows an answer, and waits for the reader after a failure.
+    if (event.event === 'turn_ended' && event.turn.end.kind === 'answered') this.composer.goOn();
     if (TOLD.includes(event.event)) {
       this.app.sessionsChanged();
       announce(say(`told_${event.event}`));
@@ -195,7 +197,7 @@ export class Conversation {
     if (this.pending?.written !== written) this.pending = { written, key: randomKey() };
     if (!this.session) {
       this.session = (await ask('/sessions', { method: 'POST' })).id;
-      keepDraft(null, { text: '', model: '' });
+      keepDraft(null, {});
       keepDraft(this.session, this.composer.draft);
       this.app.moved(this.session);
       this.open();

@@ -49,7 +49,8 @@ export class EventStream {
         }
       }
       if (this.stopped) return;
-      this.listener.connected(false);
+      // A hidden tab has given its connection back.
+      if (!document.hidden) this.listener.connected(false);
       const wait = Math.min(250 * 2 ** failures, LONGEST_WAIT) * (0.75 + Math.random() / 2);
       failures += 1;
       await this.pause(wait);
@@ -122,4 +123,4 @@ export class EventStream {
 // The gateway says at least every ten seconds that it is there.
 const SILENCE = 45_000;
 const LONGEST_WAIT = 8_000;
-const HIDDEN_TIME = 60_000;
+const HIDDEN_TIME = 2_000;

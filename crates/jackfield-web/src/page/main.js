@@ -4,10 +4,11 @@ import { ask, onSignedOut } from './api.js';
 import { ApprovalFeed } from './approval_feed.js';
 import { Approvals } from './approvals.js';
 import { Conversation } from './conversation.js';
-import { byId, element } from './dom.js';
+import { byId, element, setTitle, setWaiting, visible } from './dom.js';
 import { icon } from './icons.js';
 import { loadTexts, say } from './languages.js';
 import { hasToken, loginState, returnToPlace, signIn, tradeToken } from './login.js';
+import { notify } from './notices.js';
 import { applyTheme, personMenu } from './person.js';
 import { SessionList } from './session_list.js';
 
@@ -69,7 +70,7 @@ class App {
     }
     if (place === 'sessions' && this.view?.session === id && !this.draft) return;
     this.view?.close();
-    document.title = 'Jackfield';
+    setTitle('');
     const draft = this.draft || '';
     this.draft = '';
     const asked = (this.asked = {});
@@ -128,6 +129,8 @@ class App {
       badge.hidden = count === 0;
       badge.replaceChildren(element('span', { className: 'unseen', textContent: say('waiting', { n }) }), element('span', { 'aria-hidden': 'true', textContent: n }));
     }
+    setWaiting(count ? n : '');
+    notify(open.approvals);
     if (this.view instanceof Approvals) this.view.show(open);
   }
 

@@ -4,6 +4,7 @@ import { element, visible } from './dom.js';
 import { icon } from './icons.js';
 import { LANGUAGES, chooseLanguage, say } from './languages.js';
 import { signOut } from './login.js';
+import { canNotify, isNotifying, setNotifying } from './notices.js';
 import { menu, menuItem } from './parts.js';
 import { keep, kept } from './storage.js';
 
@@ -28,6 +29,7 @@ export function personMenu(login) {
       applyTheme(theme);
     }),
     choice('language', Object.entries(LANGUAGES), document.documentElement.lang, chooseLanguage),
+    canNotify() && !login.no_approvals ? notices() : null,
     element('a', { className: 'menu-item', href: '/api/v1/docs' }, icon('help'), say('api_documents')),
     login.key_needed ? menuItem('cross', say('sign_out'), signOut) : null,
     version);
@@ -37,6 +39,14 @@ function choice(name, options, value, change) {
   const field = element('select', { on: { change: () => change(field.value) } }, options.map(([one, textContent]) => element('option', { value: one, textContent })));
   field.value = value;
   return element('label', {}, element('span', { textContent: say(name) }), field);
+}
+
+function notices() {
+  const box = element('input', { type: 'checkbox', checked: isNotifying() });
+  box.addEventListener('change', async () => {
+    box.checked = await setNotifying(box.checked);
+  });
+  return element('label', {}, element('span', { textContent: say('notify') }), box);
 }
 
 async function showVersion(place) {
