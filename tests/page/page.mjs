@@ -398,6 +398,16 @@ const scenarios = {
     await page.goto(session);
     await holds('Of the first');
     await page.waitForFunction(() => document.querySelector('.composer select').value === 'claude/claude-opus-5-5');
+    // The list of keys, but not while one writes.
+    await field.press('?');
+    await holds('Of the first?');
+    await page.locator('.title h1').click();
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).getByText('Begins a session').waitFor();
+    await isAccessible(page);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     // The code has its language, and is copied.
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.locator('.code-head', { hasText: 'rust' }).getByRole('button', { name: 'Copy the code' }).click();

@@ -94,6 +94,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("icon.svg", SVG),
     file!("icons.js", JS),
     file!("keys.js", JS),
+    file!("keys_help.js", JS),
     file!("languages.js", JS),
     file!("limits.js", JS),
     file!("login.js", JS),

@@ -19,6 +19,7 @@ const PATHS = {
   file: 'M7 4h7l4 4v12H7Z M14 4v4h4',
   fork: 'M7 4v16 M7 12c6 0 10-1 10-6 M14 8l3-3 3 3',
   help: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16Z M9.8 9.7a2.3 2.3 0 1 1 3.2 2.2c-.7.3-1 .8-1 1.6 M12 16.3v.5',
+  keyboard: 'M3 7h18v10H3Z M7 11h.01 M11 11h.01 M15 11h.01 M8 14h8',
   menu: 'M4 7h16 M4 12h16 M4 17h16',
   message: 'M5 5h14v11h-7l-4 4v-4H5Z',
   more: 'M6 12h.01 M12 12h.01 M18 12h.01',

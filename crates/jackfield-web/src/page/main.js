@@ -144,7 +144,11 @@ class App {
     } else if (event.altKey && event.key === 'a') {
       event.preventDefault();
       location.hash = '#/approvals';
-    } else if (event.key === '/' && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) {
+    } else if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) {
+      // What follows would be a letter there.
+    } else if (event.key === '?') {
+      import('./keys_help.js').then(({ showKeys }) => showKeys());
+    } else if (event.key === '/') {
       event.preventDefault();
       this.toggleSide(true);
       this.sessions.search.focus();

@@ -30,6 +30,7 @@ export function personMenu(login) {
     }),
     choice('language', Object.entries(LANGUAGES), document.documentElement.lang, chooseLanguage),
     canNotify() && !login.no_approvals ? notices() : null,
+    menuItem('keyboard', say('keys_help'), async () => (await import('./keys_help.js')).showKeys()),
     element('a', { className: 'menu-item', href: '/api/v1/docs' }, icon('help'), say('api_documents')),
     login.key_needed ? menuItem('cross', say('sign_out'), signOut) : null,
     version);

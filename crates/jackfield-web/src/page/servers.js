@@ -81,5 +81,9 @@ function providerTable(providers) {
   const row = (provider) => element('tr', {}, element('th', { scope: 'row', textContent: visible(provider.name) }),
     element('td', { textContent: visible(provider.kind) }), element('td', { textContent: visible(provider.dialect) }),
     element('td', { textContent: say(`key_${provider.key}`) }));
-  return table(['provider', 'kind', 'dialect', 'key'].map((name) => say(name)), providers.map(row));
+  const shown = (some) => table(['provider', 'kind', 'dialect', 'key'].map((name) => say(name)), some.map(row));
+  const isUsed = (provider) => provider.key === 'found';
+  const others = providers.filter((provider) => !isUsed(provider));
+  const rest = others.length ? element('details', { open: others.length === providers.length }, element('summary', { textContent: say('other_providers', { n: others.length }) }), shown(others)) : '';
+  return element('div', {}, others.length < providers.length ? shown(providers.filter(isUsed)) : '', rest);
 }

@@ -43,6 +43,32 @@ fn all_files_together_are_small() {
 }
 
 #[test]
+fn the_first_view_is_small_and_all_of_it_is_asked_for_at_once() {
+    let page = text("/");
+    let preloaded: BTreeSet<&str> = named(page, "modulepreload\" href=\"/ui/")
+        .into_iter()
+        .collect();
+    let mut needed = BTreeSet::from(["main.js"]);
+    let mut rest = vec!["main.js"];
+    while let Some(name) = rest.pop() {
+        for other in named(text(&format!("/ui/{name}")), "from './") {
+            if needed.insert(other) {
+                rest.push(other);
+            }
+        }
+    }
+    needed.remove("main.js");
+    assert_eq!(preloaded, needed);
+    let size = |path: &str| find(path).expect("a file").compressed.len();
+    let language = ["en", "ru", "zh"].map(|name| size(&format!("/ui/texts/{name}.js")));
+    let modules = needed.iter().map(|name| size(&format!("/ui/{name}")));
+    let others = ["/", "/ui/main.js", "/ui/page.css", "/ui/icon.svg"].map(size);
+    let whole = modules.chain(others).chain(language.into_iter().max());
+    let whole: usize = whole.sum();
+    assert!(whole <= 60_000, "{whole} bytes");
+}
+
+#[test]
 fn the_policy_allows_nothing_inline_and_the_page_has_nothing_inline() {
     assert!(!POLICY.contains("unsafe"), "{POLICY}");
     let page = text("/");
