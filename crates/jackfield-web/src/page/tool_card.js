@@ -19,7 +19,7 @@ export function toolTitle(name, tool) {
 export function toolAbout(tool) {
   if (!tool?.description) return [];
   const words = visible(tool.description);
-  const about = element('p', { className: 'about', textContent: words.length > 300 ? `${words.slice(0, 300)}…` : words });
+  const about = element('p', { className: 'about', textContent: words.length > ABOUT ? `${words.slice(0, words.lastIndexOf(' ', ABOUT))}…` : words });
   const safety = tool.safety && sayOr(`safety_${tool.safety}`, '');
   if (safety) about.append(' ', element('strong', { textContent: safety }));
   return [about];
@@ -224,4 +224,6 @@ const FOLDED = ['done', 'denied', 'cancelled'];
 // How much of arguments is shown while they are written.
 const DRAFT = 3_000;
 const SHORT = 120;
+// How much is shown of what a tool does: descriptions are written for models, and begin with the point.
+const ABOUT = 200;
 const MOST_FIELDS = 12;
