@@ -19,7 +19,8 @@ export function toolTitle(name, tool) {
 export function toolAbout(tool) {
   if (!tool?.description) return [];
   const words = visible(tool.description);
-  const about = element('p', { className: 'about', textContent: words.length > ABOUT ? `${words.slice(0, words.lastIndexOf(' ', ABOUT))}…` : words });
+  const space = words.lastIndexOf(' ', ABOUT);
+  const about = element('p', { className: 'about', textContent: words.length > ABOUT ? `${words.slice(0, space > 0 ? space : ABOUT)}…` : words });
   const safety = tool.safety && sayOr(`safety_${tool.safety}`, '');
   if (safety) about.append(' ', element('strong', { textContent: safety }));
   return [about];
