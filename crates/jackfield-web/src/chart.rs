@@ -76,7 +76,10 @@ pub fn columns(bars: &[ChartBar]) -> String {
         }
         if nth % labelled == 0 {
             let label = shortened(&bar.label, 12);
-            text(&mut svg, left + step / 2.0, HEIGHT + 30.0, "middle", &label);
+            // The first and the last one stay within the picture.
+            let half = label.chars().count() as f64 * LETTER / 2.0;
+            let middle = (left + step / 2.0).min(WIDTH - half).max(half);
+            text(&mut svg, middle, HEIGHT + 30.0, "middle", &label);
         }
     }
     let line = HEIGHT + 16.0;
@@ -177,5 +180,7 @@ const VALUE: f64 = 130.0;
 const LINE: f64 = 24.0;
 const THICK: f64 = 14.0;
 const GAP: f64 = 8.0;
+/// The width of a letter or a digit, about.
+const LETTER: f64 = 7.0;
 /// The maximum number of labels below columns.
 const MOST_LABELS: usize = 8;

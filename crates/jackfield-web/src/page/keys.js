@@ -42,7 +42,7 @@ function keyRow(section, key, { isAdmin, hasUser }) {
   const revoke = async () => await confirmed(say('revoke_sure'), say('revoke')) && section.change(path, 'DELETE');
   const at = key.revoked || key.expires;
   const words = key.revoked ? say('revoked_at', { at: date(at) }) : date(at);
-  const ends = at ? shortText(words, time(at)) : say('never');
+  const ends = at ? shortText(words, time(at)) : shortText(say('never'));
   const row = entryRow(name, [...(hasUser ? [visible(key.user)] : []), shortText(rights(limitsInShort(key.quota)), rights(limitsText(key.quota))), ends,
     stateChip(say(`key_state_${state(key)}`), isActive)], isActive ? [
     isAdmin ? menuItem('retry', say('rotate'), rotate) : null,

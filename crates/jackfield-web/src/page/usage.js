@@ -111,7 +111,10 @@ export class Usage {
       const measure = by === 'tool' ? 'calls' : of;
       const words = say('chart_of', { what: say(`of_${measure}`), by: say(`by_${by}`) });
       const chart = element('img', { className: 'chart', src: address(`${path}&format=svg&of=${of}`), alt: words });
-      this.chart.replaceChildren(isEmpty ? '' : element('figure', {}, element('div', { className: 'wide', tabIndex: 0 }, chart), legend(measure)));
+      const frame = element('div', { className: 'wide', tabIndex: 0 }, chart);
+      // Where it is wider than the window, the newest days are seen first.
+      chart.addEventListener('load', () => { frame.scrollLeft = by === 'day' ? frame.scrollWidth : 0; });
+      this.chart.replaceChildren(isEmpty ? '' : element('figure', {}, frame, legend(measure)));
       this.shown = isEmpty ? null : { by, report };
       this.showTable();
     } catch (error) {

@@ -2,5 +2,6 @@
 #![expect(clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 mod assets;
+mod chart;
 mod growing;
 mod markdown;
