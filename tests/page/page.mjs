@@ -392,7 +392,18 @@ const scenarios = {
     await ended(page, 0);
     await holds('');
     const session = page.url();
+    // Another tab of the session shows the same, until it has words of its own; leaving it takes nothing away.
+    const other = await page.context().newPage();
+    await other.goto(session);
+    await ended(other, 0);
+    const otherField = other.getByRole('textbox', { name: 'Message' });
     await field.fill('Of the first');
+    await other.waitForFunction(() => document.querySelector('.composer textarea').value === 'Of the first');
+    await otherField.fill('Of the second tab');
+    await holds('Of the second tab');
+    await field.fill('Of the first');
+    await other.waitForFunction(() => document.querySelector('.composer textarea').value === 'Of the first');
+    await other.close();
     await page.getByRole('link', { name: 'New session' }).click();
     await holds('');
     await page.goto(session);
@@ -777,12 +788,16 @@ const scenarios = {
     assert.doesNotMatch(stored, /0123456789abcdef/);
     await page.reload();
     await ended(page, 0);
+    // The sign-out forgets what was not sent.
+    await page.getByRole('textbox', { name: 'Message' }).fill('A secret of mine');
+    await page.waitForFunction(() => JSON.stringify({ ...localStorage }).includes('A secret of mine'));
     await page.getByRole('button', { name: 'Menu' }).click();
     // What the page asks before it is loaded again is refused.
     await personMenu(page);
     isAway = true;
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
+    assert.doesNotMatch(await page.evaluate(() => JSON.stringify({ ...localStorage })), /secret of mine/);
   },
 
   async server_sign_in(browser) {

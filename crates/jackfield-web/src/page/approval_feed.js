@@ -60,6 +60,8 @@ export class ApprovalFeed {
       // The stream of the session says that the gateway is away.
       connected: () => {},
       gone: () => {},
+      // This tab leaves by itself.
+      stays: () => true,
     });
     return new Promise((done) => {
       this.done = done;
@@ -84,4 +86,4 @@ export class ApprovalFeed {
 }
 
 const NAME = 'jackfield-approvals';
-const HIDDEN_TIME = 60_000;
+const HIDDEN_TIME = 2_000;

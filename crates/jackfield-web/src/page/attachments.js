@@ -50,12 +50,6 @@ export class Attachments {
     this.show();
   }
 
-  // The files of an earlier message.
-  setBlocks(blocks) {
-    const known = blocks.filter((block) => !block.source.file);
-    this.parts = known.map(({ type, source, title }) => ({ type, ...source, ...(title ? { title } : {}) }));
-  }
-
   get parts() {
     return this.entries.map((entry) => entry.part);
   }
@@ -78,6 +72,12 @@ export class Attachments {
         this.show();
       }))));
   }
+}
+
+// The files of an earlier message, to be sent again; those that the gateway keeps are not known here.
+export function partsOf(blocks) {
+  const known = blocks.filter((block) => !block.source.file);
+  return known.map(({ type, source, title }) => ({ type, ...source, ...(title ? { title } : {}) }));
 }
 
 // A small picture of a picture.

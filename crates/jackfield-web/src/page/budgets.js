@@ -14,7 +14,7 @@ export async function showBudgets(place) {
       place.replaceChildren();
       return;
     }
-    place.replaceChildren(element('h2', { textContent: say('budgets') }), table(NAMES.map((name) => say(name)), budgets.map(row)),
+    place.replaceChildren(element('h2', { textContent: say('budgets') }), table(NAMES.map((name) => say(name)), budgets.map(row), { areNumbers: [2, 3, 4, 6] }),
       more ? element('p', { className: 'dim', textContent: say('more_budgets') }) : '');
   } catch (error) {
     place.replaceChildren(element('p', { className: 'error', role: 'alert', textContent: error.message }));

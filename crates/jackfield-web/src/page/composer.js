@@ -1,6 +1,6 @@
 // The field for a message, with the model that is asked and the tools that it is offered. Enter sends, Shift and Enter begins a line, Esc stops.
 
-import { ask } from './api.js';
+import { ask, randomKey } from './api.js';
 import { Attachments } from './attachments.js';
 import { button, element, visible } from './dom.js';
 import { icon } from './icons.js';
@@ -9,8 +9,8 @@ import { iconButton } from './parts.js';
 import { ToolChoice } from './tool_choice.js';
 
 export class Composer {
-  // `actions` has `send(text, model, files, tools)`, which fails if the message is not taken, `stop()`, and `changed(draft)`
-  // for what is written and chosen. Files may be dropped on, or pasted into, `place`.
+  // `actions` has `send(message)`, which fails if the message is not taken, `stop()`, and `changed(draft)` for what is written
+  // and chosen. Files may be dropped on, or pasted into, `place`.
   constructor(actions, place) {
     this.actions = actions;
     this.wanted = '';
@@ -36,18 +36,40 @@ export class Composer {
     this.loadModels();
   }
 
+  // What a browser keeps of it: no files.
   get draft() {
-    return { text: this.text.value, model: this.wanted, queue: this.queue.map((one) => one.text) };
+    const queue = this.queue.map(({ files, follows, ...one }) => ({ ...one, files: files.length }));
+    const isSent = this.sent?.written === writtenOf(this.message);
+    return { text: this.text.value, model: this.wanted, key: isSent && this.files.parts.length === 0 ? this.sent.key : undefined, queue };
   }
 
-  // Is there again what was written and chosen.
-  restore({ text, model, queue }) {
-    this.wanted = model;
-    this.model.value = model;
-    // What was written before the page was loaded is sent by a click alone.
-    this.queue = queue.map((one) => ({ text: one, model, files: [] }));
+  // What the field has now.
+  get message() {
+    // A model that is gone is not asked; before the list is there, it is the chosen one.
+    return { text: this.text.value, files: this.files.parts, model: this.isListed ? this.model.value : this.wanted, tools: this.tools.chosen };
+  }
+
+  // Is there again what was written and chosen. A queued message that had files is again in the field, to get them anew.
+  restore(draft) {
+    const [without, queue] = [true, false].map((hasFiles) => draft.queue.filter((one) => Boolean(one.files) === hasFiles));
+    this.wanted = draft.model;
+    this.model.value = draft.model;
+    this.queue = queue.map((one) => ({ ...one, files: [] }));
     this.showQueue();
-    this.fill(text);
+    this.fill([...without.map((one) => one.text), draft.text].filter(Boolean).join('\n'));
+    this.keptText = this.text.value;
+    if (draft.key) this.sent = { key: draft.key, written: writtenOf({ text: draft.text, files: [], model: draft.model }) };
+  }
+
+  // Another tab has changed the draft: what was not changed here is as it is there.
+  follow(draft) {
+    if (this.soon || this.sending) return;
+    this.queue = draft.queue.map((one) => this.queue.find(({ key }) => key === one.key) || { ...one, files: [] });
+    this.showQueue();
+    if (this.text.value !== this.keptText) return;
+    this.text.value = draft.text;
+    this.keptText = draft.text;
+    this.fit();
   }
 
   chosen() {
@@ -63,7 +85,14 @@ export class Composer {
 
   settle() {
     clearTimeout(this.soon);
+    this.soon = null;
+    this.keptText = this.text.value;
     this.actions.changed(this.draft);
+  }
+
+  // The place goes away: what was changed here and not told yet is told.
+  leave() {
+    if (this.soon) this.settle();
   }
 
   async loadModels() {
@@ -76,8 +105,8 @@ export class Composer {
       this.model.firstChild.textContent = `${say('default_model')} (${visible(usual)})`;
       this.model.append(...options);
       this.model.value = this.wanted;
-      // A model that is gone is not asked.
       if (this.model.selectedIndex < 0) this.model.value = '';
+      this.isListed = true;
     } catch {
       // The default model is there without a list.
     }
@@ -110,22 +139,23 @@ export class Composer {
       icon('clock'), element('bdi', { textContent: message.text.slice(0, SHOWN) || message.files.map((file) => file.title || file.type).join(', ') }),
       nth === 0 && !this.busy ? button(say('send'), () => this.sendNext(), { className: 'quiet' }) : null,
       iconButton('edit', say('edit_queued'), () => this.takeBack(message)),
-      iconButton('cross', say('remove_queued'), () => this.drop(message)))));
+      iconButton('cross', say('remove_queued'), () => {
+        this.drop(message);
+        this.text.focus();
+      }))));
   }
 
   drop(message) {
     this.queue = this.queue.filter((one) => one !== message);
     this.showQueue();
     this.settle();
-    this.text.focus();
   }
 
   // Puts a message of the queue into the field, before what stands there.
   takeBack(message) {
-    this.drop(message);
     this.files.parts = [...message.files, ...this.files.parts];
     this.fill([message.text, this.text.value].filter(Boolean).join('\n'));
-    this.settle();
+    this.drop(message);
   }
 
   // Sends the first message of the queue; one that is not taken stays in it.
@@ -137,14 +167,16 @@ export class Composer {
 
   async submit(event) {
     event.preventDefault();
-    const text = this.text.value;
-    const files = this.files.parts;
-    if ((!text.trim() && files.length === 0) || this.sending) return;
-    const message = { text, files, model: this.model.value, tools: this.tools.chosen };
-    // Only once it is taken, so that a message that was not is not lost.
+    const { message } = this;
+    if ((!message.text.trim() && message.files.length === 0) || this.sending) return;
+    // What failed and is sent again is the same request: it may have been taken.
+    const written = writtenOf(message);
+    if (this.sent?.written !== written) this.sent = { key: randomKey(), written };
+    message.key = this.sent.key;
     const taken = () => {
-      if (this.text.value === text) this.fill('');
+      if (this.text.value === message.text) this.fill('');
       this.files.clear();
+      this.sent = null;
       this.settle();
     };
     if (this.busy) {
@@ -153,29 +185,37 @@ export class Composer {
       taken();
       return;
     }
+    this.settle();
     await this.deliver(message, taken);
   }
 
   // An answer is there: the next message follows, if it was written here meanwhile.
   goOn() {
+    this.isDue = this.sending;
     if (this.queue[0]?.follows) this.sendNext();
   }
 
-  async deliver({ text, files, model, tools }, taken) {
+  // Sends a message. Only once it is taken, it goes away here.
+  async deliver(message, taken) {
+    if (this.sending) return;
     this.sending = true;
     this.sendButton.disabled = true;
     this.problem.textContent = '';
     try {
-      await this.actions.send(text, model || undefined, files, tools);
+      await this.actions.send(message);
       taken();
     } catch (error) {
       this.problem.textContent = say('not_sent', { why: error.message });
     } finally {
       this.sending = false;
       this.sendButton.disabled = false;
+      // Its answer may have been faster than the gateway's word that it was taken.
+      if (this.isDue) this.goOn();
     }
   }
 }
+
+const writtenOf = ({ text, files, model, tools }) => JSON.stringify([text, files, model, tools]);
 
 // A provider may list hundreds.
 const MOST_MODELS = 500;

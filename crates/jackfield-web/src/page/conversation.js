@@ -1,9 +1,10 @@
 // A session: its turns as their events come, and the field for the next message.
 
 import { address, ask, askOnce, randomKey, sessionPath } from './api.js';
+import { partsOf } from './attachments.js';
 import { Composer } from './composer.js';
 import { announce, element, setTitle, visible } from './dom.js';
-import { draftOf, keepDraft } from './drafts.js';
+import { draftOf, keepDraft, onDraftsChanged } from './drafts.js';
 import { EventStream } from './event_stream.js';
 import { historyView } from './history.js';
 import { icon } from './icons.js';
@@ -23,13 +24,15 @@ export class Conversation {
     this.scroll = element('div', { className: 'scroll', tabIndex: -1 }, this.log);
     this.root = element('div', { className: 'conversation' });
     this.composer = new Composer({
-      send: (text, model, files, tools) => this.send(text, model, files, tools),
+      send: (message) => this.send(message),
       stop: () => this.stopTurn(),
       changed: (draft) => keepDraft(this.session, draft),
     }, this.root);
     this.root.append(element('div', { className: 'title' }, this.title, this.tools), this.connection, this.scroll, this.composer.root);
-    this.leave = () => this.composer.settle();
-    addEventListener('pagehide', this.leave);
+    this.life = new AbortController();
+    const { signal } = this.life;
+    addEventListener('pagehide', () => this.composer.leave(), { signal });
+    onDraftsChanged(() => this.composer.follow(draftOf(this.session)), signal);
     this.turns = [];
     this.follows = true;
     this.place = { top: 0, height: 0 };
@@ -40,10 +43,10 @@ export class Conversation {
     else this.log.append(emptyPlace('message', say('hello_title'), say('hello')));
   }
 
-  // What was written here before, or this.
+  // What was written here before, behind this.
   begin(text) {
     const draft = draftOf(this.session);
-    this.composer.restore(text ? { ...draft, text } : draft);
+    this.composer.restore({ ...draft, text: [text, draft.text].filter(Boolean).join('\n') });
   }
 
   // What is known of the tools of its calls now.
@@ -64,6 +67,8 @@ export class Conversation {
         if (isLive && this.connection.textContent) this.app.sessionsChanged();
         this.connection.textContent = isLive ? '' : say(navigator.onLine ? 'reconnecting' : 'offline');
       },
+      // Queued messages follow an answer that has to be seen.
+      stays: () => this.composer.queue.length > 0,
       gone: (problem) => {
         this.loading.remove();
         this.connection.textContent = problem.message;
@@ -73,8 +78,8 @@ export class Conversation {
 
   close() {
     this.stream?.stop();
-    this.leave();
-    removeEventListener('pagehide', this.leave);
+    this.composer.leave();
+    this.life.abort();
   }
 
   async loadTitle() {
@@ -188,13 +193,10 @@ export class Conversation {
     });
   }
 
-  async send(text, model, files, tools) {
-    // A message that failed and is sent again is the same request.
+  async send({ text, files, model, tools, key }) {
     const words = text.trim() ? [{ type: 'text', text }] : [];
     const message = files.length ? { content: [...words, ...files] } : { message: text };
     const body = { ...message, mode: 'background', ...(model ? { model } : {}), ...(tools ? { server_tools: tools } : {}) };
-    const written = JSON.stringify(body);
-    if (this.pending?.written !== written) this.pending = { written, key: randomKey() };
     if (!this.session) {
       this.session = (await ask('/sessions', { method: 'POST' })).id;
       keepDraft(null, {});
@@ -202,8 +204,7 @@ export class Conversation {
       this.app.moved(this.session);
       this.open();
     }
-    await askOnce(`${sessionPath(this.session)}/turns`, body, this.pending.key);
-    this.pending = null;
+    await askOnce(`${sessionPath(this.session)}/turns`, body, key);
     this.follows = true;
   }
 
@@ -219,9 +220,8 @@ export class Conversation {
   // The same message once more.
   async again(turn) {
     if (this.composer.busy) return;
-    this.composer.fill(turn.message);
-    this.composer.files.setBlocks(turn.files);
-    await this.composer.submit(new Event('submit'));
+    const { model, tools } = this.composer.message;
+    await this.composer.deliver({ text: turn.message, files: partsOf(turn.files), model, tools, key: randomKey() }, () => {});
   }
 
   // A fork before a turn, with its message to be changed.

@@ -112,7 +112,8 @@ const SVG = 'http://www.w3.org/2000/svg';
 // A table in a frame that scrolls: the names of its columns, its rows, its foot or caption, whether all columns but the first are
 // numbers, and whether its rows are entries of one line.
 export function table(names, rows, { areNumbers, caption, foot, isList } = {}) {
-  const head = element('tr', {}, names.map((name, at) => element('th', { scope: 'col', textContent: name, className: areNumbers && at ? 'number' : '' })));
+  const isNumber = (at) => (Array.isArray(areNumbers) ? areNumbers.includes(at) : areNumbers && at > 0);
+  const head = element('tr', {}, names.map((name, at) => element('th', { scope: 'col', textContent: name, className: isNumber(at) ? 'number' : '' })));
   const made = element('table', { className: isList ? 'list' : '' }, caption ? element('caption', { textContent: caption }) : '', element('thead', {}, head),
     element('tbody', {}, rows), foot ? element('tfoot', {}, foot) : '');
   return element('div', { className: 'wide', tabIndex: 0 }, made);

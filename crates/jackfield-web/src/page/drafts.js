@@ -1,31 +1,50 @@
-// What is written and chosen for the next message of each session: a reload and another place leave it as it is.
+// What is written and chosen for the next messages of each session: a reload and another place leave it as it is.
 
-import { myPlace } from './login.js';
 import { keep, kept } from './storage.js';
+
+// Where the drafts of this page's person are. Another person who signs in gets another page.
+let place = null;
+
+export function openDrafts(person) {
+  place = `drafts-${person}`;
+}
+
+// At the sign-out: what was not sent stays with no one else.
+export function forgetDrafts() {
+  if (place) keep(place, '');
+  place = null;
+}
 
 function all() {
   try {
-    const found = JSON.parse(kept(myPlace('drafts')) || '{}');
+    const found = JSON.parse((place && kept(place)) || '{}');
     return found && typeof found === 'object' && !Array.isArray(found) ? found : {};
   } catch {
     return {};
   }
 }
 
-// The draft of a session: its `text`, its `model`, and the texts that stand in its `queue`. The session is null for one that
-// begins with its first message.
+// The draft of a session: its `text`, its `model`, the `key` of its request if it may have been taken, and its `queue`. The
+// session is null for one that begins with its first message.
 export function draftOf(session) {
-  const { text = '', model = '', queue } = all()[session || NEW] || {};
-  return { text: String(text), model: String(model), queue: Array.isArray(queue) ? queue.map(String) : [] };
+  const { text = '', model = '', key, queue } = all()[session || NEW] || {};
+  const entries = Array.isArray(queue) ? queue.filter((one) => typeof one?.text === 'string' && typeof one.key === 'string') : [];
+  return { text: String(text), model: String(model), key: key && String(key), queue: entries };
 }
 
 // Keeps a draft: the newest hundred stay, or this one alone where the browser has no room for them.
 export function keepDraft(session, draft) {
+  if (!place) return;
   const others = all();
   delete others[session || NEW];
   const mine = draft.text || draft.model || draft.queue?.length ? [[session || NEW, draft]] : [];
-  const write = (entries) => keep(myPlace('drafts'), entries.length ? JSON.stringify(Object.fromEntries(entries)) : '');
+  const write = (entries) => keep(place, entries.length ? JSON.stringify(Object.fromEntries(entries)) : '');
   if (!write([...Object.entries(others), ...mine].slice(-MOST))) write(mine);
+}
+
+// Calls a listener when another tab has changed a draft, until `signal` ends that.
+export function onDraftsChanged(listener, signal) {
+  addEventListener('storage', ({ key }) => key === null || key.endsWith(place) ? listener() : undefined, { signal });
 }
 
 const NEW = 'new';

@@ -5,7 +5,7 @@ import { Problem, send } from './api.js';
 
 export class EventStream {
   // `path(cursor)` is where the events behind a cursor are, all of them for `null`. `listener` has `event(data)`,
-  // `connected(isLive)` and `gone(problem)`.
+  // `connected(isLive)` and `gone(problem)`; while its `stays()` is true, a hidden tab keeps the connection.
   constructor(path, listener) {
     this.path = path;
     this.listener = listener;
@@ -66,7 +66,7 @@ export class EventStream {
         resume();
       };
     });
-    while (document.hidden && !this.stopped) {
+    while (document.hidden && !this.stopped && !this.listener.stays?.()) {
       await new Promise((resume) => {
         this.wake = resume;
         document.addEventListener('visibilitychange', resume, { once: true });
@@ -82,7 +82,7 @@ export class EventStream {
     // A browser has few connections to one host, so a hidden tab gives its own back after a while.
     const hide = () => {
       clearTimeout(this.hidden);
-      if (document.hidden) this.hidden = setTimeout(() => this.connection.abort(), HIDDEN_TIME);
+      if (document.hidden) this.hidden = setTimeout(() => this.listener.stays?.() || this.connection.abort(), HIDDEN_TIME);
     };
     document.addEventListener('visibilitychange', hide);
     let text = '';

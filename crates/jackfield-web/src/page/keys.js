@@ -81,17 +81,19 @@ async function askForKey(section, name, onlyUser, isFirst) {
   };
   fields.user.value = name;
   const limits = limitFields();
-  let made = null;
+  let sending = null;
   const more = element('details', {}, element('summary', { textContent: say('limits') }), element('div', { className: 'fields' }, Object.values(limits.fields).map((one) => one.parentNode)));
-  const send = async ({ days: count, models, tools, ...given }, problem) => {
+  const send = ({ days: count, models, tools, ...given }, problem) => {
     const expires = count ? new Date(Date.now() + count * 86_400_000).toISOString() : undefined;
     const body = { ...given, label: given.label || undefined, expires, models: patterns(models), tools: patterns(tools), quota: limits.value(), sign_in: isFirst };
-    made = await section.change('/keys', 'POST', body, problem);
-    return made;
+    sending = section.change('/keys', 'POST', body, problem);
+    return sending;
   };
   const closed = openForm(section, say('make_key'), fields, say('make_key'), send, more, isFirst ? element('p', { textContent: say('first_key') }) : '');
   if (name) fields.label.focus();
   await closed;
+  // Who closes the form meanwhile gets the secret all the same.
+  const made = await sending;
   if (made) showSecret(section, made, isFirst);
 }
 

@@ -4,8 +4,8 @@
 
 import { address, ask, fetched } from './api.js';
 import { byId, element, visible } from './dom.js';
+import { forgetDrafts } from './drafts.js';
 import { say } from './languages.js';
-import { keep } from './storage.js';
 
 const FAILURES = ['disabled', 'expired', 'invalid', 'nameless', 'refused', 'unavailable', 'unknown_user', 'wrong_address'];
 
@@ -21,9 +21,6 @@ function signedIn(state) {
   me = state.name;
   return state;
 }
-
-// The name under which this browser keeps what is this person's alone.
-export const myPlace = (name) => `${name}-${me}`;
 
 // Whether this is who gave an answer here.
 export const isMe = (by) => by === `${me}, by the API`;
@@ -113,8 +110,7 @@ export function signIn({ link_needed: isLink, oidc: provider }) {
 }
 
 export async function signOut() {
-  // What was not sent stays with nobody else.
-  keep(myPlace('drafts'), '');
+  forgetDrafts();
   try {
     await ask('/login', { method: 'DELETE' });
   } finally {

@@ -5,6 +5,7 @@ import { ApprovalFeed } from './approval_feed.js';
 import { Approvals } from './approvals.js';
 import { Conversation } from './conversation.js';
 import { byId, element, setTitle, setWaiting, visible } from './dom.js';
+import { openDrafts } from './drafts.js';
 import { icon } from './icons.js';
 import { loadTexts, say } from './languages.js';
 import { hasToken, loginState, returnToPlace, signIn, tradeToken } from './login.js';
@@ -15,6 +16,7 @@ import { SessionList } from './session_list.js';
 class App {
   constructor(login) {
     this.login = login;
+    openDrafts(login.user || login.name || '');
     this.tools = new Map();
     this.sessions = new SessionList(byId('sessions'));
     this.showSide(login);
@@ -130,8 +132,8 @@ class App {
       badge.replaceChildren(element('span', { className: 'unseen', textContent: say('waiting', { n }) }), element('span', { 'aria-hidden': 'true', textContent: n }));
     }
     setWaiting(count ? n : '');
-    notify(open.approvals);
     if (this.view instanceof Approvals) this.view.show(open);
+    notify(open.approvals);
   }
 
   key(event) {

@@ -2,7 +2,6 @@
 
 import { Problem, ask } from './api.js';
 import { announce, button, byId, element, time, visible } from './dom.js';
-import { formOf } from './form.js';
 import { say } from './languages.js';
 import { isMe } from './login.js';
 
@@ -41,13 +40,17 @@ export class Question {
         button(say('end_turn'), () => this.answer('deny', {}), { className: 'danger' }),
       ]));
     } else if (kind === 'elicitation') {
-      this.root.append(this.form());
+      const place = element('div');
+      this.root.append(place);
+      import('./form.js').then(({ formOf }) => place.replaceWith(this.form(formOf)), () => {
+        this.state.textContent = say('unreachable');
+      });
     }
     this.root.append(this.state);
   }
 
   // What the server of a tool asks, as a form.
-  form() {
+  form(formOf) {
     const { root, value } = formOf(this.wait.schema);
     const submit = (event) => {
       event.preventDefault();

@@ -1,8 +1,8 @@
 // Parts of a reply: text, in form while it is written; and folded reasoning.
 
-import { announce, element } from './dom.js';
+import { element } from './dom.js';
 import { say } from './languages.js';
-import { iconButton } from './parts.js';
+import { copyButton } from './parts.js';
 
 // The gateway makes this HTML of Markdown, without HTML of the text, and with links to the web alone.
 const trusted = window.trustedTypes
@@ -81,15 +81,8 @@ function show(place, html) {
 // A block of code with its language and a button that copies it.
 function withHead(pre) {
   const language = /language-([\w+#.-]{1,20})/.exec(pre.firstElementChild?.className)?.[1] || '';
-  const head = element('div', { className: 'code-head' }, element('span', { className: 'dim', textContent: language }));
-  if (navigator.clipboard) {
-    const copy = iconButton('copy', say('copy_code'), async () => {
-      await navigator.clipboard.writeText(pre.textContent);
-      announce(say('copied'));
-      copy.dataset.done = 'yes';
-    });
-    head.append(copy);
-  }
+  const head = element('div', { className: 'code-head' }, element('span', { className: 'dim', textContent: language }),
+    copyButton(say('copy_code'), () => pre.textContent));
   const block = element('div', { className: 'code' });
   pre.replaceWith(block);
   block.append(head, pre);

@@ -6,13 +6,14 @@ import { say, sayOr } from './languages.js';
 import { Question } from './question.js';
 import { jsonView, resultView, textView } from './value.js';
 
-// The head of a card: the tool in its own words, where it is, and its name for models where that is another one. `tool` is
+// The head of a card: the tool in its server's words, its name where that is another one, and where it is. `tool` is
 // what the gateway says of it, if it knows it.
 export function toolTitle(name, tool) {
   const title = visible(tool?.title || name);
   const isNamed = !tool?.title && tool?.server && name.startsWith(`${tool.server}__`);
   const place = tool?.server && !isNamed ? element('span', { className: 'chip', textContent: visible(tool.server) }) : null;
-  return [element('bdi', { className: 'tool', title: visible(name), textContent: title }), place].filter(Boolean);
+  const own = title === visible(name) ? null : element('code', { className: 'dim own-name', textContent: visible(name) });
+  return [element('bdi', { className: 'tool', textContent: title }), own, place].filter(Boolean);
 }
 
 // What a tool does, and what is known of its effects.

@@ -1,9 +1,9 @@
 // A turn: its message, the replies, the calls between them, and how it ended. Made of the events of its session.
 
-import { announce, button, duration, element, number, time, visible } from './dom.js';
+import { button, duration, element, money, number, time, visible } from './dom.js';
 import { helpFor } from './failure.js';
 import { say, sayOr } from './languages.js';
-import { failureView, iconButton } from './parts.js';
+import { copyButton, failureView, iconButton } from './parts.js';
 import { Question } from './question.js';
 import { ReplyText } from './reply_text.js';
 import { ToolCard } from './tool_card.js';
@@ -196,15 +196,10 @@ export class Turn {
     }
     const took = duration(new Date(turn.ended) - new Date(turn.began));
     const tokens = say('tokens', { n: number(turn.usage.input_tokens + turn.usage.output_tokens) });
-    const cost = turn.cost ? `${turn.cost.amount} ${turn.cost.currency}` : '';
+    const cost = turn.cost ? money(turn.cost.amount, turn.cost.currency) : '';
     const facts = [turn.model, took, tokens, cost, this.restarts ? say('resumed', { n: this.restarts }) : ''];
-    const copy = iconButton('copy', say('copy'), async () => {
-      await navigator.clipboard.writeText(turn.answer);
-      announce(say('copied'));
-      copy.dataset.done = 'yes';
-    });
     const actions = [
-      turn.answer && navigator.clipboard ? copy : '',
+      turn.answer ? copyButton(say('copy'), () => turn.answer) : null,
       kind === 'answered' || kind === 'cancelled' ? iconButton('retry', say('retry'), () => this.actions.retry(this), { className: 'retry', title: say('retry_help') }) : '',
       iconButton('fork', say('fork'), () => this.actions.fork(this), { title: say('fork_help') }),
       this.timelineButton,

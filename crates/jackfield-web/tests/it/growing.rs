@@ -63,8 +63,24 @@ fn a_long_block_costs_a_multiple_of_its_length_and_is_plain_in_the_end() {
     assert_eq!(grown.rest, "<h1>Next</h1>\n<p>Text</p>\n");
 }
 
+#[test]
+fn a_table_of_many_cells_from_a_few_letters_is_plain_while_it_is_written() {
+    let columns = 1_000;
+    let mut text = GrowingText::default();
+    let head = format!("{}|\n{}|\n", "|a".repeat(columns), "|-".repeat(columns));
+    let mut made = text.push(&head).map_or(0, |grown| grown.rest.len());
+    for _ in 0..20_000 {
+        if let Some(grown) = text.push("|\n") {
+            made += grown.complete.len() + grown.rest.len();
+        }
+    }
+    assert!(made < 4 << 20, "{made} bytes");
+}
+
 /// Lines of which texts are made, without definitions of links.
-const LINES: [&str; 26] = [
+const LINES: [&str; 28] = [
+    "a\rb\r\rc",
+    "words\r",
     "# Heading",
     "Words **bold** and `code`",
     "- item",
