@@ -499,6 +499,8 @@ const scenarios = {
     assert.equal(await field.inputValue(), 'Fourth');
     await field.press('Enter');
     await queue.nth(1).waitFor();
+    // Esc in the search of sessions stops nothing.
+    await page.getByRole('searchbox').first().press('Escape');
     await page.reload();
     await queue.nth(1).waitFor();
     await wish('answer to the second');
@@ -508,8 +510,24 @@ const scenarios = {
     assert.equal(await page.locator('.asked').nth(2).textContent(), 'Third');
     assert.deepEqual(await queue.locator('bdi').allTextContents(), ['Fourth']);
     await queue.nth(0).getByRole('button', { name: 'Remove from the queue' }).click();
+    // Three messages, each written while the one before is on its way: each is sent once. What is written stays over a retry.
+    let written;
+    const allWritten = new Promise((resume) => { written = resume; });
+    await page.route('**/turns', (route) => allWritten.then(() => route.continue()));
+    for (const text of ['Fifth', 'Sixth', 'Seventh']) {
+      await field.fill(text);
+      await field.press('Enter');
+    }
+    await field.fill('Not yet');
+    written();
+    await ended(page, 5);
+    await page.getByRole('button', { name: 'Retry' }).last().click();
+    await ended(page, 6);
+    assert.equal(await field.inputValue(), 'Not yet');
+    assert.deepEqual(await page.locator('.asked').allTextContents(), ['First', 'Second', 'Third', 'Fifth', 'Sixth', 'Seventh', 'Seventh']);
+    assert.equal(await queue.count(), 0);
     await page.reload();
-    await ended(page, 2);
+    await ended(page, 6);
     assert.equal(await queue.count(), 0);
   },
 

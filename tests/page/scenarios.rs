@@ -64,7 +64,7 @@ async fn messages_written_during_a_turn_follow_its_answer() {
     let claude = ScriptedClaude::start([
         ScriptTurn::text(long.clone()).pause_after(4_000, &first),
         ScriptTurn::text(long).pause_after(4_000, &second),
-        ScriptTurn::text("The third answer."),
+        ScriptTurn::text("One answer more.").again(),
     ])
     .await;
     let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;

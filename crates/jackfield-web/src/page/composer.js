@@ -134,10 +134,11 @@ export class Composer {
 
   // The messages that are sent one by one, each after an answer.
   showQueue() {
-    this.queued.hidden = this.queue.length === 0;
-    this.queued.replaceChildren(...this.queue.map((message, nth) => element('li', {},
+    const waiting = this.queue.filter((message) => message !== this.sending);
+    this.queued.hidden = waiting.length === 0;
+    this.queued.replaceChildren(...waiting.map((message, nth) => element('li', {},
       icon('clock'), element('bdi', { textContent: message.text.slice(0, SHOWN) || message.files.map((file) => file.title || file.type).join(', ') }),
-      nth === 0 && !this.busy ? button(say('send'), () => this.sendNext(), { className: 'quiet' }) : null,
+      nth === 0 && !this.busy && !this.sending ? button(say('send'), () => this.sendNext(), { className: 'quiet' }) : null,
       iconButton('edit', say('edit_queued'), () => this.takeBack(message)),
       iconButton('cross', say('remove_queued'), () => {
         this.drop(message);
@@ -158,59 +159,65 @@ export class Composer {
     this.drop(message);
   }
 
-  // Sends the first message of the queue; one that is not taken stays in it.
-  async sendNext() {
-    const [message] = this.queue;
-    if (!message || this.busy || this.sending) return;
-    await this.deliver(message, () => this.drop(message));
-  }
-
   async submit(event) {
     event.preventDefault();
     const { message } = this;
-    if ((!message.text.trim() && message.files.length === 0) || this.sending) return;
+    if (!message.text.trim() && message.files.length === 0) return;
     // What failed and is sent again is the same request: it may have been taken.
-    const written = writtenOf(message);
-    if (this.sent?.written !== written) this.sent = { key: randomKey(), written };
-    message.key = this.sent.key;
-    const taken = () => {
-      if (this.text.value === message.text) this.fill('');
-      this.files.clear();
-      this.sent = null;
-      this.settle();
-    };
-    if (this.busy) {
-      this.queue.push({ ...message, follows: true });
-      this.showQueue();
-      taken();
-      return;
-    }
+    message.key = this.sent?.written === writtenOf(message) ? this.sent.key : randomKey();
+    this.sent = null;
+    const queued = { ...message, follows: true };
+    this.queue.push(queued);
+    this.fill('');
+    this.files.clear();
     this.settle();
-    await this.deliver(message, taken);
+    this.showQueue();
+    await this.sendNext(queued);
   }
 
   // An answer is there: the next message follows, if it was written here meanwhile.
   goOn() {
-    this.isDue = this.sending;
+    this.isDue = Boolean(this.sending);
     if (this.queue[0]?.follows) this.sendNext();
   }
 
-  // Sends a message. Only once it is taken, it goes away here.
-  async deliver(message, taken) {
-    if (this.sending) return;
-    this.sending = true;
+  // Sends a message of the queue. One that is not taken is in the field again, or stays in the queue.
+  async sendNext(message = this.queue[0]) {
+    if (!message || this.busy || this.sending) return;
+    if (await this.deliver(message)) {
+      this.drop(message);
+    } else if (!this.text.value && this.files.parts.length === 0 && this.queue.includes(message)) {
+      this.sent = { key: message.key, written: writtenOf(message) };
+      this.takeBack(message);
+    } else {
+      this.showQueue();
+    }
+    // Its answer may have been faster than the gateway's word that it was taken.
+    if (this.isDue) this.goOn();
+  }
+
+  // Sends a message that is not of the queue.
+  async resend(message) {
+    await this.deliver(message);
+    if (this.isDue) this.goOn();
+  }
+
+  // Sends a message, and returns whether it was taken.
+  async deliver(message) {
+    if (this.sending) return false;
+    this.sending = message;
     this.sendButton.disabled = true;
     this.problem.textContent = '';
+    this.showQueue();
     try {
       await this.actions.send(message);
-      taken();
+      return true;
     } catch (error) {
       this.problem.textContent = say('not_sent', { why: error.message });
+      return false;
     } finally {
-      this.sending = false;
+      this.sending = null;
       this.sendButton.disabled = false;
-      // Its answer may have been faster than the gateway's word that it was taken.
-      if (this.isDue) this.goOn();
     }
   }
 }

@@ -85,7 +85,8 @@ export class Conversation {
   async loadTitle() {
     try {
       const view = await ask(sessionPath(this.session));
-      this.title.textContent = visible(view.title) || say('new_session');
+      this.name = view.title || '';
+      this.title.textContent = visible(this.name) || say('new_session');
       setTitle(visible(view.title));
     } catch {
       // The stream says what is wrong.
@@ -101,29 +102,33 @@ export class Conversation {
       element('hr'), menuItem('trash', say('delete'), remove, { className: 'danger' })));
   }
 
-  // A field in the place of the title; Enter saves, Esc leaves it as it was.
+  // A field in the place of the title; Enter and leaving it save, Esc leaves it as it was.
   rename() {
-    const field = element('input', { type: 'text', maxLength: 200, value: this.title.textContent, 'aria-label': say('session_title') });
-    const done = () => {
+    const before = this.name ?? '';
+    const field = element('input', { type: 'text', maxLength: 200, value: before, 'aria-label': say('session_title') });
+    const done = (isLeft) => {
+      const hadFocus = field === document.activeElement;
+      field.onblur = null;
       field.replaceWith(this.title);
-      this.tools.querySelector('button')?.focus();
+      if (hadFocus && !isLeft) this.tools.querySelector('button')?.focus();
     };
-    field.addEventListener('keydown', async (event) => {
-      if (event.isComposing || (event.key !== 'Enter' && event.key !== 'Escape')) return;
-      event.preventDefault();
-      event.stopPropagation();
-      if (event.key === 'Escape') {
-        done();
-        return;
-      }
+    const save = async (isLeft) => {
       try {
-        await ask(sessionPath(this.session), { method: 'PATCH', body: { title: field.value } });
+        if (field.value !== before) await ask(sessionPath(this.session), { method: 'PATCH', body: { title: field.value } });
         await this.loadTitle();
         this.app.sessionsChanged();
-        done();
+        done(isLeft);
       } catch (error) {
         this.connection.textContent = error.message;
       }
+    };
+    field.onblur = () => save(true);
+    field.addEventListener('keydown', (event) => {
+      if (event.isComposing || (event.key !== 'Enter' && event.key !== 'Escape')) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (event.key === 'Enter') save();
+      else done();
     });
     this.title.replaceWith(field);
     field.select();
@@ -221,7 +226,7 @@ export class Conversation {
   async again(turn) {
     if (this.composer.busy) return;
     const { model, tools } = this.composer.message;
-    await this.composer.deliver({ text: turn.message, files: partsOf(turn.files), model, tools, key: randomKey() }, () => {});
+    await this.composer.resend({ text: turn.message, files: partsOf(turn.files), model, tools, key: randomKey() });
   }
 
   // A fork before a turn, with its message to be changed.

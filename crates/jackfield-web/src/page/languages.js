@@ -24,6 +24,6 @@ export function say(name, values = {}) {
 export const sayOr = (name, other) => (Object.hasOwn(texts, name) ? texts[name] : other);
 
 export function chooseLanguage(language) {
-  keep('language', language);
-  location.reload();
+  // Without a place to keep it, the next page would not know it, nor what is written.
+  if (keep('language', language)) location.reload();
 }

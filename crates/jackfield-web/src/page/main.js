@@ -72,7 +72,7 @@ class App {
     }
     if (place === 'sessions' && this.view?.session === id && !this.draft) return;
     this.view?.close();
-    setTitle('');
+    setTitle(byId('places').querySelector('[aria-current]') ? say(place) : '');
     const draft = this.draft || '';
     this.draft = '';
     const asked = (this.asked = {});
@@ -137,9 +137,11 @@ class App {
   }
 
   key(event) {
+    // Esc ends what a person composes.
+    if (event.isComposing) return;
     if (event.key === 'Escape') {
       if (document.body.classList.contains('side-open')) this.toggleSide(false);
-      else if (this.view instanceof Conversation) this.view.stopTurn();
+      else if (this.view instanceof Conversation && !event.target.closest('#side')) this.view.stopTurn();
     } else if (event.altKey && event.key === 'n') {
       event.preventDefault();
       location.hash = '#/new';

@@ -57,12 +57,19 @@ export function menu(opener, ...items) {
   const root = element('div', { className: 'menu' }, opener, panel);
   opener.setAttribute('aria-expanded', 'false');
   const elsewhere = (event) => !root.contains(event.target) && show(false);
+  const escape = (event) => {
+    if (event.key !== 'Escape') return;
+    event.stopPropagation();
+    show(false);
+    opener.focus();
+  };
   const show = (isOpen) => {
     panel.hidden = !isOpen;
     if (isOpen) panel.scrollIntoView({ block: 'nearest' });
     opener.setAttribute('aria-expanded', String(isOpen));
-    if (isOpen) addEventListener('pointerdown', elsewhere);
-    else removeEventListener('pointerdown', elsewhere);
+    const listens = isOpen ? addEventListener : removeEventListener;
+    listens('pointerdown', elsewhere);
+    listens('keydown', escape, true);
   };
   opener.addEventListener('click', () => {
     show(panel.hidden);
@@ -79,11 +86,7 @@ export function menu(opener, ...items) {
   });
   root.addEventListener('keydown', (event) => {
     if (panel.hidden) return;
-    if (event.key === 'Escape') {
-      event.stopPropagation();
-      show(false);
-      opener.focus();
-    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && !event.target.matches('select')) {
+    if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && !event.target.matches('select')) {
       event.preventDefault();
       const all = [...panel.querySelectorAll(TAKEN)];
       const next = all.indexOf(document.activeElement) + (event.key === 'ArrowDown' ? 1 : -1);

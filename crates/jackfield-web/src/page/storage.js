@@ -1,10 +1,11 @@
-// What this browser keeps of the page. A browser may refuse to store anything, which the page goes without.
+// What this browser keeps of the page. A browser may refuse to store anything; then the page keeps it as long as it is open.
 
 const PREFIX = 'jackfield-';
+const here = new Map();
 
 export function kept(name) {
   try {
-    return localStorage.getItem(PREFIX + name);
+    return here.get(name) ?? localStorage.getItem(PREFIX + name);
   } catch {
     return null;
   }
@@ -15,8 +16,10 @@ export function keep(name, text) {
   try {
     if (text) localStorage.setItem(PREFIX + name, text);
     else localStorage.removeItem(PREFIX + name);
+    here.delete(name);
     return true;
   } catch {
+    here.set(name, text);
     return false;
   }
 }
