@@ -634,7 +634,9 @@ const scenarios = {
     await surely(page, page.getByRole('button', { name: 'Delete' }));
     await page.waitForFunction(() => location.hash === '#/');
     await page.goto(`${url}/#/sessions/${session}`);
-    await page.getByText('there is no session').waitFor();
+    await page.getByText('There is no such session.').waitFor();
+    assert.ok(await page.locator('.composer').isHidden());
+    await page.locator('.empty').getByRole('link', { name: 'New session' }).waitFor();
   },
 
   // A server that died with a call: the person decides, twice.

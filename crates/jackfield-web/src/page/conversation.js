@@ -71,9 +71,20 @@ export class Conversation {
       stays: () => this.composer.queue.length > 0,
       gone: (problem) => {
         this.loading.remove();
-        this.connection.textContent = problem.message;
+        if (problem.kind === 'not_found') this.isGone();
+        else this.connection.textContent = problem.message;
       },
     });
+  }
+
+  // The session was deleted, or is another person's.
+  isGone() {
+    const begin = element('a', { className: 'button primary', href: '#/new', textContent: say('new_session') });
+    this.title.textContent = say('untitled');
+    this.tools.replaceChildren();
+    this.composer.root.hidden = true;
+    this.connection.textContent = '';
+    this.log.replaceChildren(emptyPlace('message', say('no_session'), say('no_session_about'), begin));
   }
 
   close() {

@@ -244,6 +244,8 @@ export default {
   no_approvals_about: 'Calls that need your answer appear here, from all sessions.',
   no_limits: 'no limits',
   no_log: 'The server wrote no line.',
+  no_session: 'There is no such session.',
+  no_session_about: 'It was deleted, or belongs to another user.',
   no_sessions: 'No sessions.',
   no_team: 'no team',
   no_usage: 'Nothing was used in this time.',

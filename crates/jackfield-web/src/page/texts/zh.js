@@ -244,6 +244,8 @@ export default {
   no_approvals_about: '所有会话中需要您答复的调用会显示在这里。',
   no_limits: '无限额',
   no_log: '该服务器没有写入任何行。',
+  no_session: '没有这个会话。',
+  no_session_about: '它已被删除，或属于其他用户。',
   no_sessions: '没有会话。',
   no_team: '无团队',
   no_usage: '此期间没有用量。',
