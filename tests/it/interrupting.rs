@@ -84,8 +84,10 @@ async fn ctrl_c_ends_the_wait_for_another_try() {
 async fn a_reader_that_goes_away_cancels_the_turn_and_nothing_is_said_about_it() {
     for json in [false, true] {
         let gate = Gate::new();
-        let answer = ScriptTurn::text(lines(1_000)).pause_after(BEGINNING, &gate);
-        let claude = ScriptedClaude::start([answer.stall_after(2 * BEGINNING)]).await;
+        // For a moment, a program that another test starts has the reader's end of the pipe, too: what is written must not
+        // fit into the pipe.
+        let answer = ScriptTurn::text(long_answer()).pause_after(BEGINNING, &gate);
+        let claude = ScriptedClaude::start([answer.stall_after(LONG)]).await;
         let (ask, first) = if json {
             (
                 jackfield(["ask", "--json", "tell me"]),
@@ -126,3 +128,6 @@ fn lines(count: u32) -> String {
 
 /// As many bytes of a response as tell the first lines of its answer.
 const BEGINNING: usize = 4_000;
+
+/// A part of the body that has more text than any buffer has room for, and is not all of it.
+const LONG: usize = 1_400_000;
