@@ -68,20 +68,10 @@ impl GrowingText {
             if depth == 0 && range.start < lines {
                 last = range.start;
             }
-            match event {
-                Event::Start(_) => depth += 1,
-                Event::End(_) => depth = depth.saturating_sub(1),
-                Event::Text(_)
-                | Event::Code(_)
-                | Event::Html(_)
-                | Event::InlineHtml(_)
-                | Event::InlineMath(_)
-                | Event::DisplayMath(_)
-                | Event::FootnoteReference(_)
-                | Event::SoftBreak
-                | Event::HardBreak
-                | Event::Rule
-                | Event::TaskListMarker(_) => {}
+            if let Event::Start(_) = event {
+                depth += 1;
+            } else if let Event::End(_) = event {
+                depth = depth.saturating_sub(1);
             }
         }
         // An indented block begins behind its indentation, which is a part of it.

@@ -1,4 +1,4 @@
-//! What the model is told to do, rather than asked: to write a note, or to send an invoice; and which were sent.
+//! Orders to the model: to write a note, or to send an invoice; and the question which invoices were sent.
 
 use super::text::{first_of, lower, spaces};
 use super::{DemoTask, is_named};
@@ -9,7 +9,7 @@ pub(super) fn find(text: &str) -> Option<DemoTask> {
     note(text, &small).or_else(|| invoice(&small))
 }
 
-/// Whether a tool is one that does as it is told, or says what was done.
+/// Whether a tool carries out an order, or lists what was sent.
 pub(super) fn is_tool(name: &str) -> bool {
     [ADD_NOTE, SEND_INVOICE, SENT_INVOICES]
         .iter()

@@ -1,4 +1,4 @@
-//! What the model is told to do: to write a note, or to send an invoice; and answers as a table.
+//! Orders to the model, to write a note or to send an invoice; and answers as a table.
 
 use std::sync::Arc;
 

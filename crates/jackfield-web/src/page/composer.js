@@ -90,7 +90,7 @@ export class Composer {
     this.actions.changed(this.draft);
   }
 
-  // The place goes away: what was changed here and not told yet is told.
+  // The place goes away: the last change here is told now, not once the writer rests.
   leave() {
     if (this.soon) this.settle();
   }

@@ -57,7 +57,7 @@ const READER = [...navigator.languages];
 // A number in the reader's own form.
 export const number = (value) => value.toLocaleString(READER);
 
-// An amount of money in the reader's own form: what is less than a hundredth of it is said to be less.
+// An amount of money in the reader's own form: less than a hundredth of it has a `<`.
 export function money(amount, currency) {
   const value = Number(amount);
   try {

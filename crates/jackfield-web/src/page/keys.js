@@ -55,7 +55,7 @@ function keyRow(section, key, { isAdmin, hasUser }) {
   return row;
 }
 
-// Asks for a key of the user with this name, or of any. `isFirst`: nobody could administer the gateway without this key, so it
+// Asks for a key of the user with this name, or of any. `isFirst`: without this key the gateway would have no administrator, so it
 // is an admin's, and signs its maker in.
 async function askForKey(section, name, onlyUser, isFirst) {
   section.problem.textContent = '';

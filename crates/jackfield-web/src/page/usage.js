@@ -58,10 +58,16 @@ export class Usage {
   // Shows another time.
   change() {
     const [since, until] = this.days();
-    this.asked = { since, until };
+    this.asked = { since, until, reports: new Map() };
     this.load();
     this.loadSums(this.asked);
     this.loadTop(this.asked);
+  }
+
+  // The report of a time by something, which is asked for once.
+  report(by, asked = this.asked) {
+    if (!asked.reports.has(by)) asked.reports.set(by, ask(usagePath(by, asked)));
+    return asked.reports.get(by);
   }
 
   // The sums, against those of as many days before.
@@ -70,7 +76,7 @@ export class Usage {
     const count = since && Math.round((Date.parse(until || day(Date.now())) - Date.parse(since)) / DAY) + 1;
     const back = (date, days) => day(Date.parse(date) - days * DAY);
     try {
-      const [now, before] = await Promise.all([ask(usagePath('day', asked)), count > 0 ? ask(usagePath('day', { since: back(since, count), until: back(since, 1) })) : null]);
+      const [now, before] = await Promise.all([this.report('day', asked), count > 0 ? ask(usagePath('day', { since: back(since, count), until: back(since, 1) })) : null]);
       if (asked === this.asked) this.sums.replaceChildren(sumCards(now.total, before?.total, count));
     } catch {
       // The table says what is wrong.
@@ -80,7 +86,7 @@ export class Usage {
 
   // What was used most; each list leads to its table.
   async loadTop(asked) {
-    const reports = await Promise.all(this.lists.map((by) => ask(usagePath(by, asked)).catch(() => ({ lines: [], tools: [] }))));
+    const reports = await Promise.all(this.lists.map((by) => this.report(by, asked).catch(() => ({ lines: [], tools: [] }))));
     if (asked !== this.asked) return;
     const lists = reports.map((report, nth) => {
       const by = this.lists[nth];
@@ -104,7 +110,7 @@ export class Usage {
     this.of.parentNode.hidden = by === 'tool';
     this.csv.href = address(`${path}&format=csv`);
     try {
-      const report = await ask(path);
+      const report = await this.report(by);
       // A later choice may have been faster.
       if (loading !== this.loading) return;
       const isEmpty = by === 'tool' ? report.tools.length === 0 : report.lines.length === 0;
