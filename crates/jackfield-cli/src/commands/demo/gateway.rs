@@ -10,7 +10,7 @@ use jackfield_demo::brain;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::ServerTools;
-use jackfield_server::{RunningGateway, immediate_shutdown_signal, shutdown_signal};
+use jackfield_server::{RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal};
 
 use super::NOTES;
 use super::sessions::{self, INVOICES};
@@ -46,9 +46,7 @@ pub(super) async fn run(purpose: Purpose, bind: Option<SocketAddr>) -> Result<Ex
     let folder = tempfile::Builder::new().prefix("jackfield-demo-").tempdir();
     let folder = folder.map_err(|error| {
         let fault = CommandError::new(Exit::Configuration, "a temporary folder cannot be made");
-        fault
-            .with_cause(&error)
-            .with_help("set TMPDIR to a folder that this user can write")
+        fault.with_cause(&error).with_help(OTHER_FOLDER)
     })?;
     let (_model, mut config) = super::model_and_config().await?;
     let outbox = folder.path().join("outbox.txt");
@@ -71,13 +69,22 @@ pub(super) async fn run(purpose: Purpose, bind: Option<SocketAddr>) -> Result<Ex
     config.serve.approvals = ApprovalsMode::Wait;
     config.serve.offer = ServerTools::All;
     let (registry, environment) = (Registry::default().guarded(), super::environment());
-    let running = match bind {
+    let started = match bind {
         Some(bind) => {
             config.serve.bind = bind;
-            RunningGateway::start(config.clone(), &environment, &registry).await?
+            RunningGateway::start(config.clone(), &environment, &registry).await
         }
-        None => free_port::start(config.clone(), &environment, &registry).await?,
+        None => free_port::start(config.clone(), &environment, &registry).await,
     };
+    let running = started.map_err(|error| {
+        // The remedies of a gateway, a key or a token, are none here.
+        if let RunError::NoKeys { why } = error {
+            let message = format!("the demo cannot keep its sessions: {why}");
+            CommandError::new(Exit::Configuration, message).with_help(OTHER_FOLDER)
+        } else {
+            error.into()
+        }
+    })?;
     let readied = async {
         if purpose == Purpose::Page {
             sessions::play(running.engine(), &config.options).await?;
@@ -151,5 +158,6 @@ fn lines_for_sdks(base: &str, page: &str) -> Vec<String> {
 
 const ASKED: &str = "ask it: \"What is 15% of 2500, and what time is it in Tokyo?\", \"Notes about React, friends' too\", \
                      \"Add a note: Buy tea.\", \"Which invoices were sent?\"";
+const OTHER_FOLDER: &str = "set TMPDIR to a folder with room that this user can write";
 const SEEN: &str = "the page has a finished session, one that waits for an approval, and one with a call whose outcome \
                     is unknown";
