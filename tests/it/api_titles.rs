@@ -75,3 +75,89 @@ async fn a_session_keeps_the_title_that_it_is_given_until_it_is_taken_away() {
     kept(&claude);
     gateway.end().await;
 }
+
+#[tokio::test]
+async fn a_session_is_pinned_and_archived_and_filtered_by_that() {
+    let files = Kept::new();
+    let (gateway, _claude) = gateway(&files, [ScriptTurn::text("Good day").again()]).await;
+    let (first, second) = (session(&gateway).await, session(&gateway).await);
+    for (session, message) in [(&first, "One"), (&second, "Two")] {
+        post(&gateway, session, &json!({ "message": message }))
+            .await
+            .is(200);
+    }
+    let pinned = rename(
+        &gateway,
+        &first,
+        &json!({ "pinned": true, "title": "Plans" }),
+    )
+    .await;
+    let pinned = pinned.is(200);
+    assert_eq!(
+        (&pinned["pinned"], &pinned["archived"], &pinned["title"]),
+        (&json!(true), &json!(false), &json!("Plans"))
+    );
+    assert_eq!(titles(&gateway, "?pinned=true").await, json!(["Plans"]));
+    assert_eq!(titles(&gateway, "?pinned=false").await, json!(["Two"]));
+    rename(&gateway, &first, &json!({ "archived": true }))
+        .await
+        .is(200);
+    assert_eq!(titles(&gateway, "?archived=false").await, json!(["Two"]));
+    assert_eq!(
+        titles(&gateway, "?archived=true&pinned=true&search=one").await,
+        json!(["Plans"])
+    );
+    assert_eq!(titles(&gateway, "").await, json!(["Two", "Plans"]));
+    is_problem(&rename(&gateway, &first, &json!({})).await, 400, "invalid");
+    is_problem(
+        &rename(&gateway, &first, &json!({ "pinned": "yes" })).await,
+        400,
+        "invalid",
+    );
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_session_tells_its_forks_by_the_turn_that_they_follow() {
+    let files = Kept::new();
+    let (gateway, _claude) = gateway(&files, [ScriptTurn::text("Good day").again()]).await;
+    let origin = session(&gateway).await;
+    for message in ["One", "Two"] {
+        post(&gateway, &origin, &json!({ "message": message }))
+            .await
+            .is(200);
+    }
+    let mut expected = Vec::new();
+    for turn in [0, 1, 1, 2] {
+        let made = gateway
+            .post(&format!("{origin}/fork"), &json!({ "turn": turn }))
+            .answered()
+            .await;
+        let made = made.is(201);
+        assert_eq!(made["forked_from"]["turn"], turn);
+        expected.push(json!([turn, made["id"]]));
+    }
+    let listed = async || {
+        let listed = gateway.get(&format!("{origin}/forks")).answered().await;
+        let listed = listed.is(200)["forks"].clone();
+        let forks = listed.as_array().expect("forks").iter();
+        forks
+            .map(|fork| json!([fork["turn"], fork["session"]["id"]]))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(listed().await, expected);
+    // The fork before the first turn has none of its messages.
+    let beginning = format!(
+        "/api/v1/sessions/{}",
+        expected[0][1].as_str().expect("an id")
+    );
+    post(&gateway, &beginning, &json!({ "message": "Once more" }))
+        .await
+        .is(200);
+    let forked = gateway.get(&beginning).answered().await;
+    assert_eq!(forked.is(200)["title"], "Once more");
+    let gone = gateway.raw("DELETE", &beginning).answered().await;
+    assert_eq!(gone.status, 204);
+    assert_eq!(listed().await, expected[1..]);
+    gateway.end().await;
+}

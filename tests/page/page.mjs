@@ -60,10 +60,12 @@ async function say(page, text) {
   await taken(page);
 }
 
-// Sends the last message again.
+// Answers the last message again, in another version of the session.
 async function retry(page) {
   await taken(page);
+  const before = page.url();
   await page.getByRole('button', { name: 'Retry' }).last().click();
+  await page.waitForFunction((old) => location.href !== old, before);
   await taken(page);
 }
 
@@ -521,14 +523,80 @@ const scenarios = {
     await field.fill('Not yet');
     written();
     await ended(page, 5);
-    await page.getByRole('button', { name: 'Retry' }).last().click();
-    await ended(page, 6);
+    await retry(page);
+    await ended(page, 0);
     assert.equal(await field.inputValue(), 'Not yet');
-    assert.deepEqual(await page.locator('.asked').allTextContents(), ['First', 'Second', 'Third', 'Fifth', 'Sixth', 'Seventh', 'Seventh']);
+    assert.deepEqual(await page.locator('.asked').allTextContents(), ['First', 'Second', 'Third', 'Fifth', 'Sixth', 'Seventh']);
     assert.equal(await queue.count(), 0);
     await page.reload();
-    await ended(page, 6);
+    await ended(page, 0);
     assert.equal(await queue.count(), 0);
+  },
+
+  // An answer is made again in place, and the one before stays; sessions are pinned and put away.
+  async versions(browser) {
+    const page = await opened(browser);
+    const entries = page.locator('.sessions a');
+    const version = (words) => page.getByRole('group', { name: words }).waitFor();
+    await page.goto(url);
+    await say(page, 'Hi');
+    await ended(page, 0);
+    const first = page.url();
+    await retry(page);
+    await page.getByText('Second answer.').waitFor();
+    await version('Version 2 of 2');
+    await isAccessible(page);
+    await page.getByRole('button', { name: 'Previous version' }).click();
+    await page.getByText('First answer.').waitFor();
+    assert.equal(page.url(), first);
+    await version('Version 1 of 2');
+    assert.ok(await page.getByRole('button', { name: 'Previous version' }).isDisabled());
+    await page.locator('.title').getByText('Archived').waitFor();
+    await page.getByRole('button', { name: 'Next version' }).click();
+    await page.getByText('Second answer.').waitFor();
+    await retry(page);
+    await page.getByText('Third answer.').waitFor();
+    await version('Version 3 of 3');
+    await page.waitForFunction(() => document.querySelectorAll('.sessions a').length === 1);
+    // What a call did may be done a second time.
+    await say(page, 'Pay.');
+    await page.getByText('It is paid.').waitFor();
+    await ended(page, 1);
+    await page.getByRole('button', { name: 'Retry' }).last().click();
+    const question = page.getByRole('dialog', { name: 'These tools may act a second time: bank__pay. Answer again?' });
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    const paid = page.url();
+    await page.getByRole('button', { name: 'Retry' }).last().click();
+    await question.getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('It was paid before.').waitFor();
+    await version('Version 2 of 2');
+    assert.deepEqual(await page.locator('.history .asked').allTextContents(), ['Hi']);
+    // One that is used again comes back.
+    await page.goto(paid);
+    await page.locator('.title').getByText('Archived').waitFor();
+    await say(page, 'Thanks.');
+    await ended(page, 2);
+    await page.locator('.title .chip').waitFor({ state: 'detached' });
+    await entries.nth(1).waitFor();
+    const menu = async (line) => {
+      await page.getByRole('button', { name: 'Session actions' }).click();
+      await page.getByRole('button', { name: line, exact: true }).click();
+    };
+    await menu('Pin');
+    await page.locator('.sessions').getByRole('heading', { name: 'Pinned' }).waitFor();
+    await isAccessible(page);
+    await page.reload();
+    await page.locator('.sessions').getByRole('list', { name: 'Pinned' }).waitFor();
+    await menu('Unpin');
+    await page.locator('.sessions').getByRole('heading', { name: 'Pinned' }).waitFor({ state: 'detached' });
+    await menu('Archive');
+    await page.locator('.title .chip').waitFor();
+    await entries.nth(1).waitFor({ state: 'detached' });
+    await page.locator('#sessions').getByRole('button', { name: 'Archived' }).click();
+    await entries.nth(2).waitFor();
+    await isAccessible(page);
+    await page.locator('#sessions').getByRole('button', { name: 'All sessions' }).click();
+    await entries.nth(1).waitFor({ state: 'detached' });
   },
 
   // A browser that stores nothing has the whole page, but for what it would keep.
@@ -614,7 +682,7 @@ const scenarios = {
     // The last message again.
     await retry(page);
     await page.getByText('It stops.').first().waitFor();
-    await ended(page, 5);
+    await ended(page, 0);
     // An image and a text file, which are sent again with a retry.
     const files = [['dot.png', 'image/png', Buffer.from(PIXEL, 'base64')], ['notes.txt', 'text/plain', Buffer.from('Buy bread.')]];
     await page.locator('input[type=file]').setInputFiles(files.map(([name, mimeType, buffer]) => ({ name, mimeType, buffer })));
@@ -622,18 +690,20 @@ const scenarios = {
     await isAccessible(page);
     await say(page, 'What is this?');
     await page.getByText('A dot and a list.').first().waitFor();
-    await ended(page, 6);
+    await ended(page, 1);
     assert.equal(await page.locator('.asked img').count(), 1);
     assert.equal(await page.locator('.files li').count(), 0);
     await retry(page);
-    await ended(page, 7);
-    assert.equal(await page.locator('.asked img').count(), 2);
+    await page.getByText('Again a dot and a list.').first().waitFor();
+    await ended(page, 0);
+    assert.equal(await page.locator('.asked img').count(), 1);
     // A session that is deleted.
+    const last = page.url();
     isAway = true;
     await page.getByRole('button', { name: 'Session actions' }).click();
     await surely(page, page.getByRole('button', { name: 'Delete' }));
     await page.waitForFunction(() => location.hash === '#/');
-    await page.goto(`${url}/#/sessions/${session}`);
+    await page.goto(last);
     await page.getByText('There is no such session.').waitFor();
     assert.ok(await page.locator('.composer').isHidden());
     await page.locator('.empty').getByRole('link', { name: 'New session' }).waitFor();

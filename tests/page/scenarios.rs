@@ -86,6 +86,29 @@ async fn messages_written_during_a_turn_follow_its_answer() {
 }
 
 #[tokio::test]
+async fn an_answer_is_made_again_in_place_and_the_one_before_stays() {
+    let files = Kept::new();
+    let server = McpServer::of("pay", &json!([{ "text": "paid" }]));
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text("First answer."),
+        ScriptTurn::text("Second answer."),
+        ScriptTurn::text("Third answer."),
+        ScriptTurn::call("bank__pay", &json!({ "sum": 7 })),
+        ScriptTurn::text("It is paid."),
+        ScriptTurn::text("It was paid before."),
+        ScriptTurn::text("Not at all."),
+    ])
+    .await;
+    let config = "[policy.tools]\n\"*\" = \"allow\"\n";
+    let run = files.gateway().servers([("bank", server.entry())]);
+    let gateway = Gateway::listening(run.at_with(&claude.base_url(), config).start()).await;
+    Browser::start("versions", gateway.address()).ends().await;
+    assert_eq!(server.count("call pay"), 1, "{:?}", server.log());
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn the_page_works_where_the_browser_stores_nothing() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([ScriptTurn::text("Good day.")]).await;

@@ -9,7 +9,9 @@ use jackfield_domain::wait::{
     Answer, Approval, CancelCause, DeliveryBody, Wait, WaitEnd, WaitKind,
 };
 use jackfield_engine::{CopyReport, copy_journal};
-use jackfield_ports::journal::sessions::{DueSessions, ListedWait, SessionQuery, WaitQuery};
+use jackfield_ports::journal::sessions::{
+    DueSessions, LabelChange, ListedWait, SessionQuery, WaitQuery,
+};
 use jackfield_ports::journal::{Append, AppendRefusal, Appended, DeliveryOutcome, Journal, Loaded};
 use jackfield_store_postgres::{Address, PostgresJournal};
 use jackfield_store_sqlite::SqliteJournal;
@@ -31,7 +33,12 @@ async fn fill(journal: &dyn Journal) {
         append(journal, &id, epoch, 0, steps).await;
         if nth % 4 == 0 {
             let title = format!("title \0 {nth}");
-            journal.rename(&id, &title).await.expect("renamed");
+            let change = LabelChange {
+                archived: Some(nth % 8 == 0),
+                pinned: Some(true),
+                title: Some(title.into()),
+            };
+            journal.label(&id, &change).await.expect("labels");
         }
         journal.release(&id, epoch).await.expect("released");
     }

@@ -16,6 +16,19 @@ pub fn places<'a>(session: SessionId, facts: impl IntoIterator<Item = &'a Fact>)
         .collect()
 }
 
+/// The place before the first turn of the session of these facts, if a turn has begun: its number is 0, and it is named
+/// by that turn.
+pub fn beginning<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Option<ForkPlace> {
+    facts.into_iter().find_map(|fact| match fact {
+        Fact::TurnOpened { turn, .. } => Some(ForkPlace {
+            ordinal: 0,
+            round: None,
+            turn: turn.clone(),
+        }),
+        _ => None,
+    })
+}
+
 /// What a fork at a place begins with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForkedHistory {
@@ -32,6 +45,14 @@ pub fn history_until<'a>(
     facts: impl IntoIterator<Item = &'a Fact>,
     at: &ForkPlace,
 ) -> Option<ForkedHistory> {
+    if at.ordinal == 0 {
+        let is_before = |fact: &&Fact| !matches!(fact, Fact::TurnOpened { .. });
+        let before = Session::fold(session, facts.into_iter().take_while(is_before));
+        return Some(ForkedHistory {
+            messages: before.messages(),
+            revealed: before.revealed().to_vec(),
+        });
+    }
     let mut places = ForkPlaces::new(session, facts.into_iter());
     let (_, messages) = places.find(|(place, _)| place == at)?;
     Some(ForkedHistory {

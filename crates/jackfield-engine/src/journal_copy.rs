@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::copy::{Imported, SessionCopy};
-use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
+use jackfield_ports::journal::sessions::{LabelChange, SessionQuery, SessionRow};
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::{Journal, JournalError};
 
@@ -111,12 +111,16 @@ async fn copy_session(
     let mut copy = SessionCopy {
         changed: row.changed,
         created: row.created,
+        labels: LabelChange {
+            archived: Some(row.archived),
+            pinned: Some(row.pinned),
+            title: None,
+        },
         loaded,
         session: session.clone(),
-        title: None,
     };
     if copy.summary().title != row.title {
-        copy.title = Some(Arc::clone(&row.title));
+        copy.labels.title = Some(Arc::clone(&row.title));
     }
     let imported = admin.import(&copy).await?;
     if let Some(difference) = difference(to, row, &copy).await? {

@@ -15,7 +15,7 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{
-    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+    DueSessions, LabelChange, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::upstream_responses::UpstreamResponses;
@@ -163,8 +163,8 @@ impl Journal for Journals {
         deleted
     }
 
-    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
-        self.of(session).rename(session, title).await
+    async fn label(&self, session: &SessionId, change: &LabelChange) -> Result<(), JournalError> {
+        self.of(session).label(session, change).await
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {

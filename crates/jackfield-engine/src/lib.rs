@@ -95,7 +95,8 @@ pub use jackfield_ports::context_source::{
 pub use jackfield_ports::journal::directory::ChangeQuery;
 pub use jackfield_ports::journal::marks::{FoundTurn, Mark};
 pub use jackfield_ports::journal::sessions::{
-    ListedWait, OpenTurn, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery, is_of_principal,
+    LabelChange, ListedWait, OpenTurn, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+    is_of_principal,
 };
 pub use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 pub use jackfield_ports::journal::{DeliveryOutcome, Hold, JournalError, Loaded, Outage};

@@ -6,7 +6,7 @@ use jackfield_domain::ids::{ForkPlace, SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
+use jackfield_ports::journal::sessions::{LabelChange, SessionQuery, SessionRow};
 use jackfield_ports::journal::{Append, Appended, Hold, Journal as _, JournalError, Loaded};
 
 use crate::error::EngineError;
@@ -159,7 +159,21 @@ impl Engine {
             .filter(|letter| !letter.is_control())
             .take(MAX_TITLE)
             .collect();
-        Ok(self.shared.journal.rename(session, title.trim()).await?)
+        let change = LabelChange::of_title(title.trim());
+        self.label(session, &change).await
+    }
+
+    /// Changes the labels of a session as they are given. A turn may be at work meanwhile, in any process.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the session does not exist, or the journal cannot be reached.
+    pub async fn label(
+        &self,
+        session: &SessionId,
+        change: &LabelChange,
+    ) -> Result<(), EngineError> {
+        Ok(self.shared.journal.label(session, change).await?)
     }
 
     /// Marks a session as restored from an older state: its open turn is parked until a person resumes it.
@@ -209,6 +223,45 @@ impl Engine {
     pub async fn fork_places(&self, session: &SessionId) -> Result<Vec<ForkPlace>, EngineError> {
         let loaded = self.load(session).await?;
         Ok(fork::places(session.clone(), facts(&loaded)))
+    }
+
+    /// The place before the first turn of a session, if one has begun.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the session does not exist, or cannot be read.
+    pub async fn fork_beginning(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<ForkPlace>, EngineError> {
+        let loaded = self.load(session).await?;
+        Ok(fork::beginning(facts(&loaded)))
+    }
+
+    /// The forks of a session before its first turn (0) and behind each turn up to this one, the oldest first for each
+    /// turn. At most a hundred of each of the last thousand turns.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn forks(
+        &self,
+        session: &SessionId,
+        last: u32,
+    ) -> Result<Vec<(u32, SessionId)>, EngineError> {
+        let turns = last.saturating_sub(MAX_FORKED_TURNS)..=last;
+        let marks: Vec<Mark> = turns
+            .map(|turn| Mark::Fork(session.clone(), turn))
+            .collect();
+        let mut found = self.shared.journal.find("", &marks, MAX_FORKS).await?;
+        found.reverse();
+        let forks = found.into_iter().filter_map(|found| match found.mark {
+            Mark::Fork(_, turn) => Some((turn, found.session)),
+            Mark::Body(_) | Mark::Call(_) | Mark::Key(_) | Mark::Turn(_) | Mark::View(_) => None,
+        });
+        let mut forks: Vec<_> = forks.collect();
+        forks.sort_by_key(|(turn, _)| *turn);
+        Ok(forks)
     }
 
     /// Begins a new session with the history of another one up to a place. The other session is not changed.
@@ -300,5 +353,9 @@ fn facts(loaded: &Loaded) -> impl Iterator<Item = &Fact> {
     loaded.steps.iter().flat_map(|step| &step.facts)
 }
 
+/// Forks of so many turns are found, the last ones.
+const MAX_FORKED_TURNS: u32 = 1_000;
+/// So many forks are found of one place.
+const MAX_FORKS: usize = 100;
 /// The maximum length of a title that a session is given, in characters.
 const MAX_TITLE: usize = 200;

@@ -136,6 +136,7 @@ pub(crate) fn router(gateway: &Gateway) -> Router<Gateway> {
         .route("/sessions/{session}/export", get(sessions::export))
         .route("/sessions/{session}/compact", post(sessions::compact))
         .route("/sessions/{session}/fork", post(sessions::fork))
+        .route("/sessions/{session}/forks", get(sessions::forks))
         .route(
             "/sessions/{session}/turns",
             get(sessions::turns).post(turns::post),

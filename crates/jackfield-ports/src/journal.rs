@@ -34,7 +34,9 @@ use self::marks::{FoundTurn, Mark};
 use self::meters::Meters;
 pub use self::outage::{Outage, OutageError};
 use self::secrets::Secrets;
-use self::sessions::{DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery};
+use self::sessions::{
+    DueSessions, LabelChange, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+};
 use self::spending::SpendingLog;
 use self::upstream_responses::UpstreamResponses;
 use crate::chat_model::BoxError;
@@ -191,17 +193,17 @@ pub trait Journal: Send + Sync {
     /// the journal cannot be reached.
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
 
-    /// Gives a session a title, which lists show instead of the one that follows from its messages; an empty one
-    /// takes it away. It belongs to no step and to no fork, and changes nothing else of the session.
+    /// Changes the labels of a session, which lists show and filter by. They belong to no step and to no fork, and
+    /// change nothing else of the session.
     ///
-    /// The default refuses: the store keeps no titles.
+    /// The default refuses: the store keeps no labels.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if the session does not exist, the journal cannot be reached, or it keeps no titles.
-    async fn rename(&self, _session: &SessionId, _title: &str) -> Result<(), JournalError> {
+    /// [`JournalError`] if the session does not exist, the journal cannot be reached, or it keeps no labels.
+    async fn label(&self, _session: &SessionId, _change: &LabelChange) -> Result<(), JournalError> {
         Err(JournalError::Unreachable {
-            source: "this journal keeps no titles".into(),
+            source: "this journal keeps no labels of sessions".into(),
         })
     }
 

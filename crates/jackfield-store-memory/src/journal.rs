@@ -23,7 +23,7 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{
-    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+    DueSessions, LabelChange, ListedWait, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::summary::normalize;
@@ -323,6 +323,7 @@ impl Journal for MemoryJournal {
                 is_selected
                     && comes_after
                     && text.as_ref().is_none_or(|text| session.contains_text(text))
+                    && session.has_labels(query)
             })
             .collect();
         found.sort_unstable_by(|one, other| (other.0, other.1).cmp(&(one.0, one.1)));
@@ -363,8 +364,8 @@ impl Journal for MemoryJournal {
         Ok(())
     }
 
-    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
-        self.with_session(session, |found| found.rename(title))
+    async fn label(&self, session: &SessionId, change: &LabelChange) -> Result<(), JournalError> {
+        self.with_session(session, |found| found.label(change))
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {

@@ -10,7 +10,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::Delivery;
 use jackfield_ports::journal::fold::SessionFold;
-use jackfield_ports::journal::sessions::{ListedWait, SessionRow};
+use jackfield_ports::journal::sessions::{LabelChange, ListedWait, SessionQuery, SessionRow};
 use jackfield_ports::journal::summary;
 use jackfield_ports::journal::waits::{WaitChange, changes};
 use jackfield_ports::journal::{Append, AppendRefusal, DeliveryOutcome, Epoch, Lease};
@@ -32,6 +32,8 @@ pub(crate) struct SessionRows {
     epoch: u64,
     /// The title that it was given, and its words for search.
     given_title: Option<(Arc<str>, String)>,
+    is_archived: bool,
+    is_pinned: bool,
     append_notify: Arc<Notify>,
     /// All values that follow from its steps and deliveries.
     fold: SessionFold,
@@ -68,6 +70,8 @@ impl SessionRows {
             delivered: HashSet::new(),
             epoch,
             given_title: None,
+            is_archived: false,
+            is_pinned: false,
             append_notify: Arc::default(),
             fold: SessionFold::default(),
             mark_places: Vec::new(),
@@ -123,10 +127,20 @@ impl SessionRows {
             .is_some_and(|owner| !owner.deadline.has_passed())
     }
 
-    /// Gives it a title, or takes that away.
-    pub(crate) fn rename(&mut self, title: &str) {
-        let given = (!title.is_empty()).then(|| (title.into(), summary::normalize(title)));
-        self.given_title = given;
+    /// Changes its labels.
+    pub(crate) fn label(&mut self, change: &LabelChange) {
+        if let Some(title) = &change.title {
+            let given = (!title.is_empty()).then(|| (Arc::clone(title), summary::normalize(title)));
+            self.given_title = given;
+        }
+        self.is_archived = change.archived.unwrap_or(self.is_archived);
+        self.is_pinned = change.pinned.unwrap_or(self.is_pinned);
+    }
+
+    /// Whether it is pinned and archived as a query asks.
+    pub(crate) fn has_labels(&self, query: &SessionQuery) -> bool {
+        let is = |wanted: Option<bool>, given| wanted.is_none_or(|wanted| wanted == given);
+        is(query.archived, self.is_archived) && is(query.pinned, self.is_pinned)
     }
 
     /// Marks it as restored from an older state, until the next append.
@@ -323,12 +337,14 @@ impl SessionRows {
     pub(crate) fn to_row(&self, session: SessionId, held: bool) -> SessionRow {
         let summary = &self.fold.summary;
         SessionRow {
+            archived: self.is_archived,
             bytes: self.bytes,
             changed: self.changed,
             created: self.created,
             held,
             open: self.fold.open_turn(),
             owned: self.is_owned(),
+            pinned: self.is_pinned,
             principal: summary.principal.clone(),
             session,
             steps: self.steps.len() as u64,

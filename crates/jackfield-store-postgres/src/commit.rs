@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::sessions::LabelChange;
 use jackfield_ports::journal::summary::{AT_ONCE, is_for_owner, normalize};
 use jackfield_ports::journal::waits::{TakenDelivery, WaitRow};
 use jackfield_ports::journal::{AppendRefusal, DeliveryOutcome, Epoch};
@@ -164,24 +165,36 @@ pub(crate) async fn update(
                 .execute(RESTORE, values![row.number => INT8])
                 .await?;
         }
-        Change::Title(title) => {
-            let given = Some(title).filter(|title| !title.is_empty());
-            let words = given.map(|title| without_nul(&normalize(title)));
-            let given = given.map(str::as_bytes);
-            let values = values![row.number => INT8, given => BYTEA, words => TEXT];
-            connection.execute(RENAME, values).await?;
+        Change::Labels(change) => {
+            label(connection, row.number, change).await?;
         }
     }
     connection.commit().await?;
     Ok(Ok(()))
 }
 
+/// Changes the labels of a session by its number.
+pub(crate) async fn label(
+    connection: &mut Connection,
+    number: i64,
+    change: &LabelChange,
+) -> Result<(), Fault> {
+    let given = change.title.as_deref().filter(|title| !title.is_empty());
+    let words = given.map(|title| without_nul(&normalize(title)));
+    let given = given.map(str::as_bytes);
+    let values = values![
+        number => INT8, change.title.is_some() => BOOL, given => BYTEA, words => TEXT,
+        change.pinned => BOOL, change.archived => BOOL,
+    ];
+    connection.execute(LABEL, values).await?;
+    Ok(())
+}
+
 /// A change to a session that needs no ownership.
 #[derive(Clone, Copy)]
 pub(crate) enum Change<'a> {
     Restored,
-    /// Gives it a title, or takes it away.
-    Title(&'a str),
+    Labels(&'a LabelChange),
 }
 
 /// Appends steps and returns what is then known of the row, if anything. Every check precedes the first write.
@@ -403,8 +416,11 @@ const DELETE: &str = "WITH a AS (DELETE FROM jackfield.steps WHERE session = $1)
      DELETE FROM jackfield.sessions WHERE number = $1";
 
 const RESTORE: &str = "UPDATE jackfield.sessions SET restored = true WHERE number = $1";
-const RENAME: &str =
-    "UPDATE jackfield.sessions SET given_title = $2, given_words = $3 WHERE number = $1";
+const LABEL: &str =
+    "UPDATE jackfield.sessions SET given_title = CASE WHEN $2 THEN $3 ELSE given_title END,
+         given_words = CASE WHEN $2 THEN $4 ELSE given_words END, pinned = coalesce($5, pinned),
+         archived = coalesce($6, archived)
+     WHERE number = $1";
 
 const WRITTEN: &str = "SELECT epoch, record FROM jackfield.steps
      WHERE session = $1 AND position >= $2 AND position < $3 ORDER BY position";

@@ -1,16 +1,15 @@
 //! Writes a session of another journal.
 
-use std::sync::Arc;
-
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::copy::{Imported, SessionCopy};
-use jackfield_ports::journal::summary::{AT_ONCE, normalize};
+use jackfield_ports::journal::summary::AT_ONCE;
 use jackfield_ports::journal::{Append, Epoch};
 
+use crate::commit;
 use crate::derived::KnownRow;
 use crate::error::Fault;
 use crate::pool::{Connection, Transaction, column, count, int, values};
-use crate::requests::{AppendJob, without_nul};
+use crate::requests::AppendJob;
 use crate::waits;
 
 /// Writes it in one transaction.
@@ -86,16 +85,12 @@ async fn finish(
         summary.due()
     };
     let due = due.map(WallTime::as_millis);
-    let title = copy.title.as_ref().map(Arc::as_ref);
-    let words = title.map(|title: &str| without_nul(&normalize(title)));
-    let title = title.map(str::as_bytes);
     let values = values![
         number => INT8, int(copy.loaded.deliveries.len() as u64) => INT8, int(loud) => INT8, int(seen) => INT8,
-        int(bytes) => INT8, due => INT8, title => BYTEA, words => TEXT, copy.loaded.restored => BOOL,
-        copy.changed.as_millis() => INT8,
+        int(bytes) => INT8, due => INT8, copy.loaded.restored => BOOL, copy.changed.as_millis() => INT8,
     ];
     connection.execute(FINISH, values).await?;
-    Ok(())
+    commit::label(connection, number, &copy.labels).await
 }
 
 /// How many steps are written at once.
@@ -105,6 +100,7 @@ const CREATE: &str = "INSERT INTO jackfield.sessions (id, epoch, owner, created,
      VALUES ($1, nextval('jackfield.epochs'), '', $2, $2) ON CONFLICT (id) DO NOTHING RETURNING number, epoch";
 const DELIVERY: &str =
     "INSERT INTO jackfield.deliveries (session, place, id, record) VALUES ($1, $2, $3, $4)";
-const FINISH: &str = "UPDATE jackfield.sessions SET owner = NULL, deliveries = $2, loud = $3, seen = $4,
-         bytes = bytes + $5, due = $6, given_title = $7, given_words = $8, restored = $9, changed = $10
+const FINISH: &str =
+    "UPDATE jackfield.sessions SET owner = NULL, deliveries = $2, loud = $3, seen = $4,
+         bytes = bytes + $5, due = $6, restored = $7, changed = $8
      WHERE number = $1";

@@ -33,6 +33,7 @@ pub(crate) async fn sessions(
     let limit = limit(query.limit);
     let values = values![
         name => TEXT, held => TEXT_ARRAY, changed => INT8, id => TEXT, session => TEXT, text => TEXT, limit => INT8,
+        query.pinned => BOOL, query.archived => BOOL,
     ];
     let found = connection.query(SESSIONS, values).await?;
     found.iter().map(session_row).collect()
@@ -55,12 +56,14 @@ fn session_row(row: &Row) -> Result<SessionRow, Fault> {
     let (title, given): (&str, Option<&[u8]>) = (column(row, 6)?, column(row, 11)?);
     let principal: Option<&[u8]> = column(row, 12)?;
     Ok(SessionRow {
+        archived: column(row, 15)?,
         bytes: count(row, 5)?,
         changed: WallTime::from_millis(column(row, 4)?),
         created: WallTime::from_millis(column(row, 3)?),
         held: column(row, 13)?,
         open,
         owned: column(row, 1)?,
+        pinned: column(row, 14)?,
         principal: principal.map(utf8).transpose()?,
         session: session_id(row, 0)?,
         steps: count(row, 2)?,
@@ -183,12 +186,14 @@ const SESSIONS: &str = "SELECT s.id,
          s.principal,
          s.id = ANY($2) OR EXISTS (
              SELECT 1 FROM jackfield.holds h JOIN jackfield.processes p ON p.name = h.process
-             WHERE h.session = s.id AND h.process <> $1 AND p.alive_until > clock_timestamp())
+             WHERE h.session = s.id AND h.process <> $1 AND p.alive_until > clock_timestamp()),
+         s.pinned, s.archived
      FROM jackfield.sessions s
      WHERE ($3::bigint IS NULL OR (s.changed, s.id) < ($3, $4))
          AND ($5::text IS NULL OR s.id = $5)
          AND ($6::text IS NULL OR strpos(s.given_words, $6) > 0
              OR EXISTS (SELECT 1 FROM jackfield.texts t WHERE t.session = s.number AND strpos(t.text, $6) > 0))
+         AND ($8::boolean IS NULL OR s.pinned = $8) AND ($9::boolean IS NULL OR s.archived = $9)
      ORDER BY s.changed DESC, s.id DESC LIMIT $7";
 
 /// A session that was marked as restored waits for a person; only a new delivery makes it due.

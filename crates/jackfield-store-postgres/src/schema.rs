@@ -371,6 +371,10 @@ CREATE TABLE jackfield.logins (
     expires bigint NOT NULL
 );
 ","
+-- What a person says of a session in lists.
+ALTER TABLE jackfield.sessions ADD COLUMN pinned boolean NOT NULL DEFAULT false,
+    ADD COLUMN archived boolean NOT NULL DEFAULT false;
+
 -- Waits are found by their ids.
 CREATE INDEX waits_by_id ON jackfield.waits (id);
 

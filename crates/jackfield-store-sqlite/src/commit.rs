@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::sessions::LabelChange;
 use jackfield_ports::journal::summary::{AT_ONCE, is_for_owner, normalize};
 use jackfield_ports::journal::waits;
 use jackfield_ports::journal::{AppendRefusal, DeliveryOutcome, Epoch};
@@ -128,11 +129,11 @@ pub(crate) fn delete(
     Ok(Ok(()))
 }
 
-/// Gives a session a title, or takes it away.
-pub(crate) fn rename(
+/// Changes the labels of a session.
+pub(crate) fn label(
     connection: &Connection,
     session: &SessionId,
-    title: &str,
+    change: &LabelChange,
 ) -> rusqlite::Result<Result<(), NotOwned>> {
     let Some(row) = rows::session(connection, session)? else {
         return Ok(Err(NotOwned::Unknown));
@@ -140,14 +141,22 @@ pub(crate) fn rename(
     if let Some(newer) = derived::newer(&row) {
         return Ok(Err(NotOwned::Unreadable(newer)));
     }
-    if title.is_empty() {
-        let mut delete = connection.prepare_cached("DELETE FROM titles WHERE session = ?1")?;
-        delete.execute([row.number])?;
-    } else {
-        let mut insert = connection.prepare_cached(
-            "INSERT OR REPLACE INTO titles (session, title, words) VALUES (?1, ?2, ?3)",
-        )?;
-        insert.execute(params![row.number, title, normalize(title)])?;
+    let mut update = connection.prepare_cached(
+        "UPDATE sessions SET pinned = coalesce(?2, pinned), archived = coalesce(?3, archived) WHERE number = ?1",
+    )?;
+    update.execute(params![row.number, change.pinned, change.archived])?;
+    match change.title.as_deref() {
+        None => {}
+        Some("") => {
+            let mut delete = connection.prepare_cached("DELETE FROM titles WHERE session = ?1")?;
+            delete.execute([row.number])?;
+        }
+        Some(title) => {
+            let mut insert = connection.prepare_cached(
+                "INSERT OR REPLACE INTO titles (session, title, words) VALUES (?1, ?2, ?3)",
+            )?;
+            insert.execute(params![row.number, title, normalize(title)])?;
+        }
     }
     Ok(Ok(()))
 }

@@ -3,8 +3,8 @@
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
 pub(crate) const FORM: i64 = 11;
 
-/// The oldest form that can be read without a migration: later forms only add tables, and form 11 also what
-/// waits are found by.
+/// The oldest form that can be read without a migration: later forms only add tables, and form 11 also labels
+/// of sessions and what waits are found by.
 pub(crate) const READABLE_FORM: i64 = 5;
 
 /// The form that adds the table of spending records.
@@ -12,6 +12,9 @@ pub(crate) const SPENDING_FORM: i64 = 6;
 
 /// The form that adds the table of given titles.
 pub(crate) const TITLES_FORM: i64 = 7;
+
+/// The form in which sessions can be pinned and archived.
+pub(crate) const LABELS_FORM: i64 = 11;
 
 /// The form that adds the tables of the directory and of meters.
 pub(crate) const DIRECTORY_FORM: i64 = 8;
@@ -41,7 +44,7 @@ CREATE TABLE sessions (
     principal TEXT,
     loud INTEGER NOT NULL DEFAULT 0,
     last INTEGER NOT NULL DEFAULT 0
-) STRICT;
+    , pinned INTEGER NOT NULL DEFAULT 0, archived INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX due_sessions ON sessions (due) WHERE due IS NOT NULL;
 
@@ -399,6 +402,10 @@ CREATE TABLE logins (
     expires INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 ","
+-- What a person says of a session in lists.
+ALTER TABLE sessions ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+
 -- Waits have numbers that never come again, and are found by their ids.
 CREATE TABLE waits_anew (
     number INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,10 +1,9 @@
 //! Writes a session of another journal.
 
-use std::sync::Arc;
-
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::copy::{Imported, SessionCopy};
+use jackfield_ports::journal::sessions::LabelChange;
 use jackfield_ports::journal::summary::AT_ONCE;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Append, Epoch};
@@ -29,7 +28,7 @@ pub(crate) struct ImportJob {
     owner_inbox_end: u64,
     seen: u64,
     session: SessionId,
-    title: Option<Arc<str>>,
+    labels: LabelChange,
     waits: Vec<WaitRow>,
 }
 
@@ -61,7 +60,7 @@ impl ImportJob {
             owner_inbox_end,
             seen,
             session: copy.session.clone(),
-            title: copy.title.clone(),
+            labels: copy.labels.clone(),
             waits: copy.waits(),
         })
     }
@@ -98,10 +97,8 @@ impl ImportJob {
             bytes += record.len();
             insert.execute(params![number, place, id, record])?;
         }
-        if let Some(title) = &self.title {
-            let renamed = commit::rename(connection, &self.session, title)?;
-            renamed.map_err(|_| impossible("a new session cannot be renamed"))?;
-        }
+        let labelled = commit::label(connection, &self.session, &self.labels)?;
+        labelled.map_err(|_| impossible("a new session takes no labels"))?;
         let mut finish = connection.prepare_cached(
             "UPDATE sessions SET owner = NULL, deliveries = ?2, loud = ?3, seen = ?4, bytes = bytes + ?5, due = ?6,
                  changed = ?7

@@ -3,11 +3,11 @@
 mod directory;
 pub(crate) mod errors;
 mod inspection;
+mod labels;
 mod logins;
 mod meters;
 mod secrets;
 mod spending;
-mod titles;
 mod upstream_responses;
 
 use std::fmt;
@@ -28,7 +28,7 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{
-    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+    DueSessions, LabelChange, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::upstream_responses::UpstreamResponses;
@@ -45,7 +45,7 @@ use crate::error::{JobError, OpenError};
 use crate::file::WriteFile;
 use crate::holds::Holds;
 use crate::jobs::ConcurrentWriters;
-use crate::listing::{self, Titles};
+use crate::listing::{self, Labels};
 use crate::opened::{self, ReadyFile};
 use crate::options::{NowFn, Options};
 use crate::owned::OwnedSessions;
@@ -371,15 +371,15 @@ impl Journal for SqliteJournal {
                 &incarnation,
                 &holds,
                 &marked,
-                Titles::Kept,
+                Labels::All,
             )
         };
         let read = self.readers.read(read).await;
         read.map_err(|fault| self.unreachable(fault))
     }
 
-    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
-        self.set_title(session, title).await
+    async fn label(&self, session: &SessionId, change: &LabelChange) -> Result<(), JournalError> {
+        self.change_labels(session, change).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {

@@ -15,26 +15,52 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::chain::{self, ChainEnd};
 use crate::error::damaged;
+use crate::forms::{LABELS_FORM, TITLES_FORM};
 use crate::holds::{HeldSessions, Holds};
 use crate::owners::Incarnation;
 use crate::parts;
 use crate::restored::RestoredMarks;
 use crate::rows::wait_row;
 
-/// Whether the file has a table of given titles.
+/// The labels of sessions that a file has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Titles {
-    Kept,
-    /// It has an older form without one.
+pub(crate) enum Labels {
+    All,
+    /// It has an older form without any.
     None,
+    /// It has an older form with titles alone.
+    Titles,
 }
 
-impl Titles {
-    /// The selection of listed sessions, with the titles that count.
-    const fn listed(self) -> &'static str {
+impl Labels {
+    /// Of the labels in the file's form.
+    pub(crate) const fn of_form(form: i64) -> Self {
+        match form {
+            LABELS_FORM.. => Self::All,
+            TITLES_FORM.. => Self::Titles,
+            _ => Self::None,
+        }
+    }
+
+    /// The selection of listed sessions, with the title that counts.
+    fn listed(self) -> String {
+        let title = match self {
+            Self::All | Self::Titles => {
+                "coalesce((SELECT titles.title FROM titles WHERE titles.session = sessions.number), title)"
+            }
+            Self::None => "title",
+        };
+        let (pinned, archived) = (self.column("pinned"), self.column("archived"));
+        format!(
+            "SELECT id, owner, steps, created, changed, bytes, {title}, turns, open, known, vocabulary, number, \
+             principal, last, {pinned}, {archived} FROM sessions"
+        )
+    }
+
+    const fn column(self, name: &'static str) -> &'static str {
         match self {
-            Self::Kept => LISTED_WITH_TITLES,
-            Self::None => LISTED,
+            Self::All => name,
+            Self::None | Self::Titles => "0",
         }
     }
 }
@@ -64,9 +90,9 @@ pub(crate) fn sessions(
     incarnation: &Incarnation,
     holds: &Holds,
     marked: &RestoredMarks,
-    titles: Titles,
+    labels: Labels,
 ) -> rusqlite::Result<Vec<SessionRow>> {
-    let mut select = format!("{} WHERE true", titles.listed());
+    let mut select = format!("{} WHERE true", labels.listed());
     let mut values: Vec<Value> = Vec::new();
     if let Some((changed, session)) = &query.before {
         select.push_str(" AND (changed, id) < (?, ?)");
@@ -80,12 +106,18 @@ pub(crate) fn sessions(
     if let Some(text) = &query.text {
         let words = normalize(text);
         select.push_str(" AND (number IN (SELECT session FROM texts WHERE instr(text, ?))");
-        if titles == Titles::Kept {
+        if labels != Labels::None {
             select.push_str(" OR number IN (SELECT session FROM titles WHERE instr(words, ?))");
             values.push(words.clone().into());
         }
         select.push(')');
         values.push(words.into());
+    }
+    for (name, wanted) in [("pinned", query.pinned), ("archived", query.archived)] {
+        if let Some(wanted) = wanted {
+            let not = if wanted { "" } else { "NOT " };
+            select.push_str(&format!(" AND {not}{}", labels.column(name)));
+        }
     }
     select.push_str(" ORDER BY changed DESC, id DESC LIMIT ?");
     values.push(i64::try_from(query.limit).unwrap_or(i64::MAX).into());
@@ -123,7 +155,7 @@ pub(crate) fn readable(
     let mut found: Vec<SessionRow> = Vec::new();
     for order in ["DESC", "ASC"] {
         // Another table may be damaged, too.
-        let select = format!("{LISTED} ORDER BY number {order}");
+        let select = format!("{} ORDER BY number {order}", Labels::None.listed());
         let Ok(mut select) = connection.prepare(&select) else {
             continue;
         };
@@ -175,12 +207,14 @@ fn session_row(
     }
     let session = session_id(row, 0)?;
     Ok(SessionRow {
+        archived: row.get(15)?,
         bytes: row.get(5)?,
         changed: WallTime::from_millis(row.get(4)?),
         created: WallTime::from_millis(row.get(3)?),
         held: held.contains(&session),
         open: listed.flatten().as_ref().map(OpenTurnSummary::to_row),
         owned: owners.is_alive(row.get(1)?),
+        pinned: row.get(14)?,
         principal: row.get::<_, Option<String>>(12)?.map(Into::into),
         session,
         steps,
@@ -304,12 +338,3 @@ fn session_id(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
     SessionId::parse(row.get_ref(column)?.as_str()?)
         .map_err(|error| damaged(column, Type::Text, error))
 }
-
-/// The columns of a listed session.
-const LISTED: &str = "SELECT id, owner, steps, created, changed, bytes, title, turns, open, known, \
-     vocabulary, number, principal, last FROM sessions";
-
-/// The same, with the given titles.
-const LISTED_WITH_TITLES: &str = "SELECT id, owner, steps, created, changed, bytes, \
-     coalesce((SELECT titles.title FROM titles WHERE titles.session = sessions.number), title), turns, open, known, \
-     vocabulary, number, principal, last FROM sessions";

@@ -38,10 +38,10 @@ use rusqlite::Connection;
 use crate::derived;
 use crate::directory::{self, numbered_change, read_change};
 use crate::error::{JobError, OpenError};
-use crate::forms::{DIRECTORY_FORM, FORM, READABLE_FORM, SECRETS_FORM, SPENDING_FORM, TITLES_FORM};
+use crate::forms::{DIRECTORY_FORM, FORM, READABLE_FORM, SECRETS_FORM, SPENDING_FORM};
 use crate::holds::Holds;
 use crate::journal::errors::{damaged, unknown, unreadable};
-use crate::listing::{self, Titles};
+use crate::listing::{self, Labels};
 use crate::marks;
 use crate::owners::Incarnation;
 use crate::readers::{ReaderFactory, Readers};
@@ -65,7 +65,7 @@ pub struct ReadOnlyJournal {
     readers: Arc<Readers>,
     recent: Arc<Recent>,
     incarnation: Arc<Incarnation>,
-    titles: Titles,
+    labels: Labels,
 }
 
 impl ReadOnlyJournal {
@@ -101,11 +101,7 @@ impl ReadOnlyJournal {
             has_directory: form >= DIRECTORY_FORM,
             has_secrets: form >= SECRETS_FORM,
             has_spending: form >= SPENDING_FORM,
-            titles: if form >= TITLES_FORM {
-                Titles::Kept
-            } else {
-                Titles::None
-            },
+            labels: Labels::of_form(form),
             readers: Readers::new(path.clone(), open),
             recent: Arc::new(Recent::new(0)),
             incarnation: Arc::new(Incarnation::observer(&path)),
@@ -235,15 +231,15 @@ impl Journal for ReadOnlyJournal {
         &self,
         query: &SessionQuery,
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
-        let (us, query, path, titles) = (
+        let (us, query, path, labels) = (
             Arc::clone(&self.incarnation),
             query.clone(),
             self.path.clone(),
-            self.titles,
+            self.labels,
         );
         self.read(move |connection| {
             let (holds, marked) = (Holds::new(&path), RestoredMarks::read(&path));
-            listing::sessions(connection, &query, &us, &holds, &marked, titles)
+            listing::sessions(connection, &query, &us, &holds, &marked, labels)
         })
         .await
     }
@@ -252,7 +248,7 @@ impl Journal for ReadOnlyJournal {
         Err(self.refused())
     }
 
-    async fn rename(&self, _: &SessionId, _: &str) -> Result<(), JournalError> {
+    async fn label(&self, _: &SessionId, _: &sessions::LabelChange) -> Result<(), JournalError> {
         Err(self.refused())
     }
 

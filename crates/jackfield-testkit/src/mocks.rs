@@ -19,7 +19,7 @@ use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{
-    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+    DueSessions, LabelChange, ListedWait, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
@@ -141,7 +141,7 @@ mock! {
         ) -> Result<Vec<Envelope>, JournalError>;
         async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError>;
         async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
-        async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError>;
+        async fn label(&self, session: &SessionId, change: &LabelChange) -> Result<(), JournalError>;
         async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError>;
         async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError>;
         async fn waits(&self, query: &WaitQuery) -> Result<Vec<ListedWait>, JournalError>;

@@ -112,6 +112,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("server_sign_in.js", JS),
     file!("servers.js", JS),
     file!("session_list.js", JS),
+    file!("session_menu.js", JS),
     file!("storage.js", JS),
     file!("texts/en.js", JS),
     file!("texts/ru.js", JS),
@@ -122,4 +123,5 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("turn.js", JS),
     file!("usage.js", JS),
     file!("value.js", JS),
+    file!("versions.js", JS),
 ];

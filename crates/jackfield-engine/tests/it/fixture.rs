@@ -26,7 +26,7 @@ use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{
-    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+    DueSessions, LabelChange, ListedWait, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::{
@@ -359,8 +359,8 @@ impl Journal for Watched {
         self.inner.delete(session).await
     }
 
-    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
-        self.inner.rename(session, title).await
+    async fn label(&self, session: &SessionId, change: &LabelChange) -> Result<(), JournalError> {
+        self.inner.label(session, change).await
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {

@@ -57,7 +57,7 @@ use super::{
         events::watch, resource_events::watch,
         listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,
         login::delete, login::get, login::post, sign_in::begin, sign_in::end,
-        sessions::compact, sessions::create, sessions::delete, sessions::edit, sessions::export, sessions::fork, sessions::get,
+        sessions::compact, sessions::create, sessions::delete, sessions::edit, sessions::export, sessions::fork, sessions::forks, sessions::get,
         sessions::list, sessions::turns,
         timeline::replay, timeline::step, timeline::timeline,
         turns::cancel, turns::get, turns::post, turns::results,

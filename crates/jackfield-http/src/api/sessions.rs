@@ -10,7 +10,9 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::turn_log::SessionLog;
-use jackfield_engine::{CompactSession, EngineError, JournalError, SessionQuery, SessionRow};
+use jackfield_engine::{
+    CompactSession, EngineError, JournalError, LabelChange, SessionQuery, SessionRow,
+};
 use jackfield_gateway::{Gateway, Principal, RequestedModel};
 use serde::Deserialize;
 
@@ -19,7 +21,7 @@ use super::owner;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::story;
 use super::wire::request::{CreateSession, EditSession, Fork};
-use super::wire::session::{ForkedView, SessionPage, SessionView, TurnPage};
+use super::wire::session::{ForkList, ForkView, ForkedView, SessionPage, SessionView, TurnPage};
 use super::wire::turn::TurnView;
 
 /// Which sessions are listed.
@@ -27,11 +29,15 @@ use super::wire::turn::TurnView;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SessionsFilter {
+    /// Only those that are archived, or only those that are not.
+    archived: Option<bool>,
     /// At most this many.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<usize>,
     /// Those that come after a page: what that page said as `next`.
     page: Option<String>,
+    /// Only those that are pinned, or only those that are not.
+    pinned: Option<bool>,
     /// Only those with this text in a message, case-insensitive.
     #[param(max_length = 1000)]
     search: Option<String>,
@@ -97,9 +103,11 @@ pub(crate) async fn list(
     'pages: loop {
         let query = SessionQuery {
             before: before.clone(),
+            archived: filter.archived,
             limit: PAGE,
+            pinned: filter.pinned,
             text: search.clone(),
-            ..SessionQuery::default()
+            session: None,
         };
         let found = gateway.engine().sessions(&query).await?;
         let is_last = found.len() < PAGE;
@@ -151,7 +159,7 @@ pub(crate) async fn get(
     view(&gateway, &own.session).await.map(Json)
 }
 
-/// Gives a session another title. A turn may be at work meanwhile.
+/// Gives a session another title, pins it or puts it away. What is left out stays. A turn may be at work meanwhile.
 #[utoipa::path(
     patch, path = "/sessions/{session}", tag = "sessions", operation_id = "edit_session", params(("session" = String, Path)),
     request_body = EditSession,
@@ -162,12 +170,27 @@ pub(crate) async fn edit(
     State(gateway): State<Gateway>,
     JsonBody { value, .. }: JsonBody<EditSession>,
 ) -> Result<Json<SessionView>, ProblemDetails> {
-    if value.title.chars().count() > MAX_TITLE {
+    let title = value.title.as_deref();
+    if title.is_some_and(|title| title.chars().count() > MAX_TITLE) {
         let why = format!("a title has at most {MAX_TITLE} characters");
         return Err(ProblemDetails::field("/title", why));
     }
+    let change = LabelChange {
+        archived: value.archived,
+        pinned: value.pinned,
+        title: None,
+    };
+    if title.is_none() && change == LabelChange::default() {
+        let why = "say what changes: `title`, `pinned` or `archived`";
+        return Err(ProblemDetails::field("", why));
+    }
     let engine = gateway.engine();
-    engine.rename(&own.session, &value.title).await?;
+    if let Some(title) = title {
+        engine.rename(&own.session, title).await?;
+    }
+    if change != LabelChange::default() {
+        engine.label(&own.session, &change).await?;
+    }
     view(&gateway, &own.session).await.map(Json)
 }
 
@@ -198,7 +221,8 @@ pub(crate) async fn delete(
     }
 }
 
-/// Creates a session with the messages of this one up to a place. This one stays as it is.
+/// Creates a session with the messages of this one up to a place, or none of them for the turn 0. This one stays as it
+/// is.
 #[utoipa::path(
     post, path = "/sessions/{session}/fork", tag = "sessions", operation_id = "fork_session", params(("session" = String, Path)),
     request_body = Option<Fork>,
@@ -216,14 +240,19 @@ pub(crate) async fn fork(
         ));
     }
     let engine = gateway.engine();
-    let places = engine.fork_places(&own.session).await?;
-    let place = places.into_iter().rev().find(|place| match turn {
-        Some(turn) => place.ordinal == turn && place.round == round,
-        None => place.round.is_none(),
-    });
+    let place = if (turn, round) == (Some(0), None) {
+        engine.fork_beginning(&own.session).await?
+    } else {
+        let places = engine.fork_places(&own.session).await?;
+        places.into_iter().rev().find(|place| match turn {
+            Some(turn) => place.ordinal == turn && place.round == round,
+            None => place.round.is_none(),
+        })
+    };
     let Some(place) = place else {
         let why = match (turn, round) {
             (Some(turn), Some(round)) => format!("there is no closed round {round} in turn {turn}"),
+            (Some(0), None) => "no turn of this session has begun".to_owned(),
             (Some(turn), None) => format!("there is no turn {turn} that has ended"),
             (None, _) => "no turn of this session has ended".to_owned(),
         };
@@ -232,6 +261,32 @@ pub(crate) async fn fork(
     let session = owner::new_session(&own.client)?;
     engine.fork(&own.session, &place, &session).await?;
     created_response(&gateway, &session).await
+}
+
+/// The forks of a session behind whole turns, which are other versions of what follows. Those of the last thousand
+/// turns, at most a hundred of each, and two hundred in all.
+#[utoipa::path(
+    get, path = "/sessions/{session}/forks", tag = "sessions", operation_id = "list_forks", params(("session" = String, Path)),
+    responses((status = 200, description = "The forks.", body = ForkList), Problems)
+)]
+pub(crate) async fn forks(
+    own: OwnedSession,
+    State(gateway): State<Gateway>,
+) -> Result<Json<ForkList>, ProblemDetails> {
+    let engine = gateway.engine();
+    let last = row(&gateway, &own.session).await?.turns;
+    let mut forks = Vec::new();
+    for (turn, fork) in engine.forks(&own.session, last).await? {
+        let row = engine.session(&fork).await?;
+        if let Some(row) = row.filter(|row| owner::can_see_row(&own.client, row)) {
+            let session = SessionView::from(&row);
+            forks.push(ForkView { turn, session });
+        }
+        if forks.len() == LIMIT {
+            break;
+        }
+    }
+    Ok(Json(ForkList { forks }))
 }
 
 /// Begins a session with what was said in this one, in which a summary by the model of the last turn replaces the

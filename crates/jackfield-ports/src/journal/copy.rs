@@ -9,6 +9,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 
 use super::Loaded;
+use super::sessions::LabelChange;
 use super::summary::{self, Summary};
 use super::waits::{TakenDelivery, WaitChange, WaitRow, WaitState, changes};
 
@@ -19,12 +20,12 @@ pub struct SessionCopy {
     pub changed: WallTime,
     /// When it was made.
     pub created: WallTime,
+    /// What a person said of it in lists.
+    pub labels: LabelChange,
     /// Its contents.
     pub loaded: Loaded,
     /// Its id.
     pub session: SessionId,
-    /// The title that it was given, if it was given one.
-    pub title: Option<Arc<str>>,
 }
 
 /// Whether a copy was written.

@@ -23,6 +23,8 @@ pub enum Mark {
     Body(Digest),
     /// A client tool call of the turn.
     Call(ToolCallId),
+    /// A fork of a session behind a turn, by its number, for any principal. It is found with the turn's id.
+    Fork(SessionId, u32),
     /// The digest of the idempotency key of the request that began it; see [`Self::of_key`].
     Key(Digest),
     /// Its id, for any end user of the principal.
@@ -69,6 +71,11 @@ impl Mark {
                 ("body", &*digest)
             }
             Self::Call(call) => ("call", call.as_str()),
+            Self::Fork(session, turn) => {
+                principal = "";
+                digest = format!("{session}/{turn}");
+                ("fork", &*digest)
+            }
             Self::Key(key) => {
                 digest = key.to_hex();
                 ("key", &*digest)
@@ -88,7 +95,7 @@ impl Mark {
 
 /// All marks that a step sets, in order. `before` is the session's summary without this step.
 ///
-/// All marks of a session belong to its first caller. A session without a caller has none.
+/// All marks of a session but that of its fork belong to its first caller. A session without a caller has no others.
 #[must_use]
 pub fn step_marks(before: &Summary, step: &Envelope) -> Vec<StepMarks> {
     let mut marked = MarkFold {
@@ -100,6 +107,17 @@ pub fn step_marks(before: &Summary, step: &Envelope) -> Vec<StepMarks> {
         marked.apply(fact);
     }
     marked.marked
+}
+
+/// The marks that a session may have whose steps set these: a fork of 0.2 has none of its fork.
+pub fn possible_marks<'a>(
+    first: Option<&Envelope>,
+    set: &'a [StepMarks],
+) -> impl Iterator<Item = &'a [StepMarks]> {
+    let first = first.and_then(|step| step.facts.first());
+    let is_fork = matches!(first, Some(Fact::SessionForked { at, .. }) if at.round.is_none());
+    let older = is_fork.then(|| set.get(1..)).flatten();
+    std::iter::once(set).chain(older)
 }
 
 /// The state of the fold.
@@ -122,6 +140,13 @@ impl MarkFold {
             && wait.kind == WaitKind::ClientResult
         {
             self.mark(Mark::Call(wait.call.clone()));
+        } else if let Fact::SessionForked { at, from, .. } = fact
+            && at.round.is_none()
+        {
+            self.marked.push(StepMarks {
+                place: Mark::Fork(from.clone(), at.ordinal).place(""),
+                turn: at.turn.clone(),
+            });
         }
     }
 

@@ -10,10 +10,14 @@ use super::waits::{WaitRow, WaitState};
 /// A query for sessions.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct SessionQuery {
+    /// Only sessions that are archived, or only those that are not.
+    pub archived: Option<bool>,
     /// Only sessions after this one in the list, for paging: the last row of the previous page.
     pub before: Option<(WallTime, SessionId)>,
     /// The maximum number of rows.
     pub limit: usize,
+    /// Only sessions that are pinned, or only those that are not.
+    pub pinned: Option<bool>,
     /// Only this session, if it exists.
     pub session: Option<SessionId>,
     /// Only sessions with this in the text of a message or in a title that they were given, ignoring case and white
@@ -24,6 +28,8 @@ pub struct SessionQuery {
 /// A session in a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SessionRow {
+    /// Whether a person has put it away.
+    pub archived: bool,
     /// The stored size, in bytes, as if it were the only session: a large text that several sessions share
     /// counts in full.
     pub bytes: u64,
@@ -37,6 +43,8 @@ pub struct SessionRow {
     pub open: Option<OpenTurn>,
     /// Whether a live process owns it.
     pub owned: bool,
+    /// Whether a person wants it first in lists.
+    pub pinned: bool,
     /// The owner: the principal of the first caller that began a turn in it, if any.
     pub principal: Option<Arc<str>>,
     /// Its id.
@@ -51,6 +59,28 @@ pub struct SessionRow {
     /// Why it is unreadable, as text: a newer build wrote it, or it is damaged. The other fields may be out of
     /// date then.
     pub unreadable: Option<Arc<str>>,
+}
+
+/// A change to what a person says of a session in lists; `None` stays as it is.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct LabelChange {
+    /// Whether it is put away.
+    pub archived: Option<bool>,
+    /// Whether it comes first.
+    pub pinned: Option<bool>,
+    /// The title in place of the one that follows from its messages; an empty one takes it away.
+    pub title: Option<Arc<str>>,
+}
+
+impl LabelChange {
+    /// Another title alone.
+    #[must_use]
+    pub fn of_title(title: impl Into<Arc<str>>) -> Self {
+        Self {
+            title: Some(title.into()),
+            ..Self::default()
+        }
+    }
 }
 
 /// An open turn, in a list.

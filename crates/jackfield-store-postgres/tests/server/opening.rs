@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jackfield_ports::journal::sessions::SessionQuery;
+use jackfield_ports::journal::sessions::{LabelChange, SessionQuery};
 use jackfield_ports::journal::{Journal as _, JournalError};
 use jackfield_store_postgres::{OpenError, PostgresJournal};
 
@@ -113,7 +113,10 @@ async fn a_session_of_a_newer_version_is_listed_and_not_owned() {
     for outcome in [
         journal.own(&id).await.err(),
         journal.load(&id).await.err(),
-        journal.rename(&id, "a title").await.err(),
+        journal
+            .label(&id, &LabelChange::of_title("a title"))
+            .await
+            .err(),
     ] {
         let is_newer = matches!(outcome, Some(JournalError::Newer { .. }));
         assert!(is_newer, "{outcome:?}");

@@ -164,7 +164,7 @@ async fn a_file_of_the_second_form_keeps_its_whole_records() {
     drop(journal);
     let file = Connection::open(place.file()).expect("a database");
     file.execute_batch(
-        "DROP TABLE upstream_responses; DROP TABLE logins; DROP TABLE meters; DROP TABLE key_secrets; DROP TABLE sealed_secrets; DROP TABLE directory; DROP TABLE titles; DROP TABLE spending; DROP TABLE marks; ALTER TABLE sessions DROP COLUMN principal;
+        "DROP TABLE upstream_responses; DROP TABLE logins; DROP TABLE meters; DROP TABLE key_secrets; DROP TABLE sealed_secrets; DROP TABLE directory; DROP TABLE titles; ALTER TABLE sessions DROP COLUMN pinned; ALTER TABLE sessions DROP COLUMN archived; DROP TABLE spending; DROP TABLE marks; ALTER TABLE sessions DROP COLUMN principal;
          ALTER TABLE sessions DROP COLUMN loud;
          DROP TABLE parts; DROP TABLE texts_apart; PRAGMA user_version = 2",
     )

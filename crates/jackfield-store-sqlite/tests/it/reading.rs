@@ -71,7 +71,7 @@ async fn a_file_of_the_form_before_is_read_without_its_spending_records() {
     assert!(reading.spending().is_some());
     reading.close().await;
     let file = Connection::open(place.file()).expect("a database");
-    let older = "DROP TABLE upstream_responses; DROP TABLE logins; DROP TABLE meters; DROP TABLE key_secrets; DROP TABLE sealed_secrets; DROP TABLE directory; DROP TABLE titles; DROP TABLE spending; PRAGMA user_version = 5";
+    let older = "DROP TABLE upstream_responses; DROP TABLE logins; DROP TABLE meters; DROP TABLE key_secrets; DROP TABLE sealed_secrets; DROP TABLE directory; DROP TABLE titles; ALTER TABLE sessions DROP COLUMN pinned; ALTER TABLE sessions DROP COLUMN archived; DROP TABLE spending; PRAGMA user_version = 5";
     file.execute_batch(older).expect("an older form");
     drop(file);
     let reading = ReadOnlyJournal::open(place.file()).expect("a journal");

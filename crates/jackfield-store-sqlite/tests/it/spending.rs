@@ -57,7 +57,7 @@ async fn a_file_of_the_fifth_form_gets_a_log_and_keeps_its_sessions() {
     journal.close().await;
     drop(journal);
     let file = Connection::open(place.file()).expect("a database");
-    file.execute_batch("DROP TABLE upstream_responses; DROP TABLE logins; DROP TABLE meters; DROP TABLE key_secrets; DROP TABLE sealed_secrets; DROP TABLE directory; DROP TABLE titles; DROP TABLE spending; PRAGMA user_version = 5")
+    file.execute_batch("DROP TABLE upstream_responses; DROP TABLE logins; DROP TABLE meters; DROP TABLE key_secrets; DROP TABLE sealed_secrets; DROP TABLE directory; DROP TABLE titles; ALTER TABLE sessions DROP COLUMN pinned; ALTER TABLE sessions DROP COLUMN archived; DROP TABLE spending; PRAGMA user_version = 5")
         .expect("the fifth form");
     drop(file);
     let journal = place.open();

@@ -280,6 +280,9 @@ macro_rules! journal_clauses {
             /// A title that a session was given is listed and found, whichever process owns the session, until it is taken away.
             /// A person names a conversation, and the next message gives it another name.
             a_given_title_is_listed_until_it_is_taken_away
+            /// A session that is pinned or archived is listed as such and found by that, beside its title, until it is neither.
+            /// What a person has put away comes back, or all of it is gone.
+            a_session_is_pinned_and_archived_until_it_is_not
             /// A row says which turn is open, how many questions of it are, and whether there is nothing to do but wait, from the moment that the append is committed.
             /// A question waits for an answer, and no list shows it.
             a_row_says_where_the_open_turn_is

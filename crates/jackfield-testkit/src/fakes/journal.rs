@@ -20,7 +20,7 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::meters::Meters;
 use jackfield_ports::journal::secrets::Secrets;
 use jackfield_ports::journal::sessions::{
-    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+    DueSessions, LabelChange, ListedWait, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::upstream_responses::UpstreamResponses;
@@ -98,7 +98,7 @@ pub enum JournalRequest {
     /// `release`.
     Release,
     /// `rename`.
-    Rename,
+    Label,
     /// `sessions`.
     Sessions,
     /// `records` of the log of spending records.
@@ -368,9 +368,9 @@ impl Journal for FaultyJournal {
         self.inner.delete(session).await
     }
 
-    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
-        self.check_reachable(JournalRequest::Rename)?;
-        self.inner.rename(session, title).await
+    async fn label(&self, session: &SessionId, change: &LabelChange) -> Result<(), JournalError> {
+        self.check_reachable(JournalRequest::Label)?;
+        self.inner.label(session, change).await
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {

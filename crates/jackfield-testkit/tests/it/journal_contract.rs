@@ -262,8 +262,12 @@ const MISTAKES: &[(Mistake, &str)] = &[
     (Mistake::PagesSkip, "a_list_goes_on_after_any_row"),
     (Mistake::BytesForgotten, "a_row_says_when_and_how_much"),
     (
-        Mistake::RenameForgotten,
+        Mistake::LabelForgotten,
         "a_given_title_is_listed_until_it_is_taken_away",
+    ),
+    (
+        Mistake::PinLost,
+        "a_session_is_pinned_and_archived_until_it_is_not",
     ),
     (
         Mistake::TitleForgotten,

@@ -196,10 +196,11 @@ export class Composer {
     if (this.isDue) this.goOn();
   }
 
-  // Sends a message that is not of the queue.
+  // Sends a message that is not of the queue, and returns whether it was taken.
   async resend(message) {
-    await this.deliver(message);
+    const isTaken = await this.deliver(message);
     if (this.isDue) this.goOn();
+    return isTaken;
   }
 
   // Sends a message, and returns whether it was taken.

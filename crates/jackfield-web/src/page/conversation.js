@@ -1,15 +1,13 @@
 // A session: its turns as their events come, and the field for the next message.
 
-import { address, ask, askOnce, randomKey, sessionPath } from './api.js';
-import { partsOf } from './attachments.js';
+import { ask, askOnce, sessionPath } from './api.js';
 import { Composer } from './composer.js';
 import { announce, element, setTitle, visible } from './dom.js';
 import { draftOf, keepDraft, onDraftsChanged } from './drafts.js';
 import { EventStream } from './event_stream.js';
 import { historyView } from './history.js';
-import { icon } from './icons.js';
 import { say } from './languages.js';
-import { confirmed, emptyPlace, iconButton, menu, menuItem, skeleton } from './parts.js';
+import { emptyPlace, skeleton } from './parts.js';
 import { Turn } from './turn.js';
 
 export class Conversation {
@@ -34,6 +32,8 @@ export class Conversation {
     addEventListener('pagehide', () => this.composer.leave(), { signal });
     onDraftsChanged(() => this.composer.follow(draftOf(this.session)), signal);
     this.turns = [];
+    this.view = {};
+    this.versions = new Map();
     this.follows = true;
     this.place = { top: 0, height: 0 };
     this.scroll.addEventListener('scroll', () => this.scrolled());
@@ -41,6 +41,15 @@ export class Conversation {
     new ResizeObserver(() => this.toEnd()).observe(this.log);
     if (session) this.open();
     else this.log.append(emptyPlace('message', say('hello_title'), say('hello')));
+  }
+
+  // Sends the message of another version, whose session is left then.
+  async beginVersion({ message, files, taken }) {
+    this.begin('');
+    this.composer.files.parts = files;
+    if (await this.composer.resend(message)) await this.trying(taken);
+    else this.composer.takeBack(message);
+    this.app.sessionsChanged();
   }
 
   // What was written here before, behind this.
@@ -57,8 +66,7 @@ export class Conversation {
   open() {
     this.loading = skeleton(4);
     this.log.replaceChildren(this.loading);
-    this.showTools();
-    this.loadTitle();
+    this.loadTitle().then(() => this.loadVersions());
     const path = (cursor) => `${sessionPath(this.session)}/events?html=true${cursor === null ? '' : `&after=${cursor}`}`;
     this.stream = new EventStream(path, {
       event: (event) => this.apply(event),
@@ -95,65 +103,42 @@ export class Conversation {
 
   async loadTitle() {
     try {
-      const view = await ask(sessionPath(this.session));
-      this.name = view.title || '';
-      this.title.textContent = visible(this.name) || say('new_session');
-      setTitle(visible(view.title));
+      this.view = await ask(sessionPath(this.session));
+      this.title.textContent = visible(this.view.title) || say('new_session');
+      if (this.view.archived) this.title.append(' ', element('span', { className: 'chip', textContent: say('archived') }));
+      setTitle(visible(this.view.title));
+      const { sessionMenu } = await import('./session_menu.js');
+      this.tools.replaceChildren(sessionMenu(this));
     } catch {
       // The stream says what is wrong.
     }
   }
 
-  showTools() {
-    const path = `${sessionPath(this.session)}/export`;
-    const link = (format, text) => element('a', { className: 'menu-item', href: address(`${path}?format=${format}`), download: '' }, icon('file'), text);
-    const remove = async () => (await confirmed(say('delete_sure'), say('delete'))) && this.remove();
-    this.tools.replaceChildren(menu(iconButton('more', say('session_menu'), () => {}),
-      menuItem('edit', say('rename'), () => this.rename()), link('markdown', say('export_markdown')), link('json', say('export_json')),
-      element('hr'), menuItem('trash', say('delete'), remove, { className: 'danger' })));
-  }
-
-  // A field in the place of the title; Enter and leaving it save, Esc leaves it as it was.
-  rename() {
-    const before = this.name ?? '';
-    const field = element('input', { type: 'text', maxLength: 200, value: before, 'aria-label': say('session_title') });
-    const done = (isLeft) => {
-      const hadFocus = field === document.activeElement;
-      field.onblur = null;
-      field.replaceWith(this.title);
-      if (hadFocus && !isLeft) this.tools.querySelector('button')?.focus();
-    };
-    const save = async (isLeft) => {
-      try {
-        if (field.value !== before) await ask(sessionPath(this.session), { method: 'PATCH', body: { title: field.value } });
-        await this.loadTitle();
-        this.app.sessionsChanged();
-        done(isLeft);
-      } catch (error) {
-        this.connection.textContent = error.message;
-      }
-    };
-    field.onblur = () => save(true);
-    field.addEventListener('keydown', (event) => {
-      if (event.isComposing || (event.key !== 'Enter' && event.key !== 'Escape')) return;
-      event.preventDefault();
-      event.stopPropagation();
-      if (event.key === 'Enter') save();
-      else done();
-    });
-    this.title.replaceWith(field);
-    field.select();
-  }
-
-  async remove() {
+  // Shows why something was not done, if it was not.
+  async trying(work) {
     try {
-      await ask(sessionPath(this.session), { method: 'DELETE' });
-      this.close();
-      this.app.sessionsChanged();
-      location.hash = '#/';
+      await work();
     } catch (error) {
       this.connection.textContent = error.message;
     }
+  }
+
+  // Which other versions there are of what follows each place.
+  async loadVersions() {
+    try {
+      const { versionsOf } = await import('./versions.js');
+      this.versions = await versionsOf(this);
+      for (const turn of this.turns) this.showVersions(turn);
+    } catch {
+      // They are found at the next look.
+    }
+  }
+
+  async showVersions(turn) {
+    const versions = this.versions.get(turn.number);
+    if (!versions) return;
+    const { versionView } = await import('./versions.js');
+    turn.showVersions(versionView(versions, this.session));
   }
 
   get turn() {
@@ -173,6 +158,7 @@ export class Conversation {
         session: () => this.session,
         toolOf: (tool) => this.app.toolOf(tool),
         retry: (turn) => this.again(turn),
+        ended: (turn) => this.showVersions(turn),
         edit: (turn) => this.edit(turn),
         fork: (turn) => this.fork(turn.number),
       }));
@@ -184,6 +170,8 @@ export class Conversation {
     if (isOpen !== this.composer.busy) this.composer.setBusy(isOpen);
     // What was written meanwhile follows an answer, and waits for the reader after a failure.
     if (event.event === 'turn_ended' && event.turn.end.kind === 'answered') this.composer.goOn();
+    // This session is another version of its first turn from now on.
+    if (event.event === 'turn_ended' && event.turn.number === 1 && this.origin) this.loadVersions();
     if (TOLD.includes(event.event)) {
       this.app.sessionsChanged();
       announce(say(`told_${event.event}`));
@@ -221,44 +209,53 @@ export class Conversation {
       this.open();
     }
     await askOnce(`${sessionPath(this.session)}/turns`, body, key);
+    if (this.view.archived) await this.trying(() => this.comeBack());
     this.follows = true;
+  }
+
+  // A session that is used again is in the lists again.
+  async comeBack() {
+    await ask(sessionPath(this.session), { method: 'PATCH', body: { archived: false } });
+    await this.loadTitle();
+    this.app.sessionsChanged();
   }
 
   async stopTurn() {
     if (!this.turn || this.turn.status === 'ended') return;
-    try {
-      await ask(`${sessionPath(this.session)}/turns/${this.turn.id}/cancel`, { method: 'POST' });
-    } catch (error) {
-      this.connection.textContent = error.message;
-    }
+    await this.trying(() => ask(`${sessionPath(this.session)}/turns/${this.turn.id}/cancel`, { method: 'POST' }));
   }
 
-  // The same message once more.
+  // The same message once more, in place of what followed it.
   async again(turn) {
-    if (this.composer.busy) return;
-    const { model, tools } = this.composer.message;
-    await this.composer.resend({ text: turn.message, files: partsOf(turn.files), model, tools, key: randomKey() });
+    if (this.composer.busy || this.composer.sending) return;
+    await this.trying(async () => {
+      const { answerAgain } = await import('./versions.js');
+      await answerAgain(this, turn);
+    });
   }
 
   // A fork before a turn, with its message to be changed.
   async edit(turn) {
-    if (turn.number > 1) await this.fork(turn.number - 1, turn.message);
-    else if (this.origin) await this.forkAt(this.origin.session, this.origin.turn, this.origin.round, turn.message);
-    else this.app.openNew(turn.message);
+    if (turn.number === 1 && !this.origin) this.app.openNew(turn.message);
+    else await this.trying(async () => this.app.openSession((await this.forkBefore(turn)).id, turn.message));
   }
 
-  fork(number, draft = '') {
-    return this.forkAt(this.session, number, null, draft);
+  // A fork before a turn. Before the first one, it is of the session that this one is a fork of, if that is still there.
+  async forkBefore(turn) {
+    const { origin } = this;
+    if (turn.number > 1) return this.forkAt(this.session, turn.number - 1, null);
+    const made = origin && await this.forkAt(origin.session, origin.turn, origin.round).catch(() => null);
+    return made || this.forkAt(this.session, 0, null);
   }
 
-  async forkAt(session, turn, round, draft) {
-    try {
-      const made = await ask(`${sessionPath(session)}/fork`, { method: 'POST', body: { turn, round } });
-      this.app.sessionsChanged();
-      this.app.openSession(made.id, draft);
-    } catch (error) {
-      this.connection.textContent = error.message;
-    }
+  fork(number) {
+    return this.trying(async () => this.app.openSession((await this.forkAt(this.session, number, null)).id, ''));
+  }
+
+  async forkAt(session, turn, round) {
+    const made = await ask(`${sessionPath(session)}/fork`, { method: 'POST', body: { turn, round } });
+    this.app.sessionsChanged();
+    return made;
   }
 }
 

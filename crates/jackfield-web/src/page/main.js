@@ -74,7 +74,9 @@ class App {
     this.view?.close();
     setTitle(byId('places').querySelector('[aria-current]') ? say(place) : '');
     const draft = this.draft || '';
+    const { version } = this;
     this.draft = '';
+    this.version = null;
     const asked = (this.asked = {});
     const view = await this.made(place, id);
     if (asked !== this.asked) {
@@ -85,7 +87,8 @@ class App {
     this.view = view;
     this.sessions.mark(this.view.session);
     byId('main').replaceChildren(this.view.root);
-    if (this.view instanceof Conversation) this.view.begin(draft);
+    if (version && this.view instanceof Conversation) this.view.beginVersion(version);
+    else if (this.view instanceof Conversation) this.view.begin(draft);
     else byId('main').focus();
     if (this.view instanceof Approvals && this.approvals?.last) this.view.show(this.approvals.last);
   }
@@ -104,6 +107,12 @@ class App {
   openSession(id, draft) {
     this.draft = draft;
     location.hash = `#/sessions/${encodeURIComponent(id)}`;
+  }
+
+  // Another version of a turn: its message is sent in this session, where `files` are attached to the next one. `taken` follows.
+  openVersion(id, written, taken) {
+    this.version = { ...written, taken };
+    this.openSession(id, '');
   }
 
   openNew(draft) {

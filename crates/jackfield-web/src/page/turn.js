@@ -10,7 +10,7 @@ import { ToolCard } from './tool_card.js';
 import { fileView } from './value.js';
 
 export class Turn {
-  // `actions` has `session()`, `toolOf(tool)`, `retry(turn)`, `edit(turn)` and `fork(turn)`.
+  // `actions` has `session()`, `toolOf(tool)`, `retry(turn)`, `edit(turn)`, `fork(turn)` and `ended(turn)`.
   constructor(event, actions) {
     this.id = event.turn;
     this.number = event.number;
@@ -206,6 +206,20 @@ export class Turn {
     ];
     this.foot.replaceChildren(element('div', { className: 'actions' }, actions),
       element('span', { className: 'dim', title: time(turn.ended), textContent: facts.filter(Boolean).map(visible).join(' · ') }));
+    this.actions.ended(this);
+  }
+
+  // The tools of the calls that may have changed something.
+  acted() {
+    const acted = [...this.cards.values()].filter((card) => ACTED.includes(card.status) && card.tool?.safety !== 'read_only');
+    return [...new Set(acted.map((card) => card.tool?.title || card.name))];
+  }
+
+  // Shows which of several versions this is.
+  showVersions(view) {
+    this.versions?.remove();
+    this.versions = view;
+    this.foot.prepend(view);
   }
 
   // Shows what took how long, or hides it.
@@ -254,6 +268,9 @@ const ACTS = {
   wait_ended: (turn, event) => turn.waitEnded(event),
   wait_started: (turn, event) => turn.waitStarted(event),
 };
+
+// States of calls that may have had effects.
+const ACTED = ['done', 'failed', 'running', 'unknown'];
 
 const USUAL_ENDS = ['stop', 'tool_calls', 'stop_sequence'];
 

@@ -191,12 +191,16 @@ pub(crate) struct Fork {
 
 /// What to change of a session.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[schema(as = EditSession, example = json!({ "title": "Plans for May" }))]
+#[schema(as = EditSession, example = json!({ "title": "Plans for May", "pinned": true }))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EditSession {
+    /// Whether it is put away.
+    pub(crate) archived: Option<bool>,
+    /// Whether it comes first in lists.
+    pub(crate) pinned: Option<bool>,
     /// Its title, in one line; an empty one is none, and the beginning of its first message is shown again.
     #[schema(max_length = 200)]
-    pub(crate) title: String,
+    pub(crate) title: Option<String>,
 }
 
 /// A new session. There is nothing to say of one yet.

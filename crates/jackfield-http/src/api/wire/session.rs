@@ -23,6 +23,10 @@ pub(crate) struct SessionView {
     pub(crate) turns: u32,
     /// The turn that has not ended, if there is one.
     pub(crate) open: Option<OpenTurnView>,
+    /// Whether it comes first in lists.
+    pub(crate) pinned: bool,
+    /// Whether it is put away.
+    pub(crate) archived: bool,
     /// The size of everything that is kept of it.
     pub(crate) bytes: u64,
     /// Why it cannot be read, if it cannot.
@@ -52,10 +56,28 @@ pub(crate) struct OpenTurnView {
 pub(crate) struct ForkedView {
     /// The other session.
     pub(crate) session: String,
-    /// The turn of it, by its number.
+    /// The turn of it, by its number; 0 is the place before the first one.
     pub(crate) turn: u32,
     /// The round of the turn; null is its end.
     pub(crate) round: Option<u32>,
+}
+
+/// The forks of a session.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ForkList)]
+pub(crate) struct ForkList {
+    /// The forks, by the turn that they follow, the oldest first.
+    pub(crate) forks: Vec<ForkView>,
+}
+
+/// A fork of a session.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ForkEntry)]
+pub(crate) struct ForkView {
+    /// The turn that it follows, by its number; 0 is the place before the first one.
+    pub(crate) turn: u32,
+    /// The fork.
+    pub(crate) session: SessionView,
 }
 
 /// A page of sessions, the one that was changed last first.
@@ -103,6 +125,8 @@ impl From<&SessionRow> for SessionView {
             changed: row.changed.to_rfc3339(),
             turns: row.turns,
             open,
+            pinned: row.pinned,
+            archived: row.archived,
             bytes: row.bytes,
             unreadable: row.unreadable.as_deref().map(str::to_owned),
             forked_from: None,

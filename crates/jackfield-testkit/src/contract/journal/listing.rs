@@ -5,7 +5,7 @@ use jackfield_domain::ids::WaitId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::JournalError;
-use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, WaitQuery};
+use jackfield_ports::journal::sessions::{LabelChange, OpenTurn, SessionQuery, WaitQuery};
 
 use super::finding::caller;
 use super::scene::{DEADLINE, JournalScene, cancel, granted, resumed_step, session, step};
@@ -136,13 +136,16 @@ pub(super) async fn a_given_title_is_listed_until_it_is_taken_away<H: JournalHar
         };
         scene.list(query).await.len()
     };
-    journal.rename(id, "Мои Планы").await.expect("a title");
+    journal
+        .label(id, &titled("Мои Планы"))
+        .await
+        .expect("a title");
     assert_eq!(&*title().await, "Мои Планы");
     let opened = step(0, vec![turn_opened(id, 1, "Hello"), turn_ended()]);
     scene.commit(0, vec![opened]).await;
     assert_eq!(&*title().await, "Мои Планы");
     assert_eq!(found("мои планы").await, 1);
-    journal.rename(id, "Other").await.expect("a title");
+    journal.label(id, &titled("Other")).await.expect("a title");
     assert_eq!(&*title().await, "Other");
     assert_eq!(found("планы").await, 0);
     let other = scene.other_session("b").await;
@@ -151,14 +154,66 @@ pub(super) async fn a_given_title_is_listed_until_it_is_taken_away<H: JournalHar
         ..all()
     };
     assert_eq!(&*scene.list(row).await.pop().expect("a row").title, "");
-    journal.rename(id, "").await.expect("no title");
+    journal.label(id, &titled("")).await.expect("no title");
     assert_eq!(&*title().await, "Hello");
     assert_eq!(found("other").await, 0);
-    let renamed = journal.rename(&session("nobody"), "None").await;
+    let renamed = journal.label(&session("nobody"), &titled("None")).await;
     assert!(
         matches!(renamed, Err(JournalError::UnknownSession { .. })),
         "{renamed:?}"
     );
+}
+
+pub(super) async fn a_session_is_pinned_and_archived_until_it_is_not<H: JournalHarness>() {
+    let scene = JournalScene::<H>::begin().await;
+    let (journal, id) = (&scene.journal, &scene.session);
+    let other = scene.other_session("b").await;
+    let change = async |pinned, archived| {
+        let change = LabelChange {
+            archived,
+            pinned,
+            title: None,
+        };
+        journal.label(id, &change).await.expect("labels");
+        let row = scene.row().await.expect("a row");
+        (row.pinned, row.archived)
+    };
+    let listed = async |pinned, archived| {
+        let query = SessionQuery {
+            archived,
+            pinned,
+            ..all()
+        };
+        let rows = scene.list(query).await.into_iter();
+        let mut ids: Vec<_> = rows.map(|row| row.session).collect();
+        ids.sort();
+        ids
+    };
+    let (mut both, rest) = (
+        vec![id.clone(), other.session.clone()],
+        [other.session.clone()],
+    );
+    both.sort();
+    assert_eq!(listed(Some(true), None).await, []);
+    assert_eq!(listed(Some(false), Some(false)).await, both);
+    journal.label(id, &titled("Plans")).await.expect("a title");
+    assert_eq!(change(Some(true), None).await, (true, false));
+    assert_eq!(&*scene.row().await.expect("a row").title, "Plans");
+    assert_eq!(listed(Some(true), None).await, [id.clone()]);
+    assert_eq!(listed(Some(false), None).await, rest);
+    assert_eq!(change(None, Some(true)).await, (true, true));
+    assert_eq!(listed(None, Some(true)).await, [id.clone()]);
+    assert_eq!(listed(None, Some(false)).await, rest);
+    let opened = step(0, vec![turn_opened(id, 1, "Hello"), turn_ended()]);
+    scene.commit(0, vec![opened]).await;
+    assert_eq!(change(Some(false), None).await, (false, true));
+    assert_eq!(change(None, Some(false)).await, (false, false));
+    assert_eq!(listed(None, None).await, both);
+    assert_eq!(&*scene.row().await.expect("a row").title, "Plans");
+}
+
+fn titled(title: &str) -> LabelChange {
+    LabelChange::of_title(title)
 }
 
 pub(super) async fn a_row_says_where_the_open_turn_is<H: JournalHarness>() {

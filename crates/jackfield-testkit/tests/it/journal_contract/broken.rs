@@ -24,7 +24,7 @@ use jackfield_domain::time::{MonoTime, WallTime};
 use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, WaitEnd, WaitEndKind};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{
-    DueSessions, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
+    DueSessions, LabelChange, ListedWait, OpenWaitsMark, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::{
@@ -408,10 +408,10 @@ impl Journal for Mistaken {
         self.end(session).await
     }
 
-    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+    async fn label(&self, session: &SessionId, change: &LabelChange) -> Result<(), JournalError> {
         match self.is {
-            Mistake::RenameForgotten => Ok(()),
-            _ => self.inner.rename(&self.which(session), title).await,
+            Mistake::LabelForgotten => Ok(()),
+            _ => self.inner.label(&self.which(session), change).await,
         }
     }
 

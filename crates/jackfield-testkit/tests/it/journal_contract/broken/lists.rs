@@ -99,6 +99,7 @@ impl Mistaken {
                 Mistake::RefusedListed => {
                     row.steps += self.refused.load(Ordering::Relaxed) as u64;
                 }
+                Mistake::PinLost => row.pinned = false,
                 Mistake::TitleForgotten => row.title = "".into(),
                 _ => {}
             }
