@@ -44,6 +44,13 @@ async fn a_session_keeps_the_title_that_it_is_given_until_it_is_taken_away() {
         titles(&gateway, "?search=hello").await,
         json!(["Plans for May"])
     );
+    let exported = gateway.get(&format!("{session}/export")).answered().await;
+    assert!(
+        exported.headers["content-disposition"]
+            .ends_with(".json\"; filename*=UTF-8''Plans%20for%20May.json"),
+        "{:?}",
+        exported.headers
+    );
     is_problem(
         &rename(&gateway, &session, &json!({ "title": "a".repeat(201) })).await,
         400,

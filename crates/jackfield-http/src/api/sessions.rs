@@ -14,6 +14,7 @@ use jackfield_engine::{
     CompactSession, EngineError, JournalError, LabelChange, SessionQuery, SessionRow,
 };
 use jackfield_gateway::{Gateway, Principal, RequestedModel};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
 use super::extract::{JsonBody, ModelSlot, OptionalJsonBody, OwnedSession, Parameters, Requester};
@@ -391,12 +392,26 @@ pub(crate) async fn export(
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    // The characters of an id need no quoting.
-    let name = format!("attachment; filename=\"{}.{ending}\"", own.session);
-    if let Ok(name) = HeaderValue::from_str(&name) {
+    let title = row(&gateway, &own.session).await?.title;
+    if let Ok(name) = HeaderValue::from_str(&attachment(&own.session, &title, ending)) {
         headers.insert(CONTENT_DISPOSITION, name);
     }
     Ok(response)
+}
+
+/// The name of a file for browsers, by RFC 6266: the title where they read UTF-8, or else the id.
+fn attachment(session: &SessionId, title: &str, ending: &str) -> String {
+    // What no file system refuses or reads as a path, and no reader mistakes.
+    let is_kept = |letter: &char| letter.is_alphanumeric() || " _-,()".contains(*letter);
+    let words: String = title.chars().filter(is_kept).take(MAX_FILE_NAME).collect();
+    let words = words.trim();
+    // The characters of an id need no quoting.
+    let plain = format!("attachment; filename=\"{session}.{ending}\"");
+    if words.is_empty() {
+        return plain;
+    }
+    let name = utf8_percent_encode(words, NON_ALPHANUMERIC);
+    format!("{plain}; filename*=UTF-8''{name}.{ending}")
 }
 
 /// The response for a session that was just created.
@@ -474,6 +489,8 @@ const MARKDOWN: &str = "text/markdown; charset=utf-8";
 const MAX_SEARCH: usize = 1_000;
 /// The maximum length of a title, in characters.
 const MAX_TITLE: usize = 200;
+/// The maximum length of the name of an exported file, in characters.
+const MAX_FILE_NAME: usize = 80;
 const LIMIT: usize = 200;
 /// The maximum number of sessions examined for one page, where most belong to other principals.
 const MAX_EXAMINED: usize = 2_000;

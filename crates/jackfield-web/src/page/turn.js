@@ -7,7 +7,7 @@ import { copyButton, failureView, iconButton } from './parts.js';
 import { Question } from './question.js';
 import { ReplyText } from './reply_text.js';
 import { ToolCard } from './tool_card.js';
-import { fileView } from './value.js';
+import { fileView, textView } from './value.js';
 
 export class Turn {
   // `actions` has `session()`, `toolOf(tool)`, `retry(turn)`, `edit(turn)`, `fork(turn)` and `ended(turn)`.
@@ -36,7 +36,8 @@ export class Turn {
     const shown = element('div', { className: 'asked' });
     for (const message of messages.filter((one) => one.role === 'user')) {
       for (const block of message.blocks) {
-        if (block.type === 'text') shown.append(element('div', { className: 'text', dir: 'auto', textContent: block.text }));
+        if (block.type === 'text' && block.text.length > LONG) shown.append(textView(block.text));
+        else if (block.type === 'text') shown.append(element('div', { className: 'text', dir: 'auto', textContent: block.text }));
         else if (block.source) shown.append(fileView(block));
       }
     }
@@ -268,6 +269,9 @@ const ACTS = {
   wait_ended: (turn, event) => turn.waitEnded(event),
   wait_started: (turn, event) => turn.waitStarted(event),
 };
+
+// A longer message is cut, with a button for the rest.
+const LONG = 20_000;
 
 // States of calls that may have had effects.
 const ACTED = ['done', 'failed', 'running', 'unknown'];
