@@ -12,6 +12,7 @@ mod api;
 mod api_approval_events;
 mod api_docs;
 mod api_events;
+mod api_given;
 mod api_owners;
 mod api_timeline;
 mod api_titles;

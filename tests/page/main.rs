@@ -13,6 +13,7 @@
 )]
 
 mod browser;
+mod chat;
 mod scenarios;
 
 /// What all kinds of slices need.

@@ -600,6 +600,260 @@ const scenarios = {
   },
 
   // A browser that stores nothing has the whole page, but for what it would keep.
+  async options(browser) {
+    const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
+    const chip = (one = page) => one.locator('.composer').getByRole('button', { name: 'Instructions and limits' });
+    const form = page.getByRole('dialog', { name: 'Instructions and limits of this session' });
+    const open = async () => {
+      await page.getByRole('button', { name: 'Session actions' }).click();
+      await page.getByRole('button', { name: 'Instructions and limits', exact: true }).first().click();
+      await form.waitFor();
+    };
+    // The settings of a session that has no message yet stay over a reload.
+    await page.goto(url);
+    await open();
+    assert.ok(await form.getByLabel('Instructions').evaluate((one) => one === document.activeElement));
+    await form.getByLabel('Instructions').fill('Answer in rhymes.');
+    await form.getByLabel('Effort').selectOption('high');
+    await form.getByLabel('Rounds of a turn').fill('0');
+    await form.getByRole('button', { name: 'Save' }).click();
+    assert.ok(await form.getByLabel('Rounds of a turn').evaluate((one) => !one.validity.valid));
+    await form.getByLabel('Rounds of a turn').fill('4');
+    await form.getByLabel('Minutes of a turn').fill('1.5');
+    await shot(page, 'options');
+    await isAccessible(page);
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    await chip().getByText('instructions · effort: high · at most 4 rounds · at most 1.5 min').waitFor();
+    await shot(page, 'options-chip');
+    await isAccessible(page);
+    await page.reload();
+    await chip().getByText('instructions · effort: high').waitFor();
+    // A message that waits keeps those that it was written with; what is changed meanwhile is for the next one.
+    await say(page, 'First');
+    await wish('first');
+    const field = page.getByRole('textbox', { name: 'Message' });
+    await field.fill('Second');
+    await field.press('Enter');
+    await page.locator('.queue li', { hasText: 'Second' }).waitFor();
+    await chip().click();
+    await form.getByLabel('Instructions').fill('Answer in prose.');
+    await form.getByLabel('Effort').selectOption('');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await wish('answer to the first');
+    await ended(page, 1);
+    await say(page, 'Third');
+    await ended(page, 2);
+    const session = page.url();
+    // Another browser, which was given nothing, goes on as the last turn was.
+    const other = await opened(browser, { viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+    await other.goto(session);
+    await ended(other, 2);
+    await chip(other).getByText('instructions · at most 4 rounds · at most 1.5 min').waitFor();
+    await fits(other);
+    await isAccessible(other);
+    await chip(other).click();
+    await shot(other, 'phone-options');
+    await fits(other);
+    await other.keyboard.press('Escape');
+    await say(other, 'Fourth');
+    await ended(other, 3);
+    // A fork takes them over, and so does a message that is written again before the first turn.
+    await page.locator('.turn').nth(1).getByRole('button', { name: 'Edit' }).first().click();
+    await page.waitForFunction((old) => location.href !== old, session);
+    await chip().getByText('instructions · at most 4 rounds').waitFor();
+    await page.goto(session);
+    await ended(page, 3);
+    await page.locator('.turn').first().getByRole('button', { name: 'Edit' }).first().click();
+    await page.waitForFunction(() => location.hash === '#/new');
+    await chip().getByText('instructions · at most 4 rounds').waitFor();
+    // What the gateway refuses is named at its field.
+    await page.route('**/turns', (route) => route.fulfill({ status: 400, contentType: 'application/problem+json',
+      body: JSON.stringify({ type: 'urn:jackfield:problem:invalid', status: 400, detail: 'too many rounds', pointer: '/limits/rounds' }) }), { times: 1 });
+    await refused(page, 400, () => field.press('Enter'));
+    await form.getByText('too many rounds').waitFor();
+    assert.equal(await form.getByLabel('Rounds of a turn').getAttribute('aria-invalid'), 'true');
+    assert.ok(await form.getByLabel('Rounds of a turn').evaluate((one) => one === document.activeElement));
+    for (const name of ['Instructions', 'Minutes of a turn', 'Rounds of a turn']) await form.getByLabel(name).fill('');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await chip().waitFor({ state: 'detached' });
+    await page.reload();
+    await page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'First');
+    assert.equal(await chip().count(), 0);
+  },
+
+  async prompts(browser) {
+    const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
+    const asked = [];
+    page.on('request', (request) => /\/(servers|complete|prompts)/.test(request.url()) && asked.push(new URL(request.url()).pathname));
+    await page.goto(url);
+    const field = page.getByRole('textbox', { name: 'Message' });
+    const menu = page.getByRole('listbox', { name: 'Prompts of servers' });
+    const options = menu.getByRole('option');
+    const active = () => page.evaluate(() => document.getElementById(document.querySelector('.composer textarea').getAttribute('aria-activedescendant'))?.querySelector('.tool').textContent);
+    const holds = (text) => page.waitForFunction((wanted) => document.querySelector('.composer textarea').value === wanted, text);
+    await field.pressSequentially('a/');
+    assert.deepEqual(asked, []);
+    await field.fill('');
+    // A server that does not start is named, and stops no other one.
+    await refused(page, 404, () => field.press('/'));
+    await page.getByText(/^No answer: gone: /).waitFor();
+    await page.getByText(/^and [\d,]+ more$/).waitFor();
+    assert.equal(await options.count(), 50);
+    await page.waitForFunction(() => !document.querySelector('.prompts').textContent.includes('are asked'));
+    // What a server writes is text, in short, with its hidden letters named.
+    await field.pressSequentially('evil:0');
+    assert.match(await options.first().textContent(), /⟨U\+202E right-to-left override⟩<b>title<\/b>/);
+    assert.ok((await options.first().textContent()).length < 1_000);
+    await shot(page, 'prompts-hostile');
+    await fits(page);
+    await field.fill('/');
+    await field.pressSequentially('notes:');
+    assert.deepEqual(await options.locator('.tool').allTextContents(), ['/notes:greet', '/notes:picture', '/notes:talk']);
+    await shot(page, 'prompts');
+    await isAccessible(page);
+    for (const [key, name] of [['ArrowDown', '/notes:picture'], ['ArrowUp', '/notes:greet'], ['ArrowUp', '/notes:talk']]) {
+      await field.press(key);
+      assert.equal(await active(), name);
+    }
+    // Esc closes it and leaves the text.
+    await field.press('Escape');
+    assert.equal(await menu.count(), 0);
+    await holds('/notes:');
+    // A prompt of several messages, by the pointer; its model is marked as the terminal does.
+    await field.fill('/');
+    await field.pressSequentially('talk');
+    await options.first().click();
+    await holds('Hello?\n<assistant>\nYes?\n</assistant>\n[resource: Guide <note://guide>]');
+    // What is no text is an attachment, or is named.
+    await field.fill('/');
+    await field.pressSequentially('pic');
+    await field.press('Tab');
+    await holds('Look.');
+    await page.getByText('Left out of the prompt: note://zip application/zip').waitFor();
+    assert.deepEqual(await page.locator('.files bdi').allTextContents(), ['image/png', 'note://text']);
+    for (const name of ['image/png', 'note://text']) await page.getByRole('button', { name: `Remove ${name}` }).click();
+    // Arguments are asked for, with those that are there already, and what the server suggests.
+    await field.fill('');
+    await field.pressSequentially('/greet Ann mood="very glad"');
+    await field.press('Enter');
+    const form = page.getByRole('dialog', { name: '/notes:greet' });
+    const who = form.getByLabel('Who *');
+    assert.deepEqual([await who.inputValue(), await form.getByLabel('mood').inputValue()], ['Ann', 'very glad']);
+    await who.fill('');
+    await form.getByRole('button', { name: 'Insert' }).click();
+    assert.ok(await who.evaluate((one) => !one.validity.valid));
+    await who.pressSequentially('Mi');
+    await page.waitForFunction(() => [...document.querySelectorAll('datalist option')].map((one) => one.value).join() === 'Mia,Mick');
+    await who.pressSequentially('a');
+    await isAccessible(page);
+    await shot(page, 'prompt-arguments');
+    await form.getByRole('button', { name: 'Insert' }).click();
+    await holds('Greet Mia, who is very glad.');
+    assert.ok(await field.evaluate((one) => one === document.activeElement));
+    // It is sent by the person; and what names no prompt is sent as it is.
+    await field.press('Enter');
+    await ended(page, 0);
+    await field.pressSequentially('/etc/hosts is broken');
+    await field.press('Enter');
+    await ended(page, 1);
+    assert.equal(await page.locator('.asked').last().textContent(), '/etc/hosts is broken');
+    const phone = await opened(browser, { viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+    await phone.goto(url);
+    isAway = true;
+    await phone.getByRole('textbox', { name: 'Message' }).press('/');
+    await phone.getByText(/^No answer: gone: /).waitFor();
+    isAway = false;
+    await shot(phone, 'phone-prompts');
+    await fits(phone);
+    await isAccessible(phone);
+  },
+
+  async found(browser) {
+    const page = await opened(browser, { viewport: { width: 1280, height: 700 } });
+    await page.goto(url);
+    await say(page, 'Where is Porto?');
+    await ended(page, 0);
+    await say(page, 'And the rain in porto?');
+    await ended(page, 1);
+    const bar = page.getByRole('search');
+    const field = page.getByRole('searchbox', { name: 'Search in this session' });
+    const marked = (name) => page.evaluate((one) => [...(CSS.highlights.get(one) || [])].map(String), name);
+    const says = (text) => bar.getByText(text, { exact: true }).waitFor();
+    // From the search at the side, with its words: across tags, in any case, and also where it is folded.
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('PORTO');
+    await page.locator('.sessions a[href$="/PORTO"]').click();
+    await says('1 of 6');
+    assert.equal(await field.inputValue(), 'PORTO');
+    assert.deepEqual(await marked('found'), ['Porto', 'porto', 'Porto', 'porto', 'porto', 'PORTO']);
+    await shot(page, 'found');
+    await isAccessible(page);
+    const card = page.locator('.call');
+    const reasoning = page.locator('details.reasoning');
+    const isSeen = () => page.waitForFunction(() => {
+      const [hit] = CSS.highlights.get('found-now');
+      const [place, frame] = [hit.getBoundingClientRect(), document.querySelector('.scroll').getBoundingClientRect()];
+      return place.height > 0 && place.top >= frame.top && place.bottom <= frame.bottom;
+    });
+    await isSeen();
+    await field.press('Enter');
+    await says('2 of 6');
+    assert.ok(await reasoning.evaluate((one) => one.open));
+    await isSeen();
+    await field.press('Enter');
+    assert.ok(!(await reasoning.evaluate((one) => one.open)));
+    await says('3 of 6');
+    assert.deepEqual(await marked('found-now'), ['Porto']);
+    await field.press('Enter');
+    await bar.getByRole('button', { name: 'Next hit' }).click();
+    await says('5 of 6');
+    assert.ok(await card.locator('.body').isVisible());
+    await isSeen();
+    await bar.getByRole('button', { name: 'Next hit' }).click();
+    await says('6 of 6');
+    await bar.getByRole('button', { name: 'Next hit' }).click();
+    await says('1 of 6');
+    assert.ok(await card.locator('.body').isHidden());
+    await field.press('Shift+Enter');
+    await says('6 of 6');
+    await field.fill('nowhere');
+    await says('Nothing found.');
+    assert.deepEqual(await marked('found'), []);
+    // Esc closes it and gives the focus back, where the bar was opened.
+    await field.press('Escape');
+    assert.equal(await bar.count(), 0);
+    assert.ok(!page.url().includes('PORTO'));
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await message.focus();
+    await page.keyboard.press('Control+Shift+F');
+    await field.fill('porto');
+    await says('1 of 6');
+    // New text is searched, and the reader stays at the hit.
+    await field.press('Enter');
+    await api('POST', `/sessions/${page.url().split('/').pop()}/turns`, { message: 'porto' });
+    await says('2 of 8');
+    await field.press('Escape');
+    assert.ok(await message.evaluate((one) => one === document.activeElement));
+    assert.deepEqual(await marked('found'), []);
+    const phone = await opened(browser, { viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+    await phone.goto(`${page.url()}/porto`);
+    await phone.getByText('1 of 8').waitFor();
+    await shot(phone, 'phone-found');
+    await fits(phone);
+    await isAccessible(phone);
+    // A browser that marks nothing selects the current hit.
+    const older = await opened(browser);
+    await older.addInitScript(() => Object.defineProperty(CSS, 'highlights', { value: undefined }));
+    await older.goto(`${page.url()}/porto`);
+    const olderField = older.getByRole('searchbox', { name: 'Search in this session' });
+    await older.getByText('1 of 8').waitFor();
+    await olderField.press('Enter');
+    await older.getByText('2 of 8').waitFor();
+    await olderField.press('Enter');
+    await older.getByText('3 of 8').waitFor();
+    assert.equal(await older.evaluate(() => getSelection().toString()), 'Porto');
+  },
+
   async nothing_stored(browser) {
     const page = await opened(browser);
     await page.addInitScript(() => {
@@ -853,6 +1107,30 @@ const scenarios = {
       const { scrollHeight, scrollTop, clientHeight } = document.querySelector('.scroll');
       return scrollHeight - scrollTop - clientHeight < 100;
     });
+    // A search in all of it stops the page for no longer than a moment.
+    await page.keyboard.press('Control+Shift+F');
+    const field = page.getByRole('searchbox', { name: 'Search in this session' });
+    await field.waitFor();
+    const [found, longest] = await page.evaluate(() => new Promise((done) => {
+      const input = document.querySelector('.find input');
+      input.value = 'an';
+      const began = performance.now();
+      let [before, most] = [began, 0];
+      input.dispatchEvent(new Event('input'));
+      const look = () => {
+        const now = performance.now();
+        most = Math.max(most, now - before);
+        before = now;
+        if (document.querySelector('.find [role=status]').textContent) done([now - began, most]);
+        else setTimeout(look);
+      };
+      look();
+    }));
+    console.log(`the search took ${Math.round(found)} ms, of which 300 ms are a pause; the page stood for ${Math.round(longest)} ms at most`);
+    assert.ok(longest < 1_000, `${longest} ms`);
+    await page.getByText('1 of 1,000+').waitFor();
+    await field.press('Enter');
+    await page.getByText('2 of 1,000+').waitFor();
   },
 
   async login(browser) {

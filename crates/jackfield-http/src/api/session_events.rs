@@ -194,6 +194,7 @@ impl SessionEvents {
                     number: turn.number,
                     model: turn.model,
                     tools: tools.map(|tool| tool.definition.name.to_string()).collect(),
+                    given: None,
                     messages: turn.messages,
                 })
             }

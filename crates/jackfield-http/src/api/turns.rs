@@ -325,6 +325,7 @@ pub(super) async fn options(
         };
     }
     request.settings.apply_to(&mut options.settings)?;
+    request.limits.apply_to(&mut options)?;
     approver::enable_approvals(gateway.engine(), &mut options).await;
     Ok(options)
 }

@@ -167,6 +167,7 @@ async fn begin(
         server_tools,
         tool_choice: None,
         settings: Default::default(),
+        limits: Default::default(),
         if_busy: Default::default(),
         user: None,
     };

@@ -8,6 +8,7 @@ pub(crate) mod blocks;
 pub(crate) mod context;
 pub(crate) mod directory;
 pub(crate) mod events;
+pub(crate) mod given;
 pub(crate) mod listing;
 pub(crate) mod own_servers;
 pub(crate) mod parts;

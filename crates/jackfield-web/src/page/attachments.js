@@ -105,6 +105,6 @@ function base64(file) {
   });
 }
 
-const PICTURES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-const MOST_FILES = 10;
-const MOST_BYTES = 5 << 20;
+export const PICTURES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+export const MOST_FILES = 10;
+export const MOST_BYTES = 5 << 20;

@@ -3,6 +3,7 @@
 import { ask, randomKey } from './api.js';
 import { Attachments } from './attachments.js';
 import { button, element, visible } from './dom.js';
+import { setOf } from './drafts.js';
 import { icon } from './icons.js';
 import { say } from './languages.js';
 import { iconButton } from './parts.js';
@@ -30,9 +31,12 @@ export class Composer {
       if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) this.submit(event);
     });
     this.text.addEventListener('input', () => {
+      if (this.text.value === '/') import('./prompt_menu.js').then(({ openPrompts }) => openPrompts(this), () => {});
       this.fit();
       this.changed();
     });
+    this.optionsLine = element('div');
+    this.root.append(this.optionsLine);
     this.loadModels();
   }
 
@@ -40,13 +44,13 @@ export class Composer {
   get draft() {
     const queue = this.queue.map(({ files, follows, ...one }) => ({ ...one, files: files.length }));
     const isSent = this.sent?.written === writtenOf(this.message);
-    return { text: this.text.value, model: this.wanted, key: isSent && this.files.parts.length === 0 ? this.sent.key : undefined, queue };
+    return { text: this.text.value, model: this.wanted, options: this.own, key: isSent && this.files.parts.length === 0 ? this.sent.key : undefined, queue };
   }
 
   // What the field has now.
   get message() {
     // A model that is gone is not asked; before the list is there, it is the chosen one.
-    return { text: this.text.value, files: this.files.parts, model: this.isListed ? this.model.value : this.wanted, tools: this.tools.chosen };
+    return { text: this.text.value, files: this.files.parts, model: this.isListed ? this.model.value : this.wanted, tools: this.tools.chosen, options: this.options };
   }
 
   // Is there again what was written and chosen. A queued message that had files is again in the field, to get them anew.
@@ -54,6 +58,7 @@ export class Composer {
     const [without, queue] = [true, false].map((hasFiles) => draft.queue.filter((one) => Boolean(one.files) === hasFiles));
     this.wanted = draft.model;
     this.model.value = draft.model;
+    this.takeOptions({ own: draft.options });
     this.queue = queue.map((one) => ({ ...one, files: [] }));
     this.showQueue();
     this.fill([...without.map((one) => one.text), draft.text].filter(Boolean).join('\n'));
@@ -64,12 +69,40 @@ export class Composer {
   // Another tab has changed the draft: what was not changed here is as it is there.
   follow(draft) {
     if (this.soon || this.sending) return;
+    this.takeOptions({ own: draft.options });
     this.queue = draft.queue.map((one) => this.queue.find(({ key }) => key === one.key) || { ...one, files: [] });
     this.showQueue();
     if (this.text.value !== this.keptText) return;
     this.text.value = draft.text;
     this.keptText = draft.text;
     this.fit();
+  }
+
+  // The instructions, settings and limits of the next messages: those that were chosen, or else those that the last turn was given.
+  get options() {
+    return setOf(this.own || this.given || {});
+  }
+
+  takeOptions(some) {
+    Object.assign(this, some);
+    if (this.options || this.optionsLine.hasChildNodes()) this.withOptions(({ optionsChip }) => {
+      this.optionsLine.replaceChildren(...(this.options ? [optionsChip(this.options, () => this.askOptions())] : []));
+    });
+  }
+
+  // Asks for them; with what the gateway says of one that it refused.
+  askOptions(field, refused) {
+    const choose = (own) => {
+      this.takeOptions({ own });
+      this.settle();
+    };
+    this.withOptions(({ askOptions }) => askOptions(this.options || {}, choose, field, refused));
+  }
+
+  withOptions(use) {
+    import('./session_options.js').then(use, () => {
+      this.problem.textContent = say('unreachable');
+    });
   }
 
   chosen() {
@@ -215,6 +248,8 @@ export class Composer {
       return true;
     } catch (error) {
       this.problem.textContent = say('not_sent', { why: error.message });
+      const [, field] = /^\/(?:(?:settings|limits)\/)?(system|effort|max_output_tokens|temperature|active_ms|cost|rounds|tokens)$/.exec(error.document?.pointer) || [];
+      if (field) this.askOptions(field, error.message);
       return false;
     } finally {
       this.sending = null;

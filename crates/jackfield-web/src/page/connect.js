@@ -2,8 +2,10 @@
 
 import { ask } from './api.js';
 import { element, visible } from './dom.js';
-import { say } from './languages.js';
+import { loadMoreTexts, say } from './languages.js';
 import { copyButton, skeleton, tabs } from './parts.js';
+
+await loadMoreTexts();
 
 export class Connect {
   constructor({ key_needed: isKeyNeeded }) {

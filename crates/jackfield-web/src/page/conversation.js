@@ -3,7 +3,7 @@
 import { ask, askOnce, sessionPath } from './api.js';
 import { Composer } from './composer.js';
 import { announce, element, setTitle, visible } from './dom.js';
-import { draftOf, keepDraft, onDraftsChanged } from './drafts.js';
+import { draftOf, keepDraft, onDraftsChanged, setOf } from './drafts.js';
 import { EventStream } from './event_stream.js';
 import { historyView } from './history.js';
 import { say } from './languages.js';
@@ -40,7 +40,10 @@ export class Conversation {
     // What is drawn late has another height than was thought.
     new ResizeObserver(() => this.toEnd()).observe(this.log);
     if (session) this.open();
-    else this.log.append(emptyPlace('message', say('hello_title'), say('hello')));
+    else {
+      this.log.append(emptyPlace('message', say('hello_title'), say('hello')));
+      this.showMenu();
+    }
   }
 
   // Sends the message of another version, whose session is left then.
@@ -66,6 +69,7 @@ export class Conversation {
   open() {
     this.loading = skeleton(4);
     this.log.replaceChildren(this.loading);
+    this.showMenu();
     this.loadTitle().then(() => this.loadVersions());
     const path = (cursor) => `${sessionPath(this.session)}/events?html=true${cursor === null ? '' : `&after=${cursor}`}`;
     this.stream = new EventStream(path, {
@@ -95,7 +99,25 @@ export class Conversation {
     this.log.replaceChildren(emptyPlace('message', say('no_session'), say('no_session_about'), begin));
   }
 
+  // Opens the search in it, for these words if there are any.
+  async find(words) {
+    try {
+      const { FindBar } = await import('./find_bar.js');
+      if (!this.session || this.life.signal.aborted) return;
+      this.finder ??= new FindBar(this, () => {
+        this.finder = null;
+        // The address has the words of a search in all sessions.
+        history.replaceState(null, '', `#/sessions/${encodeURIComponent(this.session)}`);
+      });
+      this.connection.before(this.finder.root);
+      this.finder.show(words);
+    } catch {
+      this.connection.textContent = say('unreachable');
+    }
+  }
+
   close() {
+    this.finder?.leave();
     this.stream?.stop();
     this.composer.leave();
     this.life.abort();
@@ -107,11 +129,15 @@ export class Conversation {
       this.title.textContent = visible(this.view.title) || say('new_session');
       if (this.view.archived) this.title.append(' ', element('span', { className: 'chip', textContent: say('archived') }));
       setTitle(visible(this.view.title));
-      const { sessionMenu } = await import('./session_menu.js');
-      this.tools.replaceChildren(sessionMenu(this));
+      await this.showMenu();
     } catch {
       // The stream says what is wrong.
     }
+  }
+
+  async showMenu() {
+    const { sessionMenu } = await import('./session_menu.js');
+    this.tools.replaceChildren(sessionMenu(this));
   }
 
   // Shows why something was not done, if it was not.
@@ -163,6 +189,8 @@ export class Conversation {
         fork: (turn) => this.fork(turn.number),
       }));
       this.log.append(this.turn.root);
+      // Without a word of them, they are those of the turn before.
+      if (event.given) this.composer.takeOptions({ given: givenOf(event.given) });
       if (event.number === 1) this.loadTitle();
     }
     this.turn?.apply(event);
@@ -197,10 +225,10 @@ export class Conversation {
     });
   }
 
-  async send({ text, files, model, tools, key }) {
+  async send({ text, files, model, tools, options, key }) {
     const words = text.trim() ? [{ type: 'text', text }] : [];
     const message = files.length ? { content: [...words, ...files] } : { message: text };
-    const body = { ...message, mode: 'background', ...(model ? { model } : {}), ...(tools ? { server_tools: tools } : {}) };
+    const body = { ...message, mode: 'background', ...(model ? { model } : {}), ...(tools ? { server_tools: tools } : {}), ...options };
     if (!this.session) {
       this.session = (await ask('/sessions', { method: 'POST' })).id;
       keepDraft(null, {});
@@ -236,8 +264,10 @@ export class Conversation {
 
   // A fork before a turn, with its message to be changed.
   async edit(turn) {
-    if (turn.number === 1 && !this.origin) this.app.openNew(turn.message);
-    else await this.trying(async () => this.app.openSession((await this.forkBefore(turn)).id, turn.message));
+    if (turn.number === 1 && !this.origin) {
+      keepDraft(null, { ...draftOf(null), options: this.composer.options });
+      this.app.openNew(turn.message);
+    } else await this.trying(async () => this.app.openSession((await this.forkBefore(turn)).id, turn.message));
   }
 
   // A fork before a turn. Before the first one, it is of the session that this one is a fork of, if that is still there.
@@ -254,10 +284,18 @@ export class Conversation {
 
   async forkAt(session, turn, round) {
     const made = await ask(`${sessionPath(session)}/fork`, { method: 'POST', body: { turn, round } });
+    keepDraft(made.id, { options: this.composer.options });
     this.app.sessionsChanged();
     return made;
   }
 }
+
+// What the page shows of what a turn was given.
+const givenOf = ({ system, settings: { effort, max_output_tokens, temperature }, limits }) => setOf({
+  system,
+  settings: setOf({ effort, max_output_tokens, temperature }),
+  limits: setOf(limits),
+});
 
 const NEAR_END = 80;
 // What the page announces to a screen reader, beside questions.

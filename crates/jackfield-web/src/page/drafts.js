@@ -24,12 +24,12 @@ function all() {
   }
 }
 
-// The draft of a session: its `text`, its `model`, the `key` of its request if it may have been taken, and its `queue`. The
+// The draft of a session: its `text`, its `model`, the `options` that were chosen for it, the `key` of its request if it may have been taken, and its `queue`. The
 // session is null for one that begins with its first message.
 export function draftOf(session) {
-  const { text = '', model = '', key, queue } = all()[session || NEW] || {};
+  const { text = '', model = '', options, key, queue } = all()[session || NEW] || {};
   const entries = Array.isArray(queue) ? queue.filter((one) => typeof one?.text === 'string' && typeof one.key === 'string') : [];
-  return { text: String(text), model: String(model), key: key && String(key), queue: entries };
+  return { text: String(text), model: String(model), options: typeof options === 'object' && options || undefined, key: key && String(key), queue: entries };
 }
 
 // Keeps a draft: the newest hundred stay, or this one alone where the browser has no room for them.
@@ -37,9 +37,15 @@ export function keepDraft(session, draft) {
   if (!place) return;
   const others = all();
   delete others[session || NEW];
-  const mine = draft.text || draft.model || draft.queue?.length ? [[session || NEW, draft]] : [];
+  const mine = draft.text || draft.model || draft.options || draft.queue?.length ? [[session || NEW, draft]] : [];
   const write = (entries) => keep(place, entries.length ? JSON.stringify(Object.fromEntries(entries)) : '');
   if (!write([...Object.entries(others), ...mine].slice(-MOST))) write(mine);
+}
+
+// What is set of some fields; nothing where none is.
+export function setOf(fields) {
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return set.length ? Object.fromEntries(set) : undefined;
 }
 
 // Calls a listener when another tab has changed a draft, until `signal` ends that.

@@ -1,10 +1,12 @@
 // The keys of the page, as a list in front of it.
 
 import { button, element } from './dom.js';
-import { say } from './languages.js';
+import { loadMoreTexts, say } from './languages.js';
 import { modal } from './parts.js';
 
-const KEYS = [['Enter', 'key_enter'], ['Shift+Enter', 'key_shift_enter'], ['Esc', 'key_esc'], ['/', 'key_slash'], ['Alt+N', 'key_alt_n'], ['Alt+A', 'key_alt_a'], ['?', 'key_question']];
+await loadMoreTexts();
+
+const KEYS = [['Enter', 'key_enter'], ['Shift+Enter', 'key_shift_enter'], ['Esc', 'key_esc'], ['/', 'key_slash'], ['Ctrl/⌘+Shift+F', 'key_find'], ['Alt+N', 'key_alt_n'], ['Alt+A', 'key_alt_a'], ['?', 'key_question']];
 
 export function showKeys() {
   const close = button(say('close'), () => dialog.close(), { className: 'primary' });

@@ -5,6 +5,7 @@ import { keep, kept } from './storage.js';
 export const LANGUAGES = { en: 'English', ru: 'Русский', zh: '中文' };
 
 let texts = {};
+let more = null;
 
 // Loads the texts: of the chosen language, or else of the first language of the browser that there is.
 export async function loadTexts() {
@@ -12,6 +13,12 @@ export async function loadTexts() {
   const language = wanted.find((name) => Object.hasOwn(LANGUAGES, name)) || 'en';
   texts = (await import(`./texts/${language}.js`)).default;
   document.documentElement.lang = language;
+}
+
+// Loads the texts that the first view does not need.
+export function loadMoreTexts() {
+  more ??= import(`./texts/more/${document.documentElement.lang}.js`).then(({ default: others }) => { texts = { ...texts, ...others }; });
+  return more;
 }
 
 // A text by its name; `{n}` and the like are replaced.

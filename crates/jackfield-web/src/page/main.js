@@ -63,14 +63,17 @@ class App {
 
   // Shows what the address names.
   async show() {
-    const [, place = '', name = ''] = location.hash.split('/');
+    const [, place = '', name = '', words = ''] = location.hash.split('/');
     const id = decoded(name);
     this.toggleSide(false);
     for (const link of byId('places').querySelectorAll('a')) {
       if (link.hash === `#/${place}`) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
-    if (place === 'sessions' && this.view?.session === id && !this.draft) return;
+    if (place === 'sessions' && this.view?.session === id && !this.draft) {
+      if (words) this.view.find(decoded(words));
+      return;
+    }
     this.view?.close();
     setTitle(byId('places').querySelector('[aria-current]') ? say(place) : '');
     const draft = this.draft || '';
@@ -90,6 +93,7 @@ class App {
     if (version && this.view instanceof Conversation) this.view.beginVersion(version);
     else if (this.view instanceof Conversation) this.view.begin(draft);
     else byId('main').focus();
+    if (words && this.view.session) this.view.find(decoded(words));
     if (this.view instanceof Approvals && this.approvals?.last) this.view.show(this.approvals.last);
   }
 
@@ -157,6 +161,9 @@ class App {
     } else if (event.altKey && event.key === 'a') {
       event.preventDefault();
       location.hash = '#/approvals';
+    } else if ((event.ctrlKey || event.metaKey) && event.shiftKey && event.code === 'KeyF' && this.view instanceof Conversation) {
+      event.preventDefault();
+      this.view.find();
     } else if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) {
       // What follows would be a letter there.
     } else if (event.key === '?') {

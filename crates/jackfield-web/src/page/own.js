@@ -3,11 +3,13 @@
 import { ask } from './api.js';
 import { button, element, named, visible } from './dom.js';
 import { keySection } from './keys.js';
-import { say } from './languages.js';
+import { loadMoreTexts, say } from './languages.js';
 import { limitsText } from './limits.js';
 import { sureButton } from './parts.js';
 import { Section, entryCard, formButton, orNone } from './section.js';
 import { signInButtons, signInOutcome } from './server_sign_in.js';
+
+await loadMoreTexts();
 
 export class Own {
   constructor({ user, admin, limits }) {

@@ -4,10 +4,12 @@ import { ask } from './api.js';
 import { showBudgets } from './budgets.js';
 import { button, element, named, table, time, visible } from './dom.js';
 import { keySection } from './keys.js';
-import { say, sayOr } from './languages.js';
+import { loadMoreTexts, say, sayOr } from './languages.js';
 import { askLimits, limitsCell } from './limits.js';
 import { confirmed, menuItem } from './parts.js';
 import { Section, entryRow, entryTable, everything, formButton, openForm, stateChip } from './section.js';
+
+await loadMoreTexts();
 
 export class People {
   constructor() {

@@ -94,7 +94,8 @@ export class SessionList {
     const title = element('bdi', { className: 'name', textContent: visible(session.title) || say('untitled') });
     const state = session.open ? sayOr(`open_${session.open.status}`, session.open.status) : session.archived && !this.isArchive && say('archived');
     const fact = element('span', { className: 'dim', textContent: state || moment(session.changed) });
-    const link = element('a', { href: `#/sessions/${encodeURIComponent(session.id)}`, title: `${visible(session.title)}\n${time(session.changed)}` }, title, fact);
+    const words = encodeURIComponent(this.search.value.trim());
+    const link = element('a', { href: `#/sessions/${encodeURIComponent(session.id)}${words && `/${words}`}`, title: `${visible(session.title)}\n${time(session.changed)}` }, title, fact);
     if (session.open) link.dataset.open = session.open.status;
     this.entries.set(session.id, link);
     return element('li', {}, link);

@@ -5,8 +5,10 @@ import { address, ask } from './api.js';
 import { showBudgets } from './budgets.js';
 import { bar, button, change, duration, element, money, number, table, visible } from './dom.js';
 import { icon } from './icons.js';
-import { say } from './languages.js';
+import { loadMoreTexts, say } from './languages.js';
 import { emptyPlace, failureView, skeleton } from './parts.js';
+
+await loadMoreTexts();
 
 export class Usage {
   constructor(isAdmin) {

@@ -53,7 +53,7 @@ export async function answerAgain(conversation, turn) {
   const given = view.title && made.title !== view.title && !turn.message.replace(/\s+/g, ' ').trim().startsWith(view.title.replace(/…$/, ''));
   // What is written meanwhile goes along.
   composer.settle();
-  keepDraft(made.id, composer.draft);
+  keepDraft(made.id, { ...composer.draft, options: composer.options });
   keepDraft(session, {});
   app.openVersion(made.id, { message, files }, async () => {
     if (given || view.pinned) await ask(sessionPath(made.id), { method: 'PATCH', body: { pinned: view.pinned, ...(given ? { title: view.title } : {}) } });

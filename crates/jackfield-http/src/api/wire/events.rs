@@ -5,6 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::blocks::{BlockView, MessageView};
+use super::given::GivenView;
 use super::session::ForkedView;
 use super::turn::{CallView, CostView, FailureView, NoteView, TurnView, UsageView, WaitView};
 
@@ -266,6 +267,8 @@ pub(crate) struct TurnStarted {
     pub(crate) model: String,
     /// The tools that it is offered.
     pub(crate) tools: Vec<String>,
+    /// What it has in place of what the gateway is configured to use for its model, unless it is as the turn before it.
+    pub(crate) given: Option<GivenView>,
     /// What it begins with.
     pub(crate) messages: Vec<MessageView>,
 }

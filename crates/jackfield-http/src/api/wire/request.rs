@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::given::LimitsGiven;
 use super::parts::{MessagePart, PartGiven};
 use super::settings::SettingsGiven;
 use crate::api::problem::ProblemDetails;
@@ -43,6 +44,9 @@ pub(crate) struct PostTurn {
     /// How the model is to answer.
     #[serde(default)]
     pub(crate) settings: SettingsGiven,
+    /// Limits of the turn, which lower those that are configured.
+    #[serde(default)]
+    pub(crate) limits: LimitsGiven,
     /// What becomes of the message if the session is at work on another turn.
     #[serde(default)]
     pub(crate) if_busy: IfBusy,

@@ -3,54 +3,67 @@
 use std::sync::Arc;
 
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::problem::ProblemDetails;
 
 /// How the model is to answer. What is left out is as the gateway is configured.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[schema(as = Settings)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SettingsGiven {
     /// How hard it should think.
+    #[serde(skip_serializing_if = "Option::is_none")]
     effort: Option<EffortGiven>,
     /// Against repetition in proportion to frequency.
     #[schema(minimum = -2, maximum = 2)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     frequency_penalty: Option<f64>,
     /// The most tokens of one reply, reasoning included.
     #[schema(minimum = 1)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
     /// Whether one reply may hold several calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
     parallel_calls: Option<bool>,
     /// Against any repetition.
     #[schema(minimum = -2, maximum = 2)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     presence_penalty: Option<f64>,
     /// The form of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<ResponseFormatGiven>,
     /// For sampling that can be repeated.
+    #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<i64>,
     /// Texts that end a reply.
     #[schema(max_items = 16)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     stop: Option<Vec<String>>,
     /// Sampling temperature.
     #[schema(minimum = 0, maximum = 2)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     /// How many tokens it may think, where the model takes a number; 0 is not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     thinking_tokens: Option<u32>,
     /// Sampling among the likeliest tokens, this many of them.
     #[schema(minimum = 1)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     top_k: Option<u32>,
     /// Sampling among the likeliest tokens of this probability together.
     #[schema(minimum = 0, maximum = 1)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
     /// How much it should say.
+    #[serde(skip_serializing_if = "Option::is_none")]
     verbosity: Option<VerbosityGiven>,
 }
 
 /// How hard a model should think.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
 #[schema(as = Effort)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EffortGiven {
@@ -71,7 +84,7 @@ pub(crate) enum EffortGiven {
 }
 
 /// How much a model should say.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
 #[schema(as = Verbosity)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum VerbosityGiven {
@@ -84,19 +97,23 @@ pub(crate) enum VerbosityGiven {
 }
 
 /// The form of an answer: JSON of a schema, or any JSON object where there is none.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[schema(as = ResponseFormat)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResponseFormatGiven {
     /// What it is, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     /// Its name: letters, digits, `_` and `-`.
     #[schema(max_length = 64)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     /// The JSON Schema.
     #[schema(value_type = Option<Object>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<serde_json::Map<String, Value>>,
     /// Whether the provider is to enforce it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }
 
@@ -164,7 +181,62 @@ impl SettingsGiven {
     }
 }
 
+impl SettingsGiven {
+    /// The settings that differ from the configured ones.
+    pub(crate) fn differing(own: &Settings, configured: &Settings) -> Self {
+        let Settings {
+            effort,
+            frequency_penalty,
+            max_output_tokens,
+            parallel_calls,
+            presence_penalty,
+            response_format,
+            seed,
+            stop,
+            temperature,
+            thinking,
+            top_k,
+            top_p,
+            verbosity,
+            ..
+        } = own;
+        let texts = |stop: &[Arc<str>]| stop.iter().map(ToString::to_string).collect();
+        let format = (*response_format != configured.response_format).then_some(response_format);
+        Self {
+            effort: other(*effort, configured.effort).map(EffortGiven::from_effort),
+            frequency_penalty: other(*frequency_penalty, configured.frequency_penalty),
+            max_output_tokens: other(*max_output_tokens, configured.max_output_tokens),
+            parallel_calls: other(*parallel_calls, configured.parallel_calls),
+            presence_penalty: other(*presence_penalty, configured.presence_penalty),
+            response_format: format.and_then(ResponseFormatGiven::from_format),
+            seed: other(*seed, configured.seed),
+            stop: (*stop != configured.stop).then(|| texts(stop)),
+            temperature: other(*temperature, configured.temperature),
+            thinking_tokens: other(*thinking, configured.thinking).and_then(|mode| match mode {
+                ThinkingMode::Adaptive => None,
+                ThinkingMode::Budget(tokens) => Some(tokens),
+                ThinkingMode::Off => Some(0),
+            }),
+            top_k: other(*top_k, configured.top_k),
+            top_p: other(*top_p, configured.top_p),
+            verbosity: other(*verbosity, configured.verbosity).map(VerbosityGiven::from_verbosity),
+        }
+    }
+}
+
 impl EffortGiven {
+    const fn from_effort(effort: Effort) -> Self {
+        match effort {
+            Effort::ExtraHigh => Self::ExtraHigh,
+            Effort::High => Self::High,
+            Effort::Low => Self::Low,
+            Effort::Max => Self::Max,
+            Effort::Medium => Self::Medium,
+            Effort::Minimal => Self::Minimal,
+            Effort::None => Self::None,
+        }
+    }
+
     const fn to_effort(self) -> Effort {
         match self {
             Self::ExtraHigh => Effort::ExtraHigh,
@@ -179,6 +251,14 @@ impl EffortGiven {
 }
 
 impl VerbosityGiven {
+    const fn from_verbosity(verbosity: Verbosity) -> Self {
+        match verbosity {
+            Verbosity::High => Self::High,
+            Verbosity::Low => Self::Low,
+            Verbosity::Medium => Self::Medium,
+        }
+    }
+
     const fn to_verbosity(self) -> Verbosity {
         match self {
             Self::High => Verbosity::High,
@@ -189,6 +269,29 @@ impl VerbosityGiven {
 }
 
 impl ResponseFormatGiven {
+    fn from_format(format: &ResponseFormat) -> Option<Self> {
+        match format {
+            ResponseFormat::JsonObject => Some(Self {
+                description: None,
+                name: None,
+                schema: None,
+                strict: None,
+            }),
+            ResponseFormat::JsonSchema {
+                description,
+                name,
+                schema,
+                strict,
+            } => Some(Self {
+                description: description.as_deref().map(str::to_owned),
+                name: Some(name.to_string()),
+                schema: schema.as_object().cloned(),
+                strict: *strict,
+            }),
+            ResponseFormat::Text => None,
+        }
+    }
+
     fn check(self) -> Result<ResponseFormat, ProblemDetails> {
         let Some(schema) = self.schema else {
             return Ok(ResponseFormat::JsonObject);
@@ -214,6 +317,11 @@ fn put<T>(setting: &mut Option<T>, given: Option<T>) {
     }
 }
 
+/// A value that differs from the configured one.
+pub(super) fn other<T: PartialEq>(own: Option<T>, configured: Option<T>) -> Option<T> {
+    if own == configured { None } else { own }
+}
+
 fn within(given: Option<f64>, least: f64, most: f64, place: &str) -> Result<(), ProblemDetails> {
     match given {
         Some(given) if !(least..=most).contains(&given) => Err(ProblemDetails::field(
@@ -224,9 +332,12 @@ fn within(given: Option<f64>, least: f64, most: f64, place: &str) -> Result<(), 
     }
 }
 
-fn at_least_one(given: Option<u32>, place: &str) -> Result<(), ProblemDetails> {
+pub(super) fn at_least_one<T: Default + PartialEq>(
+    given: Option<T>,
+    place: &str,
+) -> Result<(), ProblemDetails> {
     match given {
-        Some(0) => Err(ProblemDetails::field(
+        Some(given) if given == T::default() => Err(ProblemDetails::field(
             place,
             "a number from 1 on is expected",
         )),
