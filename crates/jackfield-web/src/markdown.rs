@@ -2,13 +2,18 @@
 //!
 //! HTML in the text is shown as text, a link leads only to the web or to a mail address, and a picture is a link.
 
-use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
+
+use crate::code;
 
 /// The HTML of a text in Markdown. The text is what a model wrote, and is trusted in nothing.
 #[must_use]
 pub fn to_html(text: &str) -> String {
     let mut table = Table::default();
-    let events = Parser::new_ext(text, OPTIONS).map(|event| table.aligned(safe_event(event)));
+    let mut block = CodeBlock::default();
+    let events = Parser::new_ext(text, OPTIONS).map(safe_event);
+    let events = events.filter_map(|event| block.coloured(event));
+    let events = events.map(|event| table.aligned(event));
     let mut html = String::with_capacity(text.len() * 5 / 4);
     html::push_html(&mut html, events);
     html
@@ -41,6 +46,38 @@ fn safe_event(event: Event<'_>) -> Event<'_> {
         | Event::SoftBreak
         | Event::HardBreak
         | Event::Rule => event,
+    }
+}
+
+/// The block of code that is read.
+#[derive(Default)]
+struct CodeBlock {
+    code: String,
+    /// What stands behind its fence.
+    info: Option<String>,
+}
+
+impl CodeBlock {
+    /// The event; the texts of a block come as one, coloured, at its end.
+    fn coloured<'a>(&mut self, event: Event<'a>) -> Option<Event<'a>> {
+        match (&mut self.info, event) {
+            (info, Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(fence)))) => {
+                *info = Some(fence.to_string());
+                Some(Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(fence))))
+            }
+            (Some(_), Event::Text(text)) => {
+                self.code.push_str(&text);
+                None
+            }
+            (info @ Some(_), Event::End(TagEnd::CodeBlock)) => {
+                let mut html = String::with_capacity(self.code.len() * 2);
+                code::push_html(&mut html, &self.code, &info.take().unwrap_or_default());
+                self.code.clear();
+                html.push_str("</code></pre>\n");
+                Some(Event::Html(html.into()))
+            }
+            (_, event) => Some(event),
+        }
     }
 }
 

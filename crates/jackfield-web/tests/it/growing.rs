@@ -35,7 +35,7 @@ fn a_table_and_code_have_their_form_while_they_grow() {
     let (_, rest) = seen(&["```rust\nfn ", "main("]);
     assert_eq!(
         rest,
-        "<pre><code class=\"language-rust\">fn main(</code></pre>\n"
+        "<pre><code class=\"language-rust\"><span class=\"k\">fn</span> <span class=\"f\">main</span>(</code></pre>\n"
     );
 }
 

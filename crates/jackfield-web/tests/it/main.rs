@@ -3,5 +3,6 @@
 
 mod assets;
 mod chart;
+mod code;
 mod growing;
 mod markdown;

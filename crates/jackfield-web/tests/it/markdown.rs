@@ -19,7 +19,7 @@ fn markdown_is_rendered() {
     check("~~no~~", "<p><del>no</del></p>");
     check(
         "```rust\nlet a = <b>;\n```",
-        "<pre><code class=\"language-rust\">let a = &lt;b&gt;;\n</code></pre>",
+        "<pre><code class=\"language-rust\"><span class=\"k\">let</span> a = &lt;b&gt;;\n</code></pre>",
     );
     assert!(to_html("|a|\n|-|\n|b|").contains("<td>b</td>"));
     // An alignment would be a style in the page, which its policy refuses.
@@ -90,6 +90,7 @@ const TAGS: &[&str] = &[
     "ol",
     "p",
     "pre",
+    "span",
     "strong",
     "table",
     "tbody",
