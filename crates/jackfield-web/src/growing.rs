@@ -2,7 +2,8 @@
 
 use pulldown_cmark::{Event, Parser};
 
-use crate::markdown::{OPTIONS, to_html};
+use crate::formula::Formulas;
+use crate::markdown::{OPTIONS, html_of, to_html};
 
 /// A text that grows.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +28,7 @@ pub struct GrownHtml {
 impl GrowingText {
     /// Takes more of the text. Returns its HTML once the block that grows has become longer by a noticeable part, so that
     /// the work for a text is a multiple of its length. Never for a block of more than 16 KiB, and never again once a piece
-    /// of HTML has more than 64 KiB: a table of a few letters can have a hundred thousand cells.
+    /// of HTML has more than 128 KiB: a table of a few letters can have a hundred thousand cells.
     pub fn push(&mut self, more: &str) -> Option<GrownHtml> {
         if self.is_plain {
             return None;
@@ -48,7 +49,7 @@ impl GrowingText {
         }
         let html = GrownHtml {
             complete: to_html(&complete),
-            rest: to_html(&self.rest),
+            rest: html_of(&self.rest, true),
         };
         self.is_plain = html.complete.len() > complete.len() + HTML_LIMIT
             || html.rest.len() > self.rest.len() + HTML_LIMIT;
@@ -64,7 +65,9 @@ impl GrowingText {
         let lines = self.rest.rfind('\n').map_or(0, |end| end + 1);
         let mut depth = 0_usize;
         let mut last = 0;
-        for (event, range) in Parser::new_ext(&self.rest, OPTIONS).into_offset_iter() {
+        let formulas = Formulas::find(&self.rest, true);
+        let text = formulas.text(&self.rest);
+        for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
             if depth == 0 && range.start < lines {
                 last = range.start;
             }
@@ -87,4 +90,4 @@ const STEPS: usize = 32;
 const LIMIT: usize = 16 << 10;
 
 /// By how much HTML may be longer than its text, in bytes.
-const HTML_LIMIT: usize = 64 << 10;
+const HTML_LIMIT: usize = 128 << 10;

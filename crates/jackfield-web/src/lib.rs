@@ -8,12 +8,14 @@
 //! | `assets` | the files of the page, and the content security policy that they are served with |
 //! | `chart` | numbers as SVG |
 //! | `code` | code with its tokens in spans |
+//! | `formula` | formulas as MathML |
 //! | `growing` | the same while it is written |
 //! | `markdown` | the text of a model as HTML |
 
 mod assets;
 pub mod chart;
 mod code;
+mod formula;
 mod growing;
 mod markdown;
 

@@ -2,17 +2,31 @@
 //!
 //! HTML in the text is shown as text, a link leads only to the web or to a mail address, and a picture is a link.
 
+use std::ops::Range;
+
 use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 use crate::code;
+use crate::formula::{self, Formulas};
 
 /// The HTML of a text in Markdown. The text is what a model wrote, and is trusted in nothing.
 #[must_use]
 pub fn to_html(text: &str) -> String {
+    html_of(text, false)
+}
+
+/// The HTML of a text that may grow: a formula that has not ended is shown as it was written.
+pub(crate) fn html_of(text: &str, may_grow: bool) -> String {
+    let mut formulas = Formulas::find(text, may_grow);
+    formula::convert(&mut formulas.found);
     let mut table = Table::default();
     let mut block = CodeBlock::default();
-    let events = Parser::new_ext(text, OPTIONS).map(safe_event);
-    let events = events.filter_map(|event| block.coloured(event));
+    let events = Parser::new_ext(formulas.text(text), OPTIONS).into_offset_iter();
+    let events = events.filter_map(|(event, range)| {
+        let event = block.coloured(safe_event(event), text.get(range.clone()))?;
+        Some((event, range))
+    });
+    let events = events.flat_map(|(event, range)| with_formulas(event, range, text, &formulas));
     let events = events.map(|event| table.aligned(event));
     let mut html = String::with_capacity(text.len() * 5 / 4);
     html::push_html(&mut html, events);
@@ -49,6 +63,42 @@ fn safe_event(event: Event<'_>) -> Event<'_> {
     }
 }
 
+/// The event, with formulas in place of the letters that stand for them.
+fn with_formulas<'a>(
+    event: Event<'a>,
+    range: Range<usize>,
+    text: &'a str,
+    formulas: &Formulas,
+) -> Vec<Event<'a>> {
+    let found = formulas.within(&range);
+    let words = |range: Range<usize>| text.get(range).unwrap_or_default();
+    if found.is_empty() {
+        return vec![event];
+    }
+    // Without the lines of a formula, marks of code around it may be a pair.
+    if let Event::Code(_) = event {
+        return vec![Event::Text(words(range).into())];
+    }
+    let is_text = matches!(&event, Event::Text(words) if words.len() == range.len());
+    if !is_text {
+        return vec![event];
+    }
+    let (mut events, mut at) = (Vec::new(), range.start);
+    for formula in found {
+        events.push(Event::Text(words(at..formula.range.start).into()));
+        events.push(match &formula.mathml {
+            None => Event::Code(words(formula.range.clone()).into()),
+            Some(mathml) if formula.is_display => {
+                Event::InlineHtml(format!("<span class=\"formula\">{mathml}</span>").into())
+            }
+            Some(mathml) => Event::InlineHtml(mathml.clone().into()),
+        });
+        at = formula.range.end;
+    }
+    events.push(Event::Text(words(at..range.end).into()));
+    events
+}
+
 /// The block of code that is read.
 #[derive(Default)]
 struct CodeBlock {
@@ -58,15 +108,19 @@ struct CodeBlock {
 }
 
 impl CodeBlock {
-    /// The event; the texts of a block come as one, coloured, at its end.
-    fn coloured<'a>(&mut self, event: Event<'a>) -> Option<Event<'a>> {
+    /// The event; the texts of a block come as one, coloured, at its end. `written` is what the event was made of.
+    fn coloured<'a>(&mut self, event: Event<'a>, written: Option<&str>) -> Option<Event<'a>> {
         match (&mut self.info, event) {
-            (info, Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(fence)))) => {
-                *info = Some(fence.to_string());
-                Some(Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(fence))))
+            (info, Event::Start(Tag::CodeBlock(kind))) => {
+                *info = Some(match &kind {
+                    CodeBlockKind::Fenced(fence) => fence.to_string(),
+                    CodeBlockKind::Indented => String::new(),
+                });
+                Some(Event::Start(Tag::CodeBlock(kind)))
             }
             (Some(_), Event::Text(text)) => {
-                self.code.push_str(&text);
+                let written = written.filter(|written| written.len() == text.len());
+                self.code.push_str(written.unwrap_or(&text));
                 None
             }
             (info @ Some(_), Event::End(TagEnd::CodeBlock)) => {

@@ -74,7 +74,7 @@ export class ReplyText {
 // Shows HTML that the gateway made.
 function show(place, html) {
   place.innerHTML = trusted.createHTML(html);
-  for (const one of place.querySelectorAll('pre, table')) one.tabIndex = 0;
+  for (const one of place.querySelectorAll('pre, table, .formula')) one.tabIndex = 0;
   for (const pre of place.querySelectorAll('pre')) withHead(pre);
 }
 

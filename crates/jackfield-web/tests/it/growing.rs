@@ -78,7 +78,15 @@ fn a_table_of_many_cells_from_a_few_letters_is_plain_while_it_is_written() {
 }
 
 /// Lines of which texts are made, without definitions of links.
-const LINES: [&str; 28] = [
+const LINES: [&str; 36] = [
+    "$$",
+    "\\[",
+    "a \\] b",
+    "\\( x",
+    "x \\)",
+    "$x^2$ and $5",
+    "- b $$",
+    "`",
     "a\rb\r\rc",
     "words\r",
     "# Heading",

@@ -4,5 +4,6 @@
 mod assets;
 mod chart;
 mod code;
+mod formula;
 mod growing;
 mod markdown;
