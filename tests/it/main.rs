@@ -14,6 +14,7 @@ mod api_docs;
 mod api_events;
 mod api_given;
 mod api_owners;
+mod api_several_events;
 mod api_timeline;
 mod api_titles;
 mod api_ui;

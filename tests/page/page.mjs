@@ -324,6 +324,14 @@ const scenarios = {
     // It has its form while it is written.
     await page.locator('.turn .rendered h1', { hasText: 'Rain' }).waitFor();
     await shot(page, 'streaming');
+    // Another tab lets all be read from their cursors on: the reply has its form from its beginning again.
+    await page.evaluate(() => { window.shown = document.querySelector('.turn .round'); });
+    const { id } = await api('POST', '/sessions');
+    const other = await page.context().newPage();
+    await other.goto(`${url}/#/sessions/${id}`);
+    await page.waitForFunction(() => document.querySelector('.turn .round') !== window.shown && document.querySelector('.turn .rendered h1'));
+    assert.equal(await page.locator('.turn .rendered h1').count(), 1);
+    await other.close();
     await page.reload();
     await page.getByText('A word after the other').first().waitFor();
     assert.equal(await page.locator('.turn').getAttribute('data-status'), 'running');
@@ -597,6 +605,54 @@ const scenarios = {
     await isAccessible(page);
     await page.locator('#sessions').getByRole('button', { name: 'All sessions' }).click();
     await entries.nth(1).waitFor({ state: 'detached' });
+  },
+
+  // More tabs than a browser has connections for one host, each with another session, all seen at once.
+  async tabs(browser) {
+    const first = await opened(browser);
+    const pages = [first];
+    while (pages.length < 8) pages.push(await first.context().newPage());
+    const sessions = [];
+    for (const page of pages) {
+      const { id } = await api('POST', '/sessions');
+      sessions.push(id);
+      await page.goto(`${url}/#/sessions/${id}`);
+      await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    }
+    // Each shows the answers to what another program sends.
+    let sent = 0;
+    const allFollow = async () => {
+      for (const [nth, page] of pages.entries()) {
+        if (page.isClosed()) continue;
+        sent += 1;
+        await api('POST', `/sessions/${sessions[nth]}/turns`, { message: 'Go on' });
+        await page.getByText(`Answer ${sent}.`, { exact: true }).first().waitFor();
+      }
+    };
+    await allFollow();
+    await api('POST', `/sessions/${sessions[0]}/turns`, { message: 'What is 6*7?', mode: 'background' });
+    for (const page of pages) await page.waitForFunction(() => document.title.startsWith('(1) '));
+    await first.getByRole('button', { name: 'Allow once' }).click();
+    for (const page of pages) await page.waitForFunction(() => !document.title.startsWith('('));
+    await ended(first, 1);
+    await first.close();
+    await allFollow();
+    // A second tab of a session shows the same, and what follows in it.
+    pages[0] = await pages[1].context().newPage();
+    sessions[0] = sessions[1];
+    await pages[0].goto(`${url}/#/sessions/${sessions[1]}`);
+    await ended(pages[0], 1);
+    await allFollow();
+    await ended(pages[0], 3);
+    await ended(pages[1], 3);
+    assert.equal(await pages[0].locator('.log').textContent(), await pages[1].locator('.log').textContent());
+    isAway = true;
+    await wish('kill');
+    const away = (page) => page.locator('.connection').getByText('The gateway cannot be reached');
+    for (const page of pages) await away(page).waitFor();
+    await wish('start');
+    for (const page of pages) await away(page).waitFor({ state: 'detached' });
+    await allFollow();
   },
 
   // A browser that stores nothing has the whole page, but for what it would keep.

@@ -109,6 +109,36 @@ async fn an_answer_is_made_again_in_place_and_the_one_before_stays() {
 }
 
 #[tokio::test]
+async fn eight_tabs_follow_their_sessions_over_kill_9() {
+    let files = Kept::new();
+    let answer = |nth: u32| ScriptTurn::text(format!("Answer {nth}."));
+    let mut turns: Vec<ScriptTurn> = (1..=8).map(answer).collect();
+    turns.push(ScriptTurn::call(
+        "calculator",
+        &json!({ "expression": "6*7" }),
+    ));
+    turns.push(ScriptTurn::text("It is 42."));
+    turns.extend((9..=31).map(answer));
+    let claude = ScriptedClaude::start(turns).await;
+    let running = files.gateway().at_with(&claude.base_url(), ASKS).start();
+    let gateway = Gateway::listening(running).await;
+    let address = gateway.address().to_owned();
+    let mut browser = Browser::start("tabs", &address);
+    browser.asks_for("kill").await;
+    gateway.running.kill();
+    gateway.running.end().await;
+    browser.done().await;
+    browser.asks_for("start").await;
+    let again = files.run(&["serve", "--bind", &address]);
+    let again = again.at(&claude.base_url()).start();
+    let gateway = Gateway::listening(again).await;
+    browser.done().await;
+    browser.ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn the_page_works_where_the_browser_stores_nothing() {
     let files = Kept::new();
     let claude = ScriptedClaude::start([ScriptTurn::text("Good day.")]).await;

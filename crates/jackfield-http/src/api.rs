@@ -78,6 +78,7 @@ pub(crate) fn router(gateway: &Gateway) -> Router<Gateway> {
         .route("/docs", get(page::html))
         .route("/docs/page.css", get(page::css))
         .route("/docs/page.js", get(page::js))
+        .route("/events", get(events::several::watch))
         .route("/keys", get(keys::keys).post(keys::create_key))
         .route(
             "/keys/{name}",

@@ -55,7 +55,7 @@ fn asset((path, content_type, bytes): &(&'static str, &'static str, &'static [u8
 /// that it has, runs no script of a text, and is in no frame.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                           connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-                          require-trusted-types-for 'script'; trusted-types jackfield-html";
+                          require-trusted-types-for 'script'; trusted-types jackfield-html jackfield-worker";
 
 const CSS: &str = "text/css; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
@@ -76,7 +76,6 @@ macro_rules! file {
 const FILES: &[(&str, &str, &[u8])] = &[
     ("/", HTML, include_bytes!("page/index.html")),
     file!("api.js", JS),
-    file!("approval_feed.js", JS),
     file!("approvals.js", JS),
     file!("attachments.js", JS),
     file!("budgets.js", JS),
@@ -87,6 +86,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("dom.js", JS),
     file!("drafts.js", JS),
     file!("event_stream.js", JS),
+    file!("event_worker.js", JS),
     file!("failure.js", JS),
     file!("find_bar.js", JS),
     file!("form.js", JS),

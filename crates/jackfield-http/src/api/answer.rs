@@ -1,5 +1,6 @@
 //! Answers with a turn: as a whole, as events, or in the background.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -109,8 +110,9 @@ impl AnswerOptions {
                 gateway,
                 html: None,
                 last_sent: Instant::now(),
+                place: None,
                 progress: Vec::new(),
-                slot,
+                slot: Arc::new(slot),
                 until: StreamEnd::Turn(turn),
                 watcher,
             }

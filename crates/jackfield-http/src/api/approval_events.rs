@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::stream::{self, Stream as Chunks};
 use jackfield_engine::{EngineError, ListedWait, WaitQuery};
 use jackfield_gateway::{Gateway, Principal, RequestSlot};
 use tokio::sync::watch;
@@ -33,28 +33,13 @@ pub(crate) async fn events(
     State(gateway): State<Gateway>,
 ) -> Result<Response, ProblemDetails> {
     client.check_approvals()?;
-    let slot = gateway.acquire_slot(&client)?;
-    // Before the first look, so that no change in between is missed.
-    let changes = gateway.watch_questions();
-    let questions = QuestionStream {
-        changes,
-        client: Arc::clone(&client),
-        gateway: gateway.clone(),
-        is_due: true,
-        last: None,
-        shown: Vec::new(),
-        sent: Instant::now(),
-        _slot: slot,
-    };
-    let chunks = stream::unfold(questions, |mut questions| async {
-        let text = questions.next().await?;
-        Some((Ok::<_, EngineError>(Bytes::from(text)), questions))
-    });
-    let response = event_stream(Body::from_stream(chunks));
+    let slot = Arc::new(gateway.acquire_slot(&client)?);
+    let questions = QuestionStream::new(gateway.clone(), &client, slot);
+    let response = event_stream(Body::from_stream(questions.chunks()));
     Ok(end_when_revoked(response, gateway, client))
 }
 
-struct QuestionStream {
+pub(crate) struct QuestionStream {
     changes: watch::Receiver<u64>,
     client: Arc<Principal>,
     gateway: Gateway,
@@ -66,10 +51,32 @@ struct QuestionStream {
     shown: Vec<ApprovalView>,
     /// When anything was sent last.
     sent: Instant,
-    _slot: RequestSlot,
+    _slot: Arc<RequestSlot>,
 }
 
 impl QuestionStream {
+    /// The questions that this client sees.
+    pub(crate) fn new(gateway: Gateway, client: &Arc<Principal>, slot: Arc<RequestSlot>) -> Self {
+        Self {
+            // Before the first look, so that no change in between is missed.
+            changes: gateway.watch_questions(),
+            client: Arc::clone(client),
+            gateway,
+            is_due: true,
+            last: None,
+            shown: Vec::new(),
+            sent: Instant::now(),
+            _slot: slot,
+        }
+    }
+
+    pub(crate) fn chunks(self) -> impl Chunks<Item = Result<Bytes, EngineError>> {
+        stream::unfold(self, |mut questions| async {
+            let text = questions.next().await?;
+            Some((Ok(Bytes::from(text)), questions))
+        })
+    }
+
     /// The next piece; `None` at the end.
     async fn next(&mut self) -> Option<String> {
         let keep_alive = self.gateway.config().keep_alive;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use jackfield_domain::ids::{SessionId, WaitId};
+use jackfield_domain::ids::WaitId;
 use jackfield_domain::tool::Safety;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{
@@ -57,14 +57,7 @@ pub(crate) async fn list(
     client.check_approvals()?;
     let session = match session {
         None => None,
-        Some(text) => {
-            let text: String = text.chars().take(SessionId::MAX + 1).collect();
-            let session = SessionId::parse(&text).map_err(|_| ProblemDetails::no_session(&text))?;
-            if !owner::can_see(&gateway, &client, &session).await? {
-                return Err(ProblemDetails::no_session(&text));
-            }
-            Some(session)
-        }
+        Some(id) => Some(owner::session(&gateway, &client, &id).await?),
     };
     let query = WaitQuery {
         after: after.unwrap_or_default(),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::{SessionId, ToolName, ToolboxId};
+use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::setup::Opening;
-use jackfield_engine::{CallProgress, DirectCall, EngineError, SendMessage};
+use jackfield_engine::{CallProgress, DirectCall, SendMessage};
 use jackfield_gateway::{Gateway, Principal};
 use jackfield_mcp_server::{OwnTool, OwnToolEntry};
 use serde::Deserialize;
@@ -90,7 +90,7 @@ impl AskTool {
         let arguments: AskArguments = serde_json::from_value(arguments)
             .map_err(|error| ProblemDetails::parameter("arguments", error.to_string()))?;
         let session = match arguments.session.as_deref() {
-            Some(id) => self.known_session(id).await?,
+            Some(id) => owner::session(&self.gateway, &self.client, id).await?,
             None => owner::new_session(&self.client)?,
         };
         let mut request = PostTurn::of_message(arguments.message, arguments.model);
@@ -130,18 +130,6 @@ impl AskTool {
         let view = events.turn().map(|turn| story::view(turn, &session));
         started.connection.mark_written();
         view.ok_or_else(|| super::extract::no_turn(turn.as_str()))
-    }
-
-    /// A session of this client.
-    async fn known_session(&self, id: &str) -> Result<SessionId, ProblemDetails> {
-        let session = SessionId::parse(id).map_err(|_| ProblemDetails::no_session(id))?;
-        let is_own = owner::can_see(&self.gateway, &self.client, &session);
-        let is_own: Result<bool, EngineError> = is_own.await;
-        if is_own? {
-            Ok(session)
-        } else {
-            Err(ProblemDetails::no_session(id))
-        }
     }
 }
 

@@ -54,7 +54,7 @@ use super::{
         provider_keys::set_provider_key,
         sign_ins::begin_sign_in, sign_ins::end_sign_in, sign_ins::finish_sign_in, directory::teams, directory::user,
         directory::users,
-        events::watch, resource_events::watch,
+        events::watch, events::several::watch, resource_events::watch,
         listing::models, listing::providers, listing::routes, listing::server_log, listing::servers, listing::tools,
         login::delete, login::get, login::post, sign_in::begin, sign_in::end,
         sessions::compact, sessions::create, sessions::delete, sessions::edit, sessions::export, sessions::fork, sessions::forks, sessions::get,

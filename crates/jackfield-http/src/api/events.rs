@@ -1,6 +1,7 @@
 //! Sessions and turns as server-sent events (WHATWG HTML, section 9.2). The id of each event is its cursor.
 
 mod growing;
+pub(crate) mod several;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +11,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::stream::{self, Stream as Chunks};
 use http::HeaderMap;
 use jackfield_domain::cursor::Cursor;
-use jackfield_domain::ids::TurnId;
+use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_engine::{Connection, EngineError, Watcher};
 use jackfield_gateway::{Gateway, RequestSlot};
 use serde::Deserialize;
@@ -69,29 +70,11 @@ pub(crate) async fn watch(
     Parameters(query): Parameters<EventQuery>,
 ) -> Result<Response, ProblemDetails> {
     let cursor = cursor(&headers, query.after.as_deref())?;
-    let engine = gateway.engine();
-    let slot = gateway.acquire_slot(&own.client)?;
-    // Before the steps are loaded, so that no event is missed in between.
-    let watcher = engine.watch(own.session.clone(), cursor).await?;
-    let steps = if cursor == Cursor::START {
-        Vec::new()
-    } else {
-        engine.load(&own.session).await?.steps
-    };
-    let stream = Stream {
-        connection: None,
-        events: SessionEvents::after_cursor(own.session, &steps, cursor),
-        gateway: gateway.clone(),
-        html: query.html.then(GrowingTexts::default),
-        last_sent: Instant::now(),
-        progress: Vec::new(),
-        slot,
-        until: match query.until {
-            Some(StreamLimit::Rest) => StreamEnd::Rest,
-            None => StreamEnd::Never,
-        },
-        watcher,
-    };
+    let slot = Arc::new(gateway.acquire_slot(&own.client)?);
+    let mut stream = Stream::open(gateway.clone(), own.session, cursor, query.html, slot).await?;
+    if let Some(StreamLimit::Rest) = query.until {
+        stream.until = StreamEnd::Rest;
+    }
     Ok(end_when_revoked(stream.response(), gateway, own.client))
 }
 
@@ -117,11 +100,13 @@ pub(crate) struct Stream {
     pub(crate) html: Option<GrowingTexts>,
     /// When anything was last sent.
     pub(crate) last_sent: Instant,
+    /// The place of the session among those of the same response, if it has several.
+    pub(crate) place: Option<usize>,
     /// The progress of running calls as it was sent last.
     pub(crate) progress: Vec<CallProgressView>,
     /// A slot of the limit on concurrent requests.
     #[expect(dead_code, reason = "it is held until the last byte has left")]
-    pub(crate) slot: RequestSlot,
+    pub(crate) slot: Arc<RequestSlot>,
     pub(crate) until: StreamEnd,
     /// The source of session events.
     pub(crate) watcher: Watcher,
@@ -145,15 +130,54 @@ impl fmt::Debug for Stream {
 }
 
 impl Stream {
+    /// Opens the stream of a session behind a cursor.
+    async fn open(
+        gateway: Gateway,
+        session: SessionId,
+        cursor: Cursor,
+        html: bool,
+        slot: Arc<RequestSlot>,
+    ) -> Result<Self, EngineError> {
+        let engine = gateway.engine();
+        // Before the steps are loaded, so that no event is missed in between.
+        let watcher = engine.watch(session.clone(), cursor).await?;
+        let steps = if cursor == Cursor::START {
+            Vec::new()
+        } else {
+            engine.load(&session).await?.steps
+        };
+        Ok(Self {
+            connection: None,
+            events: SessionEvents::after_cursor(session, &steps, cursor),
+            gateway,
+            html: html.then(GrowingTexts::default),
+            last_sent: Instant::now(),
+            place: None,
+            progress: Vec::new(),
+            slot,
+            until: StreamEnd::Never,
+            watcher,
+        })
+    }
+
+    /// This stream as one of several in a response.
+    const fn at(mut self, place: usize) -> Self {
+        self.place = Some(place);
+        self
+    }
+
     /// The response with this stream as its body.
     pub(crate) fn response(self) -> Response {
-        let chunks = stream::unfold(Some(self), |stream| async {
+        event_stream(Body::from_stream(self.chunks()))
+    }
+
+    fn chunks(self) -> impl Chunks<Item = Result<Bytes, EngineError>> {
+        stream::unfold(Some(self), |stream| async {
             let mut stream = stream?;
             let piece = stream.next().await?;
             let rest = (!piece.is_last).then_some(stream);
-            Some((Ok::<_, EngineError>(Bytes::from(piece.text)), rest))
-        });
-        event_stream(Body::from_stream(chunks))
+            Some((Ok(Bytes::from(piece.text)), rest))
+        })
     }
 
     /// The next chunk; `None` at the end.
@@ -172,7 +196,7 @@ impl Stream {
             let next = timeout(keep_alive.min(TICK), self.watcher.next()).await;
             let (cursor, event) = match next {
                 Ok(Ok(told)) => told,
-                Ok(Err(error)) => return Some(EventChunk::problem(error)),
+                Ok(Err(error)) => return Some(EventChunk::problem(self.place, error)),
                 // A shutdown does not wait for streams: subscribers reconnect with their cursor.
                 Err(_) if self.gateway.engine().is_draining() => return None,
                 Err(_) if self.last_sent.elapsed() < keep_alive => continue,
@@ -192,7 +216,7 @@ impl Stream {
                     texts.add_html(&mut event, self.watcher.has_open_turn());
                 }
                 self.last_sent = Instant::now();
-                return Some(EventChunk::event(&event, cursor));
+                return Some(EventChunk::raw(frame(self.place, Some(cursor), &event)));
             }
         }
     }
@@ -207,7 +231,7 @@ impl Stream {
         let known = std::mem::replace(&mut self.progress, now);
         let news = self.progress.iter().filter(|one| !known.contains(one));
         let text: String = news
-            .map(|one| EventChunk::without_cursor(&EventView::CallProgress(one.clone())))
+            .map(|one| frame(self.place, None, &EventView::CallProgress(one.clone())))
             .collect();
         self.last_sent = Instant::now();
         (!text.is_empty()).then(|| EventChunk::raw(text))
@@ -244,27 +268,29 @@ impl EventChunk {
         }
     }
 
-    fn event(event: &EventView, cursor: Cursor) -> Self {
-        // JSON on one line: line breaks in texts are escaped.
-        let data = serde_json::to_string(event).unwrap_or_default();
-        Self::raw(format!(
-            "id: {cursor}\nevent: {}\ndata: {data}\n\n",
-            event.name()
-        ))
-    }
-
-    fn without_cursor(event: &EventView) -> String {
-        let data = serde_json::to_string(event).unwrap_or_default();
-        format!("event: {}\ndata: {data}\n\n", event.name())
-    }
-
     /// The last event of a session that was deleted or cannot be read.
-    fn problem(error: EngineError) -> Self {
-        let problem = ProblemDetails::from(error).into_json();
+    fn problem(place: Option<usize>, error: impl Into<ProblemDetails>) -> Self {
+        let (id, problem) = (id_line(place, None), error.into().into_json());
         Self {
             is_last: true,
-            text: format!("event: problem\ndata: {problem}\n\n"),
+            text: format!("{id}event: problem\ndata: {problem}\n\n"),
         }
+    }
+}
+
+fn frame(place: Option<usize>, cursor: Option<Cursor>, event: &EventView) -> String {
+    let (id, name) = (id_line(place, cursor), event.name());
+    // JSON on one line: line breaks in texts are escaped.
+    let data = serde_json::to_string(event).unwrap_or_default();
+    format!("{id}event: {name}\ndata: {data}\n\n")
+}
+
+fn id_line(place: Option<usize>, cursor: Option<Cursor>) -> String {
+    match (place, cursor) {
+        (None, None) => String::new(),
+        (None, Some(cursor)) => format!("id: {cursor}\n"),
+        (Some(place), None) => format!("id: {place}\n"),
+        (Some(place), Some(cursor)) => format!("id: {place} {cursor}\n"),
     }
 }
 

@@ -72,12 +72,7 @@ impl FromRequestParts<Gateway> for OwnedSession {
     ) -> Result<Self, ProblemDetails> {
         let Requester(client) = Requester::from_request_parts(parts, gateway).await?;
         let text = path_parameter(parts, gateway, "session").await?;
-        let Ok(session) = SessionId::parse(&text) else {
-            return Err(ProblemDetails::no_session(&shortened(&text)));
-        };
-        if !owner::can_see(gateway, &client, &session).await? {
-            return Err(ProblemDetails::no_session(session.as_str()));
-        }
+        let session = owner::session(gateway, &client, &text).await?;
         Ok(Self { client, session })
     }
 }

@@ -11,6 +11,22 @@ use jackfield_gateway::{AssistantConfig, Gateway, Principal, ids, tools};
 
 use super::problem::{ProblemDetails, ProblemKind};
 
+/// The session of this id. One that is missing, or that this client does not see, is a problem.
+pub(crate) async fn session(
+    gateway: &Gateway,
+    client: &Principal,
+    id: &str,
+) -> Result<SessionId, ProblemDetails> {
+    let Ok(session) = SessionId::parse(id) else {
+        return Err(ProblemDetails::no_session(id));
+    };
+    if can_see(gateway, client, &session).await? {
+        Ok(session)
+    } else {
+        Err(ProblemDetails::no_session(session.as_str()))
+    }
+}
+
 /// Whether the session exists and this client sees it.
 pub(crate) async fn can_see(
     gateway: &Gateway,

@@ -215,6 +215,7 @@ impl ProblemDetails {
 
     /// The error for a session that does not exist for the client.
     pub(crate) fn no_session(id: &str) -> Self {
+        let id: String = id.chars().take(SessionId::MAX).collect();
         let detail = format!(
             "there is no session `{id}`; `GET /api/v1/sessions` lists those that there are"
         );

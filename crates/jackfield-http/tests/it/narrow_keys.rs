@@ -329,6 +329,7 @@ async fn a_key_without_approvals_neither_sees_nor_answers_them() {
         ("get", "/api/v1/approvals"),
         ("get", &own),
         ("get", "/api/v1/approvals/events"),
+        ("get", "/api/v1/events?approvals=true"),
         ("get", "/api/v1/approvals/none"),
         ("get", &one),
         ("post", &allow),

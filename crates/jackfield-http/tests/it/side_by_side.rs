@@ -252,7 +252,7 @@ fn wall(operation: &str, path: &str) -> Wall {
         "get_login" | "get_usage" | "healthz" | "list_approvals" | "list_budgets" | "list_keys"
         | "list_models" | "list_own_servers" | "list_provider_keys" | "list_providers"
         | "list_routes" | "list_servers" | "list_sessions" | "list_tools" | "log_in" | "readyz"
-        | "ui_chat" | "watch_approvals" => Wall::Own(200),
+        | "ui_chat" | "watch_approvals" | "watch_sessions" => Wall::Own(200),
         // There is no such chat of his.
         "ui_chat_stream" => Wall::Own(204),
         // This gateway keeps no secrets of people, and its server has no resources and prompts.
@@ -316,8 +316,9 @@ async fn ben_meets_nothing_of_ann_in_any_operation_of_the_api() {
             let (name, method) = (operation["operationId"].as_str(), method.to_uppercase());
             let name = name.expect("an operation");
             let query = match name {
-                "read_resource" => "?uri=note%3A%2F%2Fa",
-                _ => "",
+                "read_resource" => "?uri=note%3A%2F%2Fa".to_owned(),
+                "watch_sessions" => world.filled("?sessions={session}"),
+                _ => String::new(),
             };
             let address = format!("{address}{query}");
             let answer = world.ben(&method, &address, &body(name)).await;

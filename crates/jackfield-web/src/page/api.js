@@ -29,6 +29,13 @@ export const fetched = (path, init) => fetch(ROOT + path, { credentials: 'same-o
   throw error.name === 'AbortError' ? error : new Error(say('unreachable'));
 });
 
+// What a refusal says. One for want of a sign-in asks for it.
+export function refusal(document) {
+  const problem = new Problem(document.status, document);
+  if (problem.kind === 'unauthenticated') signedOut();
+  return problem;
+}
+
 // Sends a request; the answer, or a `Problem`.
 export async function send(path, { method = 'GET', body, headers = {}, signal } = {}) {
   const init = { method, headers: { ...headers }, signal, cache: 'no-store' };
@@ -38,9 +45,7 @@ export async function send(path, { method = 'GET', body, headers = {}, signal } 
   }
   const response = await fetched(path, init);
   if (response.ok) return response;
-  const problem = new Problem(response.status, await response.json().catch(() => ({})));
-  if (problem.kind === 'unauthenticated') signedOut();
-  throw problem;
+  throw refusal({ ...await response.json().catch(() => ({})), status: response.status });
 }
 
 // The same, with the JSON of the answer.

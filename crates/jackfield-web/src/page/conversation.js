@@ -71,16 +71,13 @@ export class Conversation {
     this.log.replaceChildren(this.loading);
     this.showMenu();
     this.loadTitle().then(() => this.loadVersions());
-    const path = (cursor) => `${sessionPath(this.session)}/events?html=true${cursor === null ? '' : `&after=${cursor}`}`;
-    this.stream = new EventStream(path, {
+    this.stream = new EventStream(this.session, {
       event: (event) => this.apply(event),
       connected: (isLive) => {
         if (isLive) this.loading.remove();
         if (isLive && this.connection.textContent) this.app.sessionsChanged();
         this.connection.textContent = isLive ? '' : say(navigator.onLine ? 'reconnecting' : 'offline');
       },
-      // Queued messages follow an answer that has to be seen.
-      stays: () => this.composer.queue.length > 0,
       gone: (problem) => {
         this.loading.remove();
         if (problem.kind === 'not_found') this.isGone();

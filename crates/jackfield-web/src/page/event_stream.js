@@ -1,126 +1,100 @@
-// A stream of events, such as those of a session from a cursor on: a lost connection, a restart of the gateway or a
-// sleeping tab loses none.
+// The events of a session, or the open questions: a lost connection, a restart of the gateway or a sleeping tab loses none.
+// One worker reads them for all tabs.
 
-import { Problem, send } from './api.js';
+import { refusal } from './api.js';
+
+// A script that is no other one may be a worker.
+const WORKER = '/ui/event_worker.js';
+const worker = window.trustedTypes?.createPolicy('jackfield-worker', { createScriptURL: () => WORKER }).createScriptURL('') ?? WORKER;
+let isShared = 'SharedWorker' in window;
 
 export class EventStream {
-  // `path(cursor)` is where the events behind a cursor are, all of them for `null`. `listener` has `event(data)`,
-  // `connected(isLive)` and `gone(problem)`; while its `stays()` is true, a hidden tab keeps the connection.
-  constructor(path, listener) {
-    this.path = path;
+  // Without a `session`, the questions. `listener` has `event(data)`, `connected(isLive)` and `gone(problem)`.
+  constructor(session, listener) {
+    this.session = session;
     this.listener = listener;
-    this.cursor = null;
     this.life = new AbortController();
-    this.stopped = false;
+    const on = (name, act) => addEventListener(name, act, { capture: true, signal: this.life.signal });
     // A connection over a network that is gone would only be silent.
-    const { signal } = this.life;
-    addEventListener('offline', () => {
-      this.connection?.abort();
-      this.wake?.();
-    }, { signal });
-    addEventListener('online', () => this.wake?.(), { signal });
-    this.run();
+    on('offline', () => this.port?.postMessage('offline'));
+    on('online', () => this.retry());
+    on('pagehide', () => this.leave());
+    on('pageshow', ({ persisted }) => persisted && this.join());
+    // What a frozen tab is told would pile up.
+    on('freeze', () => this.leave());
+    on('resume', () => this.join());
+    // A tab that reads for itself gives its connection back while it is hidden.
+    on('visibilitychange', () => {
+      if (isShared) return;
+      if (document.hidden) this.leave();
+      else this.join();
+    });
+    this.join();
+  }
+
+  join() {
+    this.leave();
+    const port = this.connect();
+    this.port = port;
+    port.onmessage = ({ data }) => port === this.port && this.take(data);
+    const left = new Promise((done) => {
+      this.release = done;
+    });
+    // The worker sees by the lock that this tab is gone.
+    const lock = navigator.locks && `jackfield-tab-${Math.random()}`;
+    const want = () => {
+      if (port === this.port) port.postMessage({ session: this.session, cursor: this.cursor, lock });
+      return left;
+    };
+    if (lock) navigator.locks.request(lock, want).catch(() => {});
+    else want();
+  }
+
+  connect() {
+    if (isShared) {
+      const shared = new SharedWorker(worker, { name: EventStream.person, type: 'module' });
+      shared.onerror = () => {
+        isShared = false;
+        if (this.port === shared.port) this.join();
+      };
+      return shared.port;
+    }
+    const { port1, port2 } = new MessageChannel();
+    import('./event_worker.js').then(({ connect }) => connect(port2));
+    return port1;
+  }
+
+  leave() {
+    this.port?.postMessage('leave');
+    this.port = null;
+    this.release?.();
   }
 
   stop() {
-    this.stopped = true;
     this.life.abort();
-    this.connection?.abort();
-    this.wake?.();
+    this.leave();
   }
 
   // Reads again at once.
   retry() {
-    this.wake?.();
+    this.port?.postMessage('retry');
   }
 
-  async run() {
-    let failures = 0;
-    while (!this.stopped) {
+  take({ lock, isLive, events = [], cursor, problem, isGone }) {
+    // The worker is gone once its lock is free.
+    if (lock) navigator.locks?.request(lock, { signal: this.life.signal }, () => this.port && this.join()).catch(() => {});
+    if (isLive !== undefined) this.listener.connected?.(isLive);
+    for (const event of events) {
       try {
-        await this.read(() => {
-          failures = 0;
-        });
+        this.listener.event(JSON.parse(event));
       } catch (error) {
-        if (this.stopped) return;
-        if (error instanceof Problem && (error.kind === 'not_found' || error.status === 403)) {
-          this.listener.gone(error);
-          return;
-        }
+        reportError(error);
       }
-      if (this.stopped) return;
-      // A hidden tab has given its connection back.
-      if (!document.hidden) this.listener.connected(false);
-      const wait = Math.min(250 * 2 ** failures, LONGEST_WAIT) * (0.75 + Math.random() / 2);
-      failures += 1;
-      await this.pause(wait);
     }
-  }
-
-  // Waits, until woken; and for a hidden tab until it is seen.
-  async pause(wait) {
-    await new Promise((resume) => {
-      const timer = setTimeout(resume, wait);
-      this.wake = () => {
-        clearTimeout(timer);
-        resume();
-      };
-    });
-    while (document.hidden && !this.stopped && !this.listener.stays?.()) {
-      await new Promise((resume) => {
-        this.wake = resume;
-        document.addEventListener('visibilitychange', resume, { once: true });
-      });
-    }
-  }
-
-  async read(wasLive) {
-    this.connection = new AbortController();
-    const response = await send(this.path(this.cursor), { signal: this.connection.signal });
-    this.listener.connected(true);
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    // A browser has few connections to one host, so a hidden tab gives its own back after a while.
-    const hide = () => {
-      clearTimeout(this.hidden);
-      if (document.hidden) this.hidden = setTimeout(() => this.listener.stays?.() || this.connection.abort(), HIDDEN_TIME);
-    };
-    document.addEventListener('visibilitychange', hide);
-    let text = '';
-    try {
-      for (;;) {
-        const silence = setTimeout(() => this.connection.abort(), SILENCE);
-        const { value, done } = await reader.read().finally(() => clearTimeout(silence));
-        if (done || this.stopped) return;
-        wasLive();
-        text += value;
-        const frames = text.split('\n\n');
-        text = frames.pop();
-        for (const frame of frames) this.take(frame);
-      }
-    } finally {
-      document.removeEventListener('visibilitychange', hide);
-      clearTimeout(this.hidden);
-      this.connection.abort();
-    }
-  }
-
-  // A frame: its fields are one line each, as the gateway writes them.
-  take(frame) {
-    const fields = {};
-    for (const line of frame.split('\n')) {
-      const colon = line.indexOf(': ');
-      if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 2);
-    }
-    if (fields.data === undefined) return;
-    const data = JSON.parse(fields.data);
-    if (fields.event === 'problem') throw new Problem(data.status, data);
-    this.listener.event(data);
-    // An event without a cursor, such as progress, is not come back to.
-    if (fields.id !== undefined) this.cursor = fields.id;
+    this.cursor = cursor ?? this.cursor;
+    const refused = problem && refusal(problem);
+    if (!isGone) return;
+    this.stop();
+    this.listener.gone?.(refused);
   }
 }
-
-// The gateway says at least every ten seconds that it is there.
-const SILENCE = 45_000;
-const LONGEST_WAIT = 8_000;
-const HIDDEN_TIME = 2_000;

@@ -1,11 +1,11 @@
 // The page: the sign-in, the side, and what is shown beside it, by the part of the address behind `#`.
 
 import { ask, onSignedOut } from './api.js';
-import { ApprovalFeed } from './approval_feed.js';
 import { Approvals } from './approvals.js';
 import { Conversation } from './conversation.js';
 import { byId, element, setTitle, setWaiting, visible } from './dom.js';
 import { openDrafts } from './drafts.js';
+import { EventStream } from './event_stream.js';
 import { icon } from './icons.js';
 import { loadTexts, say } from './languages.js';
 import { hasToken, loginState, returnToPlace, signIn, tradeToken } from './login.js';
@@ -16,7 +16,9 @@ import { SessionList } from './session_list.js';
 class App {
   constructor(login) {
     this.login = login;
-    openDrafts(login.user || login.name || '');
+    const person = login.user || login.name || '';
+    openDrafts(person);
+    EventStream.person = person;
     this.tools = new Map();
     this.sessions = new SessionList(byId('sessions'));
     this.showSide(login);
@@ -35,7 +37,16 @@ class App {
     this.sessions.load();
     this.loadTools();
     this.show();
-    if (!login.no_approvals) this.approvals = new ApprovalFeed((open) => this.showApprovals(open));
+    if (!login.no_approvals) this.followApprovals();
+  }
+
+  followApprovals() {
+    this.approvals = new EventStream(null, { event: ({ approvals, next }) => this.showApprovals({ approvals, more: next !== null }) });
+    // What is answered here is known before the gateway tells of it.
+    addEventListener('question-answered', ({ detail }) => {
+      const { approvals, more } = this.open || { approvals: [] };
+      this.showApprovals({ approvals: approvals.filter(({ id }) => id !== detail), more });
+    });
   }
 
   showSide(login) {
@@ -94,7 +105,7 @@ class App {
     else if (this.view instanceof Conversation) this.view.begin(draft);
     else byId('main').focus();
     if (words && this.view.session) this.view.find(decoded(words));
-    if (this.view instanceof Approvals && this.approvals?.last) this.view.show(this.approvals.last);
+    if (this.view instanceof Approvals && this.open) this.view.show(this.open);
   }
 
   async made(place, id) {
@@ -138,6 +149,7 @@ class App {
 
   // Shows the questions that are open now.
   showApprovals(open) {
+    this.open = open;
     const count = open.approvals.length;
     const n = open.more ? `${count}+` : String(count);
     for (const badge of document.querySelectorAll('.waiting')) {

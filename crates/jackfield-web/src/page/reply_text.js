@@ -34,7 +34,8 @@ export class ReplyText {
       this.growing = html.rest;
       this.waiting = '';
     }
-    this.timer ||= setTimeout(() => this.draw(), DRAWN_EVERY);
+    if (this.body.textContent) this.timer ||= setTimeout(() => this.draw(), DRAWN_EVERY);
+    else this.draw();
   }
 
   // Draws the blocks that have become complete, and anew only the one that grows.

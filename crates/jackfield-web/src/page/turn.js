@@ -77,9 +77,12 @@ export class Turn {
 
   blockStarted(event) {
     this.busy.hidden = true;
+    // After a lost connection, a reply that is written comes from its beginning again.
+    if (this.part(event).blocks.has(event.block)) this.forget(event);
     const round = this.part(event);
     if (event.kind === 'whole') {
       this.addBlock(round, event.whole);
+      round.blocks.set(event.block, null);
     } else if (event.kind === 'tool_call') {
       const card = this.card(event.call, event.name);
       round.blocks.set(event.block, card);
@@ -119,14 +122,20 @@ export class Turn {
     }
   }
 
-  superseded(event) {
-    const key = `${event.round}/${event.attempt}`;
+  // Takes away what was shown of a reply, and returns it.
+  forget({ round: number, attempt }) {
+    const key = `${number}/${attempt}`;
     const round = this.parts.get(key);
     for (const block of round?.blocks.values() || []) {
       if (block instanceof ToolCard) this.cards.delete(block.call);
     }
     round?.root.remove();
     this.parts.delete(key);
+    return round;
+  }
+
+  superseded(event) {
+    const round = this.forget(event);
     const why = event.failure ? `: ${visible(event.failure.message)}` : '';
     // What nothing was shown of did not break off.
     const again = round ? 'reply_again' : 'asked_again';
