@@ -3,10 +3,12 @@
 import { ask } from './api.js';
 import { element, time } from './dom.js';
 import { icon } from './icons.js';
-import { say } from './languages.js';
+import { loadMoreTexts, say } from './languages.js';
 import { emptyPlace } from './parts.js';
 import { Question } from './question.js';
 import { argumentsView, toolAbout, toolTitle } from './tool_card.js';
+
+await loadMoreTexts();
 
 export class Approvals {
   // `toolOf(name)` is what the gateway says of a tool, if it knows it.
@@ -19,7 +21,7 @@ export class Approvals {
   }
 
   // Shows the open questions. One that is being answered stays as it is.
-  show({ approvals, more }) {
+  showQuestions({ approvals, more }) {
     this.more.hidden = !more;
     const open = new Set(approvals.map((approval) => approval.id));
     for (const [id, entry] of this.shown) {

@@ -7,7 +7,7 @@ import { draftOf, keepDraft, onDraftsChanged, setOf } from './drafts.js';
 import { EventStream } from './event_stream.js';
 import { historyView } from './history.js';
 import { say } from './languages.js';
-import { emptyPlace, skeleton } from './parts.js';
+import { emptyPlace, iconButton, skeleton } from './parts.js';
 import { Turn } from './turn.js';
 
 export class Conversation {
@@ -133,6 +133,10 @@ export class Conversation {
   }
 
   async showMenu() {
+    if (!this.session) {
+      this.tools.replaceChildren(iconButton('tool', say('session_options'), () => this.composer.askOptions()));
+      return;
+    }
     const { sessionMenu } = await import('./session_menu.js');
     this.tools.replaceChildren(sessionMenu(this));
   }

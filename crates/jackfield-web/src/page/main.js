@@ -1,7 +1,6 @@
 // The page: the sign-in, the side, and what is shown beside it, by the part of the address behind `#`.
 
 import { ask, onSignedOut } from './api.js';
-import { Approvals } from './approvals.js';
 import { Conversation } from './conversation.js';
 import { byId, element, setTitle, setWaiting, visible } from './dom.js';
 import { openDrafts } from './drafts.js';
@@ -105,12 +104,12 @@ class App {
     else if (this.view instanceof Conversation) this.view.begin(draft);
     else byId('main').focus();
     if (words && this.view.session) this.view.find(decoded(words));
-    if (this.view instanceof Approvals && this.open) this.view.show(this.open);
+    if (this.open) this.view.showQuestions?.(this.open);
   }
 
   async made(place, id) {
     if (place === 'sessions' && id) return new Conversation(id, this);
-    if (place === 'approvals' && !this.login.no_approvals) return new Approvals((name) => this.toolOf(name));
+    if (place === 'approvals' && !this.login.no_approvals) return new (await import('./approvals.js')).Approvals((name) => this.toolOf(name));
     if (place === 'usage') return new (await import('./usage.js')).Usage(this.login.admin);
     if (place === 'servers') return new (await import('./servers.js')).Servers(this.login.admin);
     if (place === 'connect') return new (await import('./connect.js')).Connect(this.login);
@@ -157,7 +156,7 @@ class App {
       badge.replaceChildren(element('span', { className: 'unseen', textContent: say('waiting', { n }) }), element('span', { 'aria-hidden': 'true', textContent: n }));
     }
     setWaiting(count ? n : '');
-    if (this.view instanceof Approvals) this.view.show(open);
+    this.view?.showQuestions?.(open);
     notify(open.approvals);
   }
 

@@ -3,10 +3,12 @@
 import { ask } from './api.js';
 import { doctorView } from './doctor.js';
 import { element, table, visible } from './dom.js';
-import { say, sayOr } from './languages.js';
+import { loadMoreTexts, say, sayOr } from './languages.js';
 import { skeleton } from './parts.js';
 import { routeViews } from './routes.js';
 import { textView } from './value.js';
+
+await loadMoreTexts();
 
 export class Servers {
   constructor(isAdmin) {

@@ -6,12 +6,11 @@ import { icon } from './icons.js';
 import { say } from './languages.js';
 import { confirmed, iconButton, menu, menuItem } from './parts.js';
 
-// `conversation` is the one that shows the session, with the `view` of it; a new one has none.
+// `conversation` is the one that shows the session, with the `view` of it.
 export function sessionMenu(conversation) {
   const { session, view, app } = conversation;
   const opener = iconButton('more', say('session_menu'), () => {});
   const options = menuItem('tool', say('session_options'), () => conversation.composer.askOptions());
-  if (!session) return menu(opener, options);
   const link = (format, text) => element('a', { className: 'menu-item', href: address(`${sessionPath(session)}/export?format=${format}`), download: '' }, icon('file'), text);
   const label = (name) => conversation.trying(async () => {
     await ask(sessionPath(session), { method: 'PATCH', body: { [name]: !view[name] } });

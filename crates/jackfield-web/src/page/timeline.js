@@ -3,8 +3,10 @@
 
 import { ask, sessionPath } from './api.js';
 import { bar, button, duration, element, visible } from './dom.js';
-import { say, sayOr } from './languages.js';
+import { loadMoreTexts, say, sayOr } from './languages.js';
 import { textView } from './value.js';
+
+await loadMoreTexts();
 
 export class Timeline {
   constructor(session, turn) {

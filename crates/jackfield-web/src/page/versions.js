@@ -4,8 +4,10 @@ import { ask, randomKey, sessionPath } from './api.js';
 import { partsOf } from './attachments.js';
 import { element, number, visible } from './dom.js';
 import { keepDraft } from './drafts.js';
-import { say } from './languages.js';
+import { loadMoreTexts, say } from './languages.js';
 import { confirmed, iconButton } from './parts.js';
+
+await loadMoreTexts();
 
 // The sessions that follow each place, by the number of the turn that comes next: those that have one, the oldest first.
 export async function versionsOf({ session, view }) {
