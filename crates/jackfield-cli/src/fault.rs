@@ -90,6 +90,7 @@ impl From<EngineError> for CommandError {
                 Exit::Configuration
             }
             EngineError::ForeignCursor(_)
+            | EngineError::InvalidConversation(_)
             | EngineError::NothingToCompact { .. }
             | EngineError::UnknownTool { .. } => Exit::Usage,
             EngineError::Busy { .. }

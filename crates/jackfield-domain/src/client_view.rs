@@ -212,6 +212,7 @@ impl TurnSnapshot {
             | Fact::CallStarted { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
             | Fact::TurnOpened { .. }
             | Fact::TurnResumed { .. }
             | Fact::WaitClosed { .. } => {}

@@ -150,6 +150,17 @@ pub enum Fact {
         /// The tools that searches had revealed to the other session until then, in their order.
         revealed: Vec<ToolName>,
     },
+    /// The session began with a conversation that was brought along from another program.
+    SessionImported {
+        /// When the conversation began, if that is known.
+        created: Option<WallTime>,
+        /// The messages.
+        messages: Arc<Vec<Arc<Message>>>,
+        /// The other program.
+        source: Arc<str>,
+        /// Its title there, if it had one.
+        title: Option<Arc<str>>,
+    },
     /// A turn ended.
     TurnEnded {
         /// How.
@@ -211,6 +222,7 @@ impl Fact {
             | Self::Compacted(_)
             | Self::ReplyReceived { .. }
             | Self::SessionForked { .. }
+            | Self::SessionImported { .. }
             | Self::TurnEnded { .. }
             | Self::TurnOpened { .. }
             | Self::WaitClosed { .. }
@@ -244,6 +256,7 @@ impl Fact {
             | Self::Late(Late::Outcome { .. })
             | Self::ModelCallStarted { .. }
             | Self::SessionForked { .. }
+            | Self::SessionImported { .. }
             | Self::TurnEnded { .. }
             | Self::TurnOpened { .. }
             | Self::TurnResumed { .. }
@@ -437,6 +450,8 @@ pub enum InputKind {
     Delivered,
     /// The fork of a session.
     Forked,
+    /// A conversation of another program.
+    Imported,
     /// The start of a recovery.
     Recovered,
     /// A piece of a reply.
@@ -458,7 +473,7 @@ pub enum InputKind {
 }
 
 crate::named! { InputKind:
-    Began = "began", Delivered = "delivered", Forked = "forked", Recovered = "recovered",
+    Began = "began", Delivered = "delivered", Forked = "forked", Imported = "imported", Recovered = "recovered",
     ReplyDelta = "reply_delta", ReplyEnded = "reply_ended", ReplyFailed = "reply_failed",
     ToolAccepted = "tool_accepted", ToolAsked = "tool_asked", ToolFailed = "tool_failed",
     ToolFinished = "tool_finished", Woke = "woke",

@@ -127,6 +127,44 @@ impl ToolName {
     }
 }
 
+impl SessionId {
+    /// An id that proves its owner before the session has any steps: these characters, and a digest of them with the
+    /// principal.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidId`] if the characters make no id.
+    pub fn issue(characters: &str, principal: &str) -> Result<Self, InvalidId> {
+        Self::parse(&format!(
+            "{characters}-{}",
+            owner_tag(characters, principal)
+        ))
+    }
+
+    /// Whether it was made for this principal.
+    #[must_use]
+    pub fn is_issued_to(&self, principal: &str) -> bool {
+        let parts = self.as_str().rsplit_once('-');
+        parts.is_some_and(|(characters, tag)| tag == owner_tag(characters, principal))
+    }
+
+    /// The id of the session of a conversation that a principal brings along from another program; always the same.
+    #[must_use]
+    pub fn imported(principal: &str, source: &str, conversation: &str) -> Self {
+        let parts = ["imported session", principal, source, conversation];
+        let mut characters = Digest::of_parts(parts).to_hex();
+        characters.truncate(24);
+        let tag = owner_tag(&characters, principal);
+        Self(format!("{characters}-{tag}").into())
+    }
+}
+
+fn owner_tag(characters: &str, principal: &str) -> String {
+    let mut tag = Digest::of_parts(["session", principal, characters]).to_hex();
+    tag.truncate(12);
+    tag
+}
+
 impl TurnId {
     /// The id of a session's turn, counted from 1.
     #[must_use]

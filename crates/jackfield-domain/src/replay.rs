@@ -250,6 +250,7 @@ impl<'a> Replay<'a> {
             }
             InputKind::Delivered
             | InputKind::Forked
+            | InputKind::Imported
             | InputKind::ReplyDelta
             | InputKind::ReplyEnded
             | InputKind::ReplyFailed
@@ -300,6 +301,7 @@ fn first_token(facts: &[Fact]) -> Option<Duration> {
         | Fact::Late(_)
         | Fact::ModelCallStarted { .. }
         | Fact::SessionForked { .. }
+        | Fact::SessionImported { .. }
         | Fact::TurnEnded { .. }
         | Fact::TurnOpened { .. }
         | Fact::TurnResumed { .. }

@@ -88,6 +88,10 @@ impl Session {
                 self.before = Arc::clone(messages);
                 self.revealed.clone_from(revealed);
             }
+        } else if let Fact::SessionImported { messages, .. } = fact {
+            if self.turns == 0 {
+                self.before = Arc::clone(messages);
+            }
         } else if let (Fact::Compacted(compaction), None) = (fact, &self.turn) {
             self.apply_compaction(compaction);
         } else if let Some(turn) = &mut self.turn {

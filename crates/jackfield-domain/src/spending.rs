@@ -355,6 +355,7 @@ impl SpendingFold {
             | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnResumed { .. }
             | Fact::WaitClosed { .. }

@@ -321,6 +321,7 @@ impl TimelineFold {
             | Fact::CallAccepted { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
             | Fact::TurnOpened { .. } => {}
         }
     }

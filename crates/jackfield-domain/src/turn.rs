@@ -386,7 +386,10 @@ impl Turn {
                 }
             }
             Fact::WaitClosed { end, subject, wait } => self.close_wait(wait, end, *subject),
-            Fact::Late(_) | Fact::SessionForked { .. } | Fact::TurnOpened { .. } => {}
+            Fact::Late(_)
+            | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
+            | Fact::TurnOpened { .. } => {}
         }
         let waits_for_client = self.waits_for_client();
         self.client_ledger

@@ -26,6 +26,8 @@ pub use self::entries::{LogEntry, TurnLog};
 pub struct SessionLog {
     /// The session that it is a fork of, if it is one.
     pub forked: Option<ForkOrigin>,
+    /// The conversation of another program that it began with, if it did.
+    pub imported: Option<ImportOrigin>,
     /// The turns, in order.
     pub turns: Vec<TurnLog>,
 }
@@ -43,7 +45,25 @@ pub struct ForkOrigin {
     pub messages: Arc<Vec<Arc<Message>>>,
 }
 
+/// The conversation of another program that a session began with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportOrigin {
+    /// When it began there, if that is known.
+    pub created: Option<WallTime>,
+    /// Its messages.
+    pub messages: Arc<Vec<Arc<Message>>>,
+    /// The other program.
+    pub source: Arc<str>,
+}
+
 impl SessionLog {
+    /// The messages that the session began with, before its first turn.
+    pub fn before(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
+        let forked = self.forked.iter().flat_map(|forked| forked.messages.iter());
+        let imported = self.imported.iter();
+        forked.chain(imported.flat_map(|imported| imported.messages.iter()))
+    }
+
     /// The log of these steps and deliveries.
     #[must_use]
     pub fn from_steps(steps: &[Envelope], deliveries: &[Delivery]) -> Self {
@@ -95,6 +115,18 @@ impl SessionLog {
                 from: from.clone(),
                 compaction: None,
                 messages: Arc::clone(messages),
+            });
+        } else if let Fact::SessionImported {
+            created,
+            messages,
+            source,
+            ..
+        } = fact
+        {
+            self.imported = Some(ImportOrigin {
+                created: *created,
+                messages: Arc::clone(messages),
+                source: Arc::clone(source),
             });
         } else if let (Fact::Compacted(compaction), true, Some(forked)) =
             (fact, self.turns.is_empty(), &mut self.forked)

@@ -6,6 +6,7 @@ use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::{SessionId, ToolCallId, ToolboxId, TurnId};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::Needs;
+use jackfield_domain::rules::RuleViolation;
 use jackfield_domain::session_events::ForeignCursor;
 use jackfield_domain::wait::WaitEndKind;
 use jackfield_ports::journal::{AppendRefusal, JournalError};
@@ -35,6 +36,9 @@ pub enum EngineError {
     /// The cursor does not belong to the session.
     #[error(transparent)]
     ForeignCursor(#[from] ForeignCursor),
+    /// No model could be sent the messages of a conversation.
+    #[error("the conversation cannot be continued")]
+    InvalidConversation(#[from] RuleViolation),
     /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),

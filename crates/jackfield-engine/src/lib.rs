@@ -147,6 +147,7 @@ pub use self::retention::{PruneReport, Pruner, Retention};
 pub use self::route_request::{RouteCall, RouteRequest};
 pub use self::route_table::{RouteStatus, TargetStatus};
 pub use self::secrets::SecretRotation;
+pub use self::sessions::ImportedConversation;
 pub use self::sign_in_store::{SignInError, SignInLock, SignInStore};
 pub use self::state::Engine;
 pub use self::subscribers::DeliveryState;

@@ -1,9 +1,14 @@
-//! Stored sessions: reading, forking and deleting.
+//! Stored sessions: reading, forking, bringing along and deleting.
+
+use std::sync::Arc;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::fork;
 use jackfield_domain::ids::{ForkPlace, SessionId, TurnId};
+use jackfield_domain::message::Message;
+use jackfield_domain::rules;
 use jackfield_domain::session::Session;
+use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{LabelChange, SessionQuery, SessionRow};
@@ -152,14 +157,7 @@ impl Engine {
     ///
     /// [`EngineError::Journal`] if the session does not exist, or the journal cannot be reached.
     pub async fn rename(&self, session: &SessionId, title: &str) -> Result<(), EngineError> {
-        let words: Vec<&str> = title.split_whitespace().collect();
-        let title: String = words.join(" ");
-        let title: String = title
-            .chars()
-            .filter(|letter| !letter.is_control())
-            .take(MAX_TITLE)
-            .collect();
-        let change = LabelChange::of_title(title.trim());
+        let change = LabelChange::of_title(one_line(title));
         self.label(session, &change).await
     }
 
@@ -303,6 +301,48 @@ impl Engine {
         if self.durability(from) == Durability::Ephemeral {
             self.create_ephemeral(to)?;
         }
+        self.begin_session(to, facts, InputKind::Forked).await
+    }
+
+    /// Begins a new session with a conversation of another program. A new message can follow its messages with every
+    /// provider.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::InvalidConversation`] if a model could not be sent the messages, [`EngineError::Exists`] if the
+    /// session is not empty, [`EngineError::Journal`] if it cannot be read, and [`EngineError::NotCommitted`] if the
+    /// conversation could not be stored.
+    pub async fn import(
+        &self,
+        to: &SessionId,
+        conversation: ImportedConversation,
+    ) -> Result<(), EngineError> {
+        let ImportedConversation {
+            created,
+            messages,
+            source,
+            title,
+        } = conversation;
+        let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
+        rules::check_history(messages.iter())?;
+        let title = title.map(|title| one_line(&title));
+        let imported = Fact::SessionImported {
+            created,
+            messages: Arc::new(messages),
+            source,
+            title: title.filter(|title| !title.is_empty()).map(Arc::from),
+        };
+        self.begin_session(to, vec![imported], InputKind::Imported)
+            .await
+    }
+
+    /// Begins a session with these facts.
+    async fn begin_session(
+        &self,
+        to: &SessionId,
+        facts: Vec<Fact>,
+        input: InputKind,
+    ) -> Result<(), EngineError> {
         let journal = &self.shared.journal;
         let exists = || EngineError::Exists {
             session: to.clone(),
@@ -324,7 +364,7 @@ impl Engine {
             session: to.clone(),
             steps: vec![Envelope {
                 facts,
-                input: InputKind::Forked,
+                input,
                 now: self.shared.clock.now(),
                 step: 0,
                 version: LOOP_VERSION,
@@ -346,6 +386,28 @@ impl Engine {
             }),
         }
     }
+}
+
+/// A conversation of another program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedConversation {
+    /// When it began there, if that is known.
+    pub created: Option<WallTime>,
+    /// Its messages.
+    pub messages: Vec<Message>,
+    /// The other program.
+    pub source: Arc<str>,
+    /// Its title there, if it had one.
+    pub title: Option<String>,
+}
+
+/// A title in one line.
+fn one_line(title: &str) -> String {
+    let words: Vec<&str> = title.split_whitespace().collect();
+    let title: String = words.join(" ");
+    let letters = title.chars().filter(|letter| !letter.is_control());
+    let title: String = letters.take(MAX_TITLE).collect();
+    title.trim().to_owned()
 }
 
 /// The facts of a loaded session.

@@ -8,8 +8,9 @@ use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::time::WallTime;
 use jackfield_domain::turn_log::{
-    AttemptLog, CallLog, ForkOrigin, LogEntry, SessionLog, TurnLog, WaitLog,
+    AttemptLog, CallLog, ForkOrigin, ImportOrigin, LogEntry, SessionLog, TurnLog, WaitLog,
 };
 use jackfield_domain::wait::{
     Answer, Approval, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
@@ -32,7 +33,6 @@ pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) ->
 /// A session as an object. `redacted` says whether private content was removed from the log.
 #[must_use]
 pub fn session(session: &SessionId, log: &SessionLog, redacted: bool) -> Value {
-    let before = log.forked.iter().flat_map(|forked| &**forked.messages);
     let turns = log.turns.iter().map(|log| turn(session, log));
     json!({
         "format": "jackfield.session",
@@ -40,7 +40,8 @@ pub fn session(session: &SessionId, log: &SessionLog, redacted: bool) -> Value {
         "redacted": redacted,
         "session": session.as_str(),
         "forked_from": log.forked.as_ref().map(forked),
-        "before": before.map(|one| message(one)).collect::<Vec<_>>(),
+        "imported_from": log.imported.as_ref().map(imported),
+        "before": log.before().map(|one| message(one)).collect::<Vec<_>>(),
         "turns": turns.collect::<Vec<_>>(),
     })
 }
@@ -55,6 +56,13 @@ fn forked(forked: &ForkOrigin) -> Value {
         Some(compaction) => merge(origin, json!({ "compaction": compacted(compaction, None) })),
         None => origin,
     }
+}
+
+fn imported(imported: &ImportOrigin) -> Value {
+    json!({
+        "source": &*imported.source,
+        "created": imported.created.map(WallTime::to_rfc3339),
+    })
 }
 
 fn turn(session: &SessionId, turn: &TurnLog) -> Value {

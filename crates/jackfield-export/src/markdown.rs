@@ -43,6 +43,17 @@ pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) ->
             page.compaction(compaction);
         }
     }
+    if let Some(imported) = &log.imported {
+        let created = imported.created.map(|at| format!(", {}", at.to_rfc3339()));
+        page.line(&format!(
+            "From {}{}.",
+            code(&imported.source),
+            created.unwrap_or_default()
+        ));
+        for message in imported.messages.iter() {
+            page.message(message, None);
+        }
+    }
     for turn in &log.turns {
         page.turn(turn);
     }

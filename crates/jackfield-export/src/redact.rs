@@ -61,7 +61,9 @@ fn fact(original: &Fact) -> Fact {
                 message: redacted_message,
             });
         }
-        Fact::SessionForked { messages, .. } => *messages = Arc::new(redact_messages(messages)),
+        Fact::SessionForked { messages, .. } | Fact::SessionImported { messages, .. } => {
+            *messages = Arc::new(redact_messages(messages))
+        }
         Fact::TurnOpened { opening, .. } => *opening = redact_opening(opening),
         Fact::WaitClosed { end, .. } => wait_end(end),
         Fact::WaitOpened { wait } => {

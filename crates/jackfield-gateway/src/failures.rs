@@ -34,6 +34,7 @@ pub fn from_engine_error(error: &EngineError) -> ServeError {
         | EngineError::OwnershipLost { .. } => return journal_unavailable(error),
         EngineError::Exists { .. }
         | EngineError::ForeignCursor(_)
+        | EngineError::InvalidConversation(_)
         | EngineError::Journal(_)
         | EngineError::NoEphemeralJournal
         | EngineError::NoSuchPlace { .. }

@@ -42,7 +42,7 @@ pub fn session() -> io::Result<SessionId> {
 /// The operating system has no random numbers.
 pub fn session_for(principal: &str) -> io::Result<SessionId> {
     let random = random()?;
-    SessionId::parse(&format!("{random}-{}", tag(&random, principal))).map_err(io::Error::other)
+    SessionId::issue(&random, principal).map_err(io::Error::other)
 }
 
 /// The id of a session that a client calls by a name of its own, and the number of its rewritings; always the same. It
@@ -55,7 +55,7 @@ pub fn named_session(principal: &str, name: &str, rewriting: u32) -> Result<Sess
     let nth = rewriting.to_string();
     let mut digits = Digest::of_parts(["named session", principal, name, &nth]).to_hex();
     digits.truncate(24);
-    SessionId::parse(&format!("{digits}-{}", tag(&digits, principal)))
+    SessionId::issue(&digits, principal)
 }
 
 /// The id of a new session for a request with an idempotency key, the session of the last turn with that key which does
@@ -87,19 +87,7 @@ pub(crate) fn keyed_session(
         .chain(place.into_iter().flatten());
     let mut digits = Digest::of_parts(parts).to_hex();
     digits.truncate(24);
-    SessionId::parse(&format!("{digits}-{}", tag(&digits, principal)))
-}
-
-/// Whether a session id was made for this principal.
-pub fn is_issued_to(session: &SessionId, principal: &str) -> bool {
-    let parts = session.as_str().rsplit_once('-');
-    parts.is_some_and(|(random, actual)| actual == tag(random, principal))
-}
-
-fn tag(random: &str, principal: &str) -> String {
-    let mut tag = Digest::of_parts(["session", principal, random]).to_hex();
-    tag.truncate(12);
-    tag
+    SessionId::issue(&digits, principal)
 }
 
 /// 24 random hexadecimal digits.

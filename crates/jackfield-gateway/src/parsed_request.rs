@@ -113,7 +113,7 @@ impl ParsedRequest {
         let session = session.filter(|_| !begins_session);
         let session = session.map(|id| parse_session(&id)).transpose()?;
         // A session that `/api/v1` created for this token is known by its id, before anything has happened in it.
-        let is_made_for = |session: &SessionId| ids::is_issued_to(session, &client.principal);
+        let is_made_for = |session: &SessionId| session.is_issued_to(&client.principal);
         let may_adopt = client.admin || session.as_ref().is_some_and(is_made_for);
         let retried = header("x-stainless-retry-count");
         let wants_storage = incoming.store == Some(true) || incoming.background;

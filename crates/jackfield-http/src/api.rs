@@ -133,11 +133,12 @@ pub(crate) fn router(gateway: &Gateway) -> Router<Gateway> {
                 .patch(sessions::edit)
                 .delete(sessions::delete),
         )
+        .route("/sessions/import", post(sessions::import::import))
         .route("/sessions/{session}/events", get(events::watch))
         .route("/sessions/{session}/export", get(sessions::export))
         .route("/sessions/{session}/compact", post(sessions::compact))
         .route("/sessions/{session}/fork", post(sessions::fork))
-        .route("/sessions/{session}/forks", get(sessions::forks))
+        .route("/sessions/{session}/forks", get(sessions::forks::forks))
         .route(
             "/sessions/{session}/turns",
             get(sessions::turns).post(turns::post),

@@ -1,9 +1,11 @@
-//! Reads the configuration of another gateway, and says the same in Jackfield's.
+//! Reads the configuration of another gateway, and says the same in Jackfield's; and reads the conversations of other
+//! programs' exports.
 //!
-//! Pure: from a text to a text, and remarks on everything that could not be carried over as it was.
+//! Pure: from a text to a text or values, and remarks on everything that could not be carried over as it was.
 //! No key is ever written: where the other file names an environment variable, its name is kept; a key that stands in
 //! the file is left out, and a remark says which variable takes it.
 
+pub mod conversations;
 mod litellm;
 mod yaml;
 

@@ -137,10 +137,9 @@ impl SessionRows {
         self.is_pinned = change.pinned.unwrap_or(self.is_pinned);
     }
 
-    /// Whether it is pinned and archived as a query asks.
+    /// Whether its labels are those that a query asks for.
     pub(crate) fn has_labels(&self, query: &SessionQuery) -> bool {
-        let is = |wanted: Option<bool>, given| wanted.is_none_or(|wanted| wanted == given);
-        is(query.archived, self.is_archived) && is(query.pinned, self.is_pinned)
+        query.accepts_labels(self.is_pinned, self.is_archived)
     }
 
     /// Marks it as restored from an older state, until the next append.

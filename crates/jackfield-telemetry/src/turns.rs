@@ -215,7 +215,8 @@ impl TurnFigures {
                     | Fact::ModelCallEnded { .. }
                     | Fact::ModelCallStarted { choice: None, .. }
                     | Fact::ReplyReceived { .. }
-                    | Fact::SessionForked { .. } => {}
+                    | Fact::SessionForked { .. }
+                    | Fact::SessionImported { .. } => {}
                 }
             }
         }

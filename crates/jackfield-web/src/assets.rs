@@ -94,6 +94,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("history.js", JS),
     file!("icon.svg", SVG),
     file!("icons.js", JS),
+    file!("import_conversations.js", JS),
     file!("keys.js", JS),
     file!("keys_help.js", JS),
     file!("languages.js", JS),
@@ -130,4 +131,5 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("usage.js", JS),
     file!("value.js", JS),
     file!("versions.js", JS),
+    file!("zip.js", JS),
 ];

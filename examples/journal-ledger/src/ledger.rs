@@ -13,7 +13,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::fold::SessionFold;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{
-    DueSessions, ListedWait, SessionQuery, SessionRow, WaitQuery,
+    DueSessions, LabelChange, ListedWait, SessionQuery, SessionRow, WaitQuery,
 };
 use jackfield_ports::journal::summary::{normalize, searchable_text};
 use jackfield_ports::journal::waits::{WaitChange, changes};
@@ -55,7 +55,9 @@ struct Stored {
     epoch: u64,
     fold: SessionFold,
     given_title: Option<Arc<str>>,
+    is_archived: bool,
     is_owned: bool,
+    is_pinned: bool,
     /// The epochs that appended the steps, and their records.
     steps: Vec<(Epoch, Vec<u8>)>,
     words: Vec<String>,
@@ -151,12 +153,14 @@ impl Stored {
         let deliveries = self.deliveries.iter().map(|(_, record)| record.len());
         let summary = &self.fold.summary;
         SessionRow {
+            archived: self.is_archived,
             bytes: steps.chain(deliveries).sum::<usize>() as u64,
             changed: self.changed,
             created: self.created,
             held,
             open: self.fold.open_turn(),
             owned: self.is_owned,
+            pinned: self.is_pinned,
             principal: summary.principal.clone(),
             session: session.clone(),
             steps: self.fold.steps,
@@ -287,7 +291,9 @@ impl Journal for Ledger {
         let all = table.sessions.iter();
         let found = all.filter(|(id, stored)| is_asked(id) && has_text(stored));
         let rows = found.map(|(id, stored)| stored.row(id, table.is_held(id)));
-        let mut rows: Vec<SessionRow> = rows.collect();
+        let mut rows: Vec<SessionRow> = rows
+            .filter(|row| query.accepts_labels(row.pinned, row.archived))
+            .collect();
         rows.sort_by(|one, other| {
             (other.changed, &other.session).cmp(&(one.changed, &one.session))
         });
@@ -319,8 +325,14 @@ impl Journal for Ledger {
         Ok(())
     }
 
-    async fn rename(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
-        self.table().get(session)?.given_title = (!title.is_empty()).then(|| title.into());
+    async fn label(&self, session: &SessionId, change: &LabelChange) -> Result<(), JournalError> {
+        let mut table = self.table();
+        let stored = table.get(session)?;
+        if let Some(title) = &change.title {
+            stored.given_title = (!title.is_empty()).then(|| Arc::clone(title));
+        }
+        stored.is_archived = change.archived.unwrap_or(stored.is_archived);
+        stored.is_pinned = change.pinned.unwrap_or(stored.is_pinned);
         Ok(())
     }
 

@@ -39,10 +39,16 @@ pub(crate) async fn add_missing(file: &Path, seen: Seen) -> Kinds {
         log.record(&record).await.expect("it can be recorded");
     }
     let plain = maker.plain_setup();
+    let is_beginning = |fact: &Fact| {
+        matches!(
+            fact,
+            Fact::SessionForked { .. } | Fact::SessionImported { .. }
+        )
+    };
     let (forks, facts): (Vec<_>, Vec<_>) = maker
         .facts()
         .into_iter()
-        .partition(|(fact, _)| matches!(fact, Fact::SessionForked { .. }));
+        .partition(|(fact, _)| is_beginning(fact));
     for (nth, fork) in forks.into_iter().enumerate() {
         let mut story = Story::new(&format!("generated-fork-{nth}"), &plain);
         story.step(fork.1, vec![fork.0]);

@@ -60,7 +60,7 @@ macro_rules! kinds {
 }
 
 /// Fields that may be missing, and the record beside the sessions; each has to be there once.
-const FIELDS: [&str; 38] = [
+const FIELDS: [&str; 40] = [
     "field.affinity",
     "field.annotation",
     "field.approval",
@@ -72,6 +72,7 @@ const FIELDS: [&str; 38] = [
     "field.caller",
     "field.choice",
     "field.compaction",
+    "field.created",
     "field.discovery",
     "field.edited",
     "field.failure",
@@ -92,6 +93,7 @@ const FIELDS: [&str; 38] = [
     "field.structured",
     "field.subject",
     "field.target",
+    "field.title",
     "field.trace",
     "field.usage",
     "field.view",
@@ -114,6 +116,7 @@ kinds! {
         Self::ModelCallStarted { .. } => "model_call_started",
         Self::ReplyReceived { .. } => "reply_received",
         Self::SessionForked { .. } => "session_forked",
+        Self::SessionImported { .. } => "session_imported",
         Self::TurnEnded { .. } => "turn_ended",
         Self::TurnOpened { .. } => "turn_opened",
         Self::TurnResumed { .. } => "turn_resumed",
@@ -124,6 +127,7 @@ kinds! {
         Self::Began => "began",
         Self::Delivered => "delivered",
         Self::Forked => "forked",
+        Self::Imported => "imported",
         Self::Recovered => "recovered",
         Self::ReplyDelta => "reply_delta",
         Self::ReplyEnded => "reply_ended",

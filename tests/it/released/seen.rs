@@ -151,6 +151,16 @@ impl Seen {
                 self.field("field.revealed_before", !revealed.is_empty());
                 messages.iter().for_each(|message| self.message(message));
             }
+            Fact::SessionImported {
+                created,
+                messages,
+                source: _,
+                title,
+            } => {
+                self.field("field.created", created.is_some());
+                self.field("field.title", title.is_some());
+                messages.iter().for_each(|message| self.message(message));
+            }
             Fact::TurnEnded { end, view } => {
                 self.field("field.view", view.is_some());
                 self.turn_end(end);

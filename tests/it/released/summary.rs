@@ -120,6 +120,11 @@ fn fact(text: &mut String, fact: &Fact) {
         Fact::SessionForked { messages, from, .. } => {
             format!("{} messages of {from}", messages.len())
         }
+        Fact::SessionImported {
+            messages, source, ..
+        } => {
+            format!("{} messages of {}", messages.len(), short(source))
+        }
         Fact::TurnEnded { end, .. } => end.label().to_owned(),
         Fact::TurnOpened { opening, .. } => match opening {
             Opening::ClientResults(results) => format!("{} results", results.len()),

@@ -214,6 +214,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-engine",
             "jackfield-export",
             "jackfield-gateway",
+            "jackfield-import",
             "jackfield-mcp-server",
             "jackfield-ports",
             "jackfield-record",
@@ -231,7 +232,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-record",
         ],
     ),
-    ("jackfield-import", &[]),
+    ("jackfield-import", &["jackfield-domain"]),
     (
         "jackfield-mcp-server",
         &["jackfield-domain", "jackfield-engine"],

@@ -1,5 +1,7 @@
 //! The arguments of `jackfield sessions`.
 
+use std::path::PathBuf;
+
 use clap::{ArgGroup, Subcommand};
 
 use super::{ConfigArgs, Export, Source, WatchArgs, with_exit_codes};
@@ -42,6 +44,9 @@ pub enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Bring conversations along from ChatGPT or Open WebUI.
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(Import),
     /// List the sessions, the newest change first.
     #[command(after_help = LIST_EXAMPLES)]
     List {
@@ -136,6 +141,26 @@ pub enum SessionsCommand {
     Watch(WatchArgs),
 }
 
+/// `jackfield sessions import`
+#[derive(Clone, Debug, clap::Args)]
+pub struct Import {
+    /// The files: ChatGPT's export (the zip, or its conversations.json), or the JSON of Open WebUI's "Export chats".
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The user of the gateway whose sessions they become.
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Import nothing, and say what would be imported.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `jackfield sessions resume`
 #[derive(Clone, Debug, clap::Args)]
 pub struct Resume {
@@ -181,6 +206,15 @@ Examples:
   jackfield sessions fork last
   jackfield sessions fork k3f9 --at 2
   jackfield chat --session \"$(jackfield sessions fork k3f9 --at 2.1)\"";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  jackfield sessions import chatgpt-export.zip --dry-run
+  jackfield sessions import chatgpt-export.zip
+  jackfield sessions import chat-export-*.json --user ada
+
+Text is imported, on the branch of each conversation that was shown last; pictures, files and calls of tools are left
+out and counted. A conversation that was imported before stays as it is; one that was deleted is imported again.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:

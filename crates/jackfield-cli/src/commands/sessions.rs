@@ -5,6 +5,7 @@ pub(crate) mod every;
 mod export;
 pub(crate) mod find;
 mod fork;
+mod import;
 mod list;
 mod mark_restored;
 pub(crate) mod prune;
@@ -17,7 +18,7 @@ use jackfield_domain::turn_log::SessionLog;
 use jackfield_engine::SessionQuery;
 
 use crate::args::SessionsCommand;
-use crate::args::sessions::Resume;
+use crate::args::sessions::{Import, Resume};
 use crate::commands::session_journal::JournalAccess;
 use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
@@ -43,16 +44,19 @@ pub async fn run(sessions: SessionsCommand, registry: &Registry) -> Result<Exit,
         | SessionsCommand::Rename { source, .. }
         | SessionsCommand::Show { source, .. } => source,
         SessionsCommand::Export(export) => &export.source,
+        SessionsCommand::Import(import) => &import.source,
         SessionsCommand::Watch(watch) => &watch.source,
     };
     let access = match &sessions {
         SessionsCommand::Delete { .. }
         | SessionsCommand::Fork { .. }
+        | SessionsCommand::Import(Import { dry_run: false, .. })
         | SessionsCommand::MarkRestored { .. }
         | SessionsCommand::Prune { dry_run: false, .. }
         | SessionsCommand::Rename { .. }
         | SessionsCommand::Resume(_) => JournalAccess::Write,
         SessionsCommand::Export(_)
+        | SessionsCommand::Import(Import { dry_run: true, .. })
         | SessionsCommand::List { .. }
         | SessionsCommand::Prune { dry_run: true, .. }
         | SessionsCommand::Show { .. }
@@ -85,6 +89,7 @@ async fn perform(
         SessionsCommand::Fork {
             session, at, json, ..
         } => fork::run(engine, &session, at.as_deref(), json).await,
+        SessionsCommand::Import(asked) => import::run(engine, &asked).await,
         SessionsCommand::List {
             search, most, json, ..
         } => {

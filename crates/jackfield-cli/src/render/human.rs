@@ -197,6 +197,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             | Fact::Late(_)
             | Fact::ModelCallEnded { .. }
             | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
             | Fact::TurnEnded { .. }
             | Fact::WaitClosed { .. } => {}
         }

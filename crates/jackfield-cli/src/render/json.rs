@@ -237,6 +237,7 @@ impl<O: Write + Send> Json<O> {
             | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
             | Fact::TurnEnded { .. } => Ok(()),
             Fact::TurnResumed { .. } => {
                 // The clock of another process says nothing here.

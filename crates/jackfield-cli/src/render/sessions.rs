@@ -11,7 +11,7 @@ use jackfield_engine::{PruneReport, SessionRow};
 use serde_json::{Value, json};
 
 pub use self::history::show;
-pub(crate) use self::history::{elsewhere, forked_history, opening, past};
+pub(crate) use self::history::{beginning, elsewhere, opening, past};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::wrap::cut;

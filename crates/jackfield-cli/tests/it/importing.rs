@@ -1,5 +1,7 @@
 //! `jackfield config import`: what it writes is a configuration that holds.
 
+mod conversations;
+
 use std::fs;
 
 use serde_json::Value;

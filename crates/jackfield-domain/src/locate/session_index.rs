@@ -304,6 +304,7 @@ impl SessionIndex {
             | Fact::ModelCallStarted { .. }
             | Fact::ReplyReceived { .. }
             | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
             | Fact::TurnResumed { .. } => {}
         }
     }

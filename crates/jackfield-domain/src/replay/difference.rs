@@ -187,6 +187,15 @@ fn fact_fields(fact: &Fact) -> Parts {
             messages,
             revealed,
         } => ("session_forked", fields![at, from, messages, revealed]),
+        Fact::SessionImported {
+            created,
+            messages,
+            source,
+            title,
+        } => (
+            "session_imported",
+            fields![created, messages, source, title],
+        ),
         Fact::TurnEnded { end, view } => ("turn_ended", fields![end, view]),
         Fact::TurnOpened {
             opening,

@@ -28,7 +28,7 @@ pub enum RebuiltInput {
         /// Its setup, before grants were applied.
         setup: Arc<Setup>,
     },
-    /// The session began as a fork, as recorded by these facts. The loop makes no decision about it.
+    /// The session began as a fork or an import, as recorded by these facts. The loop makes no decision about it.
     Forked(Vec<Fact>),
     /// A process resumed a turn that another process had left.
     Recovered {
@@ -91,6 +91,7 @@ pub(super) fn inputs(
         InputKind::Began => rebuilder.began(),
         InputKind::Delivered => rebuilder.delivered(),
         InputKind::Forked => rebuilder.forked(),
+        InputKind::Imported => rebuilder.imported(),
         InputKind::Recovered => rebuilder.recovered(),
         InputKind::ReplyDelta => rebuilder.reply_delta(),
         InputKind::ReplyEnded => rebuilder.reply_ended(),
@@ -154,6 +155,13 @@ impl Rebuilder<'_> {
             Some(RebuiltInput::Forked(
                 std::iter::once(fact).chain(compacted).cloned().collect(),
             ))
+        })
+    }
+
+    fn imported(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
+        self.find(|fact| {
+            let is_beginning = matches!(fact, Fact::SessionImported { .. });
+            is_beginning.then(|| RebuiltInput::Forked(vec![fact.clone()]))
         })
     }
 

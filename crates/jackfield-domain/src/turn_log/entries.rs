@@ -366,6 +366,7 @@ impl TurnLog {
             // All late outcomes are added when the whole session is known.
             | Fact::Late(Late::Outcome { .. })
             | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
             | Fact::TurnOpened { .. } => {}
         }
     }

@@ -46,7 +46,7 @@ pub(crate) fn can_see_row(client: &Principal, row: &SessionRow) -> bool {
 pub(crate) fn can_see_owned(client: &Principal, session: &SessionId, owner: Option<&str>) -> bool {
     match owner {
         Some(principal) => can_see_principal(client, principal),
-        None => client.admin || ids::is_issued_to(session, &client.principal),
+        None => client.admin || session.is_issued_to(&client.principal),
     }
 }
 

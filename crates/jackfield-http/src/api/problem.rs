@@ -350,6 +350,9 @@ impl From<EngineError> for ProblemDetails {
             }
             EngineError::Exists { .. } => Self::new(ProblemKind::Conflict, detail),
             EngineError::ForeignCursor(_) => Self::parameter("Last-Event-ID", detail),
+            EngineError::InvalidConversation(_) => {
+                Self::new(ProblemKind::Invalid, jackfield_engine::chain(&error))
+            }
             EngineError::Journal(JournalError::UnknownSession { session }) => {
                 Self::no_session(session.as_str())
             }

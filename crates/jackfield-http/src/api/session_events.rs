@@ -7,7 +7,7 @@ use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use jackfield_domain::session_events::SessionEvent;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::text_event::{TextEvent, TextEventKind, TextKind, TextStart};
-use jackfield_domain::time::Now;
+use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::WaitEnd;
 use jackfield_export::values;
@@ -20,9 +20,10 @@ use super::wire::approval::answer_kind;
 use super::wire::blocks::{BlockView, MessageView};
 use super::wire::events::{
     BlockEnded, BlockStarted, CallEnded, CallLost, CallMoved, CompactedView, EventView, Forked,
-    ReplyBroken, ReplyTold, RoundStarted, TextTold, TurnEnded, TurnResumed, TurnStarted, WaitEnded,
+    Imported, ReplyBroken, ReplyTold, RoundStarted, TextTold, TurnEnded, TurnResumed, TurnStarted,
+    WaitEnded,
 };
-use super::wire::session::ForkedView;
+use super::wire::session::{ForkedView, ImportedView};
 use super::wire::turn::{CostView, FailureView, NoteView, UsageView, WaitView};
 
 /// Converts the events of one session. It tracks the current turn, which later events refer to.
@@ -177,6 +178,21 @@ impl SessionEvents {
                     session: from.to_string(),
                     turn: at.ordinal,
                     round: at.round,
+                },
+                messages: messages
+                    .iter()
+                    .map(|message| MessageView::from_message(message))
+                    .collect(),
+            }),
+            Fact::SessionImported {
+                created,
+                messages,
+                source,
+                ..
+            } => EventView::Imported(Imported {
+                from: ImportedView {
+                    source: source.to_string(),
+                    created: created.map(WallTime::to_rfc3339),
                 },
                 messages: messages
                     .iter()

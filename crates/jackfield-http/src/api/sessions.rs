@@ -1,5 +1,8 @@
 //! Sessions: create, list, get, fork, delete and export.
 
+pub(crate) mod forks;
+pub(crate) mod import;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -22,7 +25,7 @@ use super::owner;
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::story;
 use super::wire::request::{CreateSession, EditSession, Fork};
-use super::wire::session::{ForkList, ForkView, ForkedView, SessionPage, SessionView, TurnPage};
+use super::wire::session::{ForkedView, ImportedView, SessionPage, SessionView, TurnPage};
 use super::wire::turn::TurnView;
 
 /// Which sessions are listed.
@@ -264,32 +267,6 @@ pub(crate) async fn fork(
     created_response(&gateway, &session).await
 }
 
-/// The forks of a session behind whole turns, which are other versions of what follows. Those of the last thousand
-/// turns, at most a hundred of each, and two hundred in all.
-#[utoipa::path(
-    get, path = "/sessions/{session}/forks", tag = "sessions", operation_id = "list_forks", params(("session" = String, Path)),
-    responses((status = 200, description = "The forks.", body = ForkList), Problems)
-)]
-pub(crate) async fn forks(
-    own: OwnedSession,
-    State(gateway): State<Gateway>,
-) -> Result<Json<ForkList>, ProblemDetails> {
-    let engine = gateway.engine();
-    let last = row(&gateway, &own.session).await?.turns;
-    let mut forks = Vec::new();
-    for (turn, fork) in engine.forks(&own.session, last).await? {
-        let row = engine.session(&fork).await?;
-        if let Some(row) = row.filter(|row| owner::can_see_row(&own.client, row)) {
-            let session = SessionView::from(&row);
-            forks.push(ForkView { turn, session });
-        }
-        if forks.len() == LIMIT {
-            break;
-        }
-    }
-    Ok(Json(ForkList { forks }))
-}
-
 /// Begins a session with what was said in this one, in which a summary by the model of the last turn replaces the
 /// beginning. This one stays as it is.
 #[utoipa::path(
@@ -433,8 +410,9 @@ async fn view(gateway: &Gateway, session: &SessionId) -> Result<SessionView, Pro
     let mut view = SessionView::from(&row);
     if row.unreadable.is_none() {
         let loaded = engine.load(session).await?;
-        let forked = SessionLog::from_steps(&loaded.steps, &loaded.deliveries).forked;
-        view.forked_from = forked.as_ref().map(ForkedView::from);
+        let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
+        view.forked_from = log.forked.as_ref().map(ForkedView::from);
+        view.imported_from = log.imported.as_ref().map(ImportedView::from);
     }
     Ok(view)
 }

@@ -15,6 +15,7 @@ mod connections;
 mod directory;
 mod gemini;
 mod harness;
+mod imports;
 mod login;
 mod mcp;
 mod narrow_keys;

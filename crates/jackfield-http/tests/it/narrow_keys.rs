@@ -29,7 +29,7 @@ const DOORS: [(&str, &str); 4] = [
 ];
 
 /// The other routes that change something: none of them goes on with a turn, but to end it or to deny its call.
-const OTHERS: [(&str, &str); 28] = [
+const OTHERS: [(&str, &str); 29] = [
     ("post", "/api/v1/approvals/{approval}/deny"),
     ("post", "/api/v1/doctor"),
     ("post", "/api/v1/keys"),
@@ -48,6 +48,7 @@ const OTHERS: [(&str, &str); 28] = [
     ("post", "/api/v1/servers/{server}/complete"),
     ("post", "/api/v1/servers/{server}/prompts"),
     ("post", "/api/v1/sessions"),
+    ("post", "/api/v1/sessions/import"),
     ("patch", "/api/v1/sessions/{session}"),
     ("delete", "/api/v1/sessions/{session}"),
     ("post", "/api/v1/sessions/{session}/fork"),

@@ -25,6 +25,15 @@ pub struct SessionQuery {
     pub text: Option<String>,
 }
 
+impl SessionQuery {
+    /// Whether a session with these labels is one of those that are asked for.
+    #[must_use]
+    pub fn accepts_labels(&self, is_pinned: bool, is_archived: bool) -> bool {
+        let is = |wanted: Option<bool>, given| wanted.is_none_or(|wanted| wanted == given);
+        is(self.pinned, is_pinned) && is(self.archived, is_archived)
+    }
+}
+
 /// A session in a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SessionRow {

@@ -125,6 +125,16 @@ impl Summary {
             if self.turns == 0 {
                 self.set_title(messages.iter().map(|message| &**message));
             }
+        } else if let Fact::SessionImported {
+            messages,
+            title: given,
+            ..
+        } = fact
+        {
+            if self.turns == 0 {
+                self.title = given.as_deref().map(title).unwrap_or_default();
+                self.set_title(messages.iter().map(|message| &**message));
+            }
         } else if matches!(fact, Fact::TurnEnded { .. }) {
             self.open = None;
         } else if let Some(open) = &mut self.open {
@@ -244,6 +254,7 @@ impl OpenTurnSummary {
             | Fact::CallAccepted { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
             | Fact::TurnResumed { .. } => {}
@@ -307,7 +318,7 @@ pub fn searchable_text(step: &Envelope) -> Option<String> {
                 }
             }
             Fact::ReplyReceived { reply, .. } => add(&reply.message),
-            Fact::SessionForked { messages, .. } => {
+            Fact::SessionForked { messages, .. } | Fact::SessionImported { messages, .. } => {
                 messages.iter().for_each(|message| add(message));
             }
             Fact::TurnOpened {

@@ -79,6 +79,10 @@ stored_enum! { Fact as FactForm {
         from: SessionId, at: ForkPlace, messages: Arc<Vec<Arc<Message>>>;
         many revealed: ToolName
     },
+    SessionImported {
+        source: Arc<str>, messages: Arc<Vec<Arc<Message>>>;
+        maybe created: WallTime, title: Arc<str>
+    },
     TurnEnded { end: TurnEnd; maybe view: Digest },
     TurnOpened { turn: TurnId, ordinal: u32, opening: Opening, setup: Arc<Setup> },
     TurnResumed { nth: u32; maybe restrictions: Arc<Restrictions> },
@@ -99,6 +103,7 @@ pub(crate) const KINDS: &[&str] = &[
     "model_call_started",
     "reply_received",
     "session_forked",
+    "session_imported",
     "turn_ended",
     "turn_opened",
     "turn_resumed",
@@ -125,6 +130,7 @@ stored_enum! { InputKind as InputKindForm {
     Began,
     Delivered,
     Forked,
+    Imported,
     Recovered,
     ReplyDelta,
     ReplyEnded,

@@ -30,6 +30,7 @@ fn steps() -> Vec<(&'static str, Envelope)> {
         ("model_call_started", samples::model_call_started()),
         ("reply_received", samples::reply_received()),
         ("session_forked", samples::session_forked()),
+        ("session_imported", samples::session_imported()),
         ("turn_ended", samples::turn_ended()),
         ("turn_opened", samples::turn_opened()),
         ("turn_resumed", samples::turn_resumed()),

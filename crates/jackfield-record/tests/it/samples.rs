@@ -304,6 +304,18 @@ pub(crate) fn session_forked() -> Envelope {
     step(InputKind::Forked, vec![forked(Some(3)), forked(None)])
 }
 
+pub(crate) fn session_imported() -> Envelope {
+    let imported = |created, title: Option<&str>| Fact::SessionImported {
+        created,
+        messages: Arc::new(vec![Arc::new(conversation::user())]),
+        source: "ChatGPT".into(),
+        title: title.map(Arc::from),
+    };
+    let created = Some(WallTime::from_millis(1_746_230_400_250));
+    let facts = vec![imported(created, Some("Plans")), imported(None, None)];
+    step(InputKind::Imported, facts)
+}
+
 /// A turn whose money was used up.
 pub(crate) fn turn_ended_cost() -> Envelope {
     let limit = LimitKind::Cost;

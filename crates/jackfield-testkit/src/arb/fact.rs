@@ -102,6 +102,7 @@ pub fn fact_kinds() -> Vec<(&'static str, BoxedStrategy<Fact>)> {
         ("model_call_started", model_call_started()),
         ("reply_received", reply_received()),
         ("session_forked", session_forked()),
+        ("session_imported", session_imported()),
         ("turn_ended", turn_ended()),
         ("turn_opened", turn_opened()),
         ("turn_resumed", turn_resumed()),
@@ -351,6 +352,18 @@ fn session_forked() -> BoxedStrategy<Fact> {
         .boxed()
 }
 
+fn session_imported() -> BoxedStrategy<Fact> {
+    let title = option::of(text());
+    (option::of(wall_time()), conversation(), text(), title)
+        .prop_map(|(created, messages, source, title)| Fact::SessionImported {
+            created,
+            messages: Arc::new(messages),
+            source,
+            title,
+        })
+        .boxed()
+}
+
 fn turn_ended() -> BoxedStrategy<Fact> {
     (turn_end(), option::weighted(0.3, digest()))
         .prop_map(|(end, view)| Fact::TurnEnded { end, view })
@@ -398,6 +411,7 @@ pub fn input_kind() -> impl Strategy<Value = InputKind> + Clone {
             InputKind::Began,
             InputKind::Delivered,
             InputKind::Forked,
+            InputKind::Imported,
             InputKind::Recovered,
             InputKind::ReplyDelta,
             InputKind::ReplyEnded,

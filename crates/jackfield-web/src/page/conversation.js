@@ -2,7 +2,7 @@
 
 import { ask, askOnce, sessionPath } from './api.js';
 import { Composer } from './composer.js';
-import { announce, element, setTitle, visible } from './dom.js';
+import { announce, date, element, setTitle, visible } from './dom.js';
 import { draftOf, keepDraft, onDraftsChanged, setOf } from './drafts.js';
 import { EventStream } from './event_stream.js';
 import { historyView } from './history.js';
@@ -173,9 +173,13 @@ export class Conversation {
   }
 
   apply(event) {
-    if (event.event === 'forked') {
-      this.origin = event;
-      const link = element('a', { href: `#/sessions/${encodeURIComponent(event.session)}`, textContent: say('forked_from', { n: event.turn }) });
+    if (event.event === 'forked' || event.event === 'imported') {
+      if (event.session) this.origin = event;
+      // Nothing in it may take the focus, and keys scroll it.
+      else this.scroll.tabIndex = 0;
+      const link = event.session
+        ? element('a', { href: `#/sessions/${encodeURIComponent(event.session)}`, textContent: say('forked_from', { n: event.turn }) })
+        : say(event.created ? 'imported_from_on' : 'imported_from', { source: visible(event.source), day: event.created && date(event.created) });
       this.log.append(historyView(event.messages, (tool) => this.app.toolOf(tool)), element('p', { className: 'dim' }, link));
       return;
     }

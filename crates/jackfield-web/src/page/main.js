@@ -52,7 +52,7 @@ class App {
     const places = [login.no_approvals ? '' : 'approvals', 'usage', 'servers', 'connect', login.user ? 'own' : '', login.admin ? 'people' : ''].filter(Boolean);
     byId('places').replaceChildren(...places.map((place) => element('li', {},
       element('a', { href: `#/${place}` }, icon(place), say(place), place === 'approvals' ? element('span', { className: 'waiting', hidden: true }) : null))));
-    byId('person').replaceChildren(personMenu(login));
+    byId('person').replaceChildren(personMenu(login, () => this.sessionsChanged()));
   }
 
   toggleSide(isOpen = !document.body.classList.contains('side-open')) {

@@ -16,7 +16,7 @@ export function applyTheme(theme = kept('theme')) {
   else delete document.documentElement.dataset.theme;
 }
 
-export function personMenu(login) {
+export function personMenu(login, sessionsChanged) {
   const name = login.key_needed ? visible(login.user || login.name || '') : say('open_gateway');
   const opener = element('button', { type: 'button', className: 'person' }, icon('person'), element('bdi', { textContent: name }), icon('chevron'));
   const about = element('p', { className: 'dim', textContent: say(login.admin && login.key_needed ? 'signed_in_admin' : 'signed_in_as', { name }) });
@@ -30,6 +30,7 @@ export function personMenu(login) {
     }),
     choice('language', Object.entries(LANGUAGES), document.documentElement.lang, chooseLanguage),
     canNotify() && !login.no_approvals ? notices() : null,
+    menuItem('message', say('import_title'), async () => (await import('./import_conversations.js')).importConversations(sessionsChanged)),
     menuItem('keyboard', say('keys_help'), async () => (await import('./keys_help.js')).showKeys()),
     element('a', { className: 'menu-item', href: '/api/v1/docs' }, icon('help'), say('api_documents')),
     login.key_needed ? menuItem('cross', say('sign_out'), signOut) : null,

@@ -19,10 +19,8 @@ impl Conversation {
         self.snapshot.mark_shown(&loaded, &log);
         let turns = log.turns.iter().filter(|turn| turn.end().is_some());
         let turns: Vec<_> = turns.collect();
-        if let Some(forked) = log.forked.as_ref().filter(|_| turns.len() < SHOWN_TURNS) {
-            self.print(|out| {
-                render::sessions::forked_history(out, forked, SHOWN_MESSAGES, self.verbose)
-            });
+        if turns.len() < SHOWN_TURNS {
+            self.print(|out| render::sessions::beginning(out, &log, SHOWN_MESSAGES, self.verbose));
         }
         for turn in turns.iter().rev().take(SHOWN_TURNS).rev() {
             self.print(|out| render::sessions::past(out, turn, self.verbose));

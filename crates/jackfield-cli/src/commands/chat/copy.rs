@@ -42,7 +42,7 @@ impl Conversation {
         let mut answers = turns.map(jackfield_domain::turn_log::TurnLog::answer);
         let own = answers.find(|answer| !answer.trim().is_empty());
         own.or_else(|| {
-            let mut before = log.forked.as_ref()?.messages.iter().rev();
+            let mut before = log.before().rev();
             let last = before.find(|message| message.role == Role::Assistant)?;
             Some(last.to_text())
         })

@@ -7,7 +7,7 @@ use jackfield_domain::fact::{AfterLoss, Compaction, ModelCallEnd, TurnEnd};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::setup::Setup;
-use jackfield_domain::turn_log::{ForkOrigin, LogEntry, SessionLog, TurnLog, WaitLog};
+use jackfield_domain::turn_log::{LogEntry, SessionLog, TurnLog, WaitLog};
 use jackfield_domain::wait::{Wait, WaitKind};
 use jackfield_engine::SessionRow;
 use jackfield_export::values;
@@ -51,43 +51,48 @@ pub fn show(
     let title = row.map(title).unwrap_or_default();
     writeln!(out, "{NAME}{session}{NAME:#}  {}", words::one_line(&title))?;
     writeln!(out, "{DIM}{}{DIM:#}", facts.join(" · "))?;
-    if let Some(forked) = &log.forked {
-        forked_history(out, forked, usize::MAX, verbose)?;
-    }
+    beginning(out, log, usize::MAX, verbose)?;
     for turn in &log.turns {
         past(out, turn, verbose)?;
     }
     out.flush()
 }
 
-/// Prints the last messages before a fork, up to a limit.
+/// Prints where a session comes from, with the last messages that it began with, up to a limit.
 ///
 /// # Errors
 ///
 /// The stream cannot be written.
-pub(crate) fn forked_history(
+pub(crate) fn beginning(
     out: &mut impl Write,
-    forked: &ForkOrigin,
+    log: &SessionLog,
     most: usize,
     verbose: bool,
 ) -> io::Result<()> {
-    let ForkOrigin {
-        at,
-        compaction,
-        from,
-        messages,
-    } = forked;
-    let at = place(at.ordinal, at.round);
-    writeln!(out, "{DIM}forked from {from} at {at}; it began with{DIM:#}")?;
-    let left_out = messages.len().saturating_sub(most);
+    if let Some(forked) = &log.forked {
+        let at = place(forked.at.ordinal, forked.at.round);
+        let from = &forked.from;
+        writeln!(out, "{DIM}forked from {from} at {at}; it began with{DIM:#}")?;
+    } else if let Some(imported) = &log.imported {
+        let from = words::one_line(&imported.source);
+        let created = imported.created.map(|at| format!(", {}", at.to_rfc3339()));
+        let created = created.unwrap_or_default();
+        writeln!(out, "{DIM}from {from}{created}; it began with{DIM:#}")?;
+    }
+    let all = log.before().count();
+    let left_out = all.saturating_sub(most);
     if left_out > 0 {
         let left_out = words::counted(left_out as u64, "message");
         writeln!(out, "{DIM}… {left_out} before{DIM:#}")?;
     }
-    for message in messages.iter().skip(messages.len().saturating_sub(most)) {
+    for message in log.before().skip(left_out) {
         self::message(out, message, verbose)?;
     }
-    if let Some(compaction) = compaction {
+    if let Some(compaction) = log
+        .forked
+        .as_ref()
+        .and_then(|forked| forked.compaction.as_ref())
+    {
         compacted(out, compaction, None, verbose)?;
     }
     Ok(())

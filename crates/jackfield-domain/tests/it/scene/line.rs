@@ -80,6 +80,7 @@ pub(super) fn of_fact(
         | Fact::ModelCallStarted { choice: None, .. }
         | Fact::ReplyReceived { .. }
         | Fact::SessionForked { .. }
+        | Fact::SessionImported { .. }
         | Fact::TurnEnded { .. }
         | Fact::TurnOpened { .. }
         | Fact::WaitOpened { .. } => return None,

@@ -174,6 +174,7 @@ impl Oracle {
             | Fact::Compacted(_)
             | Fact::Late(_)
             | Fact::SessionForked { .. }
+            | Fact::SessionImported { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
             | Fact::TurnResumed { .. } => {}

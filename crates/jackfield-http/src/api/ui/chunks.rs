@@ -161,6 +161,7 @@ impl Chunks {
             | EventView::CallStarted(_)
             | EventView::Compacted(_)
             | EventView::Forked(_)
+            | EventView::Imported(_)
             | EventView::TurnResumed(_)
             | EventView::WaitEnded(_) => {}
         }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::blocks::{BlockView, MessageView};
 use super::given::GivenView;
-use super::session::ForkedView;
+use super::session::{ForkedView, ImportedView};
 use super::turn::{CallView, CostView, FailureView, NoteView, TurnView, UsageView, WaitView};
 
 /// One event. Its kind is the name of the server-sent event, too, and the id of that is the cursor behind
@@ -33,6 +33,8 @@ pub(crate) enum EventView {
     Compacted(CompactedView),
     /// The session began as a fork of another one.
     Forked(Forked),
+    /// The session began with a conversation of another program.
+    Imported(Imported),
     /// A reply is complete: its whole content once more.
     Reply(ReplyTold),
     /// A reply broke off and is not retried. Its text so far holds.
@@ -165,6 +167,16 @@ pub(crate) struct Forked {
     #[serde(flatten)]
     pub(crate) from: ForkedView,
     /// The messages of the other session up to there.
+    pub(crate) messages: Vec<MessageView>,
+}
+
+/// See the event `imported`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Imported {
+    /// The other program.
+    #[serde(flatten)]
+    pub(crate) from: ImportedView,
+    /// The messages of the conversation.
     pub(crate) messages: Vec<MessageView>,
 }
 
@@ -320,6 +332,9 @@ impl EventView {
                     .for_each(MessageView::add_html);
             }
             Self::Forked(forked) => forked.messages.iter_mut().for_each(MessageView::add_html),
+            Self::Imported(imported) => {
+                imported.messages.iter_mut().for_each(MessageView::add_html);
+            }
             Self::Reply(reply) => reply.message.add_html(),
             Self::ReplyFailed(broken) => broken.partial.iter_mut().for_each(MessageView::add_html),
             Self::BlockEnded(_)
@@ -352,6 +367,7 @@ impl EventView {
             Self::CallStarted(_) => "call_started",
             Self::Compacted(_) => "compacted",
             Self::Forked(_) => "forked",
+            Self::Imported(_) => "imported",
             Self::Reply(_) => "reply",
             Self::ReplyFailed(_) => "reply_failed",
             Self::RoundStarted(_) => "round_started",

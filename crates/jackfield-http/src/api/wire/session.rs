@@ -1,6 +1,7 @@
 //! Wire types of sessions.
 
-use jackfield_domain::turn_log::ForkOrigin;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::turn_log::{ForkOrigin, ImportOrigin};
 use jackfield_engine::SessionRow;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -35,6 +36,9 @@ pub(crate) struct SessionView {
     /// What it is a fork of, where one session is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) forked_from: Option<ForkedView>,
+    /// What it was brought along from, where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) imported_from: Option<ImportedView>,
 }
 
 /// A turn that has not ended.
@@ -130,6 +134,27 @@ impl From<&SessionRow> for SessionView {
             bytes: row.bytes,
             unreadable: row.unreadable.as_deref().map(str::to_owned),
             forked_from: None,
+            imported_from: None,
+        }
+    }
+}
+
+/// The program that a conversation was brought along from.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ImportedFrom)]
+pub(crate) struct ImportedView {
+    /// Its name, such as `ChatGPT`.
+    pub(crate) source: String,
+    /// When the conversation began there, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) created: Option<String>,
+}
+
+impl From<&ImportOrigin> for ImportedView {
+    fn from(imported: &ImportOrigin) -> Self {
+        Self {
+            source: imported.source.to_string(),
+            created: imported.created.map(WallTime::to_rfc3339),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::Fact;
+use jackfield_domain::time::WallTime;
 use jackfield_engine::{AnswerFit, TurnReport};
 use serde_json::{Map, Value, json};
 
@@ -134,6 +135,14 @@ fn extra_line(fact: &Fact) -> Option<Value> {
         json!({
             "event": "forked",
             "from": from.as_str(), "turn": at.ordinal, "round": at.round,
+        })
+    } else if let Fact::SessionImported {
+        created, source, ..
+    } = fact
+    {
+        json!({
+            "event": "imported",
+            "source": &**source, "created": created.map(WallTime::to_rfc3339),
         })
     } else if let Fact::TurnResumed { nth, .. } = fact {
         json!({ "event": "turn_resumed", "nth": nth })
