@@ -62,7 +62,7 @@ fn fact(original: &Fact) -> Fact {
             });
         }
         Fact::SessionForked { messages, .. } | Fact::SessionImported { messages, .. } => {
-            *messages = Arc::new(redact_messages(messages))
+            *messages = Arc::new(redact_messages(messages));
         }
         Fact::TurnOpened { opening, .. } => *opening = redact_opening(opening),
         Fact::WaitClosed { end, .. } => wait_end(end),
