@@ -318,6 +318,8 @@ impl ServerDirectory for () {
 pub struct ServerSummary {
     /// Its description, from the configuration.
     pub description: Option<Arc<str>>,
+    /// The picture that it has of itself, as a `data:` URL, if it runs and is trusted.
+    pub icon: Option<Arc<str>>,
     /// Its id.
     pub id: Arc<str>,
     /// Its name, from the configuration.

@@ -223,11 +223,22 @@ impl ServerDirectory for ConfiguredServers {
         let servers = self.0.all();
         let servers = servers.iter().map(|server| {
             let config = &server.config;
+            let state = server.state();
+            // A picture might be that of another server, so only those of trusted ones are shown.
+            let icon = match &state {
+                ServerStatus::Ready { icon, .. } if config.trusted => icon.clone(),
+                ServerStatus::Failed { .. }
+                | ServerStatus::Off
+                | ServerStatus::Ready { .. }
+                | ServerStatus::Starting
+                | ServerStatus::Stopped => None,
+            };
             ServerSummary {
                 description: config.description.clone(),
+                icon,
                 id: config.id.as_str().into(),
                 name: config.name.clone(),
-                state: match server.state() {
+                state: match state {
                     ServerStatus::Failed { reason, .. } => ServerSummaryState::Failed(reason),
                     ServerStatus::Off => ServerSummaryState::Off,
                     ServerStatus::Ready { protocol, .. } => ServerSummaryState::Ready(protocol),

@@ -239,6 +239,14 @@ impl ScriptedMcpServer {
         spoken == era || spoken == "both"
     }
 
+    fn info(&self) -> Value {
+        let mut info = json!({ "name": "scripted-mcp", "version": "1.0" });
+        if let Some(icons) = self.script.get("icons") {
+            info["icons"] = icons.clone();
+        }
+        info
+    }
+
     fn initialize(&self, id: &Value, params: &Value) {
         for field in ["capabilities", "clientInfo", "protocolVersion"] {
             if params[field].is_null() {
@@ -252,7 +260,7 @@ impl ScriptedMcpServer {
         let version = self.script["version"].as_str().unwrap_or("2025-11-25");
         let mut result = self.about();
         result.insert("protocolVersion".to_owned(), version.into());
-        result.insert("serverInfo".to_owned(), info());
+        result.insert("serverInfo".to_owned(), self.info());
         self.answer(id, result);
     }
 
@@ -401,7 +409,7 @@ impl ScriptedMcpServer {
         if self.speaks("modern") {
             let kind = json!("complete");
             result.entry("resultType").or_insert(kind);
-            let about = json!({ "io.modelcontextprotocol/serverInfo": info() });
+            let about = json!({ "io.modelcontextprotocol/serverInfo": self.info() });
             result.entry("_meta").or_insert(about);
         }
         let message = if self.script["id_last"] == true {
@@ -451,10 +459,6 @@ fn has_meta(params: &Value) -> Result<(), &'static str> {
         return Err("the client's capabilities are not in _meta");
     }
     Ok(())
-}
-
-fn info() -> Value {
-    json!({ "name": "scripted-mcp", "version": "1.0" })
 }
 
 fn task_times() -> Map<String, Value> {

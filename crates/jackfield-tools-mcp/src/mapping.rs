@@ -3,4 +3,5 @@
 pub(crate) mod context;
 pub(crate) mod definition;
 pub(crate) mod outcome;
+pub(crate) mod picture;
 pub(crate) mod sampling;

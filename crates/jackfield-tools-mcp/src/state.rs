@@ -20,6 +20,8 @@ pub enum ServerState {
     Ready {
         /// The era of its protocol.
         era: Era,
+        /// The picture that it has of itself, as a `data:` URL of at most 16 KiB; not verified.
+        icon: Option<Arc<str>>,
         /// The name and version that it reported; neither unique nor verified.
         name: Option<String>,
         /// The negotiated revision of the protocol.

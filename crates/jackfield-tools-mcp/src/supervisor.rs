@@ -16,6 +16,7 @@ use crate::era::Era;
 use crate::error::ServerFault;
 use crate::link::OF_A_PROCESS;
 use crate::log::Log;
+use crate::mapping::picture::picture;
 use crate::state::ServerState;
 
 /// The state that a server's supervisor shares with its users.
@@ -285,6 +286,9 @@ fn ready_state(connection: &ServerConnection) -> ServerState {
     let info = connection.info.server_info.as_ref();
     ServerState::Ready {
         era: connection.era,
+        icon: info
+            .and_then(|info| info.icons.as_deref())
+            .and_then(picture),
         name: info.map(|info| format!("{} {}", info.name, info.version)),
         protocol: connection.info.protocol_version.as_str().to_owned(),
     }

@@ -86,6 +86,8 @@ pub enum ServerStatus {
     Off,
     /// It runs.
     Ready {
+        /// The picture that it has of itself, as a `data:` URL of at most 16 KiB; not trusted.
+        icon: Option<Arc<str>>,
         /// Its own name and version, if it sends them; not trusted.
         name: Option<String>,
         /// The negotiated protocol revision.
@@ -373,9 +375,11 @@ impl From<jackfield_tools_mcp::ServerState> for ServerStatus {
             State::Failed { fault, .. } => fault.into(),
             State::Ready {
                 era,
+                icon,
                 name,
                 protocol,
             } => Self::Ready {
+                icon,
                 name,
                 protocol,
                 stateless: era == Era::Stateless,

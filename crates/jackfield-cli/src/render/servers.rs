@@ -159,6 +159,7 @@ fn about(server: &ServerToolbox, tested: &ServerTest) -> String {
             name,
             protocol,
             stateless,
+            ..
         } => {
             let tools = match tested.tools.len() {
                 1 => "1 tool".to_owned(),
@@ -219,6 +220,7 @@ pub(super) fn server_json((server, tested): &(ServerToolbox, ServerTest)) -> Val
             name,
             protocol,
             stateless,
+            ..
         } => {
             described["protocol"] = json!(protocol);
             described["stateless"] = json!(stateless);

@@ -169,3 +169,53 @@ async fn servers_start_at_once() {
         started.unwrap().unwrap();
     }
 }
+
+#[tokio::test]
+async fn a_picture_of_a_server_has_its_bytes_with_it() {
+    let png = "data:image/png;base64,iVBORw0KGgo=";
+    let long = format!("data:image/png;base64,{}", "A".repeat(16 << 10));
+    let svg = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E";
+    for era in ["legacy", "modern"] {
+        for (sources, shown) in [
+            (
+                vec!["https://example.com/a.png", &long, png, svg],
+                Some(png),
+            ),
+            (vec![svg], Some(svg)),
+            (
+                vec![
+                    "data:text/html,a",
+                    "data:image/gif;base64,R0lG",
+                    "data:image/pngx,a",
+                ],
+                None,
+            ),
+            (
+                vec![
+                    "javascript:alert(1)",
+                    "data:image/png",
+                    "DATA:image/png,a",
+                    "",
+                ],
+                None,
+            ),
+            (vec!["data:image/png,\u{202e}", "data:image/png,\n"], None),
+            (vec![], None),
+        ] {
+            let icons: Vec<_> = sources.iter().map(|src| json!({ "src": src })).collect();
+            let server = Scripted::new(greeting(&json!({ "era": era, "icons": icons })));
+            let listed = server.list().await;
+            let ServerState::Ready { icon, name, .. } = server.toolbox.state() else {
+                panic!("it is not ready");
+            };
+            assert_eq!(
+                (icon.as_deref(), name.as_deref()),
+                (shown, Some("scripted-mcp 1.0"))
+            );
+            // It is no part of what a model, a pin or the journal gets.
+            assert!(!format!("{listed:?}").contains("data:image"));
+            let remembered = server.toolbox.remembered().expect("it ran");
+            assert!(!format!("{remembered:?}").contains("data:image"));
+        }
+    }
+}

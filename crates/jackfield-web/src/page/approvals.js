@@ -32,8 +32,9 @@ export class Approvals {
     for (const approval of approvals) {
       if (this.shown.has(approval.id)) continue;
       const question = new Question(approval, () => approval.arguments);
+      const known = this.toolOf(approval.tool);
       const title = element('div', { className: 'head' },
-        icon('clock'), toolTitle(approval.tool || '?', { ...approval, title: this.toolOf(approval.tool)?.title }), element('a', { className: 'far', href: `#/sessions/${encodeURIComponent(approval.session)}`, textContent: say('to_session') }));
+        icon('clock'), toolTitle(approval.tool || '?', { ...approval, title: known?.title, icon: known?.icon }), element('a', { className: 'far', href: `#/sessions/${encodeURIComponent(approval.session)}`, textContent: say('to_session') }));
       const expires = element('p', { className: 'dim', textContent: say('expires', { at: time(approval.expires) }) });
       const root = element('article', { className: 'card' }, title, toolAbout(approval), argumentsView(approval.arguments ?? ''), question.root, expires);
       root.dataset.state = 'waiting';

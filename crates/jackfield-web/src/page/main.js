@@ -62,7 +62,9 @@ class App {
 
   async loadTools() {
     const { tools } = await ask('/tools').catch(() => ({ tools: [] }));
-    for (const tool of tools) this.tools.set(tool.name, tool);
+    const { servers } = await ask('/servers').catch(() => ({ servers: [] }));
+    const icons = new Map(servers.map((server) => [server.id, server.icon]));
+    for (const tool of tools) this.tools.set(tool.name, { ...tool, icon: icons.get(tool.server) });
     if (this.view instanceof Conversation) this.view.describeTools();
   }
 

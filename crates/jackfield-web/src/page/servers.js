@@ -6,6 +6,7 @@ import { element, table, visible } from './dom.js';
 import { loadMoreTexts, say, sayOr } from './languages.js';
 import { skeleton } from './parts.js';
 import { routeViews } from './routes.js';
+import { picture } from './tool_card.js';
 import { textView } from './value.js';
 
 await loadMoreTexts();
@@ -39,7 +40,7 @@ export class Servers {
 function serverView(server, tools) {
   const state = element('span', { className: 'state', textContent: sayOr(`server_${server.state}`, server.state) });
   const card = element('article', { className: 'card' },
-    element('div', { className: 'head' }, element('bdi', { className: 'tool', textContent: visible(server.name || server.id) }),
+    element('div', { className: 'head' }, picture(server.icon), element('bdi', { className: 'tool', textContent: visible(server.name || server.id) }),
       element('span', { className: 'dim', textContent: visible(server.protocol || '') }), state),
     server.description ? element('p', { className: 'dim', textContent: visible(server.description).slice(0, 500) }) : '',
     server.reason ? element('p', { className: 'error', textContent: visible(server.reason) }) : '',

@@ -6,6 +6,9 @@ import { say, sayOr } from './languages.js';
 import { Question } from './question.js';
 import { jsonView, resultView, textView } from './value.js';
 
+// The picture of a server, beside its name.
+export const picture = (src) => (src ? element('img', { className: 'picture', src, alt: '' }) : null);
+
 // The head of a card: the tool in its server's words, its name where that is another one, and where it is. `tool` is
 // what the gateway says of it, if it knows it.
 export function toolTitle(name, tool) {
@@ -13,7 +16,7 @@ export function toolTitle(name, tool) {
   const isNamed = !tool?.title && tool?.server && name.startsWith(`${tool.server}__`);
   const place = tool?.server && !isNamed ? element('span', { className: 'chip', textContent: visible(tool.server) }) : null;
   const own = title === visible(name) ? null : element('code', { className: 'dim own-name', textContent: visible(name) });
-  return [element('bdi', { className: 'tool', textContent: title }), own, place].filter(Boolean);
+  return [picture(tool?.icon), element('bdi', { className: 'tool', textContent: title }), own, place].filter(Boolean);
 }
 
 // What a tool does, and what is known of its effects.

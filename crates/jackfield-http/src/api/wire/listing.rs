@@ -70,6 +70,8 @@ pub(crate) struct ServerView {
     pub(crate) name: Option<String>,
     /// What it is for.
     pub(crate) description: Option<String>,
+    /// The picture that it has of itself, as a `data:` URL of at most 16 KiB, if it is trusted and runs.
+    pub(crate) icon: Option<String>,
     /// How it is: `ready`, `starting`, `stopped` (not needed yet), `off` or `failed`.
     pub(crate) state: String,
     /// What happened, if it failed: for admins, as it may name what is on the machine.
@@ -217,6 +219,7 @@ impl ServerView {
             id: server.id.to_string(),
             name: server.name.as_deref().map(str::to_owned),
             description: server.description.as_deref().map(str::to_owned),
+            icon: server.icon.as_deref().map(str::to_owned),
             state: state.to_owned(),
             reason: reason.filter(|_| with_reason),
             protocol,
