@@ -1,4 +1,4 @@
-//! The gateway's own API: instructions, settings and limits of a message, and what is told of them.
+//! The gateway's own API: instructions, settings and limits of a message, and what its turn says of them.
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::{Script, ScriptTurn};
@@ -45,7 +45,6 @@ async fn a_message_has_its_own_instructions_settings_and_limits_and_its_turn_say
     let mut message = own.clone();
     message["message"] = json!("Hi");
     post(&gateway, &session, &message).await.is(200);
-    // What is as configured, or would raise it, makes no difference.
     let usual = json!({
         "message": "Hi", "settings": { "effort": "low" },
         "limits": { "rounds": 50, "tokens": 9_000_000_000_u64 },
@@ -56,13 +55,15 @@ async fn a_message_has_its_own_instructions_settings_and_limits_and_its_turn_say
     // The longest time is a time like others.
     let endless = json!({ "message": "Hi", "limits": { "active_ms": u64::MAX } });
     post(&gateway, &session, &endless).await.is(200);
-    post(&gateway, &session, &endless).await.is(200);
-    let nothing = json!({ "settings": {}, "limits": {} });
+    post(&gateway, &session, &json!({ "message": "Hi" }))
+        .await
+        .is(200);
+    let raised = json!({ "settings": usual["settings"], "limits": usual["limits"] });
     let none = json!({ "system": "", "settings": {}, "limits": {} });
     let long = json!({ "settings": {}, "limits": { "active_ms": u64::MAX } });
     assert_eq!(
         given(&gateway, &session).await,
-        [own, nothing, none, long, Value::Null]
+        [own, raised, none, long, Value::Null]
     );
     let requests = claude.requests();
     let text = requests[0]["system"].to_string();

@@ -47,6 +47,9 @@ pub struct Setup {
     pub fallbacks: Vec<Target>,
     /// The time limit to the first piece of a reply of the first target, if it has one.
     pub first_byte: Option<Duration>,
+    /// What its request said in place of what is configured, in the words of its client, which may say it again. The loop
+    /// does not read it.
+    pub given: Option<Arc<str>>,
     /// Limits.
     pub limits: Limits,
     /// The model of the first target.
@@ -92,6 +95,7 @@ impl Setup {
             compaction: None,
             fallbacks: Vec::new(),
             first_byte: None,
+            given: None,
             limits: Limits::default(),
             model,
             own_keys: Vec::new(),

@@ -88,7 +88,7 @@ impl Journals {
         {
             found.extend(memory.find(principal, marks, limit).await?);
             // Stable: for each mark, the turns of the durable journal come first.
-            found.sort_by_key(|found| marks.iter().position(|mark| *mark == found.mark));
+            found.sort_by_cached_key(|found| marks.iter().position(|mark| *mark == found.mark));
         }
         Ok(found)
     }

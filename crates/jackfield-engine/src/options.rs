@@ -50,6 +50,9 @@ pub struct TurnOptions {
     /// when a model call has failed for good, nothing of its reply was shown that cannot be replaced, and the
     /// request is not the cause.
     pub fallbacks: Vec<ModelRef>,
+    /// What the request said in place of what is configured, in the words of its client; it is recorded, and read by
+    /// nothing else.
+    pub given: Option<Arc<str>>,
     /// What is kept for as long as this process drives the turn, and dropped then.
     pub held: Option<Held>,
     /// Limits.
@@ -114,6 +117,7 @@ impl TurnOptions {
             disconnect: Disconnect::default(),
             expected_turns: None,
             fallbacks: Vec::new(),
+            given: None,
             held: None,
             limits: Limits::default(),
             model,

@@ -478,6 +478,7 @@ fn setup(
         whole,
         fallbacks,
         first_byte: first.first_byte,
+        given: options.given,
         route: options.route,
         trace: options.trace,
         window: first.window,

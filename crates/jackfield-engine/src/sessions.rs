@@ -236,8 +236,8 @@ impl Engine {
         Ok(fork::beginning(facts(&loaded)))
     }
 
-    /// The forks of a session before its first turn (0) and behind each turn up to this one, the oldest first for each
-    /// turn. At most a hundred of each of the last thousand turns.
+    /// The forks of a session before its first turn (0) and behind each turn up to this one, those of the last turn
+    /// first, and of each turn the oldest first. At most a hundred of each of the last thousand turns.
     ///
     /// # Errors
     ///
@@ -258,7 +258,7 @@ impl Engine {
             Mark::Body(_) | Mark::Call(_) | Mark::Key(_) | Mark::Turn(_) | Mark::View(_) => None,
         });
         let mut forks: Vec<_> = forks.collect();
-        forks.sort_by_key(|(turn, _)| *turn);
+        forks.sort_by_key(|(turn, _)| std::cmp::Reverse(*turn));
         Ok(forks)
     }
 

@@ -132,20 +132,6 @@ impl Gateway {
         Err(no_such_model(message))
     }
 
-    /// The configured options of turns of this assistant, or else of this provider.
-    #[must_use]
-    pub fn configured_options(
-        &self,
-        assistant: Option<&str>,
-        provider: &str,
-    ) -> Option<&TurnOptions> {
-        let config = &self.shared.config;
-        match assistant.and_then(|name| config.assistants.get(name)) {
-            Some(assistant) => Some(&assistant.options),
-            None => config.options.get(provider),
-        }
-    }
-
     /// The options of turns with a requested model: those of the assistant, or else of the provider.
     #[must_use]
     pub fn options_for(&self, requested: &RequestedModel<'_>) -> Option<TurnOptions> {

@@ -2,8 +2,9 @@
 
 use pulldown_cmark::{Event, Parser};
 
+use crate::OPTIONS;
 use crate::formula::Formulas;
-use crate::markdown::{OPTIONS, html_of, to_html};
+use crate::markdown::{html_of, to_html};
 
 /// A text that grows.
 #[derive(Clone, Debug, Default)]

@@ -12,6 +12,8 @@
 //! | `growing` | the same while it is written |
 //! | `markdown` | the text of a model as HTML |
 
+use pulldown_cmark::Options;
+
 mod assets;
 pub mod chart;
 mod code;
@@ -22,3 +24,8 @@ mod markdown;
 pub use self::assets::{Asset, POLICY, assets, find};
 pub use self::growing::{GrowingText, GrownHtml};
 pub use self::markdown::to_html;
+
+/// What a text may have beside `CommonMark`.
+pub(crate) const OPTIONS: Options = Options::ENABLE_STRIKETHROUGH
+    .union(Options::ENABLE_TABLES)
+    .union(Options::ENABLE_TASKLISTS);

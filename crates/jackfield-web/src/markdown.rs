@@ -4,8 +4,9 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Parser, Tag, TagEnd, html};
 
+use crate::OPTIONS;
 use crate::code;
 use crate::formula::{self, Formulas};
 
@@ -32,11 +33,6 @@ pub(crate) fn html_of(text: &str, may_grow: bool) -> String {
     html::push_html(&mut html, events);
     html
 }
-
-/// What a text may have beside `CommonMark`.
-pub(crate) const OPTIONS: Options = Options::ENABLE_STRIKETHROUGH
-    .union(Options::ENABLE_TABLES)
-    .union(Options::ENABLE_TASKLISTS);
 
 /// The event without what runs or loads.
 fn safe_event(event: Event<'_>) -> Event<'_> {

@@ -273,6 +273,7 @@ impl Seen {
             allowance: _,
             budgets,
             caller,
+            given: _,
             own_keys: _,
             pauses: _,
             can_supersede: _,

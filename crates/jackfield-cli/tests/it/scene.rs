@@ -55,6 +55,7 @@ impl Scene {
             price: None,
             strict: None,
             system: Arc::default(),
+            given: None,
             own_keys: Vec::new(),
             pauses: false,
             tools_after_first_round: true,

@@ -210,6 +210,7 @@ fn setup() -> Setup {
         fallbacks: Vec::new(),
         first_byte: None,
         limits: Limits::default(),
+        given: None,
         own_keys: Vec::new(),
         pauses: false,
         model: ModelRef {

@@ -26,7 +26,6 @@ use super::extract::{OwnedSession, Parameters};
 use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
 use super::wire::events::{CallProgressView, EventView};
-use super::wire::given::GivenView;
 use crate::event_stream::event_stream;
 use crate::revocation::end_when_revoked;
 
@@ -205,13 +204,7 @@ impl Stream {
                     return Some(EventChunk::raw(": still there\n\n".to_owned()));
                 }
             };
-            let before = self.events.turn().map(|turn| Arc::clone(&turn.setup));
             if let Some(mut event) = self.events.convert(event) {
-                if let (EventView::TurnStarted(started), Some(turn)) =
-                    (&mut event, self.events.turn())
-                {
-                    started.given = GivenView::of(&turn.setup, before.as_deref(), &self.gateway);
-                }
                 if let Some(texts) = &mut self.html {
                     texts.add_html(&mut event, self.watcher.has_open_turn());
                 }

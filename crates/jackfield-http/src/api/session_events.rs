@@ -23,6 +23,7 @@ use super::wire::events::{
     Imported, ReplyBroken, ReplyTold, RoundStarted, TextTold, TurnEnded, TurnResumed, TurnStarted,
     WaitEnded,
 };
+use super::wire::given::GivenView;
 use super::wire::session::{ForkedView, ImportedView};
 use super::wire::turn::{CostView, FailureView, NoteView, UsageView, WaitView};
 
@@ -210,7 +211,7 @@ impl SessionEvents {
                     number: turn.number,
                     model: turn.model,
                     tools: tools.map(|tool| tool.definition.name.to_string()).collect(),
-                    given: None,
+                    given: GivenView::of(setup),
                     messages: turn.messages,
                 })
             }

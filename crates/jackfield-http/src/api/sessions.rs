@@ -225,8 +225,8 @@ pub(crate) async fn delete(
     }
 }
 
-/// Creates a session with the messages of this one up to a place, or none of them for the turn 0. This one stays as it
-/// is.
+/// Creates a session with the messages of this one up to a place: for the turn 0, those before its first turn. This one
+/// stays as it is.
 #[utoipa::path(
     post, path = "/sessions/{session}/fork", tag = "sessions", operation_id = "fork_session", params(("session" = String, Path)),
     request_body = Option<Fork>,

@@ -28,6 +28,7 @@ use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::session_events::SessionEvents;
 use super::story;
 use super::wire::events::EventView;
+use super::wire::given::GivenView;
 use super::wire::request::{IfBusy, Mode, PostResults, PostTurn};
 use super::wire::turn::TurnView;
 use super::{approver, context, owner};
@@ -276,6 +277,7 @@ pub(super) async fn options(
     mut request: PostTurn,
     mode: Mode,
 ) -> Result<TurnOptions, ProblemDetails> {
+    let given = GivenView::to_record(&request);
     let requested = match request.model.as_deref() {
         None => gateway.default_model(),
         Some(name) => gateway.requested_model(name)?,
@@ -324,6 +326,7 @@ pub(super) async fn options(
             },
         };
     }
+    options.given = given;
     request.settings.apply_to(&mut options.settings)?;
     request.limits.apply_to(&mut options)?;
     approver::enable_approvals(gateway.engine(), &mut options).await;

@@ -84,6 +84,7 @@ stored_struct! { Setup as SetupForm {
         caller: Arc<Caller>,
         compaction: CompactionPolicy,
         first_byte: Duration,
+        given: Arc<str>,
         price: Price,
         route: Arc<str>,
         strict: NoteEffect,

@@ -214,6 +214,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     compaction: at_percent.map(|at_percent| CompactionPolicy { at_percent }),
                     fallbacks,
                     first_byte,
+                    given: flags.2.then(|| r#"{"system":""}"#.into()),
                     limits,
                     model,
                     price,

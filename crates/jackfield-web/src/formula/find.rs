@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use crate::markdown::OPTIONS;
+use crate::OPTIONS;
 
 /// A formula of a text.
 pub(crate) struct Formula {

@@ -2,8 +2,7 @@
 
 import { ask, randomKey } from './api.js';
 import { Attachments } from './attachments.js';
-import { button, element, visible } from './dom.js';
-import { setOf } from './drafts.js';
+import { button, element, setOf, visible } from './dom.js';
 import { icon } from './icons.js';
 import { say } from './languages.js';
 import { iconButton } from './parts.js';
@@ -63,7 +62,7 @@ export class Composer {
     this.showQueue();
     this.fill([...without.map((one) => one.text), draft.text].filter(Boolean).join('\n'));
     this.keptText = this.text.value;
-    if (draft.key) this.sent = { key: draft.key, written: writtenOf({ text: draft.text, files: [], model: draft.model }) };
+    if (draft.key) this.sent = { key: draft.key, written: writtenOf({ text: draft.text, files: [], model: draft.model, options: this.options }) };
   }
 
   // Another tab has changed the draft: what was not changed here is as it is there.
@@ -258,7 +257,7 @@ export class Composer {
   }
 }
 
-const writtenOf = ({ text, files, model, tools }) => JSON.stringify([text, files, model, tools]);
+const writtenOf = ({ text, files, model, tools, options }) => JSON.stringify([text, files, model, tools, options]);
 
 // A provider may list hundreds.
 const MOST_MODELS = 500;

@@ -2,8 +2,8 @@
 
 import { ask, askOnce, sessionPath } from './api.js';
 import { Composer } from './composer.js';
-import { announce, date, element, setTitle, visible } from './dom.js';
-import { draftOf, keepDraft, onDraftsChanged, setOf } from './drafts.js';
+import { announce, date, element, setOf, setTitle, visible } from './dom.js';
+import { draftOf, keepDraft, onDraftsChanged } from './drafts.js';
 import { EventStream } from './event_stream.js';
 import { historyView } from './history.js';
 import { say } from './languages.js';
@@ -184,6 +184,7 @@ export class Conversation {
       return;
     }
     this.loading.remove();
+    if (event.event === 'compacted' && !this.turn) this.isCompacted = true;
     if (event.event === 'turn_started') {
       this.turns.push(new Turn(event, {
         session: () => this.session,
@@ -194,8 +195,7 @@ export class Conversation {
         fork: (turn) => this.fork(turn.number),
       }));
       this.log.append(this.turn.root);
-      // Without a word of them, they are those of the turn before.
-      if (event.given) this.composer.takeOptions({ given: givenOf(event.given) });
+      this.composer.takeOptions({ given: event.given ? givenOf(event.given) : undefined });
       if (event.number === 1) this.loadTitle();
     }
     this.turn?.apply(event);
@@ -242,12 +242,14 @@ export class Conversation {
       this.open();
     }
     await askOnce(`${sessionPath(this.session)}/turns`, body, key);
-    if (this.view.archived) await this.trying(() => this.comeBack());
+    await this.trying(() => this.comeBack());
     this.follows = true;
   }
 
   // A session that is used again is in the lists again.
   async comeBack() {
+    await this.loadTitle();
+    if (!this.view.archived) return;
     await ask(sessionPath(this.session), { method: 'PATCH', body: { archived: false } });
     await this.loadTitle();
     this.app.sessionsChanged();
@@ -261,7 +263,7 @@ export class Conversation {
   // The same message once more, in place of what followed it.
   async again(turn) {
     if (this.composer.busy || this.composer.sending) return;
-    await this.trying(async () => {
+    await this.forking(async () => {
       const { answerAgain } = await import('./versions.js');
       await answerAgain(this, turn);
     });
@@ -272,19 +274,28 @@ export class Conversation {
     if (turn.number === 1 && !this.origin) {
       keepDraft(null, { ...draftOf(null), options: this.composer.options });
       this.app.openNew(turn.message);
-    } else await this.trying(async () => this.app.openSession((await this.forkBefore(turn)).id, turn.message));
+    } else await this.forking(async () => this.app.openSession((await this.forkBefore(turn)).id, turn.message));
   }
 
-  // A fork before a turn. Before the first one, it is of the session that this one is a fork of, if that is still there.
+  // Makes one fork at a time.
+  async forking(work) {
+    if (this.isForking) return;
+    this.isForking = true;
+    await this.trying(work);
+    this.isForking = false;
+  }
+
+  // A fork before a turn. Before the first one, it is of the session that this one is a fork of, if that is still there and
+  // has no longer history.
   async forkBefore(turn) {
     const { origin } = this;
     if (turn.number > 1) return this.forkAt(this.session, turn.number - 1, null);
-    const made = origin && await this.forkAt(origin.session, origin.turn, origin.round).catch(() => null);
+    const made = origin && !this.isCompacted && await this.forkAt(origin.session, origin.turn, origin.round).catch(() => null);
     return made || this.forkAt(this.session, 0, null);
   }
 
   fork(number) {
-    return this.trying(async () => this.app.openSession((await this.forkAt(this.session, number, null)).id, ''));
+    return this.forking(async () => this.app.openSession((await this.forkAt(this.session, number, null)).id, ''));
   }
 
   async forkAt(session, turn, round) {

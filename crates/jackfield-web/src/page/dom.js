@@ -143,3 +143,9 @@ export function duration(ms) {
   const seconds = ms / 1000;
   return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
+
+// What is set of some fields; nothing where none is.
+export function setOf(fields) {
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return set.length ? Object.fromEntries(set) : undefined;
+}

@@ -24,7 +24,8 @@ function all() {
   }
 }
 
-// The draft of a session: its `text`, its `model`, the `options` that were chosen for it, the `key` of its request if it may have been taken, and its `queue`. The
+// The draft of a session: its `text`, its `model`, the `options` that were chosen for it, the `key` of its request if it
+// may have been taken, and its `queue`. The
 // session is null for one that begins with its first message.
 export function draftOf(session) {
   const { text = '', model = '', options, key, queue } = all()[session || NEW] || {};
@@ -40,12 +41,6 @@ export function keepDraft(session, draft) {
   const mine = draft.text || draft.model || draft.options || draft.queue?.length ? [[session || NEW, draft]] : [];
   const write = (entries) => keep(place, entries.length ? JSON.stringify(Object.fromEntries(entries)) : '');
   if (!write([...Object.entries(others), ...mine].slice(-MOST))) write(mine);
-}
-
-// What is set of some fields; nothing where none is.
-export function setOf(fields) {
-  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return set.length ? Object.fromEntries(set) : undefined;
 }
 
 // Calls a listener when another tab has changed a draft, until `signal` ends that.

@@ -8,6 +8,9 @@ const WORKER = '/ui/event_worker.js';
 const worker = window.trustedTypes?.createPolicy('jackfield-worker', { createScriptURL: () => WORKER }).createScriptURL('') ?? WORKER;
 let isShared = 'SharedWorker' in window;
 
+// After how long a script that was not there is asked for again.
+const AGAIN = 8_000;
+
 export class EventStream {
   // Without a `session`, the questions. `listener` has `event(data)`, `connected(isLive)` and `gone(problem)`.
   constructor(session, listener) {
@@ -17,10 +20,10 @@ export class EventStream {
     const on = (name, act) => addEventListener(name, act, { capture: true, signal: this.life.signal });
     // A connection over a network that is gone would only be silent.
     on('offline', () => this.port?.postMessage('offline'));
-    on('online', () => this.retry());
+    on('online', () => this.join());
     on('pagehide', () => this.leave());
     on('pageshow', ({ persisted }) => persisted && this.join());
-    // What a frozen tab is told would pile up.
+    // What is posted to a frozen tab would pile up.
     on('freeze', () => this.leave());
     on('resume', () => this.join());
     // A tab that reads for itself gives its connection back while it is hidden.
@@ -60,7 +63,10 @@ export class EventStream {
       return shared.port;
     }
     const { port1, port2 } = new MessageChannel();
-    import('./event_worker.js').then(({ connect }) => connect(port2));
+    import('./event_worker.js').then(({ connect }) => connect(port2), () => {
+      this.listener.connected?.(false);
+      setTimeout(() => port1 === this.port && this.join(), AGAIN);
+    });
     return port1;
   }
 

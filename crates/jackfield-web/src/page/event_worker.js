@@ -5,10 +5,12 @@
 const wanted = new Map();
 // The questions, if they are followed.
 let open = null;
-// What is told next, by port.
+// What is posted next, by port.
 const told = new Map();
 let life = new AbortController();
 let soon = 0;
+// When what is wanted is followed anew, if that is due.
+let due = Infinity;
 
 // A lock is free once the worker or the tab that held it is gone.
 const NAME = `jackfield-worker-${Math.random()}`;
@@ -40,6 +42,9 @@ function leave(port) {
 }
 
 function followSoon(wait) {
+  const at = performance.now() + wait;
+  if (at >= due) return;
+  due = at;
   clearTimeout(soon);
   soon = setTimeout(follow, wait);
 }
@@ -51,6 +56,7 @@ function tell(message) {
 // Follows what is wanted now, from the cursors on.
 async function follow(failures = 0) {
   clearTimeout(soon);
+  due = Infinity;
   life.abort();
   life = new AbortController();
   const { signal } = life;
@@ -76,7 +82,8 @@ async function follow(failures = 0) {
 
 // Reads until the connection ends. What is followed longest waits where there is too much of it.
 async function read(signal, wasLive) {
-  const sessions = [...wanted].filter(([, { session }]) => session).reverse().slice(0, MOST);
+  const all = [...wanted].filter(([, { session }]) => session).reverse();
+  const sessions = all.slice(0, MOST);
   const query = new URLSearchParams({
     html: true,
     approvals: [...wanted.values()].some(({ session }) => !session),
@@ -86,17 +93,22 @@ async function read(signal, wasLive) {
   const response = await fetch(`/api/v1/events?${query}`, { cache: 'no-store', signal });
   if (!response.ok) throw refusal({ ...await response.json().catch(() => ({})), status: response.status });
   tell({ isLive: true });
+  for (const [port] of all.slice(MOST)) port.postMessage({ isLive: false });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
-  for (;;) {
-    const silence = setTimeout(() => reader.cancel(), SILENCE);
-    const { value, done } = await reader.read().finally(() => clearTimeout(silence));
-    if (done || signal.aborted) return;
-    wasLive();
-    text += value;
-    const frames = text.split('\n\n');
-    text = frames.pop();
-    for (const frame of frames) take(frame, sessions);
+  try {
+    for (;;) {
+      const silence = setTimeout(() => reader.cancel(), SILENCE);
+      const { value, done } = await reader.read().finally(() => clearTimeout(silence));
+      if (done || signal.aborted) return;
+      wasLive();
+      text += value;
+      const frames = text.split('\n\n');
+      text = frames.pop();
+      for (const frame of frames) take(frame, sessions);
+    }
+  } finally {
+    reader.cancel().catch(() => {});
   }
 }
 
@@ -135,12 +147,19 @@ function take(frame, sessions) {
   const message = messageTo(port);
   if (event === 'problem') {
     const problem = JSON.parse(data);
-    // Others, such as a journal that cannot be read, may be over soon.
-    if (problem.status !== 403 && problem.status !== 404) throw new Error(problem.detail);
-    wanted.delete(port);
-    Object.assign(message, { problem, isGone: true });
+    const isGone = problem.status === 403 || problem.status === 404;
+    if (isGone) {
+      wanted.delete(port);
+      Object.assign(message, { problem, isGone });
+      return;
+    }
+    // Others, such as a journal that cannot be read, may be over soon. The rest goes on until then.
+    want.failures = (want.failures || 0) + 1;
+    message.isLive = false;
+    followSoon(Math.min(500 * 2 ** want.failures, LONGEST_WAIT));
     return;
   }
+  want.failures = 0;
   message.events.push(data);
   // Progress has no cursor. A reply that is written is read from its beginning again, as a text has its form only so.
   if (cursor && !WRITTEN.includes(event)) want.cursor = cursor;

@@ -219,7 +219,7 @@ function plain(text) {
   return same.replace(/\s/g, ' ');
 }
 
-// Scrolls whatever is around a hit, as far as it has to be.
+// Scrolls all that is around a hit, as far as it has to be.
 function bringIn(hit, scroll) {
   for (let one = hit.startContainer.parentElement; one; one = one.parentElement) {
     const [place, frame] = [hit.getBoundingClientRect(), one.getBoundingClientRect()];

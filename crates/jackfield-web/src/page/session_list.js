@@ -54,7 +54,7 @@ export class SessionList {
     const query = new URLSearchParams({ limit: 40, ...which, ...(page ? { page } : {}) });
     const asked = (this.asked = query);
     try {
-      const first = page || search || this.isArchive ? { sessions: [] } : ask('/sessions?pinned=true&archived=false&limit=100');
+      const first = page || search || this.isArchive ? { sessions: [] } : ask('/sessions?pinned=true&archived=false&limit=200');
       const [pinned, { sessions, next }] = await Promise.all([first, ask(`/sessions?${query}`)]);
       // A later search may have been faster.
       if (asked !== this.asked) return;

@@ -1,14 +1,13 @@
 // The instructions, settings and limits of the messages of a session: a form in front of the page, and the same in short.
 
-import { element, named, number, visible } from './dom.js';
-import { setOf } from './drafts.js';
+import { element, named, number, setOf, visible } from './dom.js';
 import { icon } from './icons.js';
 import { loadMoreTexts, say, sayOr } from './languages.js';
 import { openForm } from './section.js';
 
 await loadMoreTexts();
 
-// Asks for all of it; `choose` gets what was set, as a request has it. `refused` is what the gateway says of it, if it took it not.
+// Asks for all of it; `choose` gets what was set, as a request has it. `refused` is why the gateway refused it, if it did.
 export function askOptions({ system, settings = {}, limits = {} }, choose, field, refused) {
   const input = (value, fields) => element('input', { value: value ?? '', placeholder: say('as_configured'), autocomplete: 'off', ...fields });
   const whole = (value) => input(value, { type: 'number', min: 1, step: 1 });

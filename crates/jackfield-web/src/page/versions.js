@@ -51,7 +51,6 @@ export async function answerAgain(conversation, turn) {
   const { text: _, files, ...choices } = composer.message;
   const message = { ...choices, text: turn.message, files: partsOf(turn.files), key: randomKey() };
   const made = await conversation.forkBefore(turn);
-  const versions = conversation.versions.get(turn.number) || [session];
   const given = view.title && made.title !== view.title && !turn.message.replace(/\s+/g, ' ').trim().startsWith(view.title.replace(/…$/, ''));
   // What is written meanwhile goes along.
   composer.settle();
@@ -59,6 +58,6 @@ export async function answerAgain(conversation, turn) {
   keepDraft(session, {});
   app.openVersion(made.id, { message, files }, async () => {
     if (given || view.pinned) await ask(sessionPath(made.id), { method: 'PATCH', body: { pinned: view.pinned, ...(given ? { title: view.title } : {}) } });
-    for (const one of versions) await ask(sessionPath(one), { method: 'PATCH', body: { archived: true, pinned: false } });
+    await ask(sessionPath(session), { method: 'PATCH', body: { archived: true, pinned: false } });
   });
 }

@@ -1,17 +1,18 @@
-//! Wire types of what a request says of its turn in place of what is configured: limits, and all of it of a past turn.
+//! Wire types of what a request says of its turn in place of what is configured.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::price::Money;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_engine::TurnOptions;
-use jackfield_export::values;
-use jackfield_gateway::Gateway;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
-use super::settings::{SettingsGiven, at_least_one, other};
+use super::request::PostTurn;
+use super::settings::{SettingsGiven, at_least_one};
 use crate::api::problem::ProblemDetails;
 
 /// Limits of a turn. What is left out, or is above what is configured, is as the gateway is configured.
@@ -68,64 +69,42 @@ impl LimitsGiven {
     }
 }
 
-/// What a turn has in place of what the gateway is configured to use for its model: fields of the request for another
-/// turn like it.
-#[derive(Debug, Default, Serialize, ToSchema)]
+/// What the request of a turn said in place of what is configured: fields of the request for another turn like it.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[schema(as = TurnGiven)]
 pub(crate) struct GivenView {
-    /// The system prompt, if it is another one; an empty text is none.
+    /// The system prompt; an empty text is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<String>,
-    /// The settings that differ.
+    /// The settings.
     settings: SettingsGiven,
-    /// The limits that differ.
+    /// The limits, as they were asked for.
     limits: LimitsGiven,
 }
 
 impl GivenView {
-    /// What a turn of this setup was given; `None` if it is the same as that of the turn before.
-    pub(crate) fn of(setup: &Setup, before: Option<&Setup>, gateway: &Gateway) -> Option<Self> {
-        let is_same = |before: &Setup| {
-            before.system == setup.system
-                && before.settings == setup.settings
-                && before.limits == setup.limits
-                && before.allowance == setup.allowance
-                && before.assistant == setup.assistant
-                && before.model.provider == setup.model.provider
-        };
-        (!before.is_some_and(is_same)).then(|| Self::of_setup(setup, gateway))
-    }
-
-    fn of_setup(setup: &Setup, gateway: &Gateway) -> Self {
-        let usual = gateway.configured_options(setup.assistant.as_deref(), &setup.model.provider);
-        let Some(usual) = usual else {
-            return Self::default();
-        };
-        let (own, configured) = (&setup.allowance, &usual.allowance);
-        let cost = other(own.cost, configured.cost);
-        let rounds = other(Some(setup.limits.rounds), Some(usual.limits.rounds));
-        Self {
-            system: given_system(&setup.system, &usual.system),
-            settings: SettingsGiven::differing(&setup.settings, &usual.settings),
-            limits: LimitsGiven {
-                active_ms: other(own.active, configured.active).map(values::millis),
-                cost: cost.map(|cost| cost.to_string()),
-                rounds,
-                tokens: other(own.tokens, configured.tokens),
-            },
+    /// What is recorded of a request; `None` if it says nothing. The system prompt is recorded by itself.
+    pub(crate) fn to_record(request: &PostTurn) -> Option<Arc<str>> {
+        let (settings, limits) = (json!(request.settings), json!(request.limits));
+        let mut given = json!({ "settings": settings, "limits": limits });
+        if request.system.is_some() {
+            given["system"] = json!("");
+        } else if settings == json!({}) && limits == json!({}) {
+            return None;
         }
+        Some(given.to_string().into())
     }
-}
 
-/// The system prompt of a request. A configured one of another time is none.
-fn given_system(prompt: &SystemPrompt, configured: &SystemPrompt) -> Option<String> {
-    let is_servers = |part: &SystemPart| matches!(part.origin, PartOrigin::Server(_));
-    let parts = prompt.parts.iter().filter(|part| !is_servers(part));
-    let own = SystemPrompt {
-        parts: parts.cloned().collect(),
-    };
-    let is_flag = |part: &SystemPart| part.origin == PartOrigin::Flag;
-    (own != *configured && own.parts.iter().all(is_flag)).then(|| own.render())
+    /// What the request of a turn of this setup said.
+    pub(crate) fn of(setup: &Setup) -> Option<Self> {
+        let mut given: Self = serde_json::from_str(setup.given.as_deref()?).ok()?;
+        if let Some(system) = &mut given.system {
+            let is_own = |part: &&SystemPart| part.origin == PartOrigin::Flag;
+            let parts = setup.system.parts.iter().filter(is_own).cloned().collect();
+            *system = SystemPrompt { parts }.render();
+        }
+        Some(given)
+    }
 }
 
 fn lower<T: Ord>(limit: &mut Option<T>, given: Option<T>) {

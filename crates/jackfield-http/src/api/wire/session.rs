@@ -70,7 +70,7 @@ pub(crate) struct ForkedView {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ForkList)]
 pub(crate) struct ForkList {
-    /// The forks, by the turn that they follow, the oldest first.
+    /// The forks: those behind the last turn first, and of each turn the oldest first.
     pub(crate) forks: Vec<ForkView>,
 }
 

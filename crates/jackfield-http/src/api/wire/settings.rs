@@ -181,62 +181,7 @@ impl SettingsGiven {
     }
 }
 
-impl SettingsGiven {
-    /// The settings that differ from the configured ones.
-    pub(crate) fn differing(own: &Settings, configured: &Settings) -> Self {
-        let Settings {
-            effort,
-            frequency_penalty,
-            max_output_tokens,
-            parallel_calls,
-            presence_penalty,
-            response_format,
-            seed,
-            stop,
-            temperature,
-            thinking,
-            top_k,
-            top_p,
-            verbosity,
-            ..
-        } = own;
-        let texts = |stop: &[Arc<str>]| stop.iter().map(ToString::to_string).collect();
-        let format = (*response_format != configured.response_format).then_some(response_format);
-        Self {
-            effort: other(*effort, configured.effort).map(EffortGiven::from_effort),
-            frequency_penalty: other(*frequency_penalty, configured.frequency_penalty),
-            max_output_tokens: other(*max_output_tokens, configured.max_output_tokens),
-            parallel_calls: other(*parallel_calls, configured.parallel_calls),
-            presence_penalty: other(*presence_penalty, configured.presence_penalty),
-            response_format: format.and_then(ResponseFormatGiven::from_format),
-            seed: other(*seed, configured.seed),
-            stop: (*stop != configured.stop).then(|| texts(stop)),
-            temperature: other(*temperature, configured.temperature),
-            thinking_tokens: other(*thinking, configured.thinking).and_then(|mode| match mode {
-                ThinkingMode::Adaptive => None,
-                ThinkingMode::Budget(tokens) => Some(tokens),
-                ThinkingMode::Off => Some(0),
-            }),
-            top_k: other(*top_k, configured.top_k),
-            top_p: other(*top_p, configured.top_p),
-            verbosity: other(*verbosity, configured.verbosity).map(VerbosityGiven::from_verbosity),
-        }
-    }
-}
-
 impl EffortGiven {
-    const fn from_effort(effort: Effort) -> Self {
-        match effort {
-            Effort::ExtraHigh => Self::ExtraHigh,
-            Effort::High => Self::High,
-            Effort::Low => Self::Low,
-            Effort::Max => Self::Max,
-            Effort::Medium => Self::Medium,
-            Effort::Minimal => Self::Minimal,
-            Effort::None => Self::None,
-        }
-    }
-
     const fn to_effort(self) -> Effort {
         match self {
             Self::ExtraHigh => Effort::ExtraHigh,
@@ -251,14 +196,6 @@ impl EffortGiven {
 }
 
 impl VerbosityGiven {
-    const fn from_verbosity(verbosity: Verbosity) -> Self {
-        match verbosity {
-            Verbosity::High => Self::High,
-            Verbosity::Low => Self::Low,
-            Verbosity::Medium => Self::Medium,
-        }
-    }
-
     const fn to_verbosity(self) -> Verbosity {
         match self {
             Self::High => Verbosity::High,
@@ -269,29 +206,6 @@ impl VerbosityGiven {
 }
 
 impl ResponseFormatGiven {
-    fn from_format(format: &ResponseFormat) -> Option<Self> {
-        match format {
-            ResponseFormat::JsonObject => Some(Self {
-                description: None,
-                name: None,
-                schema: None,
-                strict: None,
-            }),
-            ResponseFormat::JsonSchema {
-                description,
-                name,
-                schema,
-                strict,
-            } => Some(Self {
-                description: description.as_deref().map(str::to_owned),
-                name: Some(name.to_string()),
-                schema: schema.as_object().cloned(),
-                strict: *strict,
-            }),
-            ResponseFormat::Text => None,
-        }
-    }
-
     fn check(self) -> Result<ResponseFormat, ProblemDetails> {
         let Some(schema) = self.schema else {
             return Ok(ResponseFormat::JsonObject);
@@ -315,11 +229,6 @@ fn put<T>(setting: &mut Option<T>, given: Option<T>) {
     if given.is_some() {
         *setting = given;
     }
-}
-
-/// A value that differs from the configured one.
-pub(super) fn other<T: PartialEq>(own: Option<T>, configured: Option<T>) -> Option<T> {
-    if own == configured { None } else { own }
 }
 
 fn within(given: Option<f64>, least: f64, most: f64, place: &str) -> Result<(), ProblemDetails> {

@@ -165,6 +165,7 @@ pub(crate) fn turn_opened() -> Envelope {
         affinity: None,
         fallbacks: Vec::new(),
         first_byte: None,
+        given: None,
         route: None,
         trace: None,
         window: None,
