@@ -86,8 +86,8 @@ async fn a_client_follows_several_sessions_and_the_questions_in_one_stream() {
             .body
             .lines()
             .filter_map(|line| line.strip_prefix("event: "))
+            .filter(|kind| *kind != "text")
             .collect();
-        let alone: Vec<_> = alone.into_iter().filter(|kind| *kind != "text").collect();
         assert_eq!(kinds(&events, place), alone);
     }
     let reply = events

@@ -19,13 +19,15 @@ pub fn places<'a>(session: SessionId, facts: impl IntoIterator<Item = &'a Fact>)
 /// The place before the first turn of the session of these facts, if a turn has begun: its number is 0, and it is named
 /// by that turn.
 pub fn beginning<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Option<ForkPlace> {
-    facts.into_iter().find_map(|fact| match fact {
-        Fact::TurnOpened { turn, .. } => Some(ForkPlace {
+    facts.into_iter().find_map(|fact| {
+        let Fact::TurnOpened { turn, .. } = fact else {
+            return None;
+        };
+        Some(ForkPlace {
             ordinal: 0,
             round: None,
             turn: turn.clone(),
-        }),
-        _ => None,
+        })
     })
 }
 

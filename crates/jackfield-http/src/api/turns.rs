@@ -277,7 +277,7 @@ pub(super) async fn options(
     mut request: PostTurn,
     mode: Mode,
 ) -> Result<TurnOptions, ProblemDetails> {
-    let given = GivenView::to_record(&request);
+    let given = GivenView::to_record(request.system.is_some(), &request.settings, &request.limits);
     let requested = match request.model.as_deref() {
         None => gateway.default_model(),
         Some(name) => gateway.requested_model(name)?,

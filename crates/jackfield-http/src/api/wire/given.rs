@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::request::PostTurn;
 use super::settings::{SettingsGiven, at_least_one};
 use crate::api::problem::ProblemDetails;
 
@@ -84,10 +83,14 @@ pub(crate) struct GivenView {
 
 impl GivenView {
     /// What is recorded of a request; `None` if it says nothing. The system prompt is recorded by itself.
-    pub(crate) fn to_record(request: &PostTurn) -> Option<Arc<str>> {
-        let (settings, limits) = (json!(request.settings), json!(request.limits));
+    pub(crate) fn to_record(
+        has_system: bool,
+        settings: &SettingsGiven,
+        limits: &LimitsGiven,
+    ) -> Option<Arc<str>> {
+        let (settings, limits) = (json!(settings), json!(limits));
         let mut given = json!({ "settings": settings, "limits": limits });
-        if request.system.is_some() {
+        if has_system {
             given["system"] = json!("");
         } else if settings == json!({}) && limits == json!({}) {
             return None;

@@ -199,10 +199,11 @@ pub(super) async fn a_session_is_pinned_and_archived_until_it_is_not<H: JournalH
     journal.label(id, &titled("Plans")).await.expect("a title");
     assert_eq!(change(Some(true), None).await, (true, false));
     assert_eq!(&*scene.row().await.expect("a row").title, "Plans");
-    assert_eq!(listed(Some(true), None).await, [id.clone()]);
+    let mine = vec![id.clone()];
+    assert_eq!(listed(Some(true), None).await, mine);
     assert_eq!(listed(Some(false), None).await, rest);
     assert_eq!(change(None, Some(true)).await, (true, true));
-    assert_eq!(listed(None, Some(true)).await, [id.clone()]);
+    assert_eq!(listed(None, Some(true)).await, mine);
     assert_eq!(listed(None, Some(false)).await, rest);
     let opened = step(0, vec![turn_opened(id, 1, "Hello"), turn_ended()]);
     scene.commit(0, vec![opened]).await;
