@@ -661,7 +661,7 @@ const scenarios = {
     const chip = (one = page) => one.locator('.composer').getByRole('button', { name: 'Instructions and limits' });
     const form = page.getByRole('dialog', { name: 'Instructions and limits of this session' });
     const open = async () => {
-      await page.getByRole('button', { name: 'Session actions' }).click();
+      if (page.url().includes('/sessions/')) await page.getByRole('button', { name: 'Session actions' }).click();
       await page.getByRole('button', { name: 'Instructions and limits', exact: true }).first().click();
       await form.waitFor();
     };
@@ -741,7 +741,7 @@ const scenarios = {
   async prompts(browser) {
     const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
     const asked = [];
-    page.on('request', (request) => /\/(servers|complete|prompts)/.test(request.url()) && asked.push(new URL(request.url()).pathname));
+    page.on('request', (request) => /\/(complete|prompts)$/.test(request.url()) && asked.push(new URL(request.url()).pathname));
     await page.goto(url);
     const field = page.getByRole('textbox', { name: 'Message' });
     const menu = page.getByRole('listbox', { name: 'Prompts of servers' });
