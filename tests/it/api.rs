@@ -112,7 +112,7 @@ async fn a_message_is_answered_with_its_calls() {
     let read = read.answered().await;
     assert_eq!(read.status, 200, "{read:?}");
     assert_eq!(read.header("content-type"), "text/markdown; charset=utf-8");
-    assert!(read.header("content-disposition").ends_with(".md\""));
+    assert!(read.header("content-disposition").ends_with(".md"));
     assert!(
         read.body.contains("What is 6*7?") && read.body.contains("\"6*7\""),
         "{read:?}"

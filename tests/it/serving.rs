@@ -390,7 +390,7 @@ async fn a_journal_that_cannot_be_written_is_named_before_anything_is_served() {
     // Not even root can make a file there.
     let file = "/sys/kernel/sessions.db";
     let claude = ScriptedClaude::start(Vec::<ScriptTurn>::new()).await;
-    let ran = jackfield(["serve"])
+    let ran = jackfield(["serve", "--bind", "127.0.0.1:0"])
         .at(&claude.base_url())
         .env("JACKFIELD_DB", file)
         .run()

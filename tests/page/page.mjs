@@ -1012,7 +1012,10 @@ const scenarios = {
     isAway = true;
     await page.getByRole('button', { name: 'Session actions' }).click();
     await surely(page, page.getByRole('button', { name: 'Delete' }));
-    await page.waitForFunction(() => location.hash === '#/');
+    // The version before is back in its place.
+    await page.waitForFunction((gone) => location.href !== gone, last);
+    await page.getByText('A dot and a list.').first().waitFor();
+    await page.locator('.title .chip').waitFor({ state: 'detached' });
     await page.goto(last);
     await page.getByText('There is no such session.').waitFor();
     assert.ok(await page.locator('.composer').isHidden());

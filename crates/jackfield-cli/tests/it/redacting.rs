@@ -129,7 +129,8 @@ proptest! {
 }
 
 /// The fields of a redacted document that may have what was said, and names.
-const SAID: [&str; 26] = [
+const SAID: [&str; 27] = [
+    ".imported_from.source",
     "[text].text",
     "[refusal].text",
     "[tool_call].name",

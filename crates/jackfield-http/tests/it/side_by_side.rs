@@ -252,7 +252,7 @@ fn wall(operation: &str, path: &str) -> Wall {
         "get_login" | "get_usage" | "healthz" | "list_approvals" | "list_budgets" | "list_keys"
         | "list_models" | "list_own_servers" | "list_provider_keys" | "list_providers"
         | "list_routes" | "list_servers" | "list_sessions" | "list_tools" | "log_in" | "readyz"
-        | "ui_chat" | "watch_approvals" | "watch_sessions" => Wall::Own(200),
+        | "import_sessions" | "ui_chat" | "watch_approvals" | "watch_sessions" => Wall::Own(200),
         // There is no such chat of his.
         "ui_chat_stream" => Wall::Own(204),
         // This gateway keeps no secrets of people, and its server has no resources and prompts.
@@ -291,6 +291,9 @@ fn body(operation: &str) -> Value {
         "finish_sign_in" => json!({ "redirect": "http://127.0.0.1:1/?code=x&state=y" }),
         "fork_session" => json!({ "ordinal": 1 }),
         "get_prompt" => name("greet"),
+        "import_sessions" => json!({ "conversations": [{ "id": "c", "title": "mine", "chat": {
+            "messages": [{ "role": "user", "content": "hi" }],
+        } }] }),
         "post_results" => json!({ "results": [] }),
         "post_turn" => json!({ "message": "hi" }),
         "set_own_server" => json!({ "url": "https://mcp.example/mcp" }),

@@ -146,6 +146,11 @@ export class Composer {
 
   // Grows with its text.
   fit() {
+    // To measure a very long text takes seconds.
+    if (this.text.value.length > LONG) {
+      this.text.style.height = `${innerHeight / 3}px`;
+      return;
+    }
     this.text.style.height = 'auto';
     this.text.style.height = `${Math.min(this.text.scrollHeight + 2, innerHeight / 3)}px`;
   }
@@ -166,13 +171,13 @@ export class Composer {
 
   // The messages that are sent one by one, each after an answer.
   showQueue() {
-    const waiting = this.queue.filter((message) => message !== this.sending);
+    const waiting = this.queue.filter((message) => message !== this.sending || this.isSlow);
     this.queued.hidden = waiting.length === 0;
     this.queued.replaceChildren(...waiting.map((message, nth) => element('li', {},
       icon('clock'), element('bdi', { textContent: message.text.slice(0, SHOWN) || message.files.map((file) => file.title || file.type).join(', ') }),
       nth === 0 && !this.busy && !this.sending ? button(say('send'), () => this.sendNext(), { className: 'quiet' }) : null,
-      iconButton('edit', say('edit_queued'), () => this.takeBack(message)),
-      iconButton('cross', say('remove_queued'), () => {
+      message === this.sending ? null : iconButton('edit', say('edit_queued'), () => this.takeBack(message)),
+      message === this.sending ? null : iconButton('cross', say('remove_queued'), () => {
         this.drop(message);
         this.text.focus();
       }))));
@@ -242,6 +247,10 @@ export class Composer {
     this.sendButton.disabled = true;
     this.problem.textContent = '';
     this.showQueue();
+    const slow = setTimeout(() => {
+      this.isSlow = true;
+      this.showQueue();
+    }, SLOW);
     try {
       await this.actions.send(message);
       return true;
@@ -251,6 +260,8 @@ export class Composer {
       if (field) this.askOptions(field, error.message);
       return false;
     } finally {
+      clearTimeout(slow);
+      this.isSlow = false;
       this.sending = null;
       this.sendButton.disabled = false;
     }
@@ -259,7 +270,11 @@ export class Composer {
 
 const writtenOf = ({ text, files, model, tools, options }) => JSON.stringify([text, files, model, tools, options]);
 
+// A text of so many letters is as high as the field can be.
+const LONG = 20_000;
 // A provider may list hundreds.
 const MOST_MODELS = 500;
+// A message that is on its way for longer is seen in the queue.
+const SLOW = 700;
 // How many letters of a message are shown in the queue.
 const SHOWN = 200;

@@ -5,10 +5,8 @@ import { Composer } from './composer.js';
 import { announce, date, element, setOf, setTitle, visible } from './dom.js';
 import { draftOf, keepDraft, onDraftsChanged } from './drafts.js';
 import { EventStream } from './event_stream.js';
-import { historyView } from './history.js';
 import { say } from './languages.js';
 import { emptyPlace, iconButton, skeleton } from './parts.js';
-import { Turn } from './turn.js';
 
 export class Conversation {
   // `session` is null for one that begins with its first message; `app` is the page around it.
@@ -71,6 +69,23 @@ export class Conversation {
     this.log.replaceChildren(this.loading);
     this.showMenu();
     this.loadTitle().then(() => this.loadVersions());
+    this.follow();
+  }
+
+  // What a new session does not need is loaded with the first one that has turns.
+  async follow() {
+    for (;;) {
+      try {
+        const [{ Turn }, { historyView }] = await Promise.all([import('./turn.js'), import('./history.js')]);
+        Object.assign(this, { Turn, historyView });
+        break;
+      } catch {
+        this.connection.textContent = say(navigator.onLine ? 'reconnecting' : 'offline');
+        await new Promise((resume) => setTimeout(resume, AGAIN));
+      }
+      if (this.life.signal.aborted) return;
+    }
+    if (this.life.signal.aborted) return;
     this.stream = new EventStream(this.session, {
       event: (event) => this.apply(event),
       connected: (isLive) => {
@@ -178,15 +193,15 @@ export class Conversation {
       // Nothing in it may take the focus, and keys scroll it.
       else this.scroll.tabIndex = 0;
       const link = event.session
-        ? element('a', { href: `#/sessions/${encodeURIComponent(event.session)}`, textContent: say('forked_from', { n: event.turn }) })
+        ? element('a', { href: `#/sessions/${encodeURIComponent(event.session)}`, textContent: say(event.turn ? 'forked_from' : 'forked_beginning', { n: event.turn }) })
         : say(event.created ? 'imported_from_on' : 'imported_from', { source: visible(event.source), day: event.created && date(event.created) });
-      this.log.append(historyView(event.messages, (tool) => this.app.toolOf(tool)), element('p', { className: 'dim' }, link));
+      this.log.append(this.historyView(event.messages, (tool) => this.app.toolOf(tool)), element('p', { className: 'dim' }, link));
       return;
     }
     this.loading.remove();
     if (event.event === 'compacted' && !this.turn) this.isCompacted = true;
     if (event.event === 'turn_started') {
-      this.turns.push(new Turn(event, {
+      this.turns.push(new this.Turn(event, {
         session: () => this.session,
         toolOf: (tool) => this.app.toolOf(tool),
         retry: (turn) => this.again(turn),
@@ -263,6 +278,8 @@ export class Conversation {
   // The same message once more, in place of what followed it.
   async again(turn) {
     if (this.composer.busy || this.composer.sending) return;
+    // What is typed from now on is for the next message.
+    this.composer.text.focus();
     await this.forking(async () => {
       const { answerAgain } = await import('./versions.js');
       await answerAgain(this, turn);
@@ -313,6 +330,8 @@ const givenOf = ({ system, settings: { effort, max_output_tokens, temperature },
   limits: setOf(limits),
 });
 
+// Milliseconds until a module that could not be loaded is asked for again.
+const AGAIN = 2_000;
 const NEAR_END = 80;
 // What the page announces to a screen reader, beside questions.
 const TOLD = ['turn_started', 'turn_ended', 'wait_started'];

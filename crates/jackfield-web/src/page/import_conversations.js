@@ -2,9 +2,11 @@
 
 import { Problem, ask } from './api.js';
 import { announce, button, date, element, number, visible } from './dom.js';
-import { say, sayOr } from './languages.js';
+import { loadMoreTexts, say, sayOr } from './languages.js';
 import { modal } from './parts.js';
 import { archive } from './zip.js';
+
+await loadMoreTexts();
 
 // The most text that one file may have: a browser holds no longer one.
 const MAX_TEXT = 500_000_000;

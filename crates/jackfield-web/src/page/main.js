@@ -225,3 +225,5 @@ async function start() {
 }
 
 start();
+// The first session that is opened needs it, and the gateway may be away then.
+setTimeout(() => import('./turn.js').catch(() => {}), 1_000);

@@ -163,10 +163,12 @@ class PromptMenu {
     }
     // What is written meanwhile stays behind it.
     composer.problem.textContent = '';
-    composer.fill('');
+    // What stands behind the name, too.
+    const rest = written.replace(/^\/\S*\s*/, '');
+    composer.fill(rest);
     announce(say('prompts_loading'));
     make({}).then((made) => insert(composer, made, written)).catch((error) => {
-      if (!text.value) composer.fill(written);
+      if (text.value === rest) composer.fill(written);
       composer.problem.textContent = `${shortly(prompt.call, 80)}: ${shortly(error.message, LONG)}`;
     });
   }

@@ -1,6 +1,6 @@
 // Parts of a reply: text, in form while it is written; and folded reasoning.
 
-import { element } from './dom.js';
+import { element, visible } from './dom.js';
 import { say } from './languages.js';
 import { copyButton } from './parts.js';
 
@@ -76,8 +76,22 @@ export class ReplyText {
 function show(place, html) {
   place.innerHTML = trusted.createHTML(html);
   for (const one of place.querySelectorAll('pre, table, .formula')) one.tabIndex = 0;
+  // A link may not seem to lead elsewhere.
+  if (TURNS.test(html)) nameTurns(place);
   for (const pre of place.querySelectorAll('pre')) withHead(pre);
 }
+
+// Names the marks that turn the direction of a text against its letters.
+function nameTurns(place) {
+  const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    text.data = text.data.replace(EACH_TURN, visible);
+  }
+}
+
+const TURNS = /[\u202d\u202e]/;
+const EACH_TURN = /[\u202d\u202e]/g;
 
 // A block of code with its language and a button that copies it.
 function withHead(pre) {

@@ -18,10 +18,13 @@ export function sessionMenu(conversation) {
     app.sessionsChanged();
   });
   const remove = async () => (await confirmed(say('delete_sure'), say('delete'))) && conversation.trying(async () => {
+    const before = view.forked_from && (conversation.versions.get(1) || []).filter((one) => one !== session).pop();
     await ask(sessionPath(session), { method: 'DELETE' });
     conversation.close();
+    // The version before comes back in its place.
+    if (before && !view.archived) await ask(sessionPath(before), { method: 'PATCH', body: { archived: false } }).catch(() => {});
     app.sessionsChanged();
-    location.hash = '#/';
+    location.hash = before ? `#/sessions/${encodeURIComponent(before)}` : '#/';
   });
   return menu(opener, options, menuItem('search', say('find'), () => conversation.find()),
     menuItem('edit', say('rename'), () => rename(conversation)),

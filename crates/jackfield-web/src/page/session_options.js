@@ -10,16 +10,16 @@ await loadMoreTexts();
 // Asks for all of it; `choose` gets what was set, as a request has it. `refused` is why the gateway refused it, if it did.
 export function askOptions({ system, settings = {}, limits = {} }, choose, field, refused) {
   const input = (value, fields) => element('input', { value: value ?? '', placeholder: say('as_configured'), autocomplete: 'off', ...fields });
-  const whole = (value) => input(value, { type: 'number', min: 1, step: 1 });
+  const whole = (value, max) => input(value, { type: 'number', min: 1, max, step: 1 });
   const fields = {
     system: element('textarea', { rows: 5, maxLength: MOST_LETTERS, dir: 'auto', value: system ?? '', placeholder: say('options_system_usual') }),
     effort: element('select', {}, ['', ...EFFORTS].map((value) => element('option', { value, textContent: say(value ? `effort_${value}` : 'as_configured') }))),
-    max_output_tokens: whole(settings.max_output_tokens),
+    max_output_tokens: whole(settings.max_output_tokens, 1e9),
     temperature: input(settings.temperature, { type: 'number', min: 0, max: 2, step: 'any' }),
-    rounds: whole(limits.rounds),
-    active: input(limits.active_ms && limits.active_ms / MINUTE, { type: 'number', min: 0.01, step: 'any' }),
-    tokens: whole(limits.tokens),
-    cost: input(limits.cost, { type: 'text', inputMode: 'decimal', pattern: '[0-9]+([.][0-9]+)?' }),
+    rounds: whole(limits.rounds, 1e6),
+    active: input(limits.active_ms && limits.active_ms / MINUTE, { type: 'number', min: 0.01, max: 1e6, step: 'any' }),
+    tokens: whole(limits.tokens, 1e12),
+    cost: input(limits.cost, { type: 'text', inputMode: 'decimal', pattern: '(?=.*[1-9])[0-9]{1,6}([.][0-9]{1,6})?' }),
   };
   fields.effort.value = settings.effort ?? '';
   for (const [name, one] of Object.entries(fields)) named(say(`options_${name}`), one);

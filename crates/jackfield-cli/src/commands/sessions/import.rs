@@ -37,6 +37,7 @@ pub(super) async fn run(engine: &Engine, asked: &Import) -> Result<Exit, Command
         conversations: Vec::new(),
         counts: BTreeMap::new(),
         dry_run: asked.dry_run,
+        is_broken: false,
         left_out: BTreeMap::new(),
     };
     let mut printed = Ok(());
@@ -63,13 +64,14 @@ pub(super) async fn run(engine: &Engine, asked: &Import) -> Result<Exit, Command
                 }
             }
             if let Some(why) = export.broken() {
+                report.is_broken = true;
                 let path = path.display();
                 render::remark(&format!("`{path}` was not read to its end: {why}"));
             }
         }
     }
     let printed = printed.and_then(|()| report.finish(&mut anstream::stdout()));
-    printed::finish(printed, Exit::Answered)
+    printed::finish(printed, report.exit())
 }
 
 async fn import(
@@ -137,6 +139,8 @@ struct Report {
     conversations: Vec<Value>,
     counts: BTreeMap<&'static str, u64>,
     dry_run: bool,
+    /// Whether a file was not read to its end.
+    is_broken: bool,
     left_out: BTreeMap<LeftOut, usize>,
 }
 
@@ -151,28 +155,43 @@ impl Report {
     ) -> String {
         *self.counts.entry(status).or_default() += 1;
         let id = session.map(SessionId::as_str);
-        if self.as_json {
-            self.conversations
-                .push(json!({ "status": status, "id": id, "title": title, "why": why }));
-        }
         let shown = match (status, self.dry_run) {
             ("imported", true) => "new",
             (status, _) => status,
         };
+        if self.as_json {
+            self.conversations
+                .push(json!({ "status": shown, "id": id, "title": title, "why": why }));
+        }
         let title = words::one_line(title.unwrap_or("(no title)"));
         let id = id.unwrap_or("-");
         let why = why.map(|why| format!(": {}", words::one_line(why)));
         format!("{shown:<8}  {id}  {title}{}", why.unwrap_or_default())
     }
 
+    fn count(&self, status: &str) -> u64 {
+        self.counts.get(status).copied().unwrap_or_default()
+    }
+
+    /// A file that has an end missing, or nothing that could be read, is a wrong one.
+    fn exit(&self) -> Exit {
+        let read = self.count("imported") + self.count("exists");
+        if self.is_broken || (read == 0 && self.count("failed") > 0) {
+            Exit::Usage
+        } else {
+            Exit::Answered
+        }
+    }
+
     fn finish(&self, out: &mut impl Write) -> io::Result<()> {
-        let count = |status| self.counts.get(status).copied().unwrap_or_default();
+        let count = |status| self.count(status);
         if self.as_json {
             let document = json!({
                 "conversations": self.conversations,
                 "imported": count("imported"),
                 "exist": count("exists"),
                 "failed": count("failed"),
+                "broken": self.is_broken,
                 "dry_run": self.dry_run,
             });
             return render::sessions::text_or_json(out, "", &document, true);

@@ -87,6 +87,7 @@ export default {
   finish_refused: 'The model refused.',
   fork: 'Fork',
   fork_help: 'Continue from here in a new session',
+  forked_beginning: 'Begins like another session',
   forked_from: 'Fork of another session, after turn {n}',
   hello: 'Each tool call is shown here, and waits for you where the policy says so.',
   hello_title: 'Ask something',

@@ -87,6 +87,7 @@ export default {
   finish_refused: '模型拒绝回答。',
   fork: '分支',
   fork_help: '从此处在新会话中继续',
+  forked_beginning: '与另一会话的开头相同',
   forked_from: '另一会话第 {n} 轮之后的分支',
   hello: '每次工具调用都会显示在这里；按策略需要时会等待您的确认。',
   hello_title: '请提问',
