@@ -64,7 +64,7 @@ export class ReplyText {
   complete(text, html) {
     clearTimeout(this.timer);
     if (html === undefined) {
-      this.body.textContent = text;
+      this.body.textContent = visible(text);
       return;
     }
     this.body.classList.add('rendered');
@@ -76,6 +76,10 @@ export class ReplyText {
 function show(place, html) {
   place.innerHTML = trusted.createHTML(html);
   for (const one of place.querySelectorAll('pre, table, .formula')) one.tabIndex = 0;
+  const lines = place.querySelectorAll('p:has(> math)');
+  if (lines.length) requestAnimationFrame(() => {
+    for (const line of lines) if (line.scrollWidth > line.clientWidth) line.tabIndex = 0;
+  });
   // A link may not seem to lead elsewhere.
   if (TURNS.test(html)) nameTurns(place);
   for (const pre of place.querySelectorAll('pre')) withHead(pre);

@@ -37,7 +37,7 @@ export class Turn {
     for (const message of messages.filter((one) => one.role === 'user')) {
       for (const block of message.blocks) {
         if (block.type === 'text' && block.text.length > LONG) shown.append(textView(block.text));
-        else if (block.type === 'text') shown.append(element('div', { className: 'text', dir: 'auto', textContent: block.text }));
+        else if (block.type === 'text') shown.append(element('div', { className: 'text', dir: 'auto', textContent: visible(block.text) }));
         else if (block.source) shown.append(fileView(block));
       }
     }
