@@ -110,3 +110,27 @@ async fn a_person_searches_in_a_session() {
     kept(&claude);
     gateway.end().await;
 }
+
+#[tokio::test]
+async fn an_answer_has_code_in_colours_and_formulas() {
+    let files = Kept::new();
+    let answer = "```rust\nfn main() { println!(\"<b>\"); }\n```\n\nIt is $x^2$, from $5 to $10, and\n\n\
+                  \\[a+b\\]\n\n[good\u{202e}moc.live](https://evil.example/)";
+    let claude = ScriptedClaude::start([ScriptTurn::text(answer)]).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    Browser::start("shapes", gateway.address()).ends().await;
+    kept(&claude);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn a_person_brings_conversations_of_another_program_along() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start([ScriptTurn::text("Then we go on.")]).await;
+    let gateway = Gateway::listening(files.gateway().at(&claude.base_url()).start()).await;
+    Browser::start("imports", gateway.address()).ends().await;
+    let asked = claude.requests()[0]["messages"].to_string();
+    assert!(asked.contains("A question on Travel"), "{asked}");
+    kept(&claude);
+    gateway.end().await;
+}

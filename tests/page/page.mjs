@@ -655,7 +655,6 @@ const scenarios = {
     await allFollow();
   },
 
-  // A browser that stores nothing has the whole page, but for what it would keep.
   async options(browser) {
     const page = await opened(browser, { viewport: { width: 1280, height: 900 } });
     const chip = (one = page) => one.locator('.composer').getByRole('button', { name: 'Instructions and limits' });
@@ -910,6 +909,64 @@ const scenarios = {
     assert.equal(await older.evaluate(() => getSelection().toString()), 'Porto');
   },
 
+  // Code has colours and a formula its form; prices stay prices, and a text says where it turns its direction.
+  async shapes(browser) {
+    const page = await opened(browser);
+    await page.goto(url);
+    await say(page, 'Show me');
+    await ended(page, 0);
+    const text = page.locator('.turn .text.rendered').last();
+    assert.equal(await text.locator('.code .k').first().textContent(), 'fn');
+    assert.equal(await text.locator('.code code').textContent(), 'fn main() { println!("<b>"); }\n');
+    assert.deepEqual(await text.locator('math').evaluateAll((all) => all.map((one) => one.textContent.trim())), ['x2', 'a+b']);
+    assert.ok(await text.locator('.formula math').isVisible());
+    assert.match(await text.textContent(), /from \$5 to \$10/);
+    assert.match(await text.getByRole('link').textContent(), /good⟨U\+202E right-to-left override⟩moc\.live/);
+    assert.equal(await page.locator('b').count(), 0);
+    await isAccessible(page);
+    await shot(page, 'shapes');
+  },
+
+  // Conversations of another program come along once, and go on here; what cannot be read is named.
+  async imports(browser) {
+    const node = (id, parent, role, parts) => ({ id, parent, children: [], message: { author: { role }, content: { content_type: 'text', parts } } });
+    const talk = (id, title, at) => ({ id, title, create_time: at, current_node: 'c', mapping: {
+      a: { id: 'a', parent: null, children: ['b'], message: null },
+      b: node('b', 'a', 'user', [`A question on ${title}`]),
+      c: node('c', 'b', 'assistant', ['**Well** said.']),
+    } });
+    const file = { name: 'conversations.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify([
+      talk('1', 'Travel', 1746230400), talk('2', 'Cooking', 1746316800), { id: '3', title: 'Broken', mapping: 7 },
+    ])) };
+    const page = await opened(browser);
+    await page.goto(url);
+    const bring = async () => {
+      await personMenu(page);
+      await page.getByRole('button', { name: 'Bring conversations along…' }).click();
+      await page.getByRole('dialog').locator('input[type=file]').setInputFiles(file);
+    };
+    await bring();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('checkbox', { name: 'Cooking' }).waitFor();
+    await isAccessible(page);
+    await shot(page, 'import');
+    await dialog.getByRole('button', { name: 'Import 3' }).click();
+    await dialog.getByText('Imported: 2').waitFor();
+    await dialog.getByText('Broken').waitFor();
+    await isAccessible(page);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.locator('.sessions').getByText('Travel').click();
+    await page.getByText('A question on Travel').first().waitFor();
+    await page.getByText('Well said.').waitFor();
+    await page.getByText(/^From ChatGPT, /).waitFor();
+    await say(page, 'And then?');
+    await ended(page, 0);
+    await bring();
+    await dialog.getByRole('button', { name: 'Import 3' }).click();
+    await dialog.getByText('There already: 2').waitFor();
+  },
+
+  // A browser that stores nothing has the whole page, but for what it would keep.
   async nothing_stored(browser) {
     const page = await opened(browser);
     await page.addInitScript(() => {

@@ -111,7 +111,7 @@ export function importConversations(changed) {
       }
       try {
         const answer = await asked(part, () => isOver || state.stopped);
-        if (answer) outcomes.push(...answer);
+        if (answer) outcomes.push(...answer.map((one, nth) => ({ ...one, title: one.title || waiting[at + nth].title })));
       } catch (error) {
         if (!(error instanceof Problem) || error.kind !== 'too_large' || part.length > 1) {
           problem = error;
