@@ -1338,7 +1338,8 @@ const scenarios = {
     await shot(page, 'first-key');
     await isAccessible(page);
     assert.ok(await page.locator('#login').isHidden());
-    await page.getByRole('button', { name: 'Done' }).click();
+    // The page begins anew, with the maker signed in.
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Done' }).click()]);
     // The maker is signed in, and may make the next key, which is nobody's by itself.
     await personMenu(page);
     await page.getByRole('button', { name: 'Sign out' }).waitFor();

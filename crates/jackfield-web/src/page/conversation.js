@@ -67,7 +67,6 @@ export class Conversation {
   open() {
     this.loading = skeleton(4);
     this.log.replaceChildren(this.loading);
-    this.showMenu();
     this.loadTitle().then(() => this.loadVersions());
     this.follow();
   }
@@ -141,10 +140,10 @@ export class Conversation {
       this.title.textContent = visible(this.view.title) || say('new_session');
       if (this.view.archived) this.title.append(' ', element('span', { className: 'chip', textContent: say('archived') }));
       setTitle(visible(this.view.title));
-      await this.showMenu();
     } catch {
       // The stream says what is wrong.
     }
+    await this.showMenu();
   }
 
   async showMenu() {
@@ -152,8 +151,17 @@ export class Conversation {
       this.tools.replaceChildren(iconButton('tool', say('session_options'), () => this.composer.askOptions()));
       return;
     }
-    const { sessionMenu } = await import('./session_menu.js');
-    this.tools.replaceChildren(sessionMenu(this));
+    // One that is open stays, unless it would say something else.
+    const { pinned, archived } = this.view;
+    const words = `${pinned} ${archived}`;
+    if (words === this.menuWords || this.composer.root.hidden) return;
+    this.menuWords = words;
+    try {
+      const { sessionMenu } = await import('./session_menu.js');
+      this.tools.replaceChildren(sessionMenu(this));
+    } catch {
+      this.menuWords = null;
+    }
   }
 
   // Shows why something was not done, if it was not.
