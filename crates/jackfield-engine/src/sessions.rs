@@ -157,11 +157,10 @@ impl Engine {
     ///
     /// [`EngineError::Journal`] if the session does not exist, or the journal cannot be reached.
     pub async fn rename(&self, session: &SessionId, title: &str) -> Result<(), EngineError> {
-        let change = LabelChange::of_title(one_line(title));
-        self.label(session, &change).await
+        self.label(session, &LabelChange::of_title(title)).await
     }
 
-    /// Changes the labels of a session as they are given. A turn may be at work meanwhile, in any process.
+    /// Changes the labels of a session at once, its title to one line. A turn may be at work meanwhile, in any process.
     ///
     /// # Errors
     ///
@@ -171,7 +170,12 @@ impl Engine {
         session: &SessionId,
         change: &LabelChange,
     ) -> Result<(), EngineError> {
-        Ok(self.shared.journal.label(session, change).await?)
+        let title = change.title.as_deref().map(|title| one_line(title).into());
+        let change = LabelChange {
+            title,
+            ..change.clone()
+        };
+        Ok(self.shared.journal.label(session, &change).await?)
     }
 
     /// Marks a session as restored from an older state: its open turn is parked until a person resumes it.

@@ -182,19 +182,13 @@ pub(crate) async fn edit(
     let change = LabelChange {
         archived: value.archived,
         pinned: value.pinned,
-        title: None,
+        title: title.map(Into::into),
     };
-    if title.is_none() && change == LabelChange::default() {
+    if change == LabelChange::default() {
         let why = "say what changes: `title`, `pinned` or `archived`";
         return Err(ProblemDetails::field("", why));
     }
-    let engine = gateway.engine();
-    if let Some(title) = title {
-        engine.rename(&own.session, title).await?;
-    }
-    if change != LabelChange::default() {
-        engine.label(&own.session, &change).await?;
-    }
+    gateway.engine().label(&own.session, &change).await?;
     view(&gateway, &own.session).await.map(Json)
 }
 

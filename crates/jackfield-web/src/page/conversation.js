@@ -67,7 +67,8 @@ export class Conversation {
   open() {
     this.loading = skeleton(4);
     this.log.replaceChildren(this.loading);
-    this.loadTitle().then(() => this.loadVersions());
+    this.titled = this.loadTitle();
+    this.titled.then(() => this.loadVersions());
     this.follow();
   }
 
@@ -271,7 +272,7 @@ export class Conversation {
 
   // A session that is used again is in the lists again.
   async comeBack() {
-    await this.loadTitle();
+    await this.titled;
     if (!this.view.archived) return;
     await ask(sessionPath(this.session), { method: 'PATCH', body: { archived: false } });
     await this.loadTitle();

@@ -279,7 +279,7 @@ pub(crate) struct TurnStarted {
     pub(crate) model: String,
     /// The tools that it is offered.
     pub(crate) tools: Vec<String>,
-    /// What it has in place of what the gateway is configured to use for its model, unless it is as the turn before it.
+    /// What its request said in place of what is configured; null if it said nothing.
     pub(crate) given: Option<GivenView>,
     /// What it begins with.
     pub(crate) messages: Vec<MessageView>,
