@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use jackfield_domain::price::{Money, Price, PriceList};
+use jackfield_domain::price::{Money, Price, PriceList, Rates};
 use jackfield_domain::request::ModelRef;
 
 use crate::document::{DocumentReader, Section};
@@ -29,13 +29,15 @@ impl PriceEntry {
     /// The price in this currency. Cached input costs the same as other input by default.
     pub(crate) fn price(&self, currency: &Arc<str>) -> Price {
         Price {
-            cache_read: self.cache_read.unwrap_or(self.input),
-            cache_write: self.cache_write.unwrap_or(self.input),
             currency: Arc::clone(currency),
             date: Arc::clone(&self.date),
-            input: self.input,
-            output: self.output,
+            rates: Rates {
+                cache_read: self.cache_read.unwrap_or(self.input),
+                cache_write: self.cache_write.unwrap_or(self.input),
+                ..Rates::new(self.input, self.output)
+            },
             source: Arc::clone(&self.source),
+            variants: Vec::new(),
         }
     }
 }

@@ -10,58 +10,174 @@ use crate::usage::Usage;
 /// The prices of a model, per token.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Price {
-    /// An input token that was read from a cache.
-    pub cache_read: Money,
-    /// An input token that was written to a cache.
-    pub cache_write: Money,
     /// The currency, such as `USD`.
     pub currency: Arc<str>,
     /// The day on which the price was read from its source, such as `2026-11-01`.
     pub date: Arc<str>,
-    /// Any other input token.
-    pub input: Money,
-    /// An output token, reasoning included.
-    pub output: Money,
+    /// The usual rates.
+    pub rates: Rates,
     /// The source: a URL or a name.
     pub source: Arc<str>,
+    /// The rates of long requests and of other service tiers, in any order.
+    pub variants: Vec<PriceVariant>,
+}
+
+/// What the tokens of a request cost, each.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rates {
+    /// An input token of audio; `None` is that of any input token.
+    pub audio_input: Option<Money>,
+    /// An output token of audio; `None` is that of any output token.
+    pub audio_output: Option<Money>,
+    /// An input token that was read from a cache.
+    pub cache_read: Money,
+    /// An input token that was written to a cache, for as long as the vendor keeps it by default.
+    pub cache_write: Money,
+    /// An input token that was written to a cache for longer; `None` is `cache_write`.
+    pub cache_write_long: Option<Money>,
+    /// An input token of an image; `None` is that of any input token.
+    pub image_input: Option<Money>,
+    /// An output token of an image; `None` is that of any output token.
+    pub image_output: Option<Money>,
+    /// Any other input token.
+    pub input: Money,
+    /// Any other output token, reasoning included.
+    pub output: Money,
+}
+
+/// The rates of a whole request under a condition.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PriceVariant {
+    /// The input tokens above which they hold for the whole request, cached ones included; 0 is any.
+    pub above: u64,
+    /// The rates.
+    pub rates: Rates,
+    /// The service tier; `None` is the usual one.
+    pub tier: Option<ServiceTier>,
+}
+
+/// Another service tier than the usual one, as the reply names it.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum ServiceTier {
+    /// A batch.
+    Batch,
+    /// Faster output.
+    Fast,
+    /// Slower and cheaper.
+    Flex,
+    /// One that is not known here, whose price is not, either.
+    Other,
+    /// Before others.
+    Priority,
+    /// The fastest.
+    Ultrafast,
+}
+
+crate::named! { ServiceTier:
+    Batch = "batch", Fast = "fast", Flex = "flex", Other = "other", Priority = "priority", Ultrafast = "ultrafast",
+}
+
+impl Rates {
+    /// Rates at which cached input, audio and images cost as much as any other token.
+    #[must_use]
+    pub const fn new(input: Money, output: Money) -> Self {
+        Self {
+            audio_input: None,
+            audio_output: None,
+            cache_read: input,
+            cache_write: input,
+            cache_write_long: None,
+            image_input: None,
+            image_output: None,
+            input,
+            output,
+        }
+    }
+
+    /// What a usage costs. Each token is priced once: cached input is not also priced as fresh.
+    fn cost(&self, usage: &Usage) -> Money {
+        let long = usage.cache_write_long.min(usage.cache_write);
+        let other_input = usage.cache_read.saturating_add(usage.cache_write);
+        let other_input = other_input.saturating_add(usage.audio_input);
+        let other_input = other_input.saturating_add(usage.image_input);
+        let other_output = usage.audio_output.saturating_add(usage.image_output);
+        self.input.times(usage.input.saturating_sub(other_input))
+            + self.cache_read.times(usage.cache_read)
+            + self.cache_write.times(usage.cache_write - long)
+            + self
+                .cache_write_long
+                .unwrap_or(self.cache_write)
+                .times(long)
+            + self
+                .audio_input
+                .unwrap_or(self.input)
+                .times(usage.audio_input)
+            + self
+                .image_input
+                .unwrap_or(self.input)
+                .times(usage.image_input)
+            + self.output.times(usage.output.saturating_sub(other_output))
+            + self
+                .audio_output
+                .unwrap_or(self.output)
+                .times(usage.audio_output)
+            + self
+                .image_output
+                .unwrap_or(self.output)
+                .times(usage.image_output)
+    }
 }
 
 impl Price {
-    /// The cost of this usage. Each token is priced once: cached input is not also priced as fresh.
+    /// The rates of a request in this tier with so many input tokens, cached ones included; `None` if those of the tier
+    /// are not known.
+    #[must_use]
+    pub fn rates_of(&self, tier: Option<ServiceTier>, input: u64) -> Option<&Rates> {
+        let fits = |one: &&PriceVariant| one.tier == tier && (one.above == 0 || input > one.above);
+        let variant = self
+            .variants
+            .iter()
+            .filter(fits)
+            .max_by_key(|one| one.above);
+        let usual = tier.is_none().then_some(&self.rates);
+        variant.map(|variant| &variant.rates).or(usual)
+    }
+
+    /// The cost of this usage; `None` if the rates of its service tier are not known.
     ///
     /// If a server reports more cached tokens than input tokens, only the cached tokens are priced.
     #[must_use]
-    pub fn cost(&self, usage: &Usage) -> Money {
-        let cached = usage.cache_read.saturating_add(usage.cache_write);
-        self.input.times(usage.input.saturating_sub(cached))
-            + self.cache_read.times(usage.cache_read)
-            + self.cache_write.times(usage.cache_write)
-            + self.output.times(usage.output)
+    pub fn cost(&self, usage: &Usage) -> Option<Money> {
+        Some(self.rates_of(usage.tier, usage.input)?.cost(usage))
     }
 
     /// The cost with its currency and its estimated part. Estimated tokens are never cached.
     #[must_use]
-    pub fn bill(&self, usage: &Usage) -> Cost {
-        Cost {
-            amount: self.cost(usage),
+    pub fn bill(&self, usage: &Usage) -> Option<Cost> {
+        let rates = self.rates_of(usage.tier, usage.input)?;
+        Some(Cost {
+            amount: rates.cost(usage),
             currency: Arc::clone(&self.currency),
-            estimated: self.input.times(usage.estimated_input)
-                + self.output.times(usage.estimated_output),
-        }
+            estimated: rates.input.times(usage.estimated_input)
+                + rates.output.times(usage.estimated_output),
+        })
     }
 
-    /// The maximum cost of this many tokens: input at its highest price, that of a cache write if it is higher.
+    /// The maximum cost of this many tokens in the usual tier: input at its highest price, that of a cache write if it is
+    /// higher.
     #[must_use]
     pub fn reserve(&self, input: u64, output: u64) -> Money {
-        self.input.max(self.cache_write).times(input) + self.output.times(output)
+        let rates = self.rates_of(None, input).unwrap_or(&self.rates);
+        let highest = rates.cache_write_long.unwrap_or(rates.cache_write);
+        rates.input.max(rates.cache_write).max(highest).times(input) + rates.output.times(output)
     }
 }
 
 /// The cost of a usage: by the price of its model, or else what the provider itself says; `None` if neither is known.
 #[must_use]
 pub fn cost_of(usage: &Usage, price: Option<&Price>) -> Option<Cost> {
-    match (price, usage.billed) {
-        (Some(price), _) => Some(price.bill(usage)),
+    match (price.and_then(|price| price.bill(usage)), usage.billed) {
+        (Some(cost), _) => Some(cost),
         (None, Some(amount)) => Some(Cost {
             amount,
             currency: BILLED_IN.into(),

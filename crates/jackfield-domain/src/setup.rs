@@ -208,7 +208,7 @@ impl Setup {
         match cost {
             _ if !unknown.is_empty() => None,
             Some(cost) => Some(cost),
-            None => Some(self.price.as_ref()?.bill(&Usage::default())),
+            None => self.price.as_ref()?.bill(&Usage::default()),
         }
     }
 

@@ -230,7 +230,7 @@ pub fn settled(budgets: &[Arc<str>], price: Option<&Price>, usage: &Usage) -> Ve
     let price = price.filter(|price| &*price.currency == BUDGET_CURRENCY);
     let settled = budgets.iter().map(|budget| Reservation {
         budget: Arc::clone(budget),
-        cost: price.map(|price| price.cost(usage)),
+        cost: price.and_then(|price| price.cost(usage)),
         tokens: Some(usage.total()),
     });
     settled.collect()

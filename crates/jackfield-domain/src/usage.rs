@@ -3,6 +3,7 @@
 use std::ops::AddAssign;
 
 use crate::money::Money;
+use crate::price::ServiceTier;
 
 /// The tokens of one or more replies.
 ///
@@ -10,22 +11,34 @@ use crate::money::Money;
 /// estimated tokens are part of both; totals keep track of the estimated part.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Usage {
+    /// Input tokens of audio; part of `input`.
+    pub audio_input: u64,
+    /// Output tokens of audio; part of `output`.
+    pub audio_output: u64,
     /// What the provider itself says that it costs, in US dollars; `None` if it does not say.
     pub billed: Option<Money>,
     /// Input tokens that were read from a cache; part of `input`.
     pub cache_read: u64,
     /// Input tokens that were written to a cache; part of `input`.
     pub cache_write: u64,
+    /// Those that were written for longer than the vendor keeps them by default; part of `cache_write`.
+    pub cache_write_long: u64,
     /// Estimated input tokens; part of `input`, never cached.
     pub estimated_input: u64,
     /// Estimated output tokens; part of `output`.
     pub estimated_output: u64,
+    /// Input tokens of images; part of `input`.
+    pub image_input: u64,
+    /// Output tokens of images; part of `output`.
+    pub image_output: u64,
     /// All input tokens.
     pub input: u64,
     /// All output tokens.
     pub output: u64,
     /// Reasoning tokens; part of `output`.
     pub reasoning: u64,
+    /// The service tier of a reply, if it is not the usual one. A sum has none.
+    pub tier: Option<ServiceTier>,
 }
 
 impl Usage {
@@ -78,11 +91,17 @@ impl AddAssign for Usage {
             (Some(one), Some(other)) => Some(one + other),
             (one, other) => one.or(other),
         };
+        self.tier = None;
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.audio_input, more.audio_input);
+        add(&mut self.audio_output, more.audio_output);
         add(&mut self.cache_read, more.cache_read);
         add(&mut self.cache_write, more.cache_write);
+        add(&mut self.cache_write_long, more.cache_write_long);
         add(&mut self.estimated_input, more.estimated_input);
         add(&mut self.estimated_output, more.estimated_output);
+        add(&mut self.image_input, more.image_input);
+        add(&mut self.image_output, more.image_output);
         add(&mut self.input, more.input);
         add(&mut self.output, more.output);
         add(&mut self.reasoning, more.reasoning);

@@ -14,6 +14,7 @@ mod failure;
 mod media;
 mod message;
 mod opaque;
+mod price;
 mod reply;
 mod restrictions;
 mod scalar;

@@ -308,14 +308,20 @@ fn growth(before: &Usage, after: &Usage) -> Usage {
     let more = billed(after).less(billed(before));
     let grown = |after: u64, before: u64| after.saturating_sub(before);
     Usage {
+        audio_input: grown(after.audio_input, before.audio_input),
+        audio_output: grown(after.audio_output, before.audio_output),
         billed: (more > Money::ZERO).then_some(more),
         cache_read: grown(after.cache_read, before.cache_read),
         cache_write: grown(after.cache_write, before.cache_write),
+        cache_write_long: grown(after.cache_write_long, before.cache_write_long),
         estimated_input: grown(after.estimated_input, before.estimated_input),
         estimated_output: grown(after.estimated_output, before.estimated_output),
+        image_input: grown(after.image_input, before.image_input),
+        image_output: grown(after.image_output, before.image_output),
         input: grown(after.input, before.input),
         output: grown(after.output, before.output),
         reasoning: grown(after.reasoning, before.reasoning),
+        tier: after.tier,
     }
 }
 

@@ -235,14 +235,14 @@ fn everything_that_can_be_said_is_understood() {
     let picos = |money: Money| money.as_picos();
     assert_eq!(
         (
-            picos(price.input),
-            picos(price.output),
-            picos(price.cache_read)
+            picos(price.rates.input),
+            picos(price.rates.output),
+            picos(price.rates.cache_read)
         ),
         (100_000, 1_000_000, 10_000)
     );
     // Where nothing is said, cached input costs what other input costs.
-    assert_eq!(price.cache_write, price.input);
+    assert_eq!(price.rates.cache_write, price.rates.input);
     assert_eq!(
         (&*price.currency, &*price.date, &*price.source),
         ("EUR", "2026-11-01", "a contract")

@@ -32,9 +32,10 @@ fn every_built_in_price_has_a_day_and_a_page() {
             "{about}"
         );
         assert!(price.source.starts_with("https://"), "{about}");
-        assert!(price.cache_read < price.input, "{about}");
+        assert!(price.rates.cache_read < price.rates.input, "{about}");
         assert!(
-            price.input <= price.cache_write && price.cache_write < price.output,
+            price.rates.input <= price.rates.cache_write
+                && price.rates.cache_write < price.rates.output,
             "{about}"
         );
         assert_eq!(&*price.currency, "USD", "{about}");

@@ -168,16 +168,19 @@ pub fn prices(out: &mut impl Write, prices: &PriceList, as_json: bool) -> io::Re
         let all = prices.iter().map(|(provider, model, price)| {
             json!({
                 "model": format!("{provider}/{model}"),
-                "input": million(price.input), "output": million(price.output),
-                "cache_read": million(price.cache_read), "cache_write": million(price.cache_write),
+                "input": million(price.rates.input), "output": million(price.rates.output),
+                "cache_read": million(price.rates.cache_read), "cache_write": million(price.rates.cache_write),
                 "currency": price.currency, "date": price.date, "source": price.source,
             })
         });
         return document(out, &all.collect());
     }
     for (provider, model, price) in prices.iter() {
-        let (input, output) = (million(price.input), million(price.output));
-        let (read, write) = (million(price.cache_read), million(price.cache_write));
+        let (input, output) = (million(price.rates.input), million(price.rates.output));
+        let (read, write) = (
+            million(price.rates.cache_read),
+            million(price.rates.cache_write),
+        );
         let currency = words::one_line(&price.currency);
         let name = words::one_line(&format!("{provider}/{model}"));
         writeln!(out, "{NAME}{name}{NAME:#}")?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jackfield_cli::render::usage::report;
 use jackfield_domain::failure::ModelFailureKind;
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
-use jackfield_domain::price::{Money, Price};
+use jackfield_domain::price::{Money, Price, Rates};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending::report::{SpendingGroup, SpendingReport};
 use jackfield_domain::spending::{AttemptSpending, ReplySpending, TurnSpending};
@@ -20,13 +20,15 @@ const NOON: WallTime = WallTime::from_millis(1_800_014_400_000);
 /// A millionth for a token of input, and ten for one of output.
 fn price() -> Price {
     Price {
-        cache_read: Money::ZERO,
-        cache_write: Money::ZERO,
         currency: "USD".into(),
         date: "2026-11-01".into(),
-        input: Money::from_picos(1_000_000),
-        output: Money::from_picos(10_000_000),
+        rates: Rates {
+            cache_read: Money::ZERO,
+            cache_write: Money::ZERO,
+            ..Rates::new(Money::from_picos(1_000_000), Money::from_picos(10_000_000))
+        },
         source: "a test".into(),
+        variants: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
-use jackfield_domain::price::{Money, Price};
+use jackfield_domain::price::{Money, Price, Rates};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::{
     Abilities, Breaker, BreakerPass, BreakerRules, BreakerState, ChoiceInput, Chosen, Fault,
@@ -473,13 +473,15 @@ fn route(strategy: Sorting, targets: impl Iterator<Item = (u32, u32)>) -> Route 
 
 pub(crate) fn price(picos: u64) -> Price {
     Price {
-        cache_read: Money::from_picos(picos),
-        cache_write: Money::from_picos(picos),
         currency: "USD".into(),
         date: "2026-11-01".into(),
-        input: Money::from_picos(picos),
-        output: Money::from_picos(picos),
+        rates: Rates {
+            cache_read: Money::from_picos(picos),
+            cache_write: Money::from_picos(picos),
+            ..Rates::new(Money::from_picos(picos), Money::from_picos(picos))
+        },
         source: "a test".into(),
+        variants: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{ModelAttempt, SessionId};
 use jackfield_domain::limits::Limits;
-use jackfield_domain::price::{Money, Price, PriceList};
+use jackfield_domain::price::{Money, Price, PriceList, Rates};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
@@ -25,13 +25,15 @@ use crate::world::setup;
 
 fn price() -> Price {
     Price {
-        cache_read: Money::from_picos(1),
-        cache_write: Money::from_picos(20),
         currency: "USD".into(),
         date: "2026-11-01".into(),
-        input: Money::from_picos(10),
-        output: Money::from_picos(50),
+        rates: Rates {
+            cache_read: Money::from_picos(1),
+            cache_write: Money::from_picos(20),
+            ..Rates::new(Money::from_picos(10), Money::from_picos(50))
+        },
         source: "a test".into(),
+        variants: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::{EntryKind, EntryName};
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::price::{Money, Price, PriceList};
+use jackfield_domain::price::{Money, Price, PriceList, Rates};
 use jackfield_domain::quota::{Amount, Meter, MeterOperation, MeterOutcome, Quota};
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::usage::Usage;
@@ -37,13 +37,15 @@ pub(crate) fn call() -> ScriptedReply {
 fn prices() -> Arc<PriceList> {
     let money = |micros: u64| Money::from_picos(micros * 1_000_000);
     let price = Price {
-        cache_read: money(1),
-        cache_write: money(1),
         currency: "USD".into(),
         date: "2026-11-01".into(),
-        input: money(1),
-        output: money(10),
+        rates: Rates {
+            cache_read: money(1),
+            cache_write: money(1),
+            ..Rates::new(money(1), money(10))
+        },
         source: "a test".into(),
+        variants: Vec::new(),
     };
     let mut prices = PriceList::default();
     prices.set("provider", "model", price);

@@ -6,7 +6,7 @@ use axum::body::Body;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
-use jackfield_domain::price::{Money, Price, PriceList};
+use jackfield_domain::price::{Money, Price, PriceList, Rates};
 use jackfield_domain::usage::Usage;
 use jackfield_gateway::{ApiKeys, Gateway};
 use jackfield_http::router;
@@ -34,13 +34,15 @@ fn priced() -> Gateway {
             "claude",
             "model",
             Price {
-                cache_read: money(1),
-                cache_write: money(1),
                 currency: "USD".into(),
                 date: "2026-11-01".into(),
-                input: money(1),
-                output: money(10),
+                rates: Rates {
+                    cache_read: money(1),
+                    cache_write: money(1),
+                    ..Rates::new(money(1), money(10))
+                },
                 source: "a test".into(),
+                variants: Vec::new(),
             },
         );
         let prices = Arc::new(prices);

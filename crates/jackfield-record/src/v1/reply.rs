@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_domain::message::Message;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::opaque::OpaqueState;
-use jackfield_domain::price::Money;
+use jackfield_domain::price::{Money, ServiceTier};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::usage::Usage;
 
@@ -40,6 +40,6 @@ stored_struct! { ReplyEnd as ReplyEndForm {
 
 stored_struct! { Usage as UsageForm {
     cache_read: u64, cache_write: u64, input: u64, output: u64, reasoning: u64;
-    maybe billed: Money;
-    zero estimated_input, estimated_output
+    maybe billed: Money, tier: ServiceTier;
+    zero audio_input, audio_output, cache_write_long, estimated_input, estimated_output, image_input, image_output
 } }

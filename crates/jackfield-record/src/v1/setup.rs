@@ -50,16 +50,6 @@ stored_struct! { Limits as LimitsForm {
     tool_call: Duration
 } }
 
-stored_struct! { Price as PriceForm {
-    cache_read: Money,
-    cache_write: Money,
-    currency: Arc<str>,
-    date: Arc<str>,
-    input: Money,
-    output: Money,
-    source: Arc<str>
-} }
-
 stored_enum! { OnLimit as OnLimitForm { Answer, Error } }
 
 stored_enum! { Opening as OpeningForm {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
-use jackfield_domain::price::{Money, Price, PriceList};
+use jackfield_domain::price::{Money, Price, PriceList, Rates};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::spending;
@@ -56,13 +56,15 @@ pub(crate) fn engine(journal: &Arc<dyn Journal>, metrics: &Arc<Metrics>, replies
 fn price() -> Price {
     let money = |text| Money::parse(text).expect("money");
     Price {
-        cache_read: money("0.01"),
-        cache_write: money("0.02"),
         currency: "USD".into(),
         date: "2026-11-01".into(),
-        input: money("0.02"),
-        output: money("0.03"),
+        rates: Rates {
+            cache_read: money("0.01"),
+            cache_write: money("0.02"),
+            ..Rates::new(money("0.02"), money("0.03"))
+        },
         source: "a test".into(),
+        variants: Vec::new(),
     }
 }
 

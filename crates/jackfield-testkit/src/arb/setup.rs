@@ -8,9 +8,10 @@ use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
-use jackfield_domain::price::{Money, Price};
+use jackfield_domain::price::{Money, Price, PriceVariant, Rates, ServiceTier};
 use jackfield_domain::setup::{Opening, Setup, Transcript};
 use jackfield_domain::tool::{Catalog, Permission};
+use proptest::array::uniform5;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -105,19 +106,50 @@ pub fn money() -> impl Strategy<Value = Money> + Clone {
 
 /// The price of a model's tokens.
 pub fn price() -> impl Strategy<Value = Price> + Clone {
-    let per_token = || (0..100_000_000_u64).prop_map(Money::from_picos);
+    let variant = (option::of(tier()), 0..300_000_u64, rates());
+    let variant = variant.prop_map(|(tier, above, rates)| PriceVariant { above, rates, tier });
     let currency = select(&["EUR", "USD"][..]);
-    (per_token(), per_token(), currency, per_token(), per_token())
-        .prop_map(|(cache_read, cache_write, currency, input, output)| Price {
-            cache_read,
-            cache_write,
+    (currency, rates(), vec(variant, 0..3))
+        .prop_map(|(currency, rates, variants)| Price {
             currency: currency.into(),
             date: "2026-11-01".into(),
-            input,
-            output,
+            rates,
             source: "https://prices.example".into(),
+            variants,
         })
         .boxed()
+}
+
+fn rates() -> impl Strategy<Value = Rates> {
+    let per_token = || (0..100_000_000_u64).prop_map(Money::from_picos);
+    let usual = (per_token(), per_token(), per_token(), per_token());
+    let others = uniform5(option::of(per_token()));
+    (usual, others).prop_map(|((cache_read, cache_write, input, output), others)| {
+        let [
+            audio_input,
+            audio_output,
+            cache_write_long,
+            image_input,
+            image_output,
+        ] = others;
+        Rates {
+            audio_input,
+            audio_output,
+            cache_read,
+            cache_write,
+            cache_write_long,
+            image_input,
+            image_output,
+            input,
+            output,
+        }
+    })
+}
+
+/// A service tier that is not the usual one.
+fn tier() -> impl Strategy<Value = ServiceTier> {
+    let all = ServiceTier::NAMES.iter().map(|(_, tier)| *tier);
+    select(all.collect::<Vec<_>>())
 }
 
 /// The client of a turn.

@@ -68,7 +68,7 @@ impl ScriptTurn {
         Self::of(ScriptAnswer::Reply(ScriptReply {
             finish: None,
             parts: parts.into_iter().collect(),
-            usage: USAGE,
+            usage: usual_usage(),
             whole: false,
         }))
     }
@@ -269,13 +269,10 @@ fn insert(mut response: Response, bytes: usize, step: &ResponseStep) -> Response
 }
 
 /// The default usage of a reply.
-const USAGE: Usage = Usage {
-    billed: None,
-    cache_read: 0,
-    cache_write: 0,
-    input: 100,
-    output: 20,
-    reasoning: 0,
-    estimated_input: 0,
-    estimated_output: 0,
-};
+fn usual_usage() -> Usage {
+    Usage {
+        input: 100,
+        output: 20,
+        ..Usage::default()
+    }
+}

@@ -203,7 +203,10 @@ async fn spending(text: &mut String, journal: &dyn Journal) {
     let page = log.records(&all).await.expect("a page");
     assert_eq!(page.unreadable, []);
     for record in page.records {
-        let cost = record.price.as_ref().map(|price| price.cost(&record.usage));
+        let cost = record
+            .price
+            .as_ref()
+            .and_then(|price| price.cost(&record.usage));
         let SpendingRecord {
             at,
             endpoint,

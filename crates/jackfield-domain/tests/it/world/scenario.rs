@@ -13,7 +13,7 @@ use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::locate::chain;
 use jackfield_domain::message::Message;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::price::{Money, Price};
+use jackfield_domain::price::{Money, Price, Rates};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::target::Target;
@@ -242,13 +242,15 @@ fn caller(display: Display) -> Caller {
 /// Output is four times as dear as input.
 fn price(times: u64) -> Price {
     Price {
-        cache_read: Money::from_picos(times),
-        cache_write: Money::from_picos(2 * times),
         currency: "USD".into(),
         date: "2026-11-01".into(),
-        input: Money::from_picos(times),
-        output: Money::from_picos(4 * times),
+        rates: Rates {
+            cache_read: Money::from_picos(times),
+            cache_write: Money::from_picos(2 * times),
+            ..Rates::new(Money::from_picos(times), Money::from_picos(4 * times))
+        },
         source: "a test".into(),
+        variants: Vec::new(),
     }
 }
 

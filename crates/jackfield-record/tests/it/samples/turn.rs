@@ -11,7 +11,7 @@ use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
-use jackfield_domain::price::{Money, Price};
+use jackfield_domain::price::{Money, Price, Rates};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
 use jackfield_domain::setup::{Opening, Setup, Transcript};
@@ -209,13 +209,15 @@ pub(crate) fn turn_opened_priced() -> Envelope {
             let setup = Arc::make_mut(setup);
             setup.allowance.cost = Some(Money::from_picos(500_000_000_000));
             setup.price = Some(Price {
-                cache_read: Money::from_picos(300_000),
-                cache_write: Money::from_picos(3_750_000),
                 currency: "USD".into(),
                 date: "2026-11-01".into(),
-                input: Money::from_picos(3_000_000),
-                output: Money::from_picos(15_000_000),
+                rates: Rates {
+                    cache_read: Money::from_picos(300_000),
+                    cache_write: Money::from_picos(3_750_000),
+                    ..Rates::new(Money::from_picos(3_000_000), Money::from_picos(15_000_000))
+                },
                 source: "https://prices.example".into(),
+                variants: Vec::new(),
             });
         }
     }
