@@ -215,8 +215,8 @@ async fn two_gateways_share_a_sign_in_and_renew_its_token_once() {
     let ann = team.ann.as_str();
     let (first, second) = (team.gateway().await, team.gateway().await);
     team.signs_in(ann, &first, &second).await;
-    assert_eq!(ask(&first, ann).await, "It is open.");
-    assert_eq!(ask(&second, ann).await, "It is open.");
+    assert_eq!(ask_for(&first, ann, "Is it?").await, "It is open.");
+    assert_eq!(ask_for(&second, ann, "It is?").await, "It is open.");
     let calls = team.server.count("call get_issue");
     team.server.server.end_access();
     let release = async {

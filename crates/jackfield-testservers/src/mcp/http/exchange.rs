@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::steps::wait_for_file;
 use super::sign_in::SignInAnswer;
 use super::wire::{self, WireRequest};
-use super::{Carried, HttpFront, MODERN, OpenRequest, ScriptedMcpServer};
+use super::{Carried, HttpFront, MODERN, OpenRequest, SUBSCRIPTION, ScriptedMcpServer};
 
 pub(super) fn serve(server: &Arc<ScriptedMcpServer>, stream: TcpStream) {
     let Some(front) = server.front.clone() else {
@@ -138,7 +138,11 @@ impl Connection<'_> {
             return wire::answer(self.stream, 202, "", "", "");
         }
         let method = method.to_owned();
-        name_session(session, &mut message["id"]);
+        match is_modern {
+            // Two clients may use the same id at once.
+            true => name_session(&format!("request-{}", self.front.next()), &mut message["id"]),
+            false => name_session(session, &mut message["id"]),
+        }
         let (output, carried) = mpsc::channel();
         let id = message["id"].clone();
         self.front.state().open.push(OpenRequest {
@@ -221,6 +225,10 @@ impl Connection<'_> {
             match carried.recv() {
                 Ok(Carried::Message(mut message)) => {
                     let is_last = message["method"].is_null();
+                    let meta = message.pointer_mut("/params/_meta");
+                    if let Some(subscription) = meta.and_then(|meta| meta.get_mut(SUBSCRIPTION)) {
+                        strip_session(subscription);
+                    }
                     if is_last {
                         match is_of_another {
                             true => message["id"] = json!("another"),
