@@ -121,6 +121,7 @@ mod spending;
 mod streams;
 mod strict;
 mod switching;
+mod tags;
 mod text_tools;
 mod tool_cache;
 mod tool_search;

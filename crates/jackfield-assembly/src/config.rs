@@ -13,6 +13,7 @@ use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_engine::{ToolCacheSettings, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;
@@ -94,6 +95,8 @@ pub struct Config {
     pub servers: BTreeMap<ToolboxId, McpServerEntry>,
     /// How long a turn waits for starting MCP servers.
     pub start_wait: Duration,
+    /// The names of the tags that are recorded of requests.
+    pub tags: TagNames,
     /// Which results of tools are kept.
     pub tool_cache: ToolCacheSettings,
     /// The web APIs as tools.
@@ -184,6 +187,7 @@ impl Default for Config {
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             start_wait: START_WAIT,
+            tags: TagNames::default(),
             tool_cache: ToolCacheSettings::default(),
             web: Web::default(),
             windows: WindowList::default(),

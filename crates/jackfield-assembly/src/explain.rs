@@ -188,6 +188,7 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
         ("system.prompt", json!(DEFAULT_PROMPT)),
         ("tool_cache.bytes", size(config.tool_cache.bytes)),
         ("tool_cache.entries", json!(config.tool_cache.entries)),
+        ("tags.names", json!([])),
         ("tool_search.always", json!(search.always)),
         ("tool_search.enabled", json!(search.enabled)),
         ("trusted_projects", json!([])),

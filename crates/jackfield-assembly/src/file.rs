@@ -200,6 +200,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::session(config, root.section("session"));
     let settings = root.section("settings");
     sections::settings(&mut config.options, &mut config.extensions, settings, trust);
+    sections::tags(&mut config.tags, root.section("tags"), trust);
     secrets::read(&mut config.secrets, root.section("secrets"), trust);
     serve::read(&mut config.serve, root.section("serve"), trust);
     tool_cache::read(&mut config.tool_cache, root.section("tool_cache"), trust);

@@ -58,7 +58,7 @@ pub use self::serve::{Page, Serve};
 pub use self::sessions::SessionsCommand;
 pub use self::setup::SetupArgs;
 pub use self::tools::Tools;
-pub use self::usage::{UsageArgs, UsageGrouping};
+pub use self::usage::UsageArgs;
 pub use self::users::{Teams, Users};
 pub use self::watch::WatchArgs;
 use crate::exit;
@@ -160,7 +160,7 @@ pub enum Command {
     /// List the tools, and call them by hand.
     #[command(subcommand, after_help = tools::EXAMPLES)]
     Tools(Tools),
-    /// Show token use and cost by day, model, reply, session, tool or turn.
+    /// Show token use and cost by day, model, reply, session, tag, tool or turn.
     #[command(after_help = usage::EXAMPLES)]
     Usage(UsageArgs),
     /// Add, disable and list users of the gateway, and show who changed what.

@@ -16,6 +16,7 @@ use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
+use crate::spending::tags::Tag;
 use crate::system_prompt::SystemPrompt;
 use crate::target::{AttemptTargets, BreakerSnapshot, Target};
 use crate::tool::{Catalog, ToolChoice};
@@ -69,6 +70,8 @@ pub struct Setup {
     pub strict: Option<NoteEffect>,
     /// The system prompt.
     pub system: Arc<SystemPrompt>,
+    /// The tags of its request, in the order of their names. The loop does not read them.
+    pub tags: Vec<Tag>,
     /// Whether rounds after the first may use tools.
     pub tools_after_first_round: bool,
     /// The trace context of the client's request, if it had one.
@@ -105,6 +108,7 @@ impl Setup {
             settings: Arc::default(),
             strict: None,
             system: Arc::default(),
+            tags: Vec::new(),
             tools_after_first_round: true,
             trace: None,
             whole: None,

@@ -1,6 +1,7 @@
 //! The usage of turns by reply and tool call, computed from the facts, for cost reports.
 
 pub mod report;
+pub mod tags;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::price::Price;
 use crate::request::ModelRef;
 use crate::setup::Setup;
+use crate::spending::tags::Tag;
 use crate::spending_record::SpendingRecord;
 use crate::target::{AttemptTargets, Reservation};
 use crate::time::WallTime;
@@ -37,6 +39,8 @@ pub struct TurnSpending {
     pub principal: Option<Arc<str>>,
     /// Its model calls with any usage, in order.
     pub replies: Vec<ReplySpending>,
+    /// Its tags.
+    pub tags: Vec<Tag>,
     /// Its id.
     pub turn: TurnId,
 }
@@ -218,6 +222,7 @@ pub fn record_of_call(turn: &OpenedTurn<'_>, setup: &Setup, call: EndedCall) -> 
         settled: settled(budgets, call.price.as_ref(), &call.usage),
         price: call.price,
         status: None,
+        tags: setup.tags.clone(),
         took: call.ended.since(call.at),
         trace: setup.trace.clone(),
         usage: call.usage,
@@ -281,6 +286,7 @@ impl SpendingFold {
                         .as_ref()
                         .map(|caller| Arc::clone(&caller.principal)),
                     replies: Vec::new(),
+                    tags: setup.tags.clone(),
                     turn: turn.clone(),
                 });
             }

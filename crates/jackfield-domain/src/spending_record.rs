@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::price::Price;
 use crate::request::ModelRef;
+use crate::spending::tags::Tag;
 use crate::target::Reservation;
 use crate::time::WallTime;
 use crate::trace::TraceContext;
@@ -44,6 +45,8 @@ pub struct SpendingRecord {
     pub settled: Vec<Reservation>,
     /// The status of the provider's reply; `None` if there was no reply.
     pub status: Option<u32>,
+    /// The tags of the request, in the order of their names.
+    pub tags: Vec<Tag>,
     /// The time from the request to the end of the reply.
     pub took: Duration,
     /// The trace context of the request: the client's, or that of the gateway's own span for it.

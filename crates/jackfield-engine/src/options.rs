@@ -15,6 +15,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::Route;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Opening;
+use jackfield_domain::spending::tags::Tag;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{ToolChoice, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy};
 use jackfield_domain::trace::TraceContext;
@@ -83,6 +84,8 @@ pub struct TurnOptions {
     pub strict: Option<NoteEffect>,
     /// The system prompt.
     pub system: SystemPrompt,
+    /// The tags of the request, in the order of their names, which are recorded.
+    pub tags: Vec<Tag>,
     /// Whether the model has to find most server tools by a search.
     pub tool_search: ToolSearch,
     /// Whether rounds after the first may use tools.
@@ -131,6 +134,7 @@ impl TurnOptions {
             settings: Settings::default(),
             strict: None,
             system: SystemPrompt::default(),
+            tags: Vec::new(),
             tool_search: ToolSearch::default(),
             tools_after_first_round: true,
             trace: None,

@@ -480,6 +480,7 @@ fn setup(
         first_byte: first.first_byte,
         given: options.given,
         route: options.route,
+        tags: options.tags,
         trace: options.trace,
         window: first.window,
     })

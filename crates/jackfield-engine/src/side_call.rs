@@ -83,6 +83,7 @@ impl SideCall {
                 repeats_facts: false,
                 settled: Vec::new(),
                 status: None,
+                tags: Vec::new(),
                 took: Duration::ZERO,
                 trace: None,
                 usage: Usage::default(),

@@ -9,6 +9,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::EntryName;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
 use jackfield_ports::identity_provider::IdentityProvider;
@@ -74,6 +75,8 @@ pub struct GatewayConfig {
     pub show_tools: bool,
     /// How people sign in to the page without a key; `None` if they cannot.
     pub sign_in: Option<SignInConfig>,
+    /// The names of the tags that are recorded of requests.
+    pub tags: TagNames,
     /// The sets of tools for MCP clients, by name.
     pub tool_sets: BTreeMap<Arc<str>, Vec<ToolSetEntry>>,
     /// Whether streaming clients see calls of client tools while the model writes them.
@@ -118,6 +121,7 @@ impl GatewayConfig {
             servers: Arc::new(()),
             show_tools: true,
             sign_in: None,
+            tags: TagNames::default(),
             tool_sets: BTreeMap::new(),
             stream_arguments: true,
             whole_replies: true,

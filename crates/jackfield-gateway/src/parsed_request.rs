@@ -148,6 +148,7 @@ impl ParsedRequest {
         // Such a reply can be fetched later.
         let is_stored = wants_storage || incoming.previous.is_some() || session.is_some();
         options.pauses = is_stored && dialect.name() == RESPONSES;
+        options.tags = gateway.tags(header, body);
         options.trace = header("traceparent")
             .and_then(|parent| TraceContext::parse(&parent, header("tracestate").as_deref()))
             .map(Arc::new);

@@ -22,6 +22,7 @@ mod reply;
 mod request;
 mod request_span;
 mod routed;
+mod tags;
 mod upstream_response;
 mod waiting;
 

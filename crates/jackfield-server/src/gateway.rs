@@ -103,6 +103,7 @@ pub(crate) fn gateway(
             .map(|(name, state)| (Arc::clone(name), provider(state)))
             .collect(),
         servers: Arc::new(ConfiguredServers(assembled.servers)),
+        tags: config.tags.clone(),
         tool_sets: tool_sets(serve),
         show_tools: serve.show_tools,
         sign_in,

@@ -117,7 +117,8 @@ impl RunningGateway {
         let has_metrics = config.serve.metrics || (exporters.is_some() && otlp.metrics);
         let metrics = has_metrics.then(|| {
             let version = env!("CARGO_PKG_VERSION");
-            Arc::new(Metrics::new(version).expecting(&named_models(&config)))
+            let metrics = Metrics::new(version).expecting(&named_models(&config));
+            Arc::new(metrics.by_tags(&config.tags))
         });
         let traces = exporters.as_mut().filter(|_| otlp.traces);
         let traces = traces.map(|exporters| Arc::new(exporters.send_traces()));

@@ -1,9 +1,10 @@
 //! The labels of a series, and a bound on their number.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::spending::tags::{Tag, TagNames};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -78,11 +79,35 @@ impl ModelLabels {
     }
 }
 
+/// The values of the tags of some names.
+#[derive(Debug, Default)]
+pub(crate) struct TagLabels(BTreeMap<String, BoundedValues>);
+
+impl TagLabels {
+    pub(crate) fn new(names: &TagNames) -> Self {
+        let names = names.iter();
+        Self(
+            names
+                .map(|name| (name.to_owned(), BoundedValues::default()))
+                .collect(),
+        )
+    }
+
+    /// The labels of a tag, if it has one of the names.
+    pub(crate) fn of(&self, tag: &Tag) -> Option<Labels> {
+        let values = self.0.get(&*tag.name)?;
+        Some(vec![
+            (names::TAG, tag.name.to_string()),
+            (names::VALUE, values.bounded(&tag.value)),
+        ])
+    }
+}
+
 /// Stands for all values over the bound. OpenTelemetry names it so for HTTP methods.
 pub(crate) const OTHER: &str = "_OTHER";
 
 /// The maximum number of values of a label.
 const MAX_VALUES: usize = 500;
 
-/// The maximum length of a value, in bytes.
-const MAX_LENGTH: usize = 200;
+/// The maximum length of a value, in bytes: that of a tag's longest.
+const MAX_LENGTH: usize = 256;

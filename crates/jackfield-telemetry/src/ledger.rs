@@ -18,6 +18,7 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::price::{self, Cost, Money, Price};
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::spending::tags::{Tag, TagNames};
 use jackfield_domain::spending::{self, ReplySpending};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
@@ -31,7 +32,7 @@ use tokio::time::Instant;
 
 use self::reading::LedgerReading;
 use self::right::LedgerRight;
-use crate::labels::{Labels, ModelLabels};
+use crate::labels::{Labels, ModelLabels, TagLabels};
 use crate::names;
 
 /// The sums over all turns that have ended, and over all spending records. Clones share them.
@@ -53,7 +54,10 @@ struct LedgerState {
     shown_until: Option<Instant>,
     /// What is counted of each session, by a hash of its id: there may be very many.
     sessions: HashMap<u64, CountedSession>,
-    sums: BTreeMap<Labels, ModelSums>,
+    sums: BTreeMap<Labels, LedgerSums>,
+    tag_labels: TagLabels,
+    /// What was used with a tag, by its name and its value.
+    tag_sums: BTreeMap<Labels, LedgerSums>,
 }
 
 /// How much of a session is counted. Another session may get the id of one that was deleted: the times tell them apart.
@@ -70,7 +74,7 @@ struct CountedSession {
 }
 
 #[derive(Debug, Default)]
-struct ModelSums {
+struct LedgerSums {
     costs: BTreeMap<Arc<str>, Money>,
     usage: Usage,
 }
@@ -79,6 +83,11 @@ impl Ledger {
     /// Keeps the places of these models.
     pub(crate) fn expect(&self, models: &[ModelRef]) {
         self.lock().labels.expect(models);
+    }
+
+    /// Shows sums by the tags of these names.
+    pub(crate) fn expect_tags(&self, names: &TagNames) {
+        self.lock().tag_labels = TagLabels::new(names);
     }
 
     /// The sums of a process that has read nothing yet.
@@ -163,10 +172,12 @@ impl Ledger {
     fn forget(&self, reading: &mut LedgerReading) {
         {
             let mut state = self.lock();
-            // The places of the models stay.
+            // The places of the models and of the tags' values stay.
             let labels = std::mem::take(&mut state.labels);
+            let tag_labels = std::mem::take(&mut state.tag_labels);
             *state = LedgerState {
                 labels,
+                tag_labels,
                 ..LedgerState::default()
             };
         }
@@ -215,15 +226,15 @@ impl LedgerState {
         }
         let counted = steps.iter().take_while(|step| step.step < known).count();
         let counted = replies(steps.get(..counted).unwrap_or_default());
-        for (turn, reply) in replies(steps) {
+        for (turn, reply, tags) in replies(steps) {
             let mut before = counted.iter();
-            let before = before.find(|(of, one)| *of == turn && one.attempt == reply.attempt);
+            let before = before.find(|(of, one, _)| *of == turn && one.attempt == reply.attempt);
             let usage = match before {
                 // What was counted late is more than the estimate, if anything.
-                Some((_, before)) => growth(&before.usage, &reply.usage),
+                Some((_, before, _)) => growth(&before.usage, &reply.usage),
                 None => reply.usage,
             };
-            self.add(&reply.model, &usage, reply.price.as_ref());
+            self.add(&reply.model, &usage, reply.price.as_ref(), &tags);
         }
     }
 
@@ -251,18 +262,22 @@ impl LedgerState {
     }
 
     fn add_counted(&mut self, record: &SpendingRecord) {
-        self.add(&record.model, &record.usage, record.price.as_ref());
+        let price = record.price.as_ref();
+        self.add(&record.model, &record.usage, price, &record.tags);
     }
 
-    fn add(&mut self, model: &ModelRef, usage: &Usage, price: Option<&Price>) {
+    fn add(&mut self, model: &ModelRef, usage: &Usage, price: Option<&Price>, tags: &[Tag]) {
+        let cost = price::cost_of(usage, price);
         let labels = self.labels.of(model);
-        let sums = self.sums.entry(labels).or_default();
-        sums.usage += *usage;
-        if let Some(Cost {
-            amount, currency, ..
-        }) = price::cost_of(usage, price)
-        {
-            *sums.costs.entry(currency).or_default() += amount;
+        self.sums
+            .entry(labels)
+            .or_default()
+            .add(usage, cost.as_ref());
+        for labels in tags.iter().filter_map(|tag| self.tag_labels.of(tag)) {
+            self.tag_sums
+                .entry(labels)
+                .or_default()
+                .add(usage, cost.as_ref());
         }
     }
 
@@ -270,6 +285,15 @@ impl LedgerState {
     fn forget_records(&mut self, before: WallTime) {
         let later = self.recent.split_off(&(before, "".into()));
         self.recent = later;
+    }
+}
+
+impl LedgerSums {
+    fn add(&mut self, usage: &Usage, cost: Option<&Cost>) {
+        self.usage += *usage;
+        if let Some(cost) = cost {
+            *self.costs.entry(Arc::clone(&cost.currency)).or_default() += cost.amount;
+        }
     }
 }
 
@@ -284,12 +308,14 @@ fn hash(session: &SessionId) -> u64 {
     hasher.finish()
 }
 
-/// The usage of each model call in turns that have ended, with the place of its turn among them.
-fn replies(steps: &[Envelope]) -> Vec<(usize, ReplySpending)> {
+/// The usage of each model call in turns that have ended, with the place of its turn among them and the tags of that.
+fn replies(steps: &[Envelope]) -> Vec<(usize, ReplySpending, Arc<[Tag]>)> {
     let turns = ended_turns(steps).flat_map(spending::by_turn);
-    let replies = turns
-        .enumerate()
-        .flat_map(|(nth, turn)| turn.replies.into_iter().map(move |reply| (nth, reply)));
+    let replies = turns.enumerate().flat_map(|(nth, turn)| {
+        let tags: Arc<[Tag]> = turn.tags.into();
+        let replies = turn.replies.into_iter();
+        replies.map(move |reply| (nth, reply, Arc::clone(&tags)))
+    });
     replies.collect()
 }
 
@@ -332,45 +358,62 @@ impl Collector for Ledger {
         if state.shown_until.is_none_or(|until| until <= now) {
             return Ok(());
         }
-        let with = |labels: &Labels, name, value: &str| {
-            let mut labels = labels.clone();
-            labels.push((name, value.to_owned()));
-            labels
-        };
-        let help =
+        let models =
             "Tokens of all ended turns and spending records, those of earlier processes included";
-        let kind = MetricType::Counter;
-        let mut family = encoder.encode_descriptor(names::LEDGER_TOKENS, help, None, kind)?;
-        for (labels, sums) in &state.sums {
-            let Usage {
-                cache_read,
-                cache_write,
-                input,
-                output,
-                ..
-            } = sums.usage;
-            let uncached = input.saturating_sub(cache_read).saturating_sub(cache_write);
-            for (kind, tokens) in [
-                ("cache_read", cache_read),
-                ("cache_write", cache_write),
-                ("input_uncached", uncached),
-                ("output", output),
-            ] {
-                let labels = with(labels, names::TOKEN_TYPE, kind);
-                ConstCounter::new(tokens).encode(family.encode_family(&labels)?)?;
-            }
+        let shown = (names::LEDGER_TOKENS, names::LEDGER_COST);
+        encode_sums(&mut encoder, &state.sums, shown, models)?;
+        if state.tag_sums.is_empty() {
+            return Ok(());
         }
-        let help = "What they cost, as far as their models have a price";
-        let mut family = encoder.encode_descriptor(names::LEDGER_COST, help, None, kind)?;
-        for (labels, sums) in &state.sums {
-            for (currency, amount) in &sums.costs {
-                let labels = with(labels, names::CURRENCY, currency);
-                let amount: f64 = amount.to_string().parse().unwrap_or(f64::NAN);
-                ConstCounter::new(amount).encode(family.encode_family(&labels)?)?;
-            }
-        }
-        Ok(())
+        let tagged = "The part of the ledger's tokens that has this tag";
+        let shown = (names::LEDGER_TAG_TOKENS, names::LEDGER_TAG_COST);
+        encode_sums(&mut encoder, &state.tag_sums, shown, tagged)
     }
+}
+
+/// Shows the tokens of sums, and what they cost.
+fn encode_sums(
+    encoder: &mut DescriptorEncoder<'_>,
+    sums: &BTreeMap<Labels, LedgerSums>,
+    (tokens, cost): (&str, &str),
+    help: &str,
+) -> fmt::Result {
+    let with = |labels: &Labels, name, value: &str| {
+        let mut labels = labels.clone();
+        labels.push((name, value.to_owned()));
+        labels
+    };
+    let kind = MetricType::Counter;
+    let mut family = encoder.encode_descriptor(tokens, help, None, kind)?;
+    for (labels, sums) in sums {
+        let Usage {
+            cache_read,
+            cache_write,
+            input,
+            output,
+            ..
+        } = sums.usage;
+        let uncached = input.saturating_sub(cache_read).saturating_sub(cache_write);
+        for (kind, tokens) in [
+            ("cache_read", cache_read),
+            ("cache_write", cache_write),
+            ("input_uncached", uncached),
+            ("output", output),
+        ] {
+            let labels = with(labels, names::TOKEN_TYPE, kind);
+            ConstCounter::new(tokens).encode(family.encode_family(&labels)?)?;
+        }
+    }
+    let help = "What they cost, as far as their models have a price";
+    let mut family = encoder.encode_descriptor(cost, help, None, kind)?;
+    for (labels, sums) in sums {
+        for (currency, amount) in &sums.costs {
+            let labels = with(labels, names::CURRENCY, currency);
+            let amount: f64 = amount.to_string().parse().unwrap_or(f64::NAN);
+            ConstCounter::new(amount).encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// How long after its end a spending record may be stored, and how far apart the clocks of processes may be.

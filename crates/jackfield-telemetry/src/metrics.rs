@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::BreakerState;
+use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{
@@ -69,6 +70,13 @@ impl Metrics {
     pub fn expecting(self, models: &[ModelRef]) -> Self {
         self.turns.models.expect(models);
         self.ledger.expect(models);
+        self
+    }
+
+    /// Shows sums of the ledger by the tags of these names.
+    #[must_use]
+    pub fn by_tags(self, names: &TagNames) -> Self {
+        self.ledger.expect_tags(names);
         self
     }
 

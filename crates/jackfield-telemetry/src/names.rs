@@ -26,6 +26,8 @@ pub(crate) const REQUEST_DURATION: &str = "http_server_request_duration";
 
 pub(crate) const BUILD: &str = "jackfield_build";
 pub(crate) const LEDGER_COST: &str = "jackfield_ledger_cost";
+pub(crate) const LEDGER_TAG_COST: &str = "jackfield_ledger_tag_cost";
+pub(crate) const LEDGER_TAG_TOKENS: &str = "jackfield_ledger_tag_tokens";
 pub(crate) const LEDGER_TOKENS: &str = "jackfield_ledger_tokens";
 pub(crate) const OPEN_TURNS: &str = "jackfield_open_turns";
 pub(crate) const RESUMED_TURNS: &str = "jackfield_resumed_turns";
@@ -50,9 +52,11 @@ pub(crate) const REASON: &str = "reason";
 pub(crate) const ROUTE: &str = "http_route";
 pub(crate) const RPC_STATUS: &str = "rpc_response_status_code";
 pub(crate) const STATUS: &str = "http_response_status_code";
+pub(crate) const TAG: &str = "tag";
 pub(crate) const TOKEN_TYPE: &str = "gen_ai_token_type";
 pub(crate) const TOOL: &str = "gen_ai_tool_name";
 pub(crate) const TRANSPORT: &str = "network_transport";
+pub(crate) const VALUE: &str = "value";
 
 /// The names of OpenTelemetry for the metrics and labels that have one there.
 pub(crate) const OPENTELEMETRY: [(&str, &str); 25] = [

@@ -28,6 +28,7 @@ pub fn record(id: &str, at: WallTime) -> SpendingRecord {
         repeats_facts: false,
         settled: Vec::new(),
         status: Some(200),
+        tags: Vec::new(),
         took: Duration::from_nanos(1_234_567_891),
         trace: None,
         usage: Usage {

@@ -274,6 +274,7 @@ impl Seen {
             budgets,
             caller,
             given: _,
+            tags: _,
             own_keys: _,
             pauses: _,
             can_supersede: _,

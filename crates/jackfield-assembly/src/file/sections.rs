@@ -11,6 +11,7 @@ use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict, UnknownRule};
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
+use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::{SecondMessage, ToolSearch, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;
@@ -100,6 +101,26 @@ pub(crate) fn prices(prices: &mut Prices, section: Section<'_>, trust: Trust) {
         section.problem(ConfigProblem::new(place, message).with_help(help));
     }
     prices::read(prices, section);
+}
+
+/// Reads `[tags]`.
+pub(crate) fn tags(tags: &mut TagNames, mut section: Section<'_>, trust: Trust) {
+    if let (Trust::Found, Some(place)) = (trust, section.first_place()) {
+        let help = trust_help(&place);
+        let message = "a file that was merely found does not say what is recorded of requests";
+        section.problem(ConfigProblem::new(place, message).with_help(help));
+    }
+    let parse = |value: &DeValue<'_>| {
+        let names = texts(value)?;
+        TagNames::parse(names.iter().map(|name| &**name)).map_err(|error| error.to_string())
+    };
+    form::keys! { let section;
+        names: form::of(ValueForm::Texts("team"), parse), "The names of the tags that are recorded of requests, at most 8";
+    }
+    if let Some((names, _)) = names {
+        *tags = names;
+    }
+    section.finish();
 }
 
 /// Reads `[journal]`.

@@ -63,6 +63,7 @@ fn is_list(key: &str) -> bool {
         "serve.tools.NAME",
         "assistants.NAME.tools.NAME",
         "tokens.NAME.tools.NAME",
+        "tags.names.NAME",
         "tool_search.always.NAME",
     ]
     .iter()

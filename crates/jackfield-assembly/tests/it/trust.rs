@@ -35,6 +35,9 @@ fn a_found_file_sends_no_key_elsewhere_and_allows_nothing() {
         .problems();
     let told = "jackfield.toml:1: key `settings.extensions`: a file that was merely found";
     assert!(fields[0].starts_with(told), "{fields:?}");
+    let tags = World::new().with_project("tags.names = ['user']");
+    let told = "jackfield.toml:1: key `tags`: a file that was merely found";
+    assert!(tags.problems()[0].starts_with(told));
     let found = World::new()
         .with_project("trusted_projects = ['/']")
         .problems();

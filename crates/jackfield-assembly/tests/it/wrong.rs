@@ -39,6 +39,20 @@ fn a_server_in_the_wrong_file_is_told_where_servers_are() {
 }
 
 #[test]
+fn a_name_that_no_tag_has_is_told_with_its_form() {
+    check(
+        "[tags]\nnames = ['team', 'Cost Centre']",
+        &[
+            "2: key `tags.names`: `Cost Centre` is no name of a tag, which has 1 to 32 of the characters a to z, 0 to 9, `_`, `.` and `-`",
+        ],
+    );
+    check(
+        "tags.names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']",
+        &["1: key `tags.names`: there are more than 8 names of tags"],
+    );
+}
+
+#[test]
 fn an_unknown_key_is_told_with_the_nearest_name() {
     check(
         "\n[limits]\nroundz = 3",

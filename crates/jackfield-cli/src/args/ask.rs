@@ -36,6 +36,11 @@ pub struct AskArgs {
     /// The system prompt, in place of the configured one; "" for none.
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub system: Option<String>,
+    /// Record this tag, by which `usage` sums; its name is one of `tags.names`.
+    ///
+    /// It may be given several times.
+    #[arg(long = "tag", value_name = "NAME=VALUE", hide_short_help = true)]
+    pub tags: Vec<String>,
     /// Approve every call that is not denied.
     #[arg(short, long)]
     pub yes: bool,

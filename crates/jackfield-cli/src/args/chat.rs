@@ -12,7 +12,7 @@ pub struct Chat {
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
     /// Open the page in a browser, at the session, and serve it to this machine until Ctrl-C.
-    #[arg(long, conflicts_with_all = ["system", "no_history", "yes"])]
+    #[arg(long, conflicts_with_all = ["system", "no_history", "tags", "yes"])]
     pub web: bool,
     /// Keep nothing of what is typed for later runs.
     #[arg(long)]
@@ -23,6 +23,9 @@ pub struct Chat {
     /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
+    /// Record this tag with each turn, by which `usage` sums; its name is one of `tags.names`.
+    #[arg(long = "tag", value_name = "NAME=VALUE")]
+    pub tags: Vec<String>,
     /// Say yes to every call that needs approval; what is denied stays denied.
     #[arg(short, long)]
     pub yes: bool,

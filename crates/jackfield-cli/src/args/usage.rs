@@ -1,6 +1,5 @@
 //! The arguments of `jackfield usage`.
 
-use clap::ValueEnum;
 use jackfield_domain::spending::report::SpendingGroup;
 
 use super::Source;
@@ -11,15 +10,9 @@ pub struct UsageArgs {
     /// Only this session: an id, the beginning of one, or `last`.
     #[arg(value_name = "ID")]
     pub session: Option<String>,
-    /// What a line is about: day, model, provider, reply, session, tool, turn or user.
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "WHAT",
-        hide_possible_values = true
-    )]
-    pub by: UsageGrouping,
+    /// What a line is about: day, model, provider, reply, session, tool, turn, user, or tag:NAME.
+    #[arg(long, default_value_t = SpendingGroup::Day, value_name = "WHAT")]
+    pub by: SpendingGroup,
     /// Only since a day, such as 2026-11-01, or for so long, such as 30d.
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
@@ -40,48 +33,12 @@ pub struct UsageArgs {
     pub json: bool,
 }
 
-/// What a line of `jackfield usage` is about.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
-pub enum UsageGrouping {
-    /// A day, in the time zone of this machine.
-    #[default]
-    Day,
-    /// A model.
-    Model,
-    /// A provider.
-    Provider,
-    /// A model call.
-    Reply,
-    /// A session.
-    Session,
-    /// A tool.
-    Tool,
-    /// A turn.
-    Turn,
-    /// A user: a token, with the end user behind it.
-    User,
-}
-
-impl From<UsageGrouping> for SpendingGroup {
-    fn from(grouping: UsageGrouping) -> Self {
-        match grouping {
-            UsageGrouping::Day => Self::Day,
-            UsageGrouping::Model => Self::Model,
-            UsageGrouping::Provider => Self::Provider,
-            UsageGrouping::Reply => Self::Reply,
-            UsageGrouping::Session => Self::Session,
-            UsageGrouping::Tool => Self::Tool,
-            UsageGrouping::Turn => Self::Turn,
-            UsageGrouping::User => Self::User,
-        }
-    }
-}
-
 pub(super) const EXAMPLES: &str = "\
 Examples:
   jackfield usage
   jackfield usage --by model --since 30d
   jackfield usage --by reply last
+  jackfield usage --by tag:team --since 30d
   jackfield usage --by tool --since 2026-11-01 --json | jq '.lines[] | select(.errors > 0)'
   jackfield usage --prices
   jackfield usage --verify

@@ -44,7 +44,8 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
     flags.takes_assistant = true;
     set_limits(&mut flags, &ask.bounds);
     let surroundings = surroundings()?;
-    let config = load_config_in(&flags, &surroundings)?;
+    let mut config = load_config_in(&flags, &surroundings)?;
+    config.options.tags = attach::tags(&ask.tags, &config.tags)?;
     let config_file = ConfigFile::of(&surroundings, &flags)?;
     let is_one_off = ask.session.session().is_none();
     let is_kept = config.keep_asks || !is_one_off;

@@ -1,4 +1,4 @@
-//! Attachments of a question: files, images, and the schema of the answer.
+//! Attachments of a question: files, images, tags, and the schema of the answer.
 
 use std::io::ErrorKind::FileTooLarge;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use jackfield_domain::block::{Block, Content};
 use jackfield_domain::media::{Document, Image, MediaSource};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::settings::ResponseFormat;
+use jackfield_domain::spending::tags::{MAX_VALUE, Tag, TagNames};
 use jackfield_engine::image_type;
 use serde_json::Value;
 
@@ -82,6 +83,34 @@ pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, CommandError> {
         schema: Arc::new(schema),
         strict: None,
     })
+}
+
+/// The tags of these arguments.
+///
+/// # Errors
+///
+/// [`CommandError`] if one cannot be recorded.
+pub(crate) fn tags(given: &[String], names: &TagNames) -> Result<Vec<Tag>, CommandError> {
+    let mut pairs = Vec::new();
+    for given in given {
+        let pair = given
+            .split_once('=')
+            .filter(|pair| !names.tags([*pair]).is_empty());
+        pairs.push(pair.ok_or_else(|| {
+            let message = format!(
+                "--tag {given}: NAME=VALUE is expected, with a name of `tags.names` and a value of at most {MAX_VALUE} \
+                 characters"
+            );
+            let listed: Vec<&str> = names.iter().collect();
+            let help = if listed.is_empty() {
+                "list the name in the configuration, such as `[tags]` with `names = [\"team\"]`".to_owned()
+            } else {
+                format!("the names are {}", listed.join(", "))
+            };
+            CommandError::new(Exit::Usage, message).with_help(help)
+        })?);
+    }
+    Ok(names.tags(pairs))
 }
 
 fn block(path: &Path, bytes: Vec<u8>, only_image: bool) -> Result<Block, CommandError> {

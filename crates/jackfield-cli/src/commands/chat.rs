@@ -33,7 +33,7 @@ use self::elsewhere::ChatSnapshot;
 use self::slash::{COMMANDS, ChatInput};
 use crate::args;
 use crate::commands::sessions::find;
-use crate::commands::{ask, context, patterns, servers, session_journal, too_long, tools};
+use crate::commands::{ask, attach, context, patterns, servers, session_journal, too_long, tools};
 use crate::completion::Completions;
 use crate::editor::LineEditor;
 use crate::exit::Exit;
@@ -60,7 +60,8 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     flags.takes_assistant = true;
     ask::set_limits(&mut flags, &chat.bounds);
     let surroundings = ask::surroundings()?;
-    let config = ask::load_config_in(&flags, &surroundings)?;
+    let mut config = ask::load_config_in(&flags, &surroundings)?;
+    config.options.tags = attach::tags(&chat.tags, &config.tags)?;
     let retention = config.journal.clone();
     let resumed = chat.session.session();
     if resumed.is_some() {

@@ -1,4 +1,5 @@
-//! `jackfield usage`: usage and cost by day, model, provider, reply, session, tool, turn or user.
+//! `jackfield usage`: usage and cost by day, model, provider, reply, session, tag, tool, turn or
+//! user.
 
 use jackfield_assembly::{Flags, Registry};
 use jackfield_domain::spending;
@@ -68,7 +69,7 @@ async fn gather(
     journal: &session_journal::SessionJournal,
 ) -> Result<SpendingReport, CommandError> {
     let engine = &journal.engine;
-    let mut report = SpendingReport::new(usage.by.into(), from, since::day);
+    let mut report = SpendingReport::new(usage.by.clone(), from, since::day);
     if let Some(name) = &usage.session {
         let session = find::session(engine, name).await?;
         let title = find::row(engine, &session).await?.map(|row| row.title);

@@ -23,24 +23,16 @@ use crate::render::{spent, window, words};
 ///
 /// The stream cannot be written.
 pub fn report(out: &mut impl Write, report: &SpendingReport, as_json: bool) -> io::Result<()> {
+    let by = report.group().to_string();
     if as_json {
-        let lines: Vec<Value> = match report.group() {
-            SpendingGroup::Tool => report
-                .tools()
-                .map(|(name, tool)| tool_json(name, tool))
-                .collect(),
-            SpendingGroup::Day
-            | SpendingGroup::Model
-            | SpendingGroup::Provider
-            | SpendingGroup::Reply
-            | SpendingGroup::Session
-            | SpendingGroup::Turn
-            | SpendingGroup::User => report
-                .rows()
-                .map(|row| row_json(row, report.group()))
-                .collect(),
+        let lines: Vec<Value> = if *report.group() == SpendingGroup::Tool {
+            let tools = report.tools();
+            tools.map(|(name, tool)| tool_json(name, tool)).collect()
+        } else {
+            let rows = report.rows();
+            rows.map(|row| row_json(row, &by)).collect()
         };
-        let json = json!({ "by": word(report.group()), "lines": lines, "total": totals_json(report.total()) });
+        let json = json!({ "by": by, "lines": lines, "total": totals_json(report.total()) });
         return document(out, &json);
     }
     for (name, tool) in report.tools() {
@@ -61,9 +53,9 @@ pub fn report(out: &mut impl Write, report: &SpendingReport, as_json: bool) -> i
     }
     if report.total().replies + report.total().turns == 0 {
         writeln!(out, "{DIM}nothing was used{DIM:#}")?;
-    } else if report.group() != SpendingGroup::Tool {
+    } else if *report.group() != SpendingGroup::Tool {
         let rows = report.rows().map(|row| {
-            let label = if report.group() == SpendingGroup::Session && row.session.is_some() {
+            let label = if *report.group() == SpendingGroup::Session && row.session.is_some() {
                 format!("{}  {}", row.label, row.title)
             } else {
                 row.label.clone()
@@ -73,7 +65,7 @@ pub fn report(out: &mut impl Write, report: &SpendingReport, as_json: bool) -> i
         });
         let total = ("all".to_owned(), report.total());
         let rows: Vec<_> = rows.chain([total]).collect();
-        table(out, word(report.group()), &rows)?;
+        table(out, &by, &rows)?;
     }
     out.flush()
 }
@@ -197,8 +189,8 @@ fn million(per_token: Money) -> String {
     per_token.times(1_000_000).to_string()
 }
 
-fn row_json(row: &SpendingRow, by: SpendingGroup) -> Value {
-    let mut json = json!({ word(by): row.label });
+fn row_json(row: &SpendingRow, by: &str) -> Value {
+    let mut json = json!({ by: row.label });
     if let Some(session) = &row.session {
         insert(&mut json, "session", session.as_str().into());
     }
@@ -259,19 +251,6 @@ fn tool_json(name: &str, tool: &ToolSpending) -> Value {
 fn insert(object: &mut Value, key: &str, value: Value) {
     if let Value::Object(fields) = object {
         fields.insert(key.to_owned(), value);
-    }
-}
-
-const fn word(by: SpendingGroup) -> &'static str {
-    match by {
-        SpendingGroup::Day => "day",
-        SpendingGroup::Model => "model",
-        SpendingGroup::Provider => "provider",
-        SpendingGroup::Reply => "reply",
-        SpendingGroup::Session => "session",
-        SpendingGroup::Tool => "tool",
-        SpendingGroup::Turn => "turn",
-        SpendingGroup::User => "user",
     }
 }
 

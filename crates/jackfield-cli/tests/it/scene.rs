@@ -68,6 +68,7 @@ impl Scene {
             first_byte: None,
             window: None,
             route: None,
+            tags: Vec::new(),
             trace: None,
         };
         scene.fact(Fact::TurnOpened {

@@ -75,6 +75,7 @@ fn turn(session: &SessionId) -> TurnSpending {
             price: Some(price()),
             usage: record.usage,
         }],
+        tags: Vec::new(),
         turn: TurnId::derive(session, 1),
     }
 }

@@ -223,6 +223,7 @@ fn setup() -> Setup {
         strict: None,
         system: Arc::default(),
         tools_after_first_round: true,
+        tags: Vec::new(),
         trace: None,
         whole: None,
         window: None,

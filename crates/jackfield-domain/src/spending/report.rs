@@ -1,20 +1,25 @@
-//! Sums what turns and model calls without a session used into rows, by day, model, provider, reply, session, tool, turn or
-//! user.
+//! Sums what turns and model calls without a session used into rows, by day, model, provider, reply, session, tag, tool,
+//! turn or user.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
+
+use thiserror::Error;
 
 use crate::ids::SessionId;
 use crate::price::{self, Cost, Money, Price};
 use crate::request::ModelRef;
+use crate::spending::tags::{self, Tag};
 use crate::spending::{AttemptSpending, CallSpending, ReplySpending, TurnSpending};
 use crate::spending_record::SpendingRecord;
 use crate::time::WallTime;
 use crate::usage::Usage;
 
 /// What a row of a report is about.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum SpendingGroup {
     /// A day.
     Day,
@@ -27,6 +32,8 @@ pub enum SpendingGroup {
     Reply,
     /// A session.
     Session,
+    /// The value of the tag of this name.
+    Tag(Arc<str>),
     /// A tool: rows of their own, see [`SpendingReport::tools`].
     Tool,
     /// A turn.
@@ -34,6 +41,35 @@ pub enum SpendingGroup {
     /// A user: a principal.
     User,
 }
+
+impl fmt::Display for SpendingGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Tag(name) = self {
+            return write!(f, "{TAG}{name}");
+        }
+        let word = WORDS.iter().find(|(_, group)| group == self);
+        f.write_str(word.map_or("", |(word, _)| word))
+    }
+}
+
+impl FromStr for SpendingGroup {
+    type Err = UnknownGroup;
+
+    fn from_str(text: &str) -> Result<Self, UnknownGroup> {
+        if let Some(name) = text.strip_prefix(TAG).filter(|name| tags::is_name(name)) {
+            return Ok(Self::Tag(name.into()));
+        }
+        let word = WORDS.iter().find(|(word, _)| *word == text);
+        word.map(|(_, group)| group.clone()).ok_or(UnknownGroup)
+    }
+}
+
+/// A word that is not for rows of a report.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[error(
+    "one of day, model, provider, reply, session, tool, turn and user is expected, or `tag:` and a name, such as `tag:team`"
+)]
+pub struct UnknownGroup;
 
 /// What was used from an instant on: rows, and their total.
 #[derive(Clone, Debug)]
@@ -51,7 +87,7 @@ pub struct SpendingReport {
 #[derive(Clone, Debug, Default)]
 pub struct SpendingRow {
     /// What it is about: a day, `provider/model`, a provider, a principal or [`COMMAND_LINE`], a session's id,
-    /// `session turn`, `session turn.round.attempt`, or [`WITHOUT_SESSION`].
+    /// `session turn`, `session turn.round.attempt`, [`WITHOUT_SESSION`], the value of a tag or [`UNTAGGED`].
     pub label: String,
     /// Its session, if it belongs to one.
     pub session: Option<SessionId>,
@@ -107,8 +143,26 @@ type RowKey = (i64, String);
 /// The label of turns without a principal, where rows are about users. No principal has a space.
 pub const COMMAND_LINE: &str = "command line";
 
+/// The label of turns and requests without the tag, where rows are about a tag.
+pub const UNTAGGED: &str = "untagged";
+
 /// The label of requests without a session, where rows are about sessions or parts of them. No id has a space.
 pub const WITHOUT_SESSION: &str = "without a session";
+
+/// What precedes the name of a tag.
+const TAG: &str = "tag:";
+
+/// The words for the groups without a name.
+const WORDS: [(&str, SpendingGroup); 8] = [
+    ("day", SpendingGroup::Day),
+    ("model", SpendingGroup::Model),
+    ("provider", SpendingGroup::Provider),
+    ("reply", SpendingGroup::Reply),
+    ("session", SpendingGroup::Session),
+    ("tool", SpendingGroup::Tool),
+    ("turn", SpendingGroup::Turn),
+    ("user", SpendingGroup::User),
+];
 
 impl SpendingReport {
     /// An empty report of what was used from `since` on. `day_of` is the date of an instant, in the reader's time
@@ -192,10 +246,11 @@ impl SpendingReport {
         if (usage.total() == 0 && succeeded) || !self.counts(*at) {
             return;
         }
-        let key = match self.group {
+        let key = match &self.group {
             SpendingGroup::Day => (0, (self.day_of)(*at)),
             SpendingGroup::Model | SpendingGroup::Tool => (0, model_name(&record.model)),
             SpendingGroup::Provider => (0, record.model.provider.to_string()),
+            SpendingGroup::Tag(name) => tag_key(&record.tags, name),
             SpendingGroup::User => (0, record.principal.to_string()),
             SpendingGroup::Reply | SpendingGroup::Session | SpendingGroup::Turn => {
                 (i64::MAX, WITHOUT_SESSION.to_owned())
@@ -215,8 +270,8 @@ impl SpendingReport {
 
     /// What its rows are about.
     #[must_use]
-    pub const fn group(&self) -> SpendingGroup {
-        self.group
+    pub const fn group(&self) -> &SpendingGroup {
+        &self.group
     }
 
     /// The rows, in order; none by tool.
@@ -249,12 +304,13 @@ impl SpendingReport {
         turn: &TurnSpending,
         attempt: &AttemptSpending,
     ) -> (RowKey, bool) {
-        match self.group {
+        match &self.group {
             SpendingGroup::Day => ((0, (self.day_of)(attempt.at)), false),
             SpendingGroup::Model | SpendingGroup::Tool => ((0, model_name(&attempt.model)), false),
             SpendingGroup::Provider => ((0, attempt.model.provider.to_string()), false),
             SpendingGroup::Reply
             | SpendingGroup::Session
+            | SpendingGroup::Tag(_)
             | SpendingGroup::Turn
             | SpendingGroup::User => self.key(session, turn, None),
         }
@@ -269,7 +325,7 @@ impl SpendingReport {
     ) -> (RowKey, bool) {
         let began = turn.at.as_millis();
         let ordinal = turn.ordinal;
-        match self.group {
+        match &self.group {
             SpendingGroup::Day => {
                 let at = reply.map_or(turn.at, |reply| reply.at);
                 ((0, (self.day_of)(at)), false)
@@ -282,6 +338,7 @@ impl SpendingReport {
                 let model = reply.map_or(&turn.model, |reply| &reply.model);
                 ((0, model.provider.to_string()), false)
             }
+            SpendingGroup::Tag(name) => (tag_key(&turn.tags, name), false),
             SpendingGroup::User => {
                 let user = turn.principal.as_deref().unwrap_or(COMMAND_LINE);
                 ((0, user.to_owned()), false)
@@ -359,6 +416,14 @@ impl ToolSpending {
         self.errors += u64::from(call.is_error);
         self.starts += u64::from(call.attempts);
         self.tokens = self.tokens.saturating_add(call.tokens);
+    }
+}
+
+/// The key of the row of what has these tags, by the tag of this name.
+fn tag_key(tags: &[Tag], name: &str) -> RowKey {
+    match Tag::find(tags, name) {
+        Some(value) => (0, value.to_owned()),
+        None => (i64::MAX, UNTAGGED.to_owned()),
     }
 }
 

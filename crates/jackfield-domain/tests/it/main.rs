@@ -35,6 +35,7 @@ mod scene;
 mod schemas;
 mod server_tools;
 mod spending;
+mod tags;
 mod talk;
 mod telling;
 mod timelines;

@@ -50,7 +50,7 @@ const FIRST: ModelAttempt = ModelAttempt {
 };
 
 /// All facts, in a journal of one step.
-fn steps(facts: &[Fact]) -> Vec<Envelope> {
+pub(crate) fn steps(facts: &[Fact]) -> Vec<Envelope> {
     vec![Envelope {
         facts: facts.to_vec(),
         input: InputKind::Began,

@@ -16,6 +16,7 @@ use jackfield_domain::usage::Usage;
 use jackfield_engine::{BudgetedCall, Engine};
 
 use super::max_output::max_output;
+use super::tags::header_of;
 use super::{ReceivedRequest, is_multipart};
 use crate::gateway::Gateway;
 use crate::ids;
@@ -77,6 +78,7 @@ impl SpendingDraft {
                 repeats_facts: false,
                 settled: Vec::new(),
                 status: None,
+                tags: gateway.tags(&header_of(&request.headers), &request.body),
                 took: std::time::Duration::ZERO,
                 trace: trace_context(&request.headers),
                 usage: Usage::default(),

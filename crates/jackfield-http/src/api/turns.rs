@@ -41,7 +41,8 @@ use crate::ids;
 #[utoipa::path(
     post, path = "/sessions/{session}/turns", tag = "turns", operation_id = "post_turn",
     params(("session" = String, Path),
-        ("Idempotency-Key" = Option<String>, Header, description = "What makes a repetition safe: 1 to 255 characters.")),
+        ("Idempotency-Key" = Option<String>, Header, description = "What makes a repetition safe: 1 to 255 characters."),
+        ("X-Jackfield-Tags" = Option<String>, Header, description = "What usage is summed by, such as `team=search, feature=summary`; names that the configuration does not list are dropped.")),
     request_body = PostTurn,
     responses(
         (status = 200, description = "The turn, or with `mode` as `stream` its events.",
@@ -65,6 +66,7 @@ pub(crate) async fn post(
     let principal = owner::principal(&own.client, user.as_deref());
     let parts = request.take_message()?;
     let mut options = options(&gateway, &own.client, request, mode).await?;
+    options.tags = gateway.tags_of_headers(&headers, user.as_deref());
     options.trace = trace_context(&headers);
     let engine = gateway.engine();
     options.caller = Some(caller(

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::digest::Digest;
@@ -54,6 +54,7 @@ pub(crate) async fn chat(
     Requester(client): Requester,
     ModelSlot(slot): ModelSlot,
     State(gateway): State<Gateway>,
+    headers: HeaderMap,
     JsonBody { value, .. }: JsonBody<UiChat>,
 ) -> Result<Response, ProblemDetails> {
     slot.check_budgets()?;
@@ -62,7 +63,7 @@ pub(crate) async fn chat(
         return Err(ProblemDetails::field("/messages", "there is no message"));
     };
     match &*last.role {
-        "user" => begin(gateway, client, slot, value).await,
+        "user" => begin(gateway, client, slot, &headers, value).await,
         "assistant" => {
             let (id, answers) = (last.id.clone(), last.answers());
             go_on(gateway, client, slot, &value.id, &id, answers).await
@@ -106,6 +107,7 @@ async fn begin(
     gateway: Gateway,
     client: Arc<Principal>,
     slot: RequestSlot,
+    headers: &HeaderMap,
     request: UiChat,
 ) -> Result<Response, ProblemDetails> {
     let engine = gateway.engine();
@@ -176,6 +178,7 @@ async fn begin(
     let session = place(&gateway, &client, &chat, found, base.clone(), asked).await?;
     let expected = seen.filter(|(known, _)| *known == session);
     let expected = expected.map_or(0, |(_, turns)| turns);
+    options.tags = gateway.tags_of_headers(headers, None);
     options.expected_turns = Some(expected);
     options.held = Some(held);
     options.caller = Some(Arc::new(Caller {

@@ -15,6 +15,7 @@ use jackfield_domain::spending;
 use jackfield_domain::spending::report::{
     SpendingGroup, SpendingReport, SpendingRow, SpendingTotals,
 };
+use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{EngineError, JournalError, SessionQuery};
 use jackfield_export::values;
@@ -32,9 +33,11 @@ use super::wire::turn::{CostView, UsageView};
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct UsageQuery {
-    /// What a line is about.
-    #[param(inline)]
-    by: UsageGroup,
+    /// What a line is about: `day` (in UTC), `model` (the default), `provider`, `session`, `tool`, `user` (a token, with
+    /// the end user behind it; `command line` has none), or `tag:` and the name of a tag, such as `tag:team`; what has no
+    /// such tag is `untagged`.
+    #[param(pattern = "^(day|model|provider|session|tool|user|tag:[a-z0-9_.-]{1,32})$")]
+    by: Option<String>,
     /// Only what was used from this day on, in UTC, such as `2026-11-01`.
     since: Option<String>,
     /// Only what was used up to this day, in UTC; that day counts.
@@ -45,25 +48,6 @@ pub(crate) struct UsageQuery {
     /// Of what a chart is; not for other forms, and not by tool.
     #[param(inline)]
     of: UsageMeasure,
-}
-
-/// What a line is about.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum UsageGroup {
-    /// A day, in UTC.
-    Day,
-    /// A model.
-    #[default]
-    Model,
-    /// A provider.
-    Provider,
-    /// A session.
-    Session,
-    /// A tool.
-    Tool,
-    /// A user: a token, with the end user behind it; `command line` has none.
-    User,
 }
 
 /// In which form.
@@ -98,8 +82,10 @@ pub(crate) enum UsageMeasure {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UsageReport)]
 pub(crate) struct UsageReport {
-    /// A line for each model, day, provider, session or user; none by tool.
+    /// A line for each model, day, provider, session, user or value of a tag; none by tool.
     lines: Vec<LineView>,
+    /// The names of the tags that are recorded.
+    tags: Vec<String>,
     /// A line for each tool, where that was asked for.
     tools: Vec<ToolLineView>,
     /// All of it.
@@ -179,9 +165,12 @@ pub(crate) async fn usage(
     let day_given = |name, day: &Option<String>| day.as_deref().map(|day| start_of(name, day));
     let since = day_given("since", &query.since).transpose()?;
     let until = day_given("until", &query.until).transpose()?;
-    let report = gather(&gateway, &client, query.by, [since, until]).await?;
+    let by = group(query.by.as_deref())?;
+    let report = gather(&gateway, &client, by, [since, until]).await?;
     Ok(match query.format {
-        UsageFormat::Json => Json(UsageReport::new(&report)).into_response(),
+        UsageFormat::Json => {
+            Json(UsageReport::new(&report, &gateway.config().tags)).into_response()
+        }
         UsageFormat::Csv => {
             let mut response = file(table::csv(&report), "text/csv; charset=utf-8");
             let name = HeaderValue::from_static("attachment; filename=\"usage.csv\"");
@@ -215,12 +204,12 @@ fn file(text: String, kind: &'static str) -> Response {
 async fn gather(
     gateway: &Gateway,
     client: &Principal,
-    by: UsageGroup,
+    by: SpendingGroup,
     [since, until]: [Option<WallTime>; 2],
 ) -> Result<SpendingReport, ProblemDetails> {
     let until = until.map(|day| WallTime::from_millis(day.as_millis().saturating_add(DAY_MILLIS)));
     let engine = gateway.engine();
-    let mut report = SpendingReport::new(by.into(), since, day_of).until(until);
+    let mut report = SpendingReport::new(by, since, day_of).until(until);
     // Records that cannot be read are left out, like the sessions that cannot be read.
     let _unreadable = engine
         .read_spending(since, |record| {
@@ -269,7 +258,7 @@ async fn gather(
 }
 
 impl UsageReport {
-    fn new(report: &SpendingReport) -> Self {
+    fn new(report: &SpendingReport, tags: &TagNames) -> Self {
         let tools = report.tools().map(|(tool, spending)| ToolLineView {
             tool: tool.to_owned(),
             calls: spending.calls,
@@ -280,6 +269,7 @@ impl UsageReport {
         });
         Self {
             lines: report.rows().map(LineView::new).collect(),
+            tags: tags.iter().map(str::to_owned).collect(),
             tools: tools.collect(),
             total: SumsView::new(report.total()),
         }
@@ -320,17 +310,23 @@ impl SumsView {
     }
 }
 
-impl From<UsageGroup> for SpendingGroup {
-    fn from(group: UsageGroup) -> Self {
-        match group {
-            UsageGroup::Day => Self::Day,
-            UsageGroup::Model => Self::Model,
-            UsageGroup::Provider => Self::Provider,
-            UsageGroup::Session => Self::Session,
-            UsageGroup::Tool => Self::Tool,
-            UsageGroup::User => Self::User,
-        }
-    }
+/// What a line is about, by its word; a model if none is given.
+fn group(by: Option<&str>) -> Result<SpendingGroup, ProblemDetails> {
+    let group = by.map_or(Ok(SpendingGroup::Model), str::parse);
+    let is_here = |group: &SpendingGroup| match group {
+        SpendingGroup::Reply | SpendingGroup::Turn => false,
+        SpendingGroup::Day
+        | SpendingGroup::Model
+        | SpendingGroup::Provider
+        | SpendingGroup::Session
+        | SpendingGroup::Tag(_)
+        | SpendingGroup::Tool
+        | SpendingGroup::User => true,
+    };
+    group.ok().filter(is_here).ok_or_else(|| {
+        let why = "one of day, model, provider, session, tool and user is expected, or `tag:` and a name, such as `tag:team`";
+        ProblemDetails::parameter("by", why)
+    })
 }
 
 /// The date of an instant, in UTC.

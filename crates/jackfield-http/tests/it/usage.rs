@@ -4,6 +4,7 @@ use axum::body::Body;
 use http::Request;
 use http_body_util::BodyExt as _;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::spending::tags::Tag;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_gateway::Gateway;
@@ -90,6 +91,24 @@ async fn requests_that_were_passed_through_are_one_line_beside_the_sessions() {
     let gateway = gateway(&records()).await;
     let passed = json!([["without a session", 3, 3000]]);
     assert_eq!(lines(&gateway, "?by=session").await, passed);
+}
+
+#[tokio::test]
+async fn tagged_requests_are_lines_beside_the_untagged() {
+    let mut records = records();
+    for (record, team) in records.iter_mut().zip(["search", "ads"]) {
+        record.tags = vec![Tag {
+            name: "team".into(),
+            value: team.into(),
+        }];
+    }
+    let gateway = gateway(&records).await;
+    let teams = json!([["ads", 1, 1000], ["search", 1, 1000], ["untagged", 1, 1000]]);
+    assert_eq!(lines(&gateway, "?by=tag:team").await, teams);
+    for wrong in ["turn", "reply", "tag:", "tag:Team", "week", ""] {
+        let (status, problem) = get(&gateway, &format!("?by={wrong}")).await;
+        assert_eq!(status, 400, "{wrong}: {problem}");
+    }
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::{Opening, Setup, Transcript};
+use jackfield_domain::spending::tags::Tag;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::target::Target;
 use jackfield_domain::tool::{Catalog, ToolChoice};
@@ -81,7 +82,7 @@ stored_struct! { Setup as SetupForm {
         trace: Arc<TraceContext>,
         whole: Duration,
         window: u64;
-    many budgets: Arc<str>, fallbacks: Target, own_keys: Arc<str>;
+    many budgets: Arc<str>, fallbacks: Target, own_keys: Arc<str>, tags: Tag;
     flag pauses
 } }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jackfield_domain::price::Price;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::spending::tags::Tag;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::target::Reservation;
 use jackfield_domain::time::WallTime;
@@ -26,6 +27,8 @@ stored_struct! { SpendingRecord as SpendingRecordForm {
         route: Arc<str>,
         status: u32,
         trace: Arc<TraceContext>;
-    many settled: Reservation;
+    many settled: Reservation, tags: Tag;
     flag own_key, repeats_facts
 } }
+
+stored_struct! { Tag as TagForm { name: Arc<str>, value: Arc<str> } }

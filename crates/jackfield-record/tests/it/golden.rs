@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jackfield_domain::fact::Envelope;
+use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::wait::Delivery;
 use jackfield_record::{
     decode_delivery, decode_directory_change, decode_envelope, decode_spending, encode_delivery,
@@ -74,6 +75,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
         ("turn_opened_routed", samples::turn_opened_routed()),
         ("turn_opened_streamed", samples::turn_opened_streamed()),
         ("turn_opened_strict", samples::turn_opened_strict()),
+        ("turn_opened_tagged", samples::turn_opened_tagged()),
         (
             "turn_resumed_restricted",
             samples::turn_resumed_restricted(),
@@ -140,9 +142,15 @@ fn deliveries_have_the_form_that_is_stored() {
 #[test]
 fn spending_records_have_the_form_that_is_stored() {
     let spending = samples::spending();
-    check("spending", &encode_spending(&spending).expect("a form"));
-    let bytes = fs::read(path("spending")).expect("the golden file");
-    assert_eq!(decode_spending(&bytes).expect("a record"), spending);
+    let tagged = SpendingRecord {
+        tags: samples::tags(),
+        ..spending.clone()
+    };
+    for (name, spending) in [("spending", spending), ("spending_tagged", tagged)] {
+        check(name, &encode_spending(&spending).expect("a form"));
+        let bytes = fs::read(path(name)).expect("the golden file");
+        assert_eq!(decode_spending(&bytes).expect("a record"), spending);
+    }
 }
 
 #[test]

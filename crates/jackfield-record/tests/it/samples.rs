@@ -44,7 +44,9 @@ pub(crate) use self::caller::{
 pub(crate) use self::conversation::{reply_received, tool_result};
 pub(crate) use self::directory::directory_changes;
 pub(crate) use self::tool_search::tool_search;
-pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict};
+pub(crate) use self::turn::{
+    tags, turn_opened, turn_opened_priced, turn_opened_strict, turn_opened_tagged,
+};
 pub(crate) use self::vocabulary_4::{
     backend_session, call_closed_cached, compacted, compacted_failed, model_call_ended_at_once,
     model_call_started_target, reply_received_timed, spending, turn_opened_compacting,

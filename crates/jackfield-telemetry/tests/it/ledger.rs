@@ -11,12 +11,14 @@ use jackfield_domain::price::Money;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Opening;
+use jackfield_domain::spending::tags::{Tag, TagNames};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{Engine, SendMessage, TurnObserver, TurnOptions};
 use jackfield_gateway::GatewayMetrics as _;
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
+use jackfield_telemetry::Metrics;
 use jackfield_testkit::fakes::{FaultyJournal, JournalRequest, ScriptedModel, ScriptedReply};
 use jackfield_testkit::server::Gate;
 use jackfield_testkit::spending::record;
@@ -147,4 +149,40 @@ async fn a_session_of_a_used_id_counts() {
         let expected = (before.0 + tokens, before.1 + cost);
         assert_eq!(totals(&metrics.page(&engine)), expected);
     }
+}
+
+/// Of 2000 sessions, 500 have a series, and the others have one together; what is not listed has none.
+#[tokio::test]
+async fn values_of_tags_have_a_bound_and_sum_to_what_was_tagged() {
+    let listed = TagNames::parse(["session", "team"]).expect("names");
+    let metrics = Arc::new(Metrics::new("1.2.3").by_tags(&listed));
+    let engine = engine(&journal(), &metrics, 0);
+    read(&metrics, &engine, now()).await;
+    let tag = |name: &str, value: String| Tag {
+        name: name.into(),
+        value: value.into(),
+    };
+    for nth in 0..2000 {
+        let mut record = record(&nth.to_string(), now());
+        let session = tag("session", format!("s{nth}"));
+        record.tags = vec![tag("old", "x".to_owned()), session];
+        metrics.record_stored(&record);
+    }
+    let page = metrics.page(&engine);
+    let series: Vec<(&str, f64)> = ledger(&page)
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("jackfield_ledger_tag_tokens_total"))
+        .filter(|(name, _)| name.contains("input_uncached"))
+        .map(|(name, value)| (name, value.parse().expect("a number")))
+        .collect();
+    assert_eq!(series.len(), 501);
+    assert!(
+        series
+            .iter()
+            .all(|(name, _)| name.contains("tag=\"session\""))
+    );
+    let all: f64 = series.iter().map(|(_, tokens)| tokens).sum();
+    assert_eq!(all, 2_000_000.0);
+    let others = series.iter().find(|(name, _)| name.contains("_OTHER"));
+    assert_eq!(others.map(|(_, tokens)| *tokens), Some(1_500_000.0));
 }

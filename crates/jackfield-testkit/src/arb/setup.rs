@@ -21,7 +21,7 @@ use super::call::tool_outcome;
 use super::conversation::{conversation, user_message};
 use super::reply::note_effect;
 use super::request::{model_ref, settings, system_prompt};
-use super::target::{target, trace_context};
+use super::target::{tags, target, trace_context};
 use super::text::{json, text};
 use super::tool::{catalog, digest, tool_choice};
 use super::wait::wait_id;
@@ -213,6 +213,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         option::weighted(0.2, trace_context()),
         option::weighted(0.3, (1..=100_u32, option::of(1..1_000_000_u64))),
         prop_oneof![3 => Just(Vec::new()), 1 => vec(text(), 1..3)],
+        tags(),
     );
     let looked_up = (looked_up, later);
     (
@@ -228,7 +229,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         .prop_map(
             |(allowance, flags, (choice, catalog), limits, model, settings, looked_up, system)| {
                 let ((price, strict, caller), later) = looked_up;
-                let (assistant, fallbacks, route, trace, compaction, budgets) = later;
+                let (assistant, fallbacks, route, trace, compaction, budgets, tags) = later;
                 let (route, affinity, first_byte) = match route {
                     Some((name, affinity, first_byte)) => (Some(name), affinity, first_byte),
                     None => (None, None, None),
@@ -256,6 +257,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     system: Arc::new(system),
                     own_keys: Vec::new(),
                     pauses: flags.2,
+                    tags,
                     tools_after_first_round: flags.1,
                     trace: trace.map(Arc::new),
                     whole: None,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::spending::tags::{Tag, TagNames};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::target::{BreakerSnapshot, Reservation, Target, TargetChoice, TargetReason};
 use jackfield_domain::trace::TraceContext;
@@ -89,8 +90,9 @@ pub fn spending_record() -> impl Strategy<Value = SpendingRecord> + Clone {
         used,
         (option::of(100..600_u32), any::<bool>()),
         option::of(trace_context()),
+        tags(),
     )
-        .prop_map(|(texts, times, used, status, trace)| {
+        .prop_map(|(texts, times, used, status, trace, tags)| {
             let (status, repeats_facts) = status;
             let (endpoint, id, principal, request_id, route) = texts;
             let (at, first_token, took) = times;
@@ -113,12 +115,21 @@ pub fn spending_record() -> impl Strategy<Value = SpendingRecord> + Clone {
                 route,
                 settled,
                 status,
+                tags,
                 took,
                 trace: trace.map(Arc::new),
                 usage,
             }
         })
         .boxed()
+}
+
+/// Tags of a request: most have none.
+pub(super) fn tags() -> impl Strategy<Value = Vec<Tag>> + Clone {
+    let names = TagNames::parse(["feature", "session", "team"]).expect("names");
+    let pair = (select(&["feature", "session", "team"][..]), text());
+    let some = vec(pair, 1..4).prop_map(move |pairs| names.tags(pairs));
+    prop_oneof![3 => Just(Vec::new()), 1 => some].boxed()
 }
 
 /// An attempt at a model call.

@@ -163,6 +163,7 @@ fn response(principal: &str, id: &str, seconds: u64) -> UpstreamResponse {
             cost: None,
             tokens: Some(0),
         }],
+        tags: Vec::new(),
         status: Some(200),
         took: Duration::from_millis(5),
         trace: None,

@@ -13,7 +13,7 @@ await loadMoreTexts();
 export class Usage {
   constructor(isAdmin) {
     this.lists = ['model', isAdmin ? 'user' : '', 'tool'].filter(Boolean);
-    this.by = this.choice('usage_by', ['day', 'model', 'provider', 'tool', 'session', 'user'].map((name) => [name, say(`by_${name}`)]), () => this.load());
+    this.by = this.choice('usage_by', ['day', 'model', 'provider', 'tool', 'session', 'user'].map((name) => [name, about(name)]), () => this.load());
     this.range = this.choice('usage_since', [...[7, 30, 90].map((days) => [days, say('last_days', { n: days })]), [0, say('all_time')], ['days', say('chosen_days')]]);
     this.range.value = '30';
     this.of = this.choice('usage_of', ['tokens', 'cost', 'failures', 'first_token'].map((name) => [name, say(`of_${name}`)]), () => this.load());
@@ -104,6 +104,13 @@ export class Usage {
     this.lines.scrollIntoView({ block: 'center' });
   }
 
+  // Offers tables by the tags that the gateway records.
+  offerTags(names) {
+    const known = [...this.by.options].map(({ value }) => value);
+    const added = names.map((name) => `tag:${name}`).filter((by) => !known.includes(by));
+    this.by.append(...added.map((value) => element('option', { value, textContent: about(value) })));
+  }
+
   // The chart and the table.
   async load() {
     const { by, of } = { by: this.by.value, of: this.of.value };
@@ -113,11 +120,12 @@ export class Usage {
     this.csv.href = address(`${path}&format=csv`);
     try {
       const report = await this.report(by);
+      this.offerTags(report.tags);
       // A later choice may have been faster.
       if (loading !== this.loading) return;
       const isEmpty = by === 'tool' ? report.tools.length === 0 : report.lines.length === 0;
       const measure = by === 'tool' ? 'calls' : of;
-      const words = say('chart_of', { what: say(`of_${measure}`), by: say(`by_${by}`) });
+      const words = say('chart_of', { what: say(`of_${measure}`), by: about(by) });
       const chart = element('img', { className: 'chart', src: address(`${path}&format=svg&of=${of}`), alt: words });
       const frame = element('div', { className: 'wide', tabIndex: 0 }, chart);
       // Where it is wider than the window, the newest days are seen first.
@@ -205,9 +213,12 @@ function lineTable(by, { lines, total }, hasAll) {
   const head = (line) => element('th', { scope: 'row' }, name(by, line));
   const shown = by === 'day' ? [...lines].reverse() : [...lines].sort((one, other) => tokens(other) - tokens(one));
   const rest = shown.length > MOST ? element('p', { className: 'dim', textContent: say('more_lines', { n: shown.length - MOST }) }) : '';
-  return element('div', {}, table([`by_${by}`, ...columns.map(({ name: column }) => column)].map((key) => say(key)), shown.slice(0, MOST).map((line) => row(line, head(line))),
+  return element('div', {}, table([about(by), ...columns.map(({ name: column }) => say(column))], shown.slice(0, MOST).map((line) => row(line, head(line))),
     { areNumbers: true, foot: row(total, element('th', { scope: 'row', textContent: say('total') })) }), rest);
 }
+
+// What lines are about, in words.
+const about = (by) => (by.startsWith('tag:') ? say('by_tag', { name: by.slice('tag:'.length) }) : say(`by_${by}`));
 
 // What a line is about: a session is a link to it.
 function name(by, line) {

@@ -16,7 +16,7 @@ use super::{DAY_MILLIS, UsageMeasure, day_of, start_of};
 /// The lines as a table (RFC 4180), with a column of cost for each currency.
 pub(super) fn csv(report: &SpendingReport) -> String {
     let mut table = Table::default();
-    if report.group() == SpendingGroup::Tool {
+    if *report.group() == SpendingGroup::Tool {
         table.line(["tool", "calls", "errors", "starts", "bytes", "duration_ms"]);
         for (tool, spent) in report.tools() {
             let numbers = [
@@ -140,7 +140,7 @@ pub(super) fn chart(
     since: Option<WallTime>,
     last: WallTime,
 ) -> String {
-    if report.group() == SpendingGroup::Tool {
+    if *report.group() == SpendingGroup::Tool {
         let mut tools: Vec<ChartBar> = report
             .tools()
             .map(|(tool, spent)| ChartBar {
@@ -168,7 +168,7 @@ pub(super) fn chart(
         };
         measured(revealed(label), &row.totals, of, currency)
     };
-    if report.group() == SpendingGroup::Day {
+    if *report.group() == SpendingGroup::Day {
         return chart::columns(&every_day(report.rows().map(bar).collect(), since, last));
     }
     let mut bars: Vec<ChartBar> = report.rows().map(bar).collect();

@@ -15,6 +15,7 @@ use jackfield_domain::price::{Money, Price, Rates};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
 use jackfield_domain::setup::{Opening, Setup, Transcript};
+use jackfield_domain::spending::tags::{Tag, TagNames};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, Grammar, InputFormat, Permission, Safety, ToolChoice, ToolDefinition,
@@ -167,6 +168,7 @@ pub(crate) fn turn_opened() -> Envelope {
         first_byte: None,
         given: None,
         route: None,
+        tags: Vec::new(),
         trace: None,
         window: None,
     };
@@ -225,6 +227,22 @@ pub(crate) fn turn_opened_priced() -> Envelope {
 }
 
 /// A turn that is strict about quality.
+/// A turn whose request brought tags.
+pub(crate) fn turn_opened_tagged() -> Envelope {
+    let mut envelope = turn_opened_strict();
+    for fact in &mut envelope.facts {
+        if let Fact::TurnOpened { setup, .. } = fact {
+            Arc::make_mut(setup).tags = tags();
+        }
+    }
+    envelope
+}
+
+pub(crate) fn tags() -> Vec<Tag> {
+    let names = TagNames::parse(["session", "team"]).expect("names");
+    names.tags([("team", "поиск"), ("session", "0f3c-11")])
+}
+
 pub(crate) fn turn_opened_strict() -> Envelope {
     let mut envelope = turn_opened();
     // The first two have tools and a history, which the other file shows.

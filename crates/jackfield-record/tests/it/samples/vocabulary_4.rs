@@ -342,6 +342,7 @@ pub(crate) fn spending() -> SpendingRecord {
         route: Some("fast".into()),
         settled: reservations(),
         status: Some(200),
+        tags: Vec::new(),
         took: Duration::from_millis(2_500),
         trace: Some(trace()),
         usage: usage(),

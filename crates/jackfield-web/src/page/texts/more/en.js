@@ -39,6 +39,7 @@ export default {
   by_model: 'Model',
   by_provider: 'Provider',
   by_session: 'Session',
+  by_tag: 'Tag {name}',
   by_tool: 'Tool',
   by_user: 'User',
   bytes: 'Bytes',

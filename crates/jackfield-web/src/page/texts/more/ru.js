@@ -39,6 +39,7 @@ export default {
   by_model: 'Модель',
   by_provider: 'Поставщик',
   by_session: 'Сеанс',
+  by_tag: 'Метка {name}',
   by_tool: 'Инструмент',
   by_user: 'Пользователь',
   bytes: 'Байты',

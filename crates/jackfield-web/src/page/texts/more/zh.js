@@ -39,6 +39,7 @@ export default {
   by_model: '模型',
   by_provider: '提供方',
   by_session: '会话',
+  by_tag: '标签 {name}',
   by_tool: '工具',
   by_user: '用户',
   bytes: '字节',
