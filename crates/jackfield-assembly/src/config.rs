@@ -320,13 +320,11 @@ impl Config {
 
     /// The known model prices: those of files, over the built-in list prices of the vendors.
     ///
-    /// List prices apply only to the vendor's own address, a standard service tier, and the currency of the list.
+    /// List prices apply only to the vendor's own address and the currency of the list.
     #[must_use]
     pub fn prices(&self) -> PriceList {
         let mut list = PriceList::default();
-        let tier = self.options.settings.service_tier.as_deref();
-        let is_usual = tier.is_none_or(|tier| USUAL_TIERS.contains(&tier));
-        if &*self.currency == CURRENCY && is_usual {
+        if &*self.currency == CURRENCY {
             let built_in = prices::built_in();
             for (name, provider) in &self.providers {
                 let kind = provider.kind.as_ref().map_or(name, |(kind, _)| kind);
@@ -449,9 +447,6 @@ pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
         parts: part.into_iter().collect(),
     }
 }
-
-/// The service tiers to which the vendors' list prices apply.
-const USUAL_TIERS: &[&str] = &["auto", "default", "standard", "standard_only"];
 
 /// The default provider and model of a build without any vendor, which has no provider for it.
 const DEFAULT_MODEL: (&str, &str) = ("claude", "claude-opus-5-5");

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::DIALECT;
 
-pub use ending::usage_from_wire;
+pub use ending::read_usage;
 pub(crate) use ending::{finish_reason, stop_reason, usage_to_wire};
 pub use outgoing::to_wire;
 pub(crate) use outgoing::{input, text_of_media};

@@ -4,7 +4,7 @@ mod ending;
 mod outgoing;
 pub(crate) mod state;
 
-pub use ending::usage_from_wire;
+pub use ending::read_usage;
 pub(crate) use ending::{Ending, ending, finish_reason, usage_to_wire};
 pub use outgoing::to_wire;
 pub(crate) use outgoing::{

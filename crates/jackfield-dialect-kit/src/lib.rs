@@ -28,6 +28,7 @@
 //! | fields that a refusal names | [`refused`](named_fields::refused) |
 //! | serving clients, including errors and streams | [`ServeDialect`](serve::ServeDialect) |
 //! | tools for models without any | [`text_tools`] |
+//! | what a reply says that it used | [`UsageReports`](usage_reports::UsageReports) |
 //! | a reply, whole or streamed | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
 #![warn(missing_docs)]
@@ -57,4 +58,5 @@ pub mod settings;
 pub mod state;
 pub mod strict;
 pub mod text_tools;
+pub mod usage_reports;
 pub mod whole_number;

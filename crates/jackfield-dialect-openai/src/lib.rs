@@ -27,3 +27,6 @@ pub mod schema;
 mod serve_error;
 mod settings;
 mod tools;
+mod usage;
+
+pub use usage::read_usage;

@@ -52,6 +52,12 @@ impl Money {
         whole.checked_add(part).map(Self).ok_or_else(invalid)
     }
 
+    /// An amount that a provider wrote as a number, rounded; `None` if it is none.
+    #[must_use]
+    pub fn from_number(amount: f64) -> Option<Self> {
+        Self::parse(&format!("{amount:.DECIMALS$}")).ok()
+    }
+
     /// The difference; saturates at zero.
     #[must_use]
     pub const fn less(self, other: Self) -> Self {

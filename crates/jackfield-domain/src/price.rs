@@ -77,6 +77,48 @@ crate::named! { ServiceTier:
     Batch = "batch", Fast = "fast", Flex = "flex", Other = "other", Priority = "priority", Ultrafast = "ultrafast",
 }
 
+impl ServiceTier {
+    /// The tier that a vendor's word names in a request or a reply, in any case; `None` is the usual one.
+    ///
+    /// A request for the one that is configured at the vendor (`auto`) is one for the usual one: the reply says which it
+    /// was.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        let word = word.to_ascii_lowercase();
+        if USUAL.contains(&&*word) {
+            return None;
+        }
+        let known = [
+            Self::Batch,
+            Self::Fast,
+            Self::Flex,
+            Self::Priority,
+            Self::Ultrafast,
+        ];
+        let mut known = known.into_iter();
+        // Vertex AI says how a request came.
+        let word = word.strip_prefix("on_demand_").unwrap_or(&word);
+        Some(
+            known
+                .find(|tier| tier.as_str() == word)
+                .unwrap_or(Self::Other),
+        )
+    }
+}
+
+/// The vendors' words for the usual tier (`openai` 3.57, `anthropic` 2.14, `google-genai` 3.6.1, `botocore` 1.44.8).
+const USUAL: [&str; 9] = [
+    "",
+    "auto",
+    "default",
+    "on_demand",
+    "standard",
+    "standard_only",
+    "service_tier_unspecified",
+    "traffic_type_unspecified",
+    "unspecified",
+];
+
 impl Rates {
     /// Rates at which cached input, audio and images cost as much as any other token.
     #[must_use]
@@ -92,6 +134,22 @@ impl Rates {
             input,
             output,
         }
+    }
+
+    /// The most that so many tokens can cost.
+    fn most(&self, input: u64, output: u64) -> Money {
+        let highest = |usual: Money, others: &[Option<Money>]| {
+            let others = others.iter().copied().flatten();
+            others.fold(usual, Money::max)
+        };
+        let inputs = [
+            Some(self.cache_write),
+            self.cache_write_long,
+            self.audio_input,
+            self.image_input,
+        ];
+        let outputs = [self.audio_output, self.image_output];
+        highest(self.input, &inputs).times(input) + highest(self.output, &outputs).times(output)
     }
 
     /// What a usage costs. Each token is priced once: cached input is not also priced as fresh.
@@ -160,34 +218,55 @@ impl Price {
             currency: Arc::clone(&self.currency),
             estimated: rates.input.times(usage.estimated_input)
                 + rates.output.times(usage.estimated_output),
+            listed: None,
         })
     }
 
-    /// The maximum cost of this many tokens in the usual tier: input at its highest price, that of a cache write if it is
-    /// higher.
+    /// The maximum cost of a request for this tier with about so many tokens: of it and the usual one, in which a vendor
+    /// may serve it, the higher one, by the rates of a long request if it may be one. `None` if the rates of the tier are
+    /// not known.
     #[must_use]
-    pub fn reserve(&self, input: u64, output: u64) -> Money {
-        let rates = self.rates_of(None, input).unwrap_or(&self.rates);
-        let highest = rates.cache_write_long.unwrap_or(rates.cache_write);
-        rates.input.max(rates.cache_write).max(highest).times(input) + rates.output.times(output)
+    pub fn reserve(&self, tier: Option<ServiceTier>, input: u64, output: u64) -> Option<Money> {
+        // What was estimated may be counted as more.
+        let longest = input.saturating_add(input / 2);
+        let of = |tier| self.rates_of(tier, longest);
+        let mut named = of(tier);
+        if tier == Some(ServiceTier::Fast) {
+            // OpenAI serves it as priority.
+            named = named.or_else(|| of(Some(ServiceTier::Priority)));
+        }
+        let named = named?.most(input, output);
+        let usual = of(None).map(|rates| rates.most(input, output));
+        Some(usual.map_or(named, |usual| usual.max(named)))
+    }
+
+    /// The maximum cost of a usage in any tier.
+    #[must_use]
+    pub fn most(&self, usage: &Usage) -> Money {
+        let variants = self.variants.iter().map(|variant| &variant.rates);
+        let most = |most: Money, rates: &Rates| most.max(rates.cost(usage));
+        variants.fold(self.rates.cost(usage), most)
     }
 }
 
-/// The cost of a usage: by the price of its model, or else what the provider itself says; `None` if neither is known.
+/// The cost of a usage: what the provider itself says, or else by the price of its model; `None` if neither is known.
+///
+/// What it says is in US dollars, so it does not replace a price in another currency.
 #[must_use]
 pub fn cost_of(usage: &Usage, price: Option<&Price>) -> Option<Cost> {
-    match (price.and_then(|price| price.bill(usage)), usage.billed) {
-        (Some(cost), _) => Some(cost),
-        (None, Some(amount)) => Some(Cost {
+    let listed = price.and_then(|price| price.bill(usage));
+    match usage.billed {
+        Some(amount) if price.is_none_or(|price| &*price.currency == BILLED_IN) => Some(Cost {
             amount,
             currency: BILLED_IN.into(),
             estimated: Money::ZERO,
+            listed: listed.map(|listed| listed.amount),
         }),
-        (None, None) => None,
+        Some(_) | None => listed,
     }
 }
 
-/// A cost.
+/// A cost, or the sum of some in one currency.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Cost {
     /// The amount, including the estimated part.
@@ -196,6 +275,31 @@ pub struct Cost {
     pub currency: Arc<str>,
     /// The estimated part of the amount.
     pub estimated: Money,
+    /// What it would be by the prices of the models, where a provider itself says what it is.
+    pub listed: Option<Money>,
+}
+
+impl Cost {
+    /// Nothing of a currency.
+    #[must_use]
+    pub const fn zero(currency: Arc<str>) -> Self {
+        Self {
+            amount: Money::ZERO,
+            currency,
+            estimated: Money::ZERO,
+            listed: None,
+        }
+    }
+
+    /// Adds a cost in the same currency.
+    pub fn add(&mut self, more: &Self) {
+        if self.listed.is_some() || more.listed.is_some() {
+            let of = |cost: &Self| cost.listed.unwrap_or(cost.amount);
+            self.listed = Some(of(self) + of(more));
+        }
+        self.amount += more.amount;
+        self.estimated += more.estimated;
+    }
 }
 
 /// The known prices, by provider and model.

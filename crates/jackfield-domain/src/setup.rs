@@ -16,6 +16,7 @@ use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
+use crate::spending;
 use crate::spending::tags::Tag;
 use crate::system_prompt::SystemPrompt;
 use crate::target::{AttemptTargets, BreakerSnapshot, Target};
@@ -190,27 +191,26 @@ impl Setup {
         usage_by_attempt: &BTreeMap<ModelAttempt, Usage>,
     ) -> Option<Cost> {
         let mut cost: Option<Cost> = None;
-        let mut unknown: BTreeSet<u32> = BTreeSet::new();
-        for (attempt, usage) in usage_by_attempt {
+        let mut covered: BTreeSet<u32> = BTreeSet::new();
+        for (attempt, usage) in usage_by_attempt.iter().rev() {
             let target = targets.get(*attempt);
-            let Some(bill) = price::cost_of(usage, self.price_of(target)) else {
-                unknown.insert(target);
-                continue;
+            let price = self.price_of(target);
+            let usage = if covered.contains(&target) {
+                spending::covered(usage, price)
+            } else {
+                *usage
             };
-            if usage.billed.is_some() && usage.total() > 0 {
-                unknown.remove(&target);
+            if spending::covers_earlier(&usage) {
+                covered.insert(target);
             }
+            let bill = price::cost_of(&usage, price)?;
             match &mut cost {
                 None => cost = Some(bill),
-                Some(cost) if cost.currency == bill.currency => {
-                    cost.amount += bill.amount;
-                    cost.estimated += bill.estimated;
-                }
+                Some(cost) if cost.currency == bill.currency => cost.add(&bill),
                 Some(_) => return None,
             }
         }
         match cost {
-            _ if !unknown.is_empty() => None,
             Some(cost) => Some(cost),
             None => self.price.as_ref()?.bill(&Usage::default()),
         }

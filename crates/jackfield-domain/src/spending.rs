@@ -12,7 +12,7 @@ use crate::estimate;
 use crate::fact::{CallEnd, Envelope, Fact, ModelCallEnd};
 use crate::failure::ModelFailureKind;
 use crate::ids::{ModelAttempt, ToolCallId, TurnId};
-use crate::price::Price;
+use crate::price::{self, Cost, Money, Price};
 use crate::request::ModelRef;
 use crate::setup::Setup;
 use crate::spending::tags::Tag;
@@ -121,7 +121,34 @@ pub fn by_turn(steps: &[Envelope]) -> Vec<TurnSpending> {
             state.fold(fact, step.now.wall);
         }
     }
+    for turn in &mut state.turns {
+        let mut covered: Vec<ModelRef> = Vec::new();
+        for reply in turn.replies.iter_mut().rev() {
+            if covered.contains(&reply.model) {
+                reply.usage = self::covered(&reply.usage, reply.price.as_ref());
+            } else if covers_earlier(&reply.usage) {
+                covered.push(reply.model.clone());
+            }
+        }
+    }
     state.turns
+}
+
+/// Whether what the provider says that a reply cost stands for earlier ones of the turn without a cost, too: a provider
+/// that stays between rounds says so with the last one.
+pub(crate) fn covers_earlier(usage: &Usage) -> bool {
+    usage.billed.is_some() && usage.total() > 0
+}
+
+/// The usage of a reply before one that covers earlier ones: nothing more is to be paid for it, unless it is an estimate
+/// with a price, which was not told.
+pub(crate) fn covered(usage: &Usage, price: Option<&Price>) -> Usage {
+    let is_told_later = usage.estimated() == 0 || price.is_none();
+    let nothing = is_told_later.then_some(Money::ZERO);
+    Usage {
+        billed: usage.billed.or(nothing),
+        ..*usage
+    }
 }
 
 /// What a turn used, as records that remain when its session is deleted: one for each model call that used tokens,
@@ -230,12 +257,18 @@ pub fn record_of_call(turn: &OpenedTurn<'_>, setup: &Setup, call: EndedCall) -> 
 }
 
 /// What a usage at a price is of each of these budgets. A price in another currency than US dollars is not known there.
+/// A reply of a tier whose rates are not known counts by the highest ones of its model.
 #[must_use]
 pub fn settled(budgets: &[Arc<str>], price: Option<&Price>, usage: &Usage) -> Vec<Reservation> {
-    let price = price.filter(|price| &*price.currency == BUDGET_CURRENCY);
+    let most = |price: &Price| Cost {
+        amount: price.most(usage),
+        ..Cost::zero(Arc::clone(&price.currency))
+    };
+    let cost = price::cost_of(usage, price).or_else(|| price.map(most));
+    let cost = cost.filter(|cost| &*cost.currency == BUDGET_CURRENCY);
     let settled = budgets.iter().map(|budget| Reservation {
         budget: Arc::clone(budget),
-        cost: price.and_then(|price| price.cost(usage)),
+        cost: cost.as_ref().map(|cost| cost.amount),
         tokens: Some(usage.total()),
     });
     settled.collect()

@@ -8,7 +8,8 @@ use crate::price::ServiceTier;
 /// The tokens of one or more replies.
 ///
 /// `input` and `output` are totals: cached input is part of `input`, reasoning is part of `output`, and
-/// estimated tokens are part of both; totals keep track of the estimated part.
+/// estimated tokens are part of both; totals keep track of the estimated part. No token of audio or of an image is also
+/// counted as cached.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Usage {
     /// Input tokens of audio; part of `input`.
@@ -64,6 +65,47 @@ impl Usage {
     #[must_use]
     pub const fn merge(self, later: Self) -> Self {
         if self.estimated() > 0 { later } else { self }
+    }
+
+    /// Of two reports of one reply, each of which may lack some counts, the larger counts.
+    #[must_use]
+    pub fn larger(self, later: Self) -> Self {
+        Self {
+            audio_input: self.audio_input.max(later.audio_input),
+            audio_output: self.audio_output.max(later.audio_output),
+            billed: self.billed.max(later.billed),
+            cache_read: self.cache_read.max(later.cache_read),
+            cache_write: self.cache_write.max(later.cache_write),
+            cache_write_long: self.cache_write_long.max(later.cache_write_long),
+            estimated_input: self.estimated_input.max(later.estimated_input),
+            estimated_output: self.estimated_output.max(later.estimated_output),
+            image_input: self.image_input.max(later.image_input),
+            image_output: self.image_output.max(later.image_output),
+            input: self.input.max(later.input),
+            output: self.output.max(later.output),
+            reasoning: self.reasoning.max(later.reasoning),
+            tier: later.tier.or(self.tier),
+        }
+    }
+
+    /// The same with totals that cover their parts, which a server may have counted apart from them, and no token of audio
+    /// or of an image that is counted as cached, too.
+    #[must_use]
+    pub fn mended(self) -> Self {
+        let cache_write = self.cache_write.max(self.cache_write_long);
+        let cached = self.cache_read.saturating_add(cache_write);
+        let input = self.input.max(cached);
+        let media = self.audio_output.saturating_add(self.image_output);
+        let output = self.output.max(self.reasoning).max(media);
+        let audio_input = self.audio_input.min(input - cached);
+        Self {
+            audio_input,
+            cache_write,
+            image_input: self.image_input.min(input - cached - audio_input),
+            input,
+            output,
+            ..self
+        }
     }
 
     /// The counted part of it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jackfield_domain::directory::{EntryKind, EntryName};
 use jackfield_domain::estimate;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
-use jackfield_domain::price::Price;
+use jackfield_domain::price::{Price, ServiceTier};
 use jackfield_domain::quota::{
     Amount, BudgetPeriod, BudgetState, MeterOperation, MeterOutcome, Quota,
 };
@@ -36,6 +36,8 @@ pub struct BudgetedCall {
     pub output: Option<u64>,
     /// The price of the model, if known.
     pub price: Option<Price>,
+    /// The service tier that the request asks for; `None` is the usual one.
+    pub tier: Option<ServiceTier>,
 }
 
 impl BudgetedCall {
@@ -58,6 +60,7 @@ impl BudgetedCall {
             model: request.model.clone(),
             output: request.settings.max_output_tokens.map(u64::from),
             price: price.cloned(),
+            tier: request.settings.tier(),
         }
     }
 
@@ -66,11 +69,12 @@ impl BudgetedCall {
         let output = self.output.unwrap_or(RESERVED_OUTPUT);
         let price = self.price.as_ref();
         let price = price.filter(|price| &*price.currency == BUDGET_CURRENCY);
-        if needs_cost && price.is_none() {
+        let cost = price.and_then(|price| price.reserve(self.tier, self.input, output));
+        if needs_cost && cost.is_none() {
             return None;
         }
         Some(Amount {
-            cost: price.map_or_else(Default::default, |price| price.reserve(self.input, output)),
+            cost: cost.unwrap_or_default(),
             tokens: self.input.saturating_add(output),
         })
     }
@@ -156,8 +160,11 @@ pub(crate) async fn reserve(shared: &EngineState, call: &BudgetedCall) -> Result
     let limits_cost = quotas.iter().find(|(_, quota)| quota.limits_cost());
     let Some(amount) = call.amount(limits_cost.is_some()) else {
         let (model, name) = (&call.model, limits_cost.map_or("", |(name, _)| name));
+        let tier = call.tier.map_or_else(String::new, |tier| {
+            format!(" in the service tier `{}`", tier.as_str())
+        });
         let message = format!(
-            "the price of `{}/{}` in US dollars is not known, and `{name}` has a budget of money: configure `prices`",
+            "the price of `{}/{}`{tier} in US dollars is not known, and `{name}` has a budget of money: configure `prices`",
             model.provider, model.model
         );
         let kind = ModelFailureKind::Unsupported;

@@ -94,7 +94,10 @@ impl Engine {
         for model in options.targets(route.as_deref()) {
             self.model(&model.provider)?;
             providers.insert(Arc::clone(&model.provider));
-            if options.allowance.cost.is_some() && options.prices.get(model).is_none() {
+            let tier = options.settings.tier();
+            let price = options.prices.get(model);
+            let is_priced = price.is_some_and(|price| price.reserve(tier, 0, 0).is_some());
+            if options.allowance.cost.is_some() && !is_priced {
                 let model = model.clone();
                 return Err(EngineError::Unpriced { model });
             }

@@ -57,11 +57,15 @@ pub fn turn_status(turn: &TurnLog) -> &'static str {
 /// A cost: exact decimal numbers, as texts.
 #[must_use]
 pub fn cost(cost: &Cost) -> Value {
-    json!({
+    let told = json!({
         "currency": cost.currency,
         "amount": cost.amount.to_string(),
         "estimated": cost.estimated.to_string(),
-    })
+    });
+    match cost.listed {
+        Some(listed) => merge(told, json!({ "listed": listed.to_string() })),
+        None => told,
+    }
 }
 
 /// How a model call ended without a reply.

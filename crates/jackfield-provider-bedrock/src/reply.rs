@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
@@ -49,7 +50,7 @@ pub struct Decoder {
     /// The stop sequence that was met, if the model tells.
     stop: Option<Arc<str>>,
     tools: KnownTools,
-    usage: Option<wire::TokenUsage>,
+    usage: UsageReports,
 }
 
 impl Decoder {
@@ -65,7 +66,7 @@ impl Decoder {
             reason: None,
             stop: None,
             tools: KnownTools::default(),
-            usage: None,
+            usage: UsageReports::default(),
         }
     }
 
@@ -131,12 +132,20 @@ impl Decoder {
             }
             "metadata" => {
                 self.close(out);
-                self.usage = event.usage.or(self.usage);
+                self.report(event.usage.as_ref(), event.service_tier.as_ref());
                 self.is_done = self.reason.is_some();
             }
             _ => {}
         }
         Ok(())
+    }
+
+    fn report(&mut self, usage: Option<&wire::TokenUsage>, tier: Option<&Value>) {
+        if let Some(usage) = usage {
+            read_usage(usage, &mut self.usage);
+        }
+        self.usage
+            .tier(tier.and_then(|tier| tier.get("type")?.as_str()));
     }
 
     fn close(&mut self, out: &mut Vec<Delta>) {
@@ -200,7 +209,7 @@ impl DecodeReply for Decoder {
     }
 
     fn usage(&self) -> Option<Usage> {
-        self.usage.as_ref().map(usage)
+        self.usage.usage()
     }
 
     fn is_complete(&self) -> bool {
@@ -218,7 +227,8 @@ impl DecodeReply for Decoder {
             return Err(DecodeError::Failed(ModelFailure::new(kind, phase, message)));
         }
         let mut end = ReplyEnd::new(finish_reason(reason, self.has_calls, self.stop));
-        end.usage = self.usage.as_ref().map(usage);
+        end.usage = self.usage.usage();
+        end.notes.extend(self.usage.notes());
         Ok(end)
     }
 
@@ -234,7 +244,7 @@ impl DecodeReply for Decoder {
         self.is_done = true;
         self.reason = Some(reply.stop_reason);
         self.stop = stop_sequence(&reply.additional_model_response_fields);
-        self.usage = reply.usage;
+        self.report(reply.usage.as_ref(), reply.service_tier.as_ref());
         Ok((out, self.finish()?))
     }
 }
@@ -261,18 +271,24 @@ fn finish_reason(reason: &str, has_calls: bool, stop: Option<Arc<str>>) -> Finis
     }
 }
 
-/// Totals: on the wire, the input excludes what was cached.
-fn usage(usage: &wire::TokenUsage) -> Usage {
+/// Reads a report as totals: on the wire, the input excludes what was cached.
+fn read_usage(usage: &wire::TokenUsage, reports: &mut UsageReports) {
     let cache_read = usage.cache_read_input_tokens.unwrap_or(0);
     let cache_write = usage.cache_write_input_tokens.unwrap_or(0);
     let fresh = usage.input_tokens.unwrap_or(0);
-    Usage {
+    let details = usage.cache_details.as_ref().and_then(Value::as_array);
+    let details = details.into_iter().flatten();
+    let long = details.filter(|detail| detail.get("ttl").is_some_and(|ttl| ttl == "1h"));
+    let long = long.filter_map(|detail| detail.get("inputTokens")?.as_u64());
+    let told = Usage {
         cache_read,
         cache_write,
+        cache_write_long: long.fold(0, u64::saturating_add),
         input: fresh.saturating_add(cache_read).saturating_add(cache_write),
         output: usage.output_tokens.unwrap_or(0),
         ..Usage::default()
-    }
+    };
+    reports.add(told, None);
 }
 
 /// The events that are read.

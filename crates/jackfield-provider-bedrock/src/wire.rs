@@ -268,6 +268,9 @@ pub struct Event {
     pub delta: Option<BlockDelta>,
     #[serde(default)]
     pub start: Option<ReplyBlock>,
+    /// The tier that served the reply, beside its usage.
+    #[serde(default)]
+    pub service_tier: Option<Value>,
     #[serde(default)]
     pub stop_reason: Option<String>,
     #[serde(default)]
@@ -317,6 +320,8 @@ pub struct ConverseResponse {
     pub additional_model_response_fields: Value,
     pub output: Output,
     pub stop_reason: String,
+    #[serde(default)]
+    pub service_tier: Option<Value>,
     #[serde(default)]
     pub usage: Option<TokenUsage>,
 }
@@ -384,9 +389,11 @@ pub struct CallStart {
 }
 
 /// The tokens of a reply; those of the cache are not among the input.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TokenUsage {
+    /// The input written to the cache by the time that it is kept.
+    pub cache_details: Option<Value>,
     /// Input read from the cache.
     #[serde(deserialize_with = "jackfield_dialect_kit::whole_number::optional")]
     pub cache_read_input_tokens: Option<u64>,

@@ -239,7 +239,7 @@ impl ProgramRound<'_> {
             Some(total) => rest(total, self.live.reported, self.messages.usage()),
             None => self.messages.usage(),
         };
-        let billed = result.total_cost_usd.and_then(money);
+        let billed = result.total_cost_usd.and_then(Money::from_number);
         used.map(|used| Usage { billed, ..used })
     }
 
@@ -359,11 +359,6 @@ impl ProgramRound<'_> {
             .program
             .send(&wire::answer(&open.control, &response));
     }
-}
-
-/// An amount of US dollars.
-fn money(amount: f64) -> Option<Money> {
-    Money::parse(&format!("{amount:.12}")).ok()
 }
 
 fn whole_text(text: &str) -> Vec<Delta> {

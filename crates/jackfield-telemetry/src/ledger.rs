@@ -229,12 +229,9 @@ impl LedgerState {
         for (turn, reply, tags) in replies(steps) {
             let mut before = counted.iter();
             let before = before.find(|(of, one, _)| *of == turn && one.attempt == reply.attempt);
-            let usage = match before {
-                // What was counted late is more than the estimate, if anything.
-                Some((_, before, _)) => growth(&before.usage, &reply.usage),
-                None => reply.usage,
-            };
-            self.add(&reply.model, &usage, reply.price.as_ref(), &tags);
+            let before = before.map(|(_, before, _)| before.usage);
+            let usage = (before, &reply.usage);
+            self.add(&reply.model, usage, reply.price.as_ref(), &tags);
         }
     }
 
@@ -262,22 +259,31 @@ impl LedgerState {
     }
 
     fn add_counted(&mut self, record: &SpendingRecord) {
-        let price = record.price.as_ref();
-        self.add(&record.model, &record.usage, price, &record.tags);
+        let usage = (None, &record.usage);
+        self.add(&record.model, usage, record.price.as_ref(), &record.tags);
     }
 
-    fn add(&mut self, model: &ModelRef, usage: &Usage, price: Option<&Price>, tags: &[Tag]) {
-        let cost = price::cost_of(usage, price);
+    /// Adds what a model call used; of one whose usage before is counted, by how much that has grown. What was counted late
+    /// is more than the estimate, if anything.
+    fn add(
+        &mut self,
+        model: &ModelRef,
+        (before, usage): (Option<Usage>, &Usage),
+        price: Option<&Price>,
+        tags: &[Tag],
+    ) {
+        let counted = before.and_then(|before| price::cost_of(&before, price));
+        let counted = counted.map_or(Money::ZERO, |cost| cost.amount);
+        let cost = price::cost_of(usage, price).map(|cost| Cost {
+            amount: cost.amount.less(counted),
+            ..cost
+        });
+        let usage = before.map_or(*usage, |before| growth(&before, usage));
         let labels = self.labels.of(model);
-        self.sums
-            .entry(labels)
-            .or_default()
-            .add(usage, cost.as_ref());
+        self.sums.entry(labels).or_default().add(&usage, cost.as_ref());
         for labels in tags.iter().filter_map(|tag| self.tag_labels.of(tag)) {
-            self.tag_sums
-                .entry(labels)
-                .or_default()
-                .add(usage, cost.as_ref());
+            let sums = self.tag_sums.entry(labels).or_default();
+            sums.add(&usage, cost.as_ref());
         }
     }
 
@@ -328,15 +334,13 @@ fn ended_turns(steps: &[Envelope]) -> impl Iterator<Item = &[Envelope]> {
     turns.filter(move |turn| turn.iter().any(ends))
 }
 
-/// By how much a usage has grown.
+/// By how many tokens a usage has grown.
 fn growth(before: &Usage, after: &Usage) -> Usage {
-    let billed = |usage: &Usage| usage.billed.unwrap_or(Money::ZERO);
-    let more = billed(after).less(billed(before));
     let grown = |after: u64, before: u64| after.saturating_sub(before);
     Usage {
         audio_input: grown(after.audio_input, before.audio_input),
         audio_output: grown(after.audio_output, before.audio_output),
-        billed: (more > Money::ZERO).then_some(more),
+        billed: None,
         cache_read: grown(after.cache_read, before.cache_read),
         cache_write: grown(after.cache_write, before.cache_write),
         cache_write_long: grown(after.cache_write_long, before.cache_write_long),

@@ -50,7 +50,7 @@ pub use self::failure::{model_failure, model_failure_kind, tool_failure, tool_fa
 pub use self::media::{audio, document, image, media_source};
 pub use self::opaque::{extension, opaque_block, opaque_state, opaque_states, state_owner};
 pub use self::reply::{
-    estimated_usage, finish_reason, note, reply, reply_blocks, reply_end, usage,
+    detailed_usage, estimated_usage, finish_reason, note, reply, reply_blocks, reply_end, usage,
 };
 pub use self::request::{model_ref, model_request, settings, system_prompt};
 pub use self::setup::{

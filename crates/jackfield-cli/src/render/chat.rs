@@ -197,10 +197,7 @@ pub fn usage(out: &mut impl Write, turns: &[(ModelRef, Usage, Option<Cost>)]) ->
                 .iter_mut()
                 .find(|sum| cost.as_ref().is_some_and(|c| c.currency == sum.currency)),
         ) {
-            (Some(cost), Some(sum)) => {
-                sum.amount += cost.amount;
-                sum.estimated += cost.estimated;
-            }
+            (Some(cost), Some(sum)) => sum.add(cost),
             (Some(cost), None) => costs.push(cost.clone()),
             (None, _) => {}
         }

@@ -322,9 +322,7 @@ pub(super) fn ended(report: &TurnReport, mut files: Option<&mut SavedFiles>) -> 
         "answer": report.answer(),
         "rounds": report.rounds,
         "usage": spent::of_usage(&report.usage),
-        "cost": report.cost.as_ref().map(|cost| {
-            spent::of_cost(&cost.currency, cost.amount, cost.estimated)
-        }),
+        "cost": report.cost.as_ref().map(spent::of_cost),
         "calls": calls,
         "notes": notes,
     }))

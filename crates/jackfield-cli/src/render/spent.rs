@@ -4,9 +4,8 @@ use jackfield_domain::fact::Compaction;
 use jackfield_domain::price::{Cost, Money};
 use jackfield_domain::setup::Setup;
 use jackfield_domain::usage::Usage;
-pub use jackfield_export::values::usage as of_usage;
+pub use jackfield_export::values::{cost as of_cost, usage as of_usage};
 use jackfield_export::words::compaction as describe_compaction;
-use serde_json::{Value, json};
 
 use crate::render::words;
 
@@ -39,24 +38,14 @@ pub fn paid_compaction(compaction: &Compaction, paid: Option<&Cost>) -> String {
     parts.join(" · ")
 }
 
-#[must_use]
-pub fn cost(cost: &Cost) -> String {
-    amount(&cost.currency, cost.amount, cost.estimated)
-}
-
 /// An amount, rounded up to four decimals; `~` if part of it is an estimate.
 #[must_use]
-pub fn amount(currency: &str, amount: Money, estimated: Money) -> String {
-    let mark = if estimated > Money::ZERO { "~" } else { "" };
-    format!("{mark}{amount:.4} {}", words::one_line(currency))
-}
-
-/// A cost, for programs: exact, as a string.
-#[must_use]
-pub fn of_cost(currency: &str, amount: Money, estimated: Money) -> Value {
-    json!({
-        "currency": currency,
-        "amount": amount.to_string(),
-        "estimated": estimated.to_string(),
-    })
+pub fn cost(cost: &Cost) -> String {
+    let mark = if cost.estimated > Money::ZERO {
+        "~"
+    } else {
+        ""
+    };
+    let currency = words::one_line(&cost.currency);
+    format!("{mark}{:.4} {currency}", cost.amount)
 }

@@ -1,11 +1,9 @@
 //! Usage and cost, for people and for programs.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use anstyle::Style;
-use jackfield_domain::price::{Money, PriceList};
+use jackfield_domain::price::{Cost, Money, PriceList};
 use jackfield_domain::spending::report::{
     SpendingGroup, SpendingReport, SpendingRow, SpendingTotals, ToolSpending,
 };
@@ -66,6 +64,15 @@ pub fn report(out: &mut impl Write, report: &SpendingReport, as_json: bool) -> i
         let total = ("all".to_owned(), report.total());
         let rows: Vec<_> = rows.chain([total]).collect();
         table(out, &by, &rows)?;
+        for cost in report.total().costs.values() {
+            if let Some(listed) = cost.listed.filter(|listed| *listed != cost.amount) {
+                let listed = spent::cost(&Cost {
+                    amount: listed,
+                    ..cost.clone()
+                });
+                writeln!(out, "{DIM}by the prices of the models: {listed}{DIM:#}")?;
+            }
+        }
     }
     out.flush()
 }
@@ -128,10 +135,7 @@ fn table(out: &mut impl Write, about: &str, rows: &[(String, &SpendingTotals)]) 
 }
 
 fn costs(sums: &SpendingTotals) -> String {
-    let amounts = sums.costs.iter();
-    let mut parts: Vec<String> = amounts
-        .map(|(currency, (all, guessed))| spent::amount(currency, *all, *guessed))
-        .collect();
+    let mut parts: Vec<String> = sums.costs.values().map(spent::cost).collect();
     if sums.unpriced > 0 {
         parts.push(if parts.is_empty() {
             "no price".to_owned()
@@ -214,7 +218,11 @@ fn totals_json(sums: &SpendingTotals) -> Value {
     } = sums;
     let mut json = spent::of_usage(usage);
     insert(&mut json, "attempts", (*attempts).into());
-    insert(&mut json, "cost", costs_json(costs));
+    insert(
+        &mut json,
+        "cost",
+        costs.values().map(spent::of_cost).collect(),
+    );
     insert(&mut json, "failures", (*failures).into());
     for (name, percent) in [("first_token_p50_ms", 50), ("first_token_p95_ms", 95)] {
         insert(&mut json, name, sums.first_token(percent).into());
@@ -224,13 +232,6 @@ fn totals_json(sums: &SpendingTotals) -> Value {
     insert(&mut json, "turns", (*turns).into());
     insert(&mut json, "unpriced_tokens", (*unpriced).into());
     json
-}
-
-fn costs_json(costs: &BTreeMap<Arc<str>, (Money, Money)>) -> Value {
-    let costs = costs.iter();
-    costs
-        .map(|(currency, (amount, estimated))| spent::of_cost(currency, *amount, *estimated))
-        .collect()
 }
 
 fn tool_json(name: &str, tool: &ToolSpending) -> Value {

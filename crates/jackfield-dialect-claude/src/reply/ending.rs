@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
+use serde_json::Value;
 
 use crate::wire;
 
@@ -36,22 +38,34 @@ pub(crate) fn stop_reason(reason: &FinishReason) -> (Cow<'_, str>, Option<&str>)
     }
 }
 
-/// Totals: in the wire format, `input_tokens` excludes cached input.
-#[must_use]
-pub fn usage_from_wire(usage: &wire::Usage) -> Usage {
+/// Reads a report as totals: in the wire format, `input_tokens` excludes cached input.
+pub fn read_usage(usage: &wire::Usage, reports: &mut UsageReports) {
+    let written = |key: &str| {
+        let written = usage.cache_creation.as_ref()?.get(key)?;
+        written.as_u64()
+    };
+    let cache_write_long = written("ephemeral_1h_input_tokens").unwrap_or(0);
+    let by_time = written("ephemeral_5m_input_tokens").unwrap_or(0);
+    let by_time = by_time.saturating_add(cache_write_long);
     let cache_read = usage.cache_read_input_tokens.unwrap_or(0);
-    let cache_write = usage.cache_creation_input_tokens.unwrap_or(0);
+    let cache_write = usage.cache_creation_input_tokens.unwrap_or(0).max(by_time);
     let fresh = usage.input_tokens.unwrap_or(0);
-    Usage {
+    let told = Usage {
         cache_read,
         cache_write,
+        cache_write_long,
         input: fresh.saturating_add(cache_read).saturating_add(cache_write),
         output: usage.output_tokens.unwrap_or(0),
         reasoning: usage
             .output_tokens_details
             .map_or(0, |details| details.thinking_tokens),
         ..Usage::default()
-    }
+    };
+    reports.add(told, None);
+    let word = |json: &Option<Value>| json.as_ref()?.as_str().map(str::to_owned);
+    let speed = word(&usage.speed).filter(|speed| speed != "standard");
+    let tier = speed.or_else(|| word(&usage.service_tier));
+    reports.tier(tier.as_deref());
 }
 
 /// The parts of the totals.
@@ -65,5 +79,6 @@ pub(crate) fn usage_to_wire(usage: &Usage) -> wire::Usage {
         output_tokens_details: (usage.reasoning > 0).then_some(wire::OutputTokensDetails {
             thinking_tokens: usage.reasoning,
         }),
+        ..wire::Usage::default()
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, Phase};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
@@ -12,7 +13,7 @@ use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
 use super::block::{self, OpenBlock, RequestTools};
-use crate::reply::{finish_reason, state, usage_from_wire};
+use crate::reply::{finish_reason, read_usage, state};
 use crate::wire;
 use crate::{error, request};
 
@@ -28,6 +29,7 @@ pub struct Decoder {
     stage: Stage,
     has_emitted: bool,
     tools: RequestTools,
+    usage: UsageReports,
 }
 
 /// The known parts of the reply's end.
@@ -38,7 +40,6 @@ struct PartialEnd {
     stop_details: Option<Value>,
     stop_reason: Option<String>,
     stop_sequence: Option<String>,
-    usage: Option<wire::Usage>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -59,6 +60,7 @@ impl Decoder {
             stage: Stage::Waiting,
             has_emitted: false,
             tools: RequestTools::default(),
+            usage: UsageReports::default(),
         }
     }
 
@@ -101,8 +103,8 @@ impl Decoder {
             stop_details: message.stop_details.clone(),
             stop_reason: message.stop_reason.clone(),
             stop_sequence: message.stop_sequence.clone(),
-            usage: message.usage,
         };
+        self.update_usage(message.usage.as_ref());
         Ok((out, self.finish()?))
     }
 
@@ -122,7 +124,7 @@ impl Decoder {
                 self.stage = Stage::Running;
                 self.end.id = message.id;
                 self.end.model = message.model;
-                self.update_usage(message.usage);
+                self.update_usage(message.usage.as_ref());
                 Ok(())
             }
             ("content_block_delta", Stage::Running) => {
@@ -153,7 +155,7 @@ impl Decoder {
                     keep_latest(&mut end.stop_sequence, delta.stop_sequence);
                     keep_latest(&mut end.stop_details, delta.stop_details);
                 }
-                self.update_usage(event.usage);
+                self.update_usage(event.usage.as_ref());
                 Ok(())
             }
             ("message_stop", Stage::Running) => {
@@ -197,26 +199,10 @@ impl Decoder {
         Ok(())
     }
 
-    /// Usage is cumulative: a value replaces the earlier one, and a missing one leaves it.
-    fn update_usage(&mut self, usage: Option<wire::Usage>) {
-        let Some(update) = usage else { return };
-        let total = self.end.usage.get_or_insert_default();
-        for (so_far, now) in [
-            (&mut total.input_tokens, update.input_tokens),
-            (
-                &mut total.cache_creation_input_tokens,
-                update.cache_creation_input_tokens,
-            ),
-            (
-                &mut total.cache_read_input_tokens,
-                update.cache_read_input_tokens,
-            ),
-            (&mut total.output_tokens, update.output_tokens),
-        ] {
-            *so_far = now.or(*so_far);
+    fn update_usage(&mut self, usage: Option<&wire::Usage>) {
+        if let Some(usage) = usage {
+            read_usage(usage, &mut self.usage);
         }
-        let details = &mut total.output_tokens_details;
-        *details = update.output_tokens_details.or(*details);
     }
 
     const fn phase(&self) -> Phase {
@@ -266,7 +252,7 @@ impl DecodeReply for Decoder {
     }
 
     fn usage(&self) -> Option<Usage> {
-        self.end.usage.as_ref().map(usage_from_wire)
+        self.usage.usage()
     }
 
     fn is_complete(&self) -> bool {
@@ -286,7 +272,8 @@ impl DecodeReply for Decoder {
         let named = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Arc::from);
         end.model = named(self.end.model);
         end.upstream = named(self.end.id);
-        end.usage = self.end.usage.as_ref().map(usage_from_wire);
+        end.usage = self.usage.usage();
+        end.notes.extend(self.usage.notes());
         end.opaque
             .extend(self.end.stop_details.map(|json| OpaqueState {
                 kind: state::STOP_DETAILS.into(),

@@ -33,7 +33,7 @@ pub struct Message {
 }
 
 /// The usage of a reply. In a stream the values are cumulative, and an absent one is unchanged.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Usage {
     /// Input tokens, without those written to or read from the cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +49,15 @@ pub struct Usage {
     pub output_tokens: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_details: Option<OutputTokensDetails>,
+    /// The tokens written to the cache by the time that they are kept; read alone.
+    #[serde(default, skip_serializing)]
+    pub cache_creation: Option<Value>,
+    /// `standard`, `priority` or `batch`; read alone.
+    #[serde(default, skip_serializing)]
+    pub service_tier: Option<Value>,
+    /// `standard` or `fast`; read alone.
+    #[serde(default, skip_serializing)]
+    pub speed: Option<Value>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]

@@ -1,8 +1,10 @@
 //! Mapping of finish reasons and usage (`google-genai` 3.6.1, `FinishReason`, `UsageMetadata`).
 
+use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_domain::failure::ModelFailureKind;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
+use serde_json::Value;
 
 use crate::wire;
 
@@ -41,21 +43,44 @@ pub(crate) const fn finish_reason(reason: &FinishReason) -> &'static str {
     }
 }
 
-/// Totals: on the wire, thoughts are no part of the candidates' tokens, and results of the vendor's own tools none of
-/// the prompt's.
-#[must_use]
-pub fn usage_from_wire(usage: &wire::UsageMetadata) -> Usage {
+/// Reads a report as totals: on the wire, thoughts are no part of the candidates' tokens, and results of the vendor's own
+/// tools none of the prompt's.
+pub fn read_usage(usage: &wire::UsageMetadata, reports: &mut UsageReports) {
     let prompt = usage.prompt_token_count.unwrap_or(0);
     let of_tools = usage.tool_use_prompt_token_count.unwrap_or(0);
     let reasoning = usage.thoughts_token_count.unwrap_or(0);
     let answer = usage.candidates_token_count.unwrap_or(0);
-    Usage {
+    let uncached = |modality| {
+        let all = of_modality(usage.prompt_tokens_details.as_ref(), modality);
+        all.saturating_sub(of_modality(usage.cache_tokens_details.as_ref(), modality))
+    };
+    let answered =
+        |modality| of_modality(usage.candidates_tokens_details.as_ref(), modality).min(answer);
+    let told = Usage {
+        audio_input: uncached("AUDIO"),
+        audio_output: answered("AUDIO"),
         cache_read: usage.cached_content_token_count.unwrap_or(0),
+        image_input: uncached("IMAGE"),
+        image_output: answered("IMAGE"),
         input: prompt.saturating_add(of_tools),
         output: answer.saturating_add(reasoning),
         reasoning,
         ..Usage::default()
-    }
+    };
+    reports.add(told, usage.total_token_count);
+    let tier = usage.service_tier.as_ref().or(usage.traffic_type.as_ref());
+    reports.tier(tier.and_then(Value::as_str));
+}
+
+/// The tokens of a modality in a list of counts.
+fn of_modality(counts: Option<&Value>, modality: &str) -> u64 {
+    let counts = counts.and_then(Value::as_array).into_iter().flatten();
+    let of_it = counts.filter(|count| {
+        let named = count.get("modality").and_then(Value::as_str);
+        named.is_some_and(|named| named.eq_ignore_ascii_case(modality))
+    });
+    let tokens = of_it.filter_map(|count| count.get("tokenCount")?.as_u64());
+    tokens.fold(0, u64::saturating_add)
 }
 
 /// The parts of the totals.
@@ -68,6 +93,7 @@ pub(crate) fn usage_to_wire(usage: &Usage) -> wire::UsageMetadata {
         thoughts_token_count: some(usage.reasoning),
         tool_use_prompt_token_count: None,
         total_token_count: Some(usage.total()),
+        ..wire::UsageMetadata::default()
     }
 }
 

@@ -9,6 +9,7 @@ use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use jackfield_dialect_kit::failure;
 use jackfield_dialect_kit::outgoing::names::ReplyTools;
 use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
+use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_domain::block::{OpaqueBlock, RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
@@ -18,7 +19,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
-use crate::reply::{Ending, ending, state, usage_from_wire};
+use crate::reply::{Ending, ending, read_usage, state};
 use crate::request::NAMES;
 use crate::request::medium;
 use crate::{error, media, wire};
@@ -43,7 +44,7 @@ pub struct Decoder {
     /// Fields beside the content that the client of a turn may see.
     sources: Map<String, Value>,
     tools: ReplyTools,
-    usage: Option<wire::UsageMetadata>,
+    usage: UsageReports,
 }
 
 /// A block of text that the next fragment may continue.
@@ -70,7 +71,7 @@ impl Decoder {
             owner,
             sources: Map::new(),
             tools: ReplyTools::default(),
-            usage: None,
+            usage: UsageReports::default(),
         }
     }
 
@@ -95,7 +96,9 @@ impl Decoder {
             .and_then(|feedback| feedback.get("blockReason"));
         let reason = reason.and_then(Value::as_str).map(str::to_owned);
         self.blocked = self.blocked.take().or(reason);
-        self.usage = fragment.usage_metadata.or(self.usage);
+        if let Some(usage) = &fragment.usage_metadata {
+            read_usage(usage, &mut self.usage);
+        }
         self.model = fragment.model_version.or_else(|| self.model.take());
         self.id = fragment.response_id.or_else(|| self.id.take());
         let mut candidates = fragment.candidates.into_iter().flatten();
@@ -288,7 +291,7 @@ impl DecodeReply for Decoder {
     }
 
     fn usage(&self) -> Option<Usage> {
-        self.usage.as_ref().map(usage_from_wire)
+        self.usage.usage()
     }
 
     /// Never: nothing says that no fragment follows.
@@ -327,7 +330,8 @@ impl DecodeReply for Decoder {
         let named = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Arc::from);
         end.model = named(self.model);
         end.upstream = named(self.id);
-        end.usage = self.usage.as_ref().map(usage_from_wire);
+        end.usage = self.usage.usage();
+        end.notes.extend(self.usage.notes());
         if let Some(words) = self.finish_message.filter(|words| !words.is_empty()) {
             self.sources
                 .insert("finishMessage".to_owned(), words.into());

@@ -46,7 +46,7 @@ pub struct Candidate {
     pub extra: Map<String, Value>,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 pub struct UsageMetadata {
     /// Input tokens, cached ones included.
@@ -65,6 +65,21 @@ pub struct UsageMetadata {
     pub tool_use_prompt_token_count: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_token_count: Option<u64>,
+    /// The input by modality, cached input included; read alone, as the fields below.
+    #[serde(default, skip_serializing)]
+    pub prompt_tokens_details: Option<Value>,
+    /// The cached input by modality.
+    #[serde(default, skip_serializing)]
+    pub cache_tokens_details: Option<Value>,
+    /// The output by modality.
+    #[serde(default, skip_serializing)]
+    pub candidates_tokens_details: Option<Value>,
+    /// The tier that served it (Gemini API).
+    #[serde(default, skip_serializing)]
+    pub service_tier: Option<Value>,
+    /// How it was served (Vertex AI).
+    #[serde(default, skip_serializing)]
+    pub traffic_type: Option<Value>,
 }
 
 jackfield_dialect_kit::objects!(Reply, UsageMetadata);

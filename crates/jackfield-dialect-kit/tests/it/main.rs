@@ -17,6 +17,7 @@ mod schema;
 mod settings;
 mod strict;
 mod text_tools;
+mod usage_reports;
 mod whole_number;
 
 use jackfield_domain::opaque::StateOwner;

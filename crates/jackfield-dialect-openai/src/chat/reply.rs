@@ -5,6 +5,5 @@ mod outgoing;
 pub(crate) mod server_tools;
 pub(crate) mod state;
 
-pub use ending::usage_from_wire;
 pub(crate) use outgoing::is_audio;
 pub use outgoing::to_wire;

@@ -6,7 +6,6 @@ mod outgoing;
 mod repeated;
 mod server_calls;
 
-pub use ending::usage_from_wire;
 pub(crate) use ending::{ContentFlags, error_to_wire, finish_reason, status, usage_to_wire};
 pub(crate) use items::{ItemBuilder, is_readable, item_id, without_upstream};
 pub use outgoing::to_wire;

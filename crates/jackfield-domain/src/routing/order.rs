@@ -111,7 +111,8 @@ fn usual_price(input: &OrderInput<'_>, index: usize) -> Money {
         .map(|price| &price.currency);
     let price = input.prices.get(index).copied().flatten();
     let price = price.filter(|price| Some(&price.currency) == currency);
-    price.map_or(Money::MAX, |price| price.reserve(USUAL_INPUT, USUAL_OUTPUT))
+    let cost = price.and_then(|price| price.reserve(None, USUAL_INPUT, USUAL_OUTPUT));
+    cost.unwrap_or(Money::MAX)
 }
 
 /// The tokens by which prices are compared: models read more than they write.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::ids::SessionId;
-use crate::price::{self, Cost, Money, Price};
+use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::spending::tags::{self, Tag};
 use crate::spending::{AttemptSpending, CallSpending, ReplySpending, TurnSpending};
@@ -106,8 +106,8 @@ pub struct SpendingTotals {
     pub failures: u64,
     /// The times to the first piece of a reply, as far as they are known, in milliseconds and in no order.
     pub first_tokens: Vec<u32>,
-    /// The cost per currency, and how much of it is an estimate.
-    pub costs: BTreeMap<Arc<str>, (Money, Money)>,
+    /// The cost per currency.
+    pub costs: BTreeMap<Arc<str>, Cost>,
     /// How many of the replies were made with keys of people, which the gateway does not pay.
     pub own_key_replies: u64,
     /// The number of model calls that used tokens.
@@ -393,18 +393,14 @@ impl SpendingTotals {
     fn add(&mut self, usage: &Usage, price: Option<&Price>) {
         self.replies += 1;
         self.usage += *usage;
-        let Some(Cost {
-            amount,
-            currency,
-            estimated,
-        }) = price::cost_of(usage, price)
-        else {
-            self.unpriced = self.unpriced.saturating_add(usage.total());
-            return;
-        };
-        let (all, guessed) = self.costs.entry(currency).or_default();
-        *all += amount;
-        *guessed += estimated;
+        match price::cost_of(usage, price) {
+            Some(cost) => {
+                let zero = || Cost::zero(Arc::clone(&cost.currency));
+                let sum = self.costs.entry(Arc::clone(&cost.currency));
+                sum.or_insert_with(zero).add(&cost);
+            }
+            None => self.unpriced = self.unpriced.saturating_add(usage.total()),
+        }
     }
 }
 

@@ -176,8 +176,9 @@ impl Decider<'_> {
             0 => self.turn.next_input(),
             _ => 0,
         };
+        let tier = used.tier;
         used += Usage::estimate(input, estimate::tokens(since));
-        used
+        Usage { tier, ..used }
     }
 
     fn has_reported_usage(&self) -> bool {

@@ -195,16 +195,19 @@ impl Decider<'_> {
                 LimitKind::Tokens,
             )
         });
-        let price = setup.price_of(target).zip(self.turn.cost());
-        let cost = allowance.cost.and_then(|cost| match &price {
-            Some((price, spent)) => {
-                let left = cost.less(spent.amount).as_picos();
-                let reserve = price.reserve(input, output).as_picos();
-                Budget::from_remaining(left, reserve, LimitKind::Cost)
-            }
-            // The cost of a call is unknown; a turn should not begin like this.
-            None => Some(Budget::Nothing(LimitKind::Cost)),
-        });
+        let tier = setup.settings.tier();
+        let price = setup.price_of(target);
+        let reserve = price.and_then(|price| price.reserve(tier, input, output));
+        let cost = allowance
+            .cost
+            .and_then(|cost| match (reserve, self.turn.cost()) {
+                (Some(reserve), Some(spent)) => {
+                    let left = cost.less(spent.amount).as_picos();
+                    Budget::from_remaining(left, reserve.as_picos(), LimitKind::Cost)
+                }
+                // The cost of a call is unknown; a turn should not begin like this.
+                (None, _) | (_, None) => Some(Budget::Nothing(LimitKind::Cost)),
+            });
         match (tokens, cost) {
             (Some(Budget::Nothing(limit)), _) | (_, Some(Budget::Nothing(limit))) => {
                 Some(Budget::Nothing(limit))

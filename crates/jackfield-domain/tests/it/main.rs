@@ -8,6 +8,7 @@
 mod accumulator;
 mod approvals;
 mod audits;
+mod bills;
 mod budgets;
 mod call_order;
 mod choices;

@@ -183,7 +183,7 @@ impl Drop for PassthroughBody {
             let _unsent = filter.finish();
         }
         if let Some(draft) = &mut self.draft {
-            draft.usage = filter.usage();
+            draft.used(filter.usage());
         }
         // The client may have gone, or had all of it: the target has begun to answer in any case.
         if let Some(call) = self.call.take() {

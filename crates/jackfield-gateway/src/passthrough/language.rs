@@ -6,9 +6,8 @@ use jackfield_dialect_gemini::serve::GeminiServer;
 use jackfield_dialect_gemini::wire as gemini;
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::serve::{ServeDialect, ServeError};
+use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
-use jackfield_dialect_openai::responses::wire as responses;
-use jackfield_domain::usage::Usage;
 use serde_json::{Value, json};
 
 /// A wire language.
@@ -83,28 +82,23 @@ impl Language {
         SseEvent { data, event }
     }
 
-    /// Reads usage.
-    pub(super) fn usage(self, json: &str) -> Option<Usage> {
+    /// Reads a report about usage.
+    pub(super) fn read_usage(self, json: &str, reports: &mut UsageReports) {
         match self {
-            Self::Chat => {
-                let usage: Value = serde_json::from_str(json).ok()?;
-                usage
-                    .is_object()
-                    .then(|| jackfield_dialect_openai::chat::reply::usage_from_wire(&usage))
+            Self::Chat | Self::Responses => {
+                if let Ok(usage) = serde_json::from_str(json) {
+                    jackfield_dialect_openai::read_usage(&usage, reports);
+                }
             }
             Self::Claude => {
-                let usage: claude::Usage = serde_json::from_str(json).ok()?;
-                Some(jackfield_dialect_claude::reply::usage_from_wire(&usage))
+                if let Ok(usage) = serde_json::from_str::<claude::Usage>(json) {
+                    jackfield_dialect_claude::reply::read_usage(&usage, reports);
+                }
             }
             Self::Gemini => {
-                let usage: gemini::UsageMetadata = serde_json::from_str(json).ok()?;
-                Some(jackfield_dialect_gemini::reply::usage_from_wire(&usage))
-            }
-            Self::Responses => {
-                let usage: responses::Usage = serde_json::from_str(json).ok()?;
-                Some(jackfield_dialect_openai::responses::reply::usage_from_wire(
-                    &usage,
-                ))
+                if let Ok(usage) = serde_json::from_str::<gemini::UsageMetadata>(json) {
+                    jackfield_dialect_gemini::reply::read_usage(&usage, reports);
+                }
             }
         }
     }

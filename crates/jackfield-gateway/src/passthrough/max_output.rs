@@ -1,10 +1,11 @@
-//! The longest reply that a request asks for, which its budgets reserve.
+//! The longest reply and the service tier that a request asks for, which its budgets reserve.
 
+use jackfield_domain::price::ServiceTier;
 use jackfield_engine::RESERVED_OUTPUT;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The fields of the three vendors that limit a reply. A body in another form limits nothing.
+/// The fields of the three vendors that limit a reply or name a service tier. A body in another form has none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Limits {
@@ -14,6 +15,9 @@ struct Limits {
     n: Value,
     #[serde(rename = "generationConfig")]
     generation_config: Option<GenerationConfig>,
+    #[serde(alias = "serviceTier")]
+    service_tier: Value,
+    speed: Value,
 }
 
 /// The fields of Gemini.
@@ -26,8 +30,9 @@ struct GenerationConfig {
     candidate_count: Value,
 }
 
-/// The maximum of output tokens that this body asks for, of all replies together; without one, the default for each.
-pub(super) fn max_output(body: &[u8]) -> u64 {
+/// The maximum of output tokens that this body asks for, of all replies together, and its service tier. Without a maximum,
+/// it is the default for each reply.
+pub(super) fn max_output(body: &[u8]) -> (u64, Option<ServiceTier>) {
     let limits: Limits = serde_json::from_slice(body).unwrap_or_default();
     let gemini = limits.generation_config.unwrap_or_default();
     let named = [
@@ -40,5 +45,9 @@ pub(super) fn max_output(body: &[u8]) -> u64 {
     let replies = [&limits.n, &gemini.candidate_count];
     let replies = replies.into_iter().filter_map(Value::as_u64).max();
     let most = most.unwrap_or(RESERVED_OUTPUT);
-    most.saturating_mul(replies.unwrap_or(1).max(1))
+    let tier = |word: &Value| word.as_str().and_then(ServiceTier::of_word);
+    (
+        most.saturating_mul(replies.unwrap_or(1).max(1)),
+        tier(&limits.speed).or_else(|| tier(&limits.service_tier)),
+    )
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
+use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_domain::estimate;
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::request::ModelRef;
@@ -41,7 +42,7 @@ pub(super) struct SpendingDraft {
     /// The size of a request of text; 0 for a form.
     request_bytes: usize,
     /// The usage that the provider reported.
-    pub(super) usage: Option<Usage>,
+    usage: Option<Usage>,
 }
 
 impl SpendingDraft {
@@ -147,17 +148,15 @@ impl SpendingDraft {
         if self.budgets.is_empty() || self.is_counting() {
             return Ok(());
         }
+        let (output, tier) = max_output(body);
         let call = BudgetedCall {
             budgets: self.budgets.clone(),
             id: Arc::clone(&self.record.id),
             input: estimate::tokens(self.request_bytes),
             model: self.record.model.clone(),
-            output: Some(if self.is_generated() {
-                max_output(body)
-            } else {
-                0
-            }),
+            output: Some(if self.is_generated() { output } else { 0 }),
             price: self.record.price.clone(),
+            tier,
         };
         let reserved = self.engine.reserve_budgets(&call).await;
         self.is_begun = reserved.is_ok();
@@ -192,6 +191,15 @@ impl SpendingDraft {
         let id = ["request-id", "x-request-id"].iter();
         let mut id = id.filter_map(|name| headers.get(*name)?.to_str().ok());
         self.record.request_id = id.next().map(Into::into);
+    }
+
+    /// The provider has reported this usage, if any.
+    pub(super) fn used(&mut self, reports: &UsageReports) {
+        self.usage = reports.usage();
+        for note in reports.notes() {
+            let (id, code, path) = (&self.record.id, &note.code, &note.path);
+            tracing::warn!(%id, %code, path, "the usage of a reply is not as its provider said it");
+        }
     }
 
     /// A piece of the reply's body has arrived.

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use jackfield_dialect_kit::serve::ServeError;
-use jackfield_domain::usage::Usage;
+use jackfield_dialect_kit::usage_reports::UsageReports;
 
 use super::json::{self, Member};
 use super::language::Language;
@@ -65,7 +65,7 @@ pub(super) struct ReplyFilter {
     rules: ReplyRules,
     /// How much of the buffer has no end of an event.
     scanned: usize,
-    usage: Option<Usage>,
+    usage: UsageReports,
 }
 
 impl ReplyFilter {
@@ -78,13 +78,13 @@ impl ReplyFilter {
             response_id: None,
             rules,
             scanned: 0,
-            usage: None,
+            usage: UsageReports::default(),
         }
     }
 
     /// The usage, as far as the reply reported it.
-    pub(super) const fn usage(&self) -> Option<Usage> {
-        self.usage
+    pub(super) const fn usage(&self) -> &UsageReports {
+        &self.usage
     }
 
     /// Whether the last bytes brought a piece of the reply, not only signs of life.
@@ -226,7 +226,8 @@ impl ReplyFilter {
         let named = self.rules.rename.as_ref();
         let has_model = named.is_some_and(|names| text.contains(&names.upstream));
         let has_id = self.rules.reads_id && self.response_id.is_none();
-        if !has_model && !has_id && !text.contains(self.rules.language.usage_member()) {
+        let has_usage = [self.rules.language.usage_member(), SERVICE_TIER];
+        if !has_model && !has_id && !has_usage.iter().any(|member| text.contains(member)) {
             return EventChange::None;
         }
         let mut edits = self.document_edits(data, &members);
@@ -299,12 +300,15 @@ impl ReplyFilter {
         edits: &mut Vec<(std::ops::Range<usize>, String)>,
     ) {
         let language = self.rules.language;
-        if let Some(usage) = json::only(members, language.usage_member())
-            && let Some(usage) = self.rules.language.usage(usage.value)
-        {
+        // Beside the usage: the tier of OpenAI, which the others have in it.
+        let tier = json::only(members, SERVICE_TIER);
+        let tier = tier.and_then(|tier| json::string(tier.value));
+        self.usage.tier(tier.as_deref());
+        let usage = json::only(members, language.usage_member());
+        if let Some(usage) = usage.filter(|usage| usage.value != "null") {
+            language.read_usage(usage.value, &mut self.usage);
             // A server that counts has read the prompt.
-            self.has_piece |= usage.input > 0;
-            self.usage = Some(self.usage.map_or(usage, |known| larger(known, usage)));
+            self.has_piece |= self.usage.usage().is_some_and(|usage| usage.input > 0);
         }
         if let Some(names) = &self.rules.rename
             && let Some(model) = json::only(members, language.model_member())
@@ -320,18 +324,6 @@ enum EventChange {
     None,
     Removed,
     Replaced(String),
-}
-
-/// Of two reports about one reply, each of which may lack some counts, the larger counts.
-fn larger(one: Usage, other: Usage) -> Usage {
-    Usage {
-        cache_read: one.cache_read.max(other.cache_read),
-        cache_write: one.cache_write.max(other.cache_write),
-        input: one.input.max(other.input),
-        output: one.output.max(other.output),
-        reasoning: one.reasoning.max(other.reasoning),
-        ..Usage::default()
-    }
 }
 
 fn is_empty_list(json: &str) -> bool {
@@ -387,6 +379,9 @@ fn data_lines(event: &str) -> Vec<(usize, &str)> {
     }
     found
 }
+
+/// The member with the service tier of a reply of OpenAI.
+const SERVICE_TIER: &str = "service_tier";
 
 /// The size up to which an event or a document is read, in bytes.
 const MAX_READ: usize = 16 << 20;

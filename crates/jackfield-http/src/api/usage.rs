@@ -288,7 +288,6 @@ impl LineView {
 
 impl SumsView {
     fn new(totals: &SpendingTotals) -> Self {
-        let costs = totals.costs.iter();
         Self {
             turns: totals.turns,
             replies: totals.replies,
@@ -297,13 +296,7 @@ impl SumsView {
             first_token_p50_ms: totals.first_token(50),
             first_token_p95_ms: totals.first_token(95),
             usage: UsageView::from(&totals.usage),
-            cost: costs
-                .map(|(currency, (amount, estimated))| CostView {
-                    currency: currency.to_string(),
-                    amount: amount.to_string(),
-                    estimated: estimated.to_string(),
-                })
-                .collect(),
+            cost: totals.costs.values().map(CostView::from).collect(),
             unpriced_tokens: totals.unpriced,
             own_key_replies: totals.own_key_replies,
         }

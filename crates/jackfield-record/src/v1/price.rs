@@ -7,27 +7,60 @@ use serde::{Deserialize, Serialize};
 
 use super::stored::{Invalid, Stored};
 
-/// A price. Its usual rates stand beside its other fields, as they did when they were all that it had.
+/// A price. Its usual rates stand among its other fields, in the order that they had when they were all that it had.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct PriceForm {
+    cache_read: MoneyForm,
+    cache_write: MoneyForm,
     currency: Arc<str>,
     date: Arc<str>,
-    #[serde(flatten)]
-    rates: RatesForm,
+    input: MoneyForm,
+    output: MoneyForm,
     source: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    audio_input: Option<MoneyForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    audio_output: Option<MoneyForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cache_write_long: Option<MoneyForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    image_input: Option<MoneyForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    image_output: Option<MoneyForm>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     variants: Vec<PriceVariantForm>,
 }
+
+type MoneyForm = <Money as Stored>::Form;
 
 impl Stored for Price {
     type Form = PriceForm;
 
     fn form(&self) -> PriceForm {
+        let RatesForm {
+            cache_read,
+            cache_write,
+            input,
+            output,
+            audio_input,
+            audio_output,
+            cache_write_long,
+            image_input,
+            image_output,
+        } = self.rates.form();
         PriceForm {
+            cache_read,
+            cache_write,
             currency: Arc::clone(&self.currency),
             date: Arc::clone(&self.date),
-            rates: self.rates.form(),
+            input,
+            output,
             source: Arc::clone(&self.source),
+            audio_input,
+            audio_output,
+            cache_write_long,
+            image_input,
+            image_output,
             variants: self.variants.form(),
         }
     }
@@ -36,7 +69,17 @@ impl Stored for Price {
         Ok(Self {
             currency: form.currency,
             date: form.date,
-            rates: Stored::of(form.rates)?,
+            rates: Stored::of(RatesForm {
+                cache_read: form.cache_read,
+                cache_write: form.cache_write,
+                input: form.input,
+                output: form.output,
+                audio_input: form.audio_input,
+                audio_output: form.audio_output,
+                cache_write_long: form.cache_write_long,
+                image_input: form.image_input,
+                image_output: form.image_output,
+            })?,
             source: form.source,
             variants: Stored::of(form.variants)?,
         })

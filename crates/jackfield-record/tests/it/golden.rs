@@ -47,6 +47,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
         ("call_started_approved", samples::call_started_approved()),
         ("call_started_until", samples::call_started_until()),
         ("compacted_failed", samples::compacted_failed()),
+        ("late_detailed", samples::late_detailed()),
         (
             "model_call_ended_at_once",
             samples::model_call_ended_at_once(),
@@ -76,6 +77,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
         ("turn_opened_streamed", samples::turn_opened_streamed()),
         ("turn_opened_strict", samples::turn_opened_strict()),
         ("turn_opened_tagged", samples::turn_opened_tagged()),
+        ("turn_opened_tiered", samples::turn_opened_tiered()),
         (
             "turn_resumed_restricted",
             samples::turn_resumed_restricted(),

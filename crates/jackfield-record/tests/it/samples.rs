@@ -1,6 +1,7 @@
 //! One step per kind of fact, with every field that the kind may have.
 
 mod approval;
+mod billing;
 mod caller;
 mod conversation;
 mod directory;
@@ -37,6 +38,7 @@ pub(crate) use self::approval::{
     call_started_approved, call_started_until, delivered_grant, turn_opened_granted,
     wait_closed_granted, wait_opened_approval,
 };
+pub(crate) use self::billing::{late_detailed, turn_opened_tiered};
 pub(crate) use self::caller::{
     delivered_late, delivered_result, delivered_withdrawn, delivered_written, turn_ended_viewed,
     turn_opened_called, turn_opened_streamed, wait_closed_brought,

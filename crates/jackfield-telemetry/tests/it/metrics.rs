@@ -159,7 +159,11 @@ pub(crate) async fn stored(engine: &Engine, turns: usize) -> (f64, f64) {
         }
     }
     assert_eq!(found, turns);
-    let cost = price().bill(&usage).amount.to_string();
+    let cost = price()
+        .bill(&usage)
+        .expect("a usual tier")
+        .amount
+        .to_string();
     let tokens = u32::try_from(usage.input + usage.output).expect("a few");
     (tokens.into(), cost.parse().expect("a number"))
 }

@@ -22,7 +22,7 @@ use proptest::strategy::Union;
 use super::call::{call_id, tool_input, tool_result};
 use super::conversation::{assistant_message, conversation};
 use super::failure::{disposition, model_failure, tool_failure_kind};
-use super::reply::{estimated_usage, finish_reason, reply, usage};
+use super::reply::{detailed_usage, estimated_usage, finish_reason, reply, usage};
 use super::request::model_ref;
 use super::setup::{duration, opening, setup};
 use super::target::{model_attempt, reservations, target_choice};
@@ -240,8 +240,8 @@ fn late() -> BoxedStrategy<Fact> {
                 size: size as usize,
             }
         });
-    let used =
-        (model_attempt(), usage()).prop_map(|(attempt, usage)| Late::Usage { attempt, usage });
+    let used = (model_attempt(), detailed_usage())
+        .prop_map(|(attempt, usage)| Late::Usage { attempt, usage });
     prop_oneof![outcome, used].prop_map(Fact::Late).boxed()
 }
 
@@ -255,7 +255,7 @@ fn model_call_end() -> impl Strategy<Value = ModelCallEnd> + Clone {
 
 fn model_call_ended() -> BoxedStrategy<Fact> {
     let partial = option::of(assistant_message());
-    let usage = option::of(prop_oneof![usage(), estimated_usage()]);
+    let usage = option::of(prop_oneof![detailed_usage(), estimated_usage()]);
     let flags = (any::<bool>(), any::<bool>());
     (
         flags,

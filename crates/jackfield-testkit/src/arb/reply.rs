@@ -8,6 +8,7 @@ use jackfield_domain::ids::{ModelAttempt, ToolCallId, TurnId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolOutcome;
+use jackfield_domain::price::Money;
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::usage::Usage;
@@ -56,6 +57,31 @@ pub fn usage() -> impl Strategy<Value = Usage> + Clone {
                 ..Usage::default()
             },
         )
+        .boxed()
+}
+
+/// The usage of a reply, with all that a journal keeps of one.
+pub fn detailed_usage() -> impl Strategy<Value = Usage> + Clone {
+    let tier = option::of(super::setup::tier());
+    let billed = option::of(any::<u64>().prop_map(Money::from_picos));
+    let media = [(); 4].map(|()| 0..900_u64);
+    (usage(), tier, billed, media, 0..900_u64)
+        .prop_map(|(usage, tier, billed, media, long)| {
+            let [audio_input, audio_output, image_input, image_output] = media;
+            Usage {
+                audio_input,
+                audio_output,
+                billed,
+                cache_write: usage.cache_write + long,
+                cache_write_long: long,
+                image_input,
+                image_output,
+                input: usage.input + audio_input + image_input + long,
+                output: usage.output + audio_output + image_output,
+                tier,
+                ..usage
+            }
+        })
         .boxed()
 }
 

@@ -147,7 +147,7 @@ fn rates() -> impl Strategy<Value = Rates> {
 }
 
 /// A service tier that is not the usual one.
-fn tier() -> impl Strategy<Value = ServiceTier> {
+pub(super) fn tier() -> impl Strategy<Value = ServiceTier> {
     let all = ServiceTier::NAMES.iter().map(|(_, tier)| *tier);
     select(all.collect::<Vec<_>>())
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::fact::wall_time;
-use super::reply::usage;
+use super::reply::detailed_usage;
 use super::request::model_ref;
 use super::setup::{duration, money, price};
 use super::text::text;
@@ -83,7 +83,12 @@ pub fn spending_record() -> impl Strategy<Value = SpendingRecord> + Clone {
         option::of(text()),
     );
     let times = (wall_time(), option::of(duration()), duration());
-    let used = (model_ref(), option::of(price()), usage(), reservations());
+    let used = (
+        model_ref(),
+        option::of(price()),
+        detailed_usage(),
+        reservations(),
+    );
     (
         texts,
         times,

@@ -2,7 +2,6 @@
 
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
-use serde_json::Value;
 
 use crate::chat::wire;
 
@@ -51,41 +50,6 @@ pub(crate) fn finish_word(reason: &FinishReason, flags: ContentFlags) -> &'stati
         | FinishReason::StopSequence(_)
         | FinishReason::ToolCalls
         | FinishReason::Unrecognized(_) => "stop",
-    }
-}
-
-/// Reads usage from any of the forms that servers send.
-#[must_use]
-pub fn usage_from_wire(usage: &Value) -> Usage {
-    let number = |path: &[&str]| {
-        let mut path = path.iter();
-        let found = path.try_fold(usage, |within, key| within.get(key))?;
-        let whole = found.as_u64();
-        // The conversion saturates; usage is never meant to be negative or fractional.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a count that is written as a float"
-        )]
-        whole.or_else(|| found.as_f64().map(|count| count as u64))
-    };
-    let first = |paths: &[&[&str]]| paths.iter().find_map(|path| number(path)).unwrap_or(0);
-    Usage {
-        cache_read: first(&[
-            &["prompt_tokens_details", "cached_tokens"],
-            // DeepSeek
-            &["prompt_cache_hit_tokens"],
-            // Moonshot
-            &["cached_tokens"],
-        ]),
-        cache_write: first(&[&["prompt_tokens_details", "cache_write_tokens"]]),
-        input: first(&[&["prompt_tokens"], &["input_tokens"]]),
-        output: first(&[&["completion_tokens"], &["output_tokens"]]),
-        reasoning: first(&[
-            &["completion_tokens_details", "reasoning_tokens"],
-            &["reasoning_tokens"],
-        ]),
-        ..Usage::default()
     }
 }
 

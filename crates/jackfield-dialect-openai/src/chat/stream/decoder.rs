@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::note::Note;
@@ -21,11 +22,12 @@ use super::content_assembler::{ContentAssembler, DeltaEmitter};
 use super::json_fields::{BufferedBytes, Fault, field, number, text};
 use super::plain_chunk::{ChunkFrame, PlainChunk};
 use super::plain_reply::PlainReply;
-use crate::chat::reply::ending::{ContentFlags, finish_reason, usage_from_wire};
+use crate::chat::reply::ending::{ContentFlags, finish_reason};
 use crate::chat::request::NAMES;
 use crate::chat::wire;
 use crate::error::{self, ErrorDetail};
 use crate::profile::{InlineThinking, Prefill};
+use crate::usage::read_usage;
 
 /// After this many consecutive chunks without a common frame, the fast path is given up.
 const MAX_MISSES: u8 = 8;
@@ -61,7 +63,7 @@ pub struct Decoder {
     stop: Option<Arc<str>>,
     /// The stop sequences of the request.
     stops: Vec<Arc<str>>,
-    usage: Option<Usage>,
+    usage: UsageReports,
 }
 
 impl Decoder {
@@ -85,7 +87,7 @@ impl Decoder {
             recognized: false,
             stop: None,
             stops: Vec::new(),
-            usage: None,
+            usage: UsageReports::default(),
         }
     }
 
@@ -129,6 +131,7 @@ impl Decoder {
                 *known = Some(text.to_owned());
             }
         }
+        self.usage.tier(text(chunk, "service_tier"));
         self.set_usage(field(chunk, "usage"));
         self.set_usage(field(chunk, "x_groq").and_then(|groq| field(groq, "usage")));
         let choices = match field(chunk, "choices") {
@@ -152,6 +155,7 @@ impl Decoder {
             return Some(PlainChunk {
                 id: None,
                 model: None,
+                service_tier: None,
                 text: Cow::Borrowed(words),
             });
         }
@@ -173,6 +177,7 @@ impl Decoder {
     /// Handles a chunk that holds only text, like [`chunk`](Self::chunk).
     fn push_plain(&mut self, plain: PlainChunk<'_>, out: &mut Vec<Delta>) -> Result<(), Fault> {
         self.recognized = true;
+        self.usage.tier(plain.service_tier.as_deref());
         for (known, text) in [(&mut self.id, plain.id), (&mut self.model, plain.model)] {
             if known.is_none() {
                 *known = text.map(Cow::into_owned);
@@ -194,6 +199,7 @@ impl Decoder {
         let plain = PlainChunk {
             id: whole.id,
             model: whole.model,
+            service_tier: whole.service_tier,
             text: whole.text,
         };
         self.push_plain(plain, &mut out)?;
@@ -329,8 +335,8 @@ impl Decoder {
 
     /// Takes the usage, which covers everything before it.
     fn set_usage(&mut self, usage: Option<&Value>) {
-        if let Some(usage) = usage.filter(|usage| usage.is_object()) {
-            self.usage = Some(usage_from_wire(usage));
+        if let Some(usage) = usage {
+            read_usage(usage, &mut self.usage);
         }
     }
 
@@ -400,7 +406,7 @@ impl DecodeReply for Decoder {
     }
 
     fn usage(&self) -> Option<Usage> {
-        self.usage
+        self.usage.usage()
     }
 
     fn is_complete(&self) -> bool {
@@ -443,9 +449,10 @@ impl DecodeReply for Decoder {
         });
         end.model = self.model.map(Arc::from);
         end.notes = self.notes;
+        end.notes.extend(self.usage.notes());
         end.opaque = self.content.into_states(&self.owner);
         end.upstream = self.id.map(Arc::from);
-        end.usage = self.usage;
+        end.usage = self.usage.usage();
         Ok(end)
     }
 

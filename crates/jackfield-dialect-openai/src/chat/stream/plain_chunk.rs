@@ -28,8 +28,8 @@ struct Chunk<'a> {
     _obfuscation: IgnoredAny,
     #[serde(default, rename = "provider")]
     _provider: IgnoredAny,
-    #[serde(default, rename = "service_tier")]
-    _service_tier: IgnoredAny,
+    #[serde(borrow, default)]
+    service_tier: Option<Text<'a>>,
     #[serde(default, rename = "system_fingerprint")]
     _system_fingerprint: IgnoredAny,
     #[serde(default, rename = "usage")]
@@ -84,6 +84,7 @@ pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 pub(super) struct PlainChunk<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
+    pub(super) service_tier: Option<Cow<'a, str>>,
     pub(super) text: Cow<'a, str>,
 }
 
@@ -131,6 +132,7 @@ impl<'a> PlainChunk<'a> {
         (choice.index == 0 && !is_error).then(|| Self {
             id: known(chunk.id),
             model: known(chunk.model),
+            service_tier: known(chunk.service_tier),
             text: choice.delta.content.0,
         })
     }

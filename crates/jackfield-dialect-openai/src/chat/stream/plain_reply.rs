@@ -29,8 +29,8 @@ struct Reply<'a> {
     object: Option<Text<'a>>,
     #[serde(default, rename = "provider")]
     _provider: IgnoredAny,
-    #[serde(default, rename = "service_tier")]
-    _service_tier: IgnoredAny,
+    #[serde(borrow, default)]
+    service_tier: Option<Text<'a>>,
     #[serde(default, rename = "system_fingerprint")]
     _system_fingerprint: IgnoredAny,
     #[serde(default)]
@@ -83,6 +83,7 @@ pub(super) struct PlainReply<'a> {
     pub(super) finish: Cow<'a, str>,
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
+    pub(super) service_tier: Option<Cow<'a, str>>,
     pub(super) usage: Option<Value>,
     pub(super) text: Cow<'a, str>,
 }
@@ -100,6 +101,7 @@ impl<'a> PlainReply<'a> {
             finish,
             id: known(reply.id),
             model: known(reply.model),
+            service_tier: known(reply.service_tier),
             usage: reply.usage,
             text: choice.message.content.0,
         })

@@ -35,21 +35,6 @@ pub(crate) fn finish_reason(
     }
 }
 
-/// The totals, which the wire format has, too.
-#[must_use]
-pub fn usage_from_wire(usage: &wire::Usage) -> Usage {
-    let input = usage.input_tokens_details.unwrap_or_default();
-    let output = usage.output_tokens_details.unwrap_or_default();
-    Usage {
-        cache_read: input.cached_tokens.unwrap_or(0),
-        cache_write: input.cache_write_tokens.unwrap_or(0),
-        input: usage.input_tokens.unwrap_or(0),
-        output: usage.output_tokens.unwrap_or(0),
-        reasoning: output.reasoning_tokens.unwrap_or(0),
-        ..Usage::default()
-    }
-}
-
 /// The totals and their details.
 pub(crate) const fn usage_to_wire(usage: &Usage) -> wire::Usage {
     wire::Usage {

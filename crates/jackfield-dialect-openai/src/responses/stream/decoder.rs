@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use jackfield_dialect_kit::outgoing::names::ReplyTools;
+use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, Phase};
@@ -18,11 +19,12 @@ use super::item_slots::{ItemRef, Slots};
 use super::message;
 use super::reasoning;
 use crate::error::{self, ErrorDetail};
-use crate::responses::reply::{finish_reason, usage_from_wire};
+use crate::responses::reply::finish_reason;
 use crate::responses::request::NAMES;
 use crate::responses::request::read_call;
 use crate::responses::state::arguments_text;
 use crate::responses::wire::{IncomingEvent, IncomingResponse, Kind};
+use crate::usage::read_usage;
 
 /// Reads one reply, event by event or as a whole.
 ///
@@ -44,7 +46,7 @@ pub struct Decoder {
     /// Whether a search for tools is a call of `find_tools`.
     has_search: bool,
     has_emitted: bool,
-    usage: Option<Usage>,
+    usage: UsageReports,
 }
 
 impl Decoder {
@@ -62,7 +64,7 @@ impl Decoder {
             tools: ReplyTools::default(),
             has_search: false,
             has_emitted: false,
-            usage: None,
+            usage: UsageReports::default(),
         }
     }
 
@@ -215,8 +217,11 @@ impl Decoder {
 
     /// Takes the usage, which servers send at the end, also of a failed reply; some send it earlier.
     fn set_usage(&mut self, response: &IncomingResponse) {
-        let usage = response.usage.as_ref().map(usage_from_wire);
-        self.usage = usage.or(self.usage);
+        let tier = response.service_tier.as_ref();
+        self.usage.tier(tier.and_then(Value::as_str));
+        if let Some(usage) = &response.usage {
+            read_usage(usage, &mut self.usage);
+        }
     }
 
     const fn phase(&self) -> Phase {
@@ -271,7 +276,7 @@ impl DecodeReply for Decoder {
     }
 
     fn usage(&self) -> Option<Usage> {
-        self.usage
+        self.usage.usage()
     }
 
     fn is_complete(&self) -> bool {
@@ -287,7 +292,8 @@ impl DecodeReply for Decoder {
         let mut end = ReplyEnd::new(finish);
         end.model = named(response.model.or(self.model));
         end.upstream = named(response.id.or(self.id));
-        end.usage = self.usage;
+        end.usage = self.usage.usage();
+        end.notes.extend(self.usage.notes());
         for n in 0..response.input_transformations.map_or(0, |all| all.len()) {
             end.notes.push(Note::new(
                 NoteKind::Dropped,

@@ -87,5 +87,7 @@ pub(crate) struct IncomingResponse {
     #[serde(default)]
     pub(crate) status: Option<String>,
     #[serde(default)]
-    pub(crate) usage: Option<Usage>,
+    pub(crate) service_tier: Option<Value>,
+    #[serde(default)]
+    pub(crate) usage: Option<Value>,
 }

@@ -25,14 +25,20 @@ use super::{Class, World, pick_from};
 
 /// What a provider counts before the end of a reply.
 pub(crate) const SO_FAR: Usage = Usage {
+    audio_input: 0,
+    audio_output: 0,
     billed: None,
     cache_read: 10,
     cache_write: 0,
+    cache_write_long: 0,
     estimated_input: 0,
     estimated_output: 0,
+    image_input: 0,
+    image_output: 0,
     input: 60,
     output: 2,
     reasoning: 0,
+    tier: None,
 };
 
 /// The variant of a final answer.

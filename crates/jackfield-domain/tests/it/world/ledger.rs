@@ -149,7 +149,7 @@ impl World {
                 used.values().for_each(|usage| all += *usage);
                 let priced = |target, usage: &Usage| {
                     let price = self.setup.price_of(target)?;
-                    Some(price.cost(usage))
+                    price.cost(usage)
                 };
                 let spent = used.iter().map(|(attempt, usage)| {
                     let target = targets.get(attempt).copied().unwrap_or(0);

@@ -80,7 +80,7 @@ pub(super) fn csv(report: &SpendingReport) -> String {
             time.map(|time| time.to_string()).unwrap_or_default()
         });
         let costs = currencies.iter().map(|currency| {
-            let amount = costs.get(*currency).map(|(amount, _)| amount.to_string());
+            let amount = costs.get(*currency).map(|cost| cost.amount.to_string());
             amount.unwrap_or_default()
         });
         let about = [row.label.clone(), row.title.to_string()];
@@ -158,7 +158,7 @@ pub(super) fn chart(
         return chart::bars(&tools);
     }
     let currency = report.total().costs.iter();
-    let currency = currency.max_by_key(|(_, (amount, _))| *amount);
+    let currency = currency.max_by_key(|(_, cost)| cost.amount);
     let currency = currency.map(|(currency, _)| &**currency);
     let bar = |row: &SpendingRow| {
         let label = if row.title.is_empty() {
@@ -190,7 +190,7 @@ fn measured(
     let (parts, value) = match of {
         UsageMeasure::Cost => {
             let spent = currency.and_then(|currency| totals.costs.get(currency));
-            let amount = spent.map(|(amount, _)| amount.to_string());
+            let amount = spent.map(|cost| cost.amount.to_string());
             let amount = amount.unwrap_or_else(|| "0".to_owned());
             let parts = vec![amount.parse().unwrap_or_default()];
             (parts, format!("{amount} {}", currency.unwrap_or_default()))

@@ -207,6 +207,9 @@ pub(crate) struct CostView {
     pub(crate) amount: String,
     /// How much of it is an estimate.
     pub(crate) estimated: String,
+    /// What it would be by the prices of the models, where a provider itself says what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) listed: Option<String>,
 }
 
 /// Something that could not be said to the provider as it was.
@@ -307,6 +310,7 @@ impl From<&Cost> for CostView {
             currency: cost.currency.to_string(),
             amount: cost.amount.to_string(),
             estimated: cost.estimated.to_string(),
+            listed: cost.listed.map(|listed| listed.to_string()),
         }
     }
 }
