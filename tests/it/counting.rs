@@ -169,27 +169,3 @@ async fn a_day_is_one_of_the_time_zone_and_since_is_since_its_midnight() {
     // That day has not come there.
     assert_eq!(turns(west, &later).await, json!(0));
 }
-
-#[tokio::test]
-async fn the_prices_that_hold_are_listed_with_their_day_and_their_source() {
-    let own = "[prices.\"claude/claude-opus-5-5\"]\ninput = 1.25\noutput = 10\ncache_read = 0.125\n\
-               date = \"2026-11-01\"\nsource = \"https://prices.example/claude\"\n";
-    let run = jackfield(["usage", "--prices", "--json"]).configured(own);
-    let ran = run.run().await;
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let told: Vec<Value> = serde_json::from_str(&ran.out).expect("JSON");
-    let of = |model: &str| told.iter().find(|price| price["model"] == model);
-    let expected = json!({
-        "model": "claude/claude-opus-5-5", "input": "1.25", "output": "10",
-        "cache_read": "0.125", "cache_write": "1.25", "currency": "USD",
-        "date": "2026-11-01", "source": "https://prices.example/claude",
-    });
-    assert_eq!(of("claude/claude-opus-5-5"), Some(&expected));
-    let ran = jackfield(["usage", "--prices"]).configured(own).run().await;
-    for line in [
-        "claude/claude-opus-5-5\n  1.25 USD in, 10 out\n  cache: 0.125 read, 1.25 written\n",
-        "  2026-11-01 · https://prices.example/claude\n",
-    ] {
-        assert!(ran.out.contains(line), "{line}: {}", ran.out);
-    }
-}

@@ -104,6 +104,7 @@ mod passthrough;
 mod people;
 mod pins;
 mod pins_accepted;
+mod prices;
 mod prompting;
 mod reasoning_back;
 mod released;

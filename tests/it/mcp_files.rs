@@ -77,7 +77,7 @@ async fn the_files_of_other_programs_are_used_as_they_are() {
 async fn what_needs_no_tools_does_not_read_the_file() {
     for arguments in [
         ["sessions", "list"],
-        ["usage", "--prices"],
+        ["prices", "list"],
         ["approvals", "list"],
         ["providers", "--offline"],
     ] {

@@ -154,12 +154,44 @@ async fn a_budget_of_money_on_a_model_without_a_price_begins_nothing() {
         .env("JACKFIELD_DB", home.path().join("sessions.db"))
         .run()
         .await;
-    ran.fails(
-        3,
-        "no price is known for claude/claude-opus-5-5",
-        "[prices.\"claude/claude-opus-5-5\"]",
-    );
+    let line = "prices.\"claude/claude-opus-5-5\" = { input = 1.00, output = 5.00 }";
+    ran.fails(3, "no price is known for claude/claude-opus-5-5", line);
     assert_eq!(claude.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn the_line_of_the_refusal_is_a_price() {
+    let home = tempfile::tempdir().expect("a folder");
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").using(used(1000, 0, 20))]).await;
+    let line = "prices.\"claude/claude-opus-5-5\" = { input = 1.00, output = 5.00 }\n";
+    let ran = jackfield(["ask", "--max-cost", "1", "--json", "hi"])
+        .at_with(&claude.base_url(), line)
+        .env("JACKFIELD_DB", home.path().join("sessions.db"))
+        .run()
+        .await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("\"0.0011\""), "{}", ran.out);
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn an_unpriced_model_is_called_where_the_budget_allows_it_and_counted_as_unpriced() {
+    let home = tempfile::tempdir().expect("a folder");
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hi.").using(used(1000, 0, 20))]).await;
+    let allowed = "[budget]\ncost = 0.01\nunpriced = \"allow\"\n";
+    let ran = jackfield(["ask", "hi"])
+        .at_with(&claude.base_url(), allowed)
+        .env("JACKFIELD_DB", home.path().join("sessions.db"))
+        .run()
+        .await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = jackfield(["usage", "--json"])
+        .env("JACKFIELD_DB", home.path().join("sessions.db"))
+        .run()
+        .await;
+    let usage: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(usage["total"]["unpriced_tokens"], 1020, "{usage}");
+    kept(&claude);
 }
 
 #[tokio::test]

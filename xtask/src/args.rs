@@ -105,6 +105,11 @@ pub(crate) enum Verb {
         after_help = "Needs PostgreSQL 15 or later and PgBouncer, which it installs with apt-get if they are missing; both are started by the tests, in a folder of their own, as another user than root.\n\nExample:\n  cargo xtask postgres"
     )]
     Postgres,
+    /// Make the list prices that come with Jackfield, crates/jackfield-prices/src/catalogue.txt, of files that are given.
+    #[command(
+        after_help = "Names unknown fields, and the models on which both files differ. What both lack is in crates/jackfield-prices/own.txt, and wins.\nLiteLLM's file is in its wheel, or at the head of its repository; that of genai-prices is prices/new_data/v2/data.json there.\n\nExample:\n  cargo xtask prices --litellm model_prices_and_context_window.json --genai-prices data.json --day 2026-11-16"
+    )]
+    Prices(Prices),
     /// Compare the public crates with those of an earlier release: what no longer compiles for their users.
     #[command(
         after_help = "For a release. It fails where the version promises that all still compiles. Installs cargo-semver-checks below target/tools if it is missing.\n\nExamples:\n  cargo xtask semver\n  cargo xtask semver --baseline HEAD~30"
@@ -257,6 +262,27 @@ pub(crate) struct Semver {
     /// The revision of the earlier release; by default that of the last tag `v*`.
     #[arg(long, value_name = "REVISION")]
     pub(crate) baseline: Option<String>,
+}
+
+/// What prices are made of.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Prices {
+    /// LiteLLM's model_prices_and_context_window.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) litellm: PathBuf,
+    /// The data.json of genai-prices.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) genai_prices: PathBuf,
+    /// Where the prices are written.
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "crates/jackfield-prices/src/catalogue.txt"
+    )]
+    pub(crate) out: PathBuf,
+    /// The day of the files.
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) day: String,
 }
 
 /// How sizes are printed.

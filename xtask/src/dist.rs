@@ -3,6 +3,7 @@
 //! One archive for a target: the program, its completions and manual pages, the licences and a list of what is in it
 //! (CycloneDX); beside it its SHA-256 digest, and the script that downloads, checks and installs it.
 
+pub(crate) mod prices;
 mod script;
 
 use std::fs;

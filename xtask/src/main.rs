@@ -76,6 +76,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Nightly(asked) => ci::nightly::run(&root, &asked.stages),
         Verb::Packages(packages) => packages::run(&root, packages.alone),
         Verb::Postgres => Suite::Postgres.run(&root, &[], &Flaky::none()),
+        Verb::Prices(prices) => dist::prices::run(&root, &prices),
         Verb::Semver(semver) => semver::run(&root, semver.baseline.as_deref()),
         Verb::SignIn => Suite::Real.run(&root, &["sign_in::"], &Flaky::none()),
         Verb::Size(size) => size::run(&root, &size),

@@ -3,7 +3,7 @@
 mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use jackfield_domain::compaction::{CompactionPolicy, WindowList};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict};
-use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_engine::{ToolCacheSettings, TurnOptions};
+use jackfield_prices::Catalogue;
 use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ use crate::key_source::KeySource;
 use crate::kinds;
 use crate::own_servers::OwnServersConfig;
 use crate::place::{ConfigProblem, ConfiguredValues, Origin, ValueSource};
-use crate::prices::{self, CURRENCY, Prices};
+use crate::prices::{CURRENCY, Prices};
 use crate::questions::McpQuestions;
 use crate::routes::ConfiguredRoute;
 use crate::serve::ServeConfig;
@@ -61,6 +61,8 @@ pub struct Config {
     pub extensions: Vec<(Extension, ValueSource)>,
     /// The files that were read, from the lowest to the highest precedence.
     pub files: Vec<PathBuf>,
+    /// The imported list prices, and their file.
+    pub(crate) imported_prices: Option<(Arc<Catalogue>, Arc<Path>)>,
     /// The journal.
     pub journal: JournalConfig,
     /// Whether the session of a question without a named session is kept.
@@ -170,6 +172,7 @@ impl Default for Config {
             data: None,
             extensions: Vec::new(),
             files: Vec::new(),
+            imported_prices: None,
             journal: JournalConfig::default(),
             keep_asks: true,
             model_place: Origin::Default.into(),
@@ -318,32 +321,6 @@ impl Config {
         problems
     }
 
-    /// The known model prices: those of files, over the built-in list prices of the vendors.
-    ///
-    /// List prices apply only to the vendor's own address and the currency of the list.
-    #[must_use]
-    pub fn prices(&self) -> PriceList {
-        let mut list = PriceList::default();
-        if &*self.currency == CURRENCY {
-            let built_in = prices::built_in();
-            for (name, provider) in &self.providers {
-                let kind = provider.kind.as_ref().map_or(name, |(kind, _)| kind);
-                let own = built_in
-                    .iter()
-                    .filter(|(model, _)| model.provider == *kind && provider.base_url.is_none());
-                for (model, listed) in own {
-                    let price = listed.price(&self.currency);
-                    list.set(Arc::clone(name), Arc::clone(&model.model), price);
-                }
-            }
-        }
-        for (model, listed) in &self.prices {
-            let price = listed.price(&self.currency);
-            list.set(Arc::clone(&model.provider), Arc::clone(&model.model), price);
-        }
-        list
-    }
-
     /// Checks that a budget has the currency of the prices.
     pub(crate) fn check_currency(&self) -> Option<ConfigProblem> {
         let (written, place) = self.cost_place.as_ref()?;
@@ -355,27 +332,6 @@ impl Config {
             let help = "there is one currency: `currency` under [budget] names it";
             ConfigProblem::new(place.clone(), message).with_help(help)
         })
-    }
-
-    /// The prices of providers that do not exist.
-    pub(crate) fn unused_prices(&self) -> Vec<ConfigProblem> {
-        let providers: Vec<&Arc<str>> = self.providers.keys().collect();
-        let idle = self
-            .prices
-            .iter()
-            .filter(|(model, _)| !self.providers.contains_key(&model.provider));
-        let idle = idle.map(|(model, listed)| {
-            let name = &model.provider;
-            let message = format!(
-                "not used: there is no provider `{name}`{}",
-                did_you_mean(name, &providers)
-            );
-            let help = format!(
-                "write the price as `PROVIDER/MODEL`, or add the provider under [providers.{name}]"
-            );
-            ConfigProblem::new(listed.place.clone(), message).with_help(help)
-        });
-        idle.collect()
     }
 
     /// Whether the provider of a model exists.

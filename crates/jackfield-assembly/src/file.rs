@@ -190,7 +190,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     routes::read(&mut config.routes, root.section("routes"), trust);
     system(config, root.section("system"));
     sections::approvals(&mut config.approvals, root.section("approvals"), trust);
-    sections::budget(config, root.section("budget"));
+    sections::budget(config, root.section("budget"), trust);
     sections::compaction(&mut config.options, root.section("compaction"));
     sections::journal(&mut config.journal, root.section("journal"), trust);
     sections::limits(&mut config.options.limits, root.section("limits"));

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration as Time;
 
 use jackfield_domain::note::NoteEffect;
+use jackfield_domain::price::ServiceTier;
 use serde_json::{Value, json};
 use toml::de::DeValue;
 
+use crate::prices::RATES;
 use crate::tool_modes::MODES;
 use crate::values;
 
@@ -116,6 +118,8 @@ pub(crate) enum ValueForm {
     Money,
     /// A number between two others.
     Number(f64, f64),
+    /// What longer requests and other service tiers cost.
+    PriceVariants,
     /// Whether a parameter is required, or a list of required fields.
     #[cfg_attr(
         not(feature = "web"),
@@ -175,6 +179,24 @@ impl ValueForm {
             Self::Number(low, high) => json!({
                 "type": "number", "minimum": low, "maximum": high, "examples": [high],
             }),
+            Self::PriceVariants => {
+                let rates = RATES.map(|rate| (rate.to_owned(), Self::Amount.bare()));
+                let mut fields = serde_json::Map::from_iter(rates);
+                fields.insert("above".to_owned(), Self::Whole(0).bare());
+                let tiers = ServiceTier::NAMES.iter().map(|(name, _)| *name);
+                let tiers = tiers.filter(|name| *name != ServiceTier::Other.as_str());
+                fields.insert("tier".to_owned(), Self::Words(tiers.collect()).bare());
+                json!({
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": fields,
+                        "required": ["input", "output"],
+                        "additionalProperties": false,
+                    },
+                    "examples": [[]],
+                })
+            }
             Self::Required => json!({ "type": ["boolean", "array"], "examples": [true] }),
             Self::ResponseFormat => json!({ "oneOf": [
                 { "type": "string", "enum": ["json_object", "text"] },

@@ -131,6 +131,7 @@ pub use self::otlp::OtlpConfig;
 pub use self::own_servers::{OwnProgram, OwnServersConfig};
 pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 pub use self::preferred::preferred_models;
+pub use self::prices::{KnownPrice, PriceOrigin, PricesFile};
 pub use self::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 pub use self::questions::McpQuestions;
 pub use self::registry::Registry;

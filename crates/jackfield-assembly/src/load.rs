@@ -22,7 +22,8 @@ use crate::file::{self, Draft, Trust};
 use crate::journal::JournalKind;
 use crate::key_source::KeySource;
 use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
-use crate::preferred::model_with_key;
+use crate::preferred::use_model_with_key;
+use crate::prices::PricesFile;
 use crate::servers::ServersFile;
 use crate::surroundings::{Surroundings, read_small};
 
@@ -128,28 +129,16 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     config.journal.database.resolve(&surroundings.environment);
     let idle = config.unused_prices();
     config.remarks.extend(idle);
+    if let Some(file) = PricesFile::of(surroundings, flags)?
+        && let Some(catalogue) = file.read()?
+    {
+        config.imported_prices = Some((Arc::new(catalogue), file.path().into()));
+    }
     let cache = surroundings.cache_directory.as_ref();
     config.cache = cache.map(|cache| cache.join("jackfield"));
     let data = surroundings.data_directory.as_ref();
     config.data = data.map(|data| data.join("jackfield"));
     Ok(config)
-}
-
-/// Makes a model that can answer the default one.
-fn use_model_with_key(config: &mut Config, surroundings: &Surroundings) {
-    let Some((model, place)) = model_with_key(config, &surroundings.environment) else {
-        return;
-    };
-    let name = format!("{}/{}", model.provider, model.model);
-    let key = Some("model".to_owned());
-    config.set_raw_value(
-        name.into(),
-        ValueSource {
-            key,
-            ..place.clone()
-        },
-    );
-    (config.options.model, config.model_place) = (model, place);
 }
 
 /// The assistant that the turns of this run are of, if they are of one.

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
+use jackfield_prices::Catalogue;
 
 use crate::config::{Config, ProviderConfig};
 use crate::key_source::KeySource;
 use crate::kinds::{self, MODELS};
 use crate::place::{Origin, ValueSource};
 use crate::presets::PRESETS;
-use crate::prices::built_in;
-use crate::surroundings::{Environment, read_small};
+use crate::surroundings::{Environment, Surroundings, read_small};
 
 /// The preferred model of each vendor that this program was built with, the best vendor first.
 pub fn preferred_models() -> impl Iterator<Item = ModelRef> {
@@ -22,12 +22,26 @@ pub fn preferred_models() -> impl Iterator<Item = ModelRef> {
     })
 }
 
+/// Makes a model that can answer the default one.
+pub(crate) fn use_model_with_key(config: &mut Config, surroundings: &Surroundings) {
+    let Some((model, place)) = model_with_key(config, &surroundings.environment) else {
+        return;
+    };
+    let name = format!("{}/{}", model.provider, model.model);
+    let key = Some("model".to_owned());
+    config.set_raw_value(
+        name.into(),
+        ValueSource {
+            key,
+            ..place.clone()
+        },
+    );
+    (config.options.model, config.model_place) = (model, place);
+}
+
 /// The preferred model of the first provider that has a key, with the source of the key; `None` if that is the
 /// default model anyway, or no provider has a key.
-pub(crate) fn model_with_key(
-    config: &Config,
-    environment: &Environment,
-) -> Option<(ModelRef, ValueSource)> {
+fn model_with_key(config: &Config, environment: &Environment) -> Option<(ModelRef, ValueSource)> {
     let (model, place) = preferred_models().find_map(|model| {
         let provider = config.providers.get(&model.provider)?;
         let place = key_place(&model.provider, provider, environment)?;
@@ -119,13 +133,18 @@ impl Config {
     }
 }
 
-/// The models that are known without asking a provider: those with a price, those of the configuration, and the
-/// preferred ones.
+/// The models that are known without asking a provider: those of vendors with a price, those of the configuration, and
+/// the preferred ones.
 fn known_models(config: &Config) -> BTreeSet<ModelRef> {
-    let built_in = built_in();
+    let catalogue = Catalogue::built_in();
+    let listed = catalogue.names().filter(|(kind, _)| is_vendor(kind));
+    let listed = listed.map(|(kind, model)| ModelRef {
+        model: model.into(),
+        provider: kind.into(),
+    });
     let configured = config.aliases.values().chain([&config.options.model]);
-    let priced = built_in.keys().chain(config.prices.keys());
-    let known = priced.chain(configured).cloned().chain(preferred_models());
+    let own = config.prices.keys().chain(configured).cloned();
+    let known = listed.chain(own).chain(preferred_models());
     let is_one = |model: &ModelRef| config.has(model) && &*model.model != PriceList::ANY;
     known.filter(is_one).collect()
 }

@@ -1,49 +1,80 @@
-//! Reads price tables, the user's and the built-in one: per million tokens, each with date and source.
+//! Reads `[prices]`, per million tokens, and says what models cost.
+
+mod imported;
+mod known;
+mod local;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
-use jackfield_domain::price::{Money, Price, PriceList, Rates};
+use jackfield_domain::price::{Money, Price, PriceList, PriceVariant, Rates, ServiceTier};
 use jackfield_domain::request::ModelRef;
+use toml::de::DeValue;
 
-use crate::document::{DocumentReader, Section};
+pub use self::imported::PricesFile;
+pub use self::known::{KnownPrice, PriceOrigin};
+use crate::document::Section;
 use crate::form::{self, ValueForm};
 use crate::place::{ConfigProblem, ValueSource};
-use crate::values::{money, parse_model};
+use crate::values::{filled, money, parse_model, whole};
 
 /// The prices of a model as written, before the currency is known.
 #[derive(Clone, Debug)]
 pub(crate) struct PriceEntry {
-    cache_read: Option<Money>,
-    cache_write: Option<Money>,
     date: Arc<str>,
-    input: Money,
-    output: Money,
     /// Its place.
     pub(crate) place: ValueSource,
+    rates: Rates,
     source: Arc<str>,
+    variants: Vec<PriceVariant>,
 }
 
 impl PriceEntry {
-    /// The price in this currency. Cached input costs the same as other input by default.
+    /// The price in this currency.
     pub(crate) fn price(&self, currency: &Arc<str>) -> Price {
         Price {
             currency: Arc::clone(currency),
             date: Arc::clone(&self.date),
-            rates: Rates {
-                cache_read: self.cache_read.unwrap_or(self.input),
-                cache_write: self.cache_write.unwrap_or(self.input),
-                ..Rates::new(self.input, self.output)
-            },
+            rates: self.rates.clone(),
             source: Arc::clone(&self.source),
-            variants: Vec::new(),
+            variants: self.variants.clone(),
         }
     }
 }
 
 /// Prices by model.
 pub(crate) type Prices = BTreeMap<ModelRef, PriceEntry>;
+
+/// The rates of a table. Cached input costs the same as other input by default.
+#[derive(Default)]
+struct WrittenRates {
+    audio_input: Option<Money>,
+    audio_output: Option<Money>,
+    cache_read: Option<Money>,
+    cache_write: Option<Money>,
+    cache_write_long: Option<Money>,
+    image_input: Option<Money>,
+    image_output: Option<Money>,
+    input: Option<Money>,
+    output: Option<Money>,
+}
+
+impl WrittenRates {
+    fn rates(&self) -> Option<Rates> {
+        let (input, output) = (self.input?, self.output?);
+        Some(Rates {
+            audio_input: self.audio_input,
+            audio_output: self.audio_output,
+            cache_read: self.cache_read.unwrap_or(input),
+            cache_write: self.cache_write.unwrap_or(input),
+            cache_write_long: self.cache_write_long,
+            image_input: self.image_input,
+            image_output: self.image_output,
+            input,
+            output,
+        })
+    }
+}
 
 /// Reads `[prices]`.
 pub(crate) fn read(prices: &mut Prices, section: Section<'_>) {
@@ -55,17 +86,26 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>) {
         let mut said = Section::of(&names, &entry);
         let mut is_said = |name| said.place_of(name).is_some();
         let is_whole = is_said("input") && is_said("output");
-        let amount = || form::of(ValueForm::Amount, per_million);
-        form::keys! { let table;
+        let amount = || form::of(ValueForm::Amount, rate);
+        let mut written = WrittenRates::default();
+        form::keys! { table over written;
+            audio_input: amount(), "What a million input tokens of audio cost";
+            audio_output: amount(), "What a million output tokens of audio cost";
             cache_read: amount(), "What a million input tokens cost that are read from a cache";
             cache_write: amount(), "What a million input tokens cost that are written to a cache";
+            cache_write_long: amount(), "What a million input tokens cost that are written to a cache for longer than by default";
+            image_input: amount(), "What a million input tokens of images cost";
+            image_output: amount(), "What a million output tokens of images cost";
             input: amount(), "What a million input tokens cost";
             output: amount(), "What a million output tokens cost";
+        }
+        form::keys! { let table;
             date: form::filled("2026-11-01"), "The day on which the price was read";
             source: form::filled("https://prices.example"), "Where the price was read";
+            variants: form::of(ValueForm::PriceVariants, variants), "What longer requests and other service tiers cost";
         }
         table.finish();
-        let (Some((input, _)), Some((output, _))) = (input, output) else {
+        let Some(rates) = written.rates() else {
             let problem = ConfigProblem::new(entry.place, "a price has `input` and `output`");
             if !is_whole {
                 names.problem(problem.with_help(
@@ -89,41 +129,109 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>) {
             continue;
         }
         let listed = PriceEntry {
-            cache_read: cache_read.map(|(amount, _)| amount),
-            cache_write: cache_write.map(|(amount, _)| amount),
             date: date.map_or_else(|| UNDATED.into(), |(date, _)| date),
-            input,
-            output,
             place,
+            rates,
             source: source.map_or_else(|| OWN.into(), |(source, _)| source),
+            variants: variants.map(|(variants, _)| variants).unwrap_or_default(),
         };
         prices.insert(model, listed);
     }
 }
 
-/// The built-in prices in US dollars, by kind of provider and model.
-pub(crate) fn built_in() -> Prices {
-    let mut prices = Prices::new();
-    let reader = DocumentReader::new(Path::new("prices.toml"), BUILT_IN);
-    let _read = reader.read(|root| read(&mut prices, root));
-    prices
+/// Parses what longer requests and other tiers cost.
+fn variants(value: &DeValue<'_>) -> Result<Vec<PriceVariant>, String> {
+    let items = value.as_array();
+    let items = items.ok_or_else(|| "this must be a list of tables".to_owned())?;
+    let mut variants: Vec<PriceVariant> = Vec::new();
+    for item in items.iter() {
+        let variant = variant(item.get_ref())?;
+        let is_same = |one: &PriceVariant| (one.above, one.tier) == (variant.above, variant.tier);
+        if variants.iter().any(is_same) {
+            return Err("two variants hold for the same requests".to_owned());
+        }
+        variants.push(variant);
+    }
+    Ok(variants)
+}
+
+fn variant(value: &DeValue<'_>) -> Result<PriceVariant, String> {
+    let table = value.as_table();
+    let table = table.ok_or_else(|| "a variant must be a table".to_owned())?;
+    let (mut above, mut tier, mut written) = (0, None, WrittenRates::default());
+    for (key, value) in table {
+        let (key, value) = (key.get_ref().as_ref(), value.get_ref());
+        let set = |slot: &mut Option<Money>| rate(value).map(|rate| *slot = rate);
+        let read = match key {
+            "above" => whole(value).map(|tokens| above = tokens),
+            "audio_input" => set(&mut written.audio_input),
+            "audio_output" => set(&mut written.audio_output),
+            "cache_read" => set(&mut written.cache_read),
+            "cache_write" => set(&mut written.cache_write),
+            "cache_write_long" => set(&mut written.cache_write_long),
+            "image_input" => set(&mut written.image_input),
+            "image_output" => set(&mut written.image_output),
+            "input" => set(&mut written.input),
+            "output" => set(&mut written.output),
+            "tier" => filled(value).and_then(|name| {
+                tier = Some(tier_of(&name)?);
+                Ok(())
+            }),
+            _ => Err("a variant has no such key: it has `above`, `tier` and rates".to_owned()),
+        };
+        read.map_err(|why| format!("`{key}`: {why}"))?;
+    }
+    if above == 0 && tier.is_none() {
+        return Err(
+            "a variant has `above`, `tier` or both: without them, its rates are those of the price"
+                .to_owned(),
+        );
+    }
+    let rates = written.rates();
+    let rates = rates.ok_or_else(|| "a variant has `input` and `output`".to_owned())?;
+    Ok(PriceVariant { above, rates, tier })
+}
+
+fn tier_of(name: &str) -> Result<ServiceTier, String> {
+    let known = || {
+        ServiceTier::NAMES
+            .iter()
+            .filter(|(_, tier)| *tier != ServiceTier::Other)
+    };
+    let found = known().find(|(known, _)| *known == name);
+    found.map(|(_, tier)| *tier).ok_or_else(|| {
+        let names: Vec<&str> = known().map(|(name, _)| *name).collect();
+        format!("there is no tier `{name}`: there are {}", names.join(", "))
+    })
 }
 
 /// Converts an amount per million tokens to one per token.
-fn per_million(value: &toml::de::DeValue<'_>) -> Result<Money, String> {
+fn rate(value: &DeValue<'_>) -> Result<Option<Money>, String> {
     let amount = money(value)?;
     let picos = amount.as_picos();
     if picos.is_multiple_of(MILLION) {
-        Ok(Money::from_picos(picos / MILLION))
+        Ok(Some(Money::from_picos(picos / MILLION)))
     } else {
         Err(format!("{amount} has more than six decimals"))
     }
 }
 
-/// The currency of [`built_in`].
+/// The names of rates.
+pub(crate) const RATES: [&str; 9] = [
+    "audio_input",
+    "audio_output",
+    "cache_read",
+    "cache_write",
+    "cache_write_long",
+    "image_input",
+    "image_output",
+    "input",
+    "output",
+];
+
+/// The currency of the vendors' lists.
 pub(crate) const CURRENCY: &str = "USD";
 
-const BUILT_IN: &str = include_str!("prices.toml");
 const MILLION: u64 = 1_000_000;
 /// The default source of a price in a file.
 const OWN: &str = "configuration";

@@ -140,6 +140,12 @@ impl ConfiguredRoute {
         }
     }
 
+    /// The models of all targets.
+    pub(crate) fn models(&self) -> impl Iterator<Item = &ModelRef> {
+        let targets = self.targets.iter().chain(&self.content_filter);
+        targets.map(|target| &target.model)
+    }
+
     /// The first target's model, whose provider's options turns of the route have.
     pub(crate) fn first_model(&self) -> Option<&ModelRef> {
         self.targets.first().map(|target| &target.model)

@@ -16,6 +16,7 @@ mod mcp;
 mod models;
 mod notes_server;
 mod own_servers;
+pub mod prices;
 mod replay;
 mod routes;
 mod secrets;
@@ -44,7 +45,7 @@ pub use self::demo::{Demo, DemoCommand};
 pub use self::doctor::Doctor;
 pub use self::export::{Export, ExportFormat};
 pub use self::journal::JournalCommand;
-pub use self::keys::{KeyCreate, Keys, Limit, LimitArgs, LimitChanges};
+pub use self::keys::{KeyCreate, Keys, Limit, LimitArgs, LimitChanges, Unpriced};
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpAdd, McpImport, McpServe};
 pub use self::models::{ModelsArgs, Providers};
@@ -138,6 +139,9 @@ pub enum Command {
     /// Replay a recorded session offline and report differences.
     #[command(after_help = with_exit_codes(replay::EXAMPLES))]
     Replay(ReplayArgs),
+    /// List what models cost, show where that stands, and import list prices.
+    #[command(subcommand, after_help = prices::EXAMPLES)]
+    Prices(prices::Prices),
     /// List the routes, with the state of each target in the running gateway.
     #[command(after_help = routes::EXAMPLES)]
     Routes(RoutesArgs),

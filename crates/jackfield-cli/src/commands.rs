@@ -83,6 +83,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Page(page) => serve::page(&page),
         Command::Providers(asked) => models::providers(asked, registry).await,
         Command::Replay(asked) => replay::run(asked, registry).await,
+        Command::Prices(asked) => usage::prices::run(&asked),
         Command::Routes(asked) => routes::run(asked, registry).await,
         Command::Secrets(command) => secrets::run(command, registry).await,
         #[cfg(feature = "serve")]

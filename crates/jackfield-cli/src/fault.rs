@@ -5,7 +5,6 @@ use std::io::ErrorKind::NotFound;
 
 use jackfield_assembly::ConfigError;
 use jackfield_domain::ids::SessionId;
-use jackfield_domain::request::ModelRef;
 use jackfield_engine::{EngineError, JournalError, ParkReason};
 
 use crate::exit::Exit;
@@ -149,10 +148,10 @@ impl From<EngineError> for CommandError {
             );
         }
         if let EngineError::Unpriced { model } = &error {
-            let ModelRef { model, provider } = model;
             fault = fault.with_help(format!(
-                "take a model with a price (`jackfield usage --prices`), give it one under [prices.\"{provider}/{model}\"] \
-                 with `input` and `output`, or leave out the limit (`--max-cost`, or `cost` under [budget])"
+                "take a model with a price (`jackfield prices list`); or write into your configuration, above its tables, what a million tokens cost: \
+                 `{}`; or `unpriced = \"allow\"` under [budget]; or leave out the limit (`--max-cost`, or `cost` under [budget])",
+                jackfield_engine::price_line(model)
             ));
         }
         fault

@@ -75,6 +75,8 @@ pub struct Allowance {
     pub cost: Option<Money>,
     /// Tokens, input and output together.
     pub tokens: Option<u64>,
+    /// Whether a model without a price may be called all the same; its calls do not count as cost.
+    pub unpriced: bool,
 }
 
 /// The limit that a turn reached.

@@ -1,10 +1,11 @@
 //! Prices of models, and the cost of a usage: exact, in integers, with each token priced once.
 
-use std::collections::BTreeMap;
+mod list;
+
 use std::sync::Arc;
 
+pub use self::list::{ListPrices, PriceList};
 pub use crate::money::{InvalidMoney, Money};
-use crate::request::ModelRef;
 use crate::usage::Usage;
 
 /// The prices of a model, per token.
@@ -299,39 +300,6 @@ impl Cost {
         }
         self.amount += more.amount;
         self.estimated += more.estimated;
-    }
-}
-
-/// The known prices, by provider and model.
-///
-/// The name [`PriceList::ANY`] applies to all models of a provider without a price of their own.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct PriceList(BTreeMap<Arc<str>, BTreeMap<Arc<str>, Price>>);
-
-impl PriceList {
-    /// The model name that applies to all models of a provider without a price of their own.
-    pub const ANY: &str = "*";
-
-    /// Sets the price of a model; replaces an earlier one.
-    pub fn set(&mut self, provider: impl Into<Arc<str>>, model: impl Into<Arc<str>>, price: Price) {
-        let models = self.0.entry(provider.into()).or_default();
-        models.insert(model.into(), price);
-    }
-
-    /// The price of a model, if known. An unknown price is not zero.
-    #[must_use]
-    pub fn get(&self, model: &ModelRef) -> Option<&Price> {
-        let models = self.0.get(&model.provider)?;
-        models.get(&model.model).or_else(|| models.get(Self::ANY))
-    }
-
-    /// All prices: provider, model, price.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &Price)> {
-        self.0.iter().flat_map(|(provider, models)| {
-            models
-                .iter()
-                .map(|(model, price)| (&**provider, &**model, price))
-        })
     }
 }
 

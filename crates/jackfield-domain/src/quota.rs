@@ -30,6 +30,8 @@ pub struct Quota {
     pub tokens_per_minute: Option<u64>,
     /// How many tokens its model calls may use per month, input and output.
     pub tokens_per_month: Option<u64>,
+    /// Whether a model without a price may be called although it limits money, which such calls do not count for.
+    pub unpriced: bool,
 }
 
 impl Quota {
@@ -63,6 +65,8 @@ pub struct QuotaChange {
     pub tokens_per_minute: Option<Option<u64>>,
     /// See [`Quota::tokens_per_month`].
     pub tokens_per_month: Option<Option<u64>>,
+    /// See [`Quota::unpriced`].
+    pub unpriced: Option<bool>,
 }
 
 impl QuotaChange {
@@ -75,6 +79,7 @@ impl QuotaChange {
         tokens_per_day: Some(None),
         tokens_per_minute: Some(None),
         tokens_per_month: Some(None),
+        unpriced: Some(false),
     };
 
     /// The quota after this change; `None` if it limits nothing.
@@ -91,6 +96,7 @@ impl QuotaChange {
             tokens_per_day: self.tokens_per_day.unwrap_or(before.tokens_per_day),
             tokens_per_minute: self.tokens_per_minute.unwrap_or(before.tokens_per_minute),
             tokens_per_month: self.tokens_per_month.unwrap_or(before.tokens_per_month),
+            unpriced: self.unpriced.unwrap_or(before.unpriced),
         };
         Some(after).filter(|after| !after.is_empty())
     }
@@ -107,6 +113,7 @@ impl From<Quota> for QuotaChange {
             tokens_per_day: quota.tokens_per_day.map(Some),
             tokens_per_minute: quota.tokens_per_minute.map(Some),
             tokens_per_month: quota.tokens_per_month.map(Some),
+            unpriced: quota.unpriced.then_some(true),
         }
     }
 }

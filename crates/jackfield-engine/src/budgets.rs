@@ -123,6 +123,14 @@ impl Engine {
     }
 }
 
+/// The line of a configuration that says the price of a model, with amounts to replace.
+#[must_use]
+pub fn price_line(model: &ModelRef) -> String {
+    let name = format!("{}/{}", model.provider, model.model);
+    let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("prices.\"{name}\" = {{ input = 1.00, output = 5.00 }}")
+}
+
 /// The failure of a call that does not fit this budget.
 #[must_use]
 pub fn exhausted(state: &BudgetState, now: WallTime) -> ModelFailure {
@@ -157,15 +165,18 @@ pub fn exhausted(state: &BudgetState, now: WallTime) -> ModelFailure {
 pub(crate) async fn reserve(shared: &EngineState, call: &BudgetedCall) -> Result<(), ModelFailure> {
     let quotas = quotas_of(shared, &call.budgets).await;
     let quotas = quotas.map_err(|error| unavailable(&error))?;
-    let limits_cost = quotas.iter().find(|(_, quota)| quota.limits_cost());
-    let Some(amount) = call.amount(limits_cost.is_some()) else {
-        let (model, name) = (&call.model, limits_cost.map_or("", |(name, _)| name));
+    let needs_price = quotas.iter().find(|(_, quota)| quota.needs_price());
+    let Some(amount) = call.amount(needs_price.is_some()) else {
+        let (model, name) = (&call.model, needs_price.map_or("", |(name, _)| name));
         let tier = call.tier.map_or_else(String::new, |tier| {
             format!(" in the service tier `{}`", tier.as_str())
         });
         let message = format!(
-            "the price of `{}/{}`{tier} in US dollars is not known, and `{name}` has a budget of money: configure `prices`",
-            model.provider, model.model
+            "the price of `{}/{}`{tier} in US dollars is not known, and `{name}` has a budget of money: write into the configuration, \
+             above its tables, what a million tokens cost: `{}`; or allow unpriced models beside the budget (`unpriced`)",
+            model.provider,
+            model.model,
+            price_line(model)
         );
         let kind = ModelFailureKind::Unsupported;
         return Err(ModelFailure::new(kind, Phase::BeforeSend, message));

@@ -91,7 +91,7 @@ impl Engine {
         );
         let attempt = ModelAttempt::compaction(0);
         let now = self.shared.clock.now();
-        let price = options.prices.get(&options.model).cloned();
+        let price = options.prices.get(&options.model);
         let call = SideCall {
             budgets: options.budgets,
             context: CallContext::default(),

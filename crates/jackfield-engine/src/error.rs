@@ -12,6 +12,8 @@ use jackfield_domain::wait::WaitEndKind;
 use jackfield_ports::journal::{AppendRefusal, JournalError};
 use thiserror::Error;
 
+use crate::budgets::price_line;
+
 /// A turn could not be driven to its end. A turn that failed is not an error: its end records the failure.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -180,7 +182,7 @@ pub enum EngineError {
     },
     /// A turn with a cost budget was to begin on a model without a price. Configure a price, use another model,
     /// or remove the budget.
-    #[error("no price is known for {}/{}, so the budget of money cannot be enforced", model.provider, model.model)]
+    #[error("no price is known for {}/{}, so the budget of money cannot be enforced; `{}` in the configuration is a price for a million tokens", model.provider, model.model, price_line(model))]
     Unpriced {
         /// The model.
         model: ModelRef,

@@ -110,7 +110,7 @@ pub use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxStatus};
 pub use self::approver::{ApprovalRequest, Approver, Decision};
 pub use self::background::StartedTurn;
 pub use self::budget_check::{BudgetCheck, BudgetReport};
-pub use self::budgets::{BudgetedCall, RESERVED_OUTPUT, exhausted};
+pub use self::budgets::{BudgetedCall, RESERVED_OUTPUT, exhausted, price_line};
 pub use self::catalog::{ToolOffer, is_schema_repaired, unusable_reason};
 pub use self::clients::{CLIENT, ClientResultsOptions, ClientResultsOutcome};
 pub use self::clock::{Clock, SystemClock};

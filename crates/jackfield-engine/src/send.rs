@@ -97,7 +97,8 @@ impl Engine {
             let tier = options.settings.tier();
             let price = options.prices.get(model);
             let is_priced = price.is_some_and(|price| price.reserve(tier, 0, 0).is_some());
-            if options.allowance.cost.is_some() && !is_priced {
+            let needs_price = options.allowance.cost.is_some() && !options.allowance.unpriced;
+            if needs_price && !is_priced {
                 let model = model.clone();
                 return Err(EngineError::Unpriced { model });
             }
@@ -425,7 +426,7 @@ fn setup(
     let target = |model: ModelRef, first_byte, content_filter| Target {
         content_filter,
         first_byte,
-        price: options.prices.get(&model).cloned(),
+        price: options.prices.get(&model),
         window: options.windows.get(&model).filter(|_| has_windows),
         model,
     };

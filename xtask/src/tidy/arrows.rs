@@ -113,6 +113,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-engine",
             "jackfield-oidc",
             "jackfield-ports",
+            "jackfield-prices",
             "jackfield-provider-bedrock",
             "jackfield-provider-claude",
             "jackfield-provider-claude-code",
@@ -150,6 +151,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-export",
             "jackfield-import",
             "jackfield-mcp-server",
+            "jackfield-prices",
             "jackfield-record",
             "jackfield-server",
             "jackfield-store-memory",
@@ -242,6 +244,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["jackfield-ports", "jackfield-provider-kit"],
     ),
     ("jackfield-ports", &["jackfield-domain"]),
+    ("jackfield-prices", &["jackfield-domain"]),
     // Not a part of it: what to copy.
     (
         "jackfield-provider-acme",
@@ -410,7 +413,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("jackfield-web", &[]),
-    ("xtask", &[]),
+    ("xtask", &["jackfield-prices"]),
 ];
 
 /// Outside crates with one home, and where it is.

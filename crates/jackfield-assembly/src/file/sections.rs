@@ -29,7 +29,7 @@ use crate::prices::{self, Prices};
 use crate::values::{at_least_one, duration, filled, money, one_of, size, texts};
 
 /// Reads `[budget]`.
-pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
+pub(crate) fn budget(config: &mut Config, mut section: Section<'_>, trust: Trust) {
     form::keys! { section over config.options.allowance;
         active: form::duration("5m"), "The time in which something is under way";
         tokens: form::whole::<u64>(0), "Tokens, input and output together";
@@ -39,6 +39,15 @@ pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
     }
     form::keys! { let section;
         cost: form::of(ValueForm::Money, cost), "Money, in the currency of the prices";
+        unpriced: form::one_of(UNPRICED), "Whether models without a price may be called beside a budget of money, for which they do not count";
+    }
+    if let Some((unpriced, place)) = unpriced {
+        if unpriced && trust == Trust::Found {
+            let help = trust_help(&place);
+            let message = "a file that was merely found allows no models without a price";
+            section.problem(ConfigProblem::new(place, message).with_help(help));
+        }
+        config.options.allowance.unpriced = unpriced;
     }
     if let Some(((cost, currency), place)) = cost {
         config.options.allowance.cost = Some(cost);
@@ -46,6 +55,9 @@ pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
     }
     section.finish();
 }
+
+/// What `unpriced` says.
+const UNPRICED: &[(&str, bool)] = &[("allow", true), ("refuse", false)];
 
 /// Reads `[compaction]`.
 pub(crate) fn compaction(options: &mut TurnOptions, mut section: Section<'_>) {

@@ -231,7 +231,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(limits.on_limit, OnLimit::Error);
     assert_eq!(options.allowance.tokens, Some(50_000));
     assert_eq!(options.allowance.cost, Money::parse("0.5").ok());
-    let price = config.prices().get(&options.model).cloned().unwrap();
+    let price = config.prices().get(&options.model).unwrap();
     let picos = |money: Money| money.as_picos();
     assert_eq!(
         (

@@ -1,17 +1,26 @@
 //! Prices: the built-in ones, the user's, and where neither counts.
 
-use jackfield_assembly::Config;
-use jackfield_domain::price::{Money, Price};
+use std::collections::BTreeSet;
+
+use jackfield_assembly::{Config, PriceOrigin, preferred_models};
+use jackfield_domain::price::{Money, Price, ServiceTier};
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::time::WallTime;
 
 use crate::world::World;
 
-fn price(config: &Config, provider: &str, model: &str) -> Option<Price> {
-    let model = ModelRef {
+fn model(provider: &str, model: &str) -> ModelRef {
+    ModelRef {
         model: model.into(),
         provider: provider.into(),
-    };
-    config.prices().get(&model).cloned()
+    }
+}
+
+fn price(config: &Config, provider: &str, name: &str) -> Option<Price> {
+    let model = model(provider, name);
+    let price = config.prices().get(&model);
+    assert_eq!(config.known_price(&model).map(|known| known.price), price);
+    price
 }
 
 fn with_user(text: &str) -> Config {
@@ -19,50 +28,21 @@ fn with_user(text: &str) -> Config {
 }
 
 #[test]
-fn every_built_in_price_has_a_day_and_a_page() {
-    let prices = with_user("").prices();
-    let text = include_str!("../../src/prices.toml");
-    let tables = text.lines().filter(|line| line.starts_with('[')).count();
-    assert_eq!(prices.iter().count(), tables);
-    for (provider, model, price) in prices.iter() {
-        let about = format!("{provider}/{model}: {price:?}");
-        let day: Vec<&str> = price.date.split('-').collect();
-        assert!(
-            matches!(day[..], [year, _, _] if year.len() == 4),
-            "{about}"
-        );
-        assert!(price.source.starts_with("https://"), "{about}");
-        assert!(price.rates.cache_read < price.rates.input, "{about}");
-        assert!(
-            price.rates.input <= price.rates.cache_write
-                && price.rates.cache_write < price.rates.output,
-            "{about}"
-        );
-        assert_eq!(&*price.currency, "USD", "{about}");
-    }
-}
-
-#[test]
-fn what_a_file_says_wins_and_a_provider_stands_for_its_models() {
+fn a_price_of_ones_own_wins_and_a_provider_stands_for_its_models() {
     let config = with_user(
         "[prices.\"claude/claude-opus-5-5\"]\ninput = 1\noutput = 2.5\n\
-         [prices.ollama]\ninput = 0\noutput = 0\n\
-         [prices.\"ollama/dear:cloud\"]\ninput = 3\noutput = 4\n",
+         [prices.mistral]\ninput = 0\noutput = 0\n\
+         [prices.\"mistral/dear\"]\ninput = 3\noutput = 4\n",
     );
-    let opus = price(&config, "claude", "claude-opus-5-5").unwrap();
+    let opus = price(&config, "claude", "claude-opus-5-5").unwrap().rates;
     assert_eq!(
         (opus.input, opus.output),
         (Money::from_picos(1_000_000), Money::from_picos(2_500_000))
     );
-    assert_eq!(
-        price(&config, "ollama", "llama3").unwrap().output,
-        Money::ZERO
-    );
-    assert_eq!(
-        price(&config, "ollama", "dear:cloud").unwrap().output,
-        Money::from_picos(4_000_000)
-    );
-    // What is not known is not nothing.
+    let output = |model| price(&config, "mistral", model).unwrap().rates.output;
+    assert_eq!(output("mistral-large-latest"), Money::ZERO);
+    assert_eq!(output("dear"), Money::from_picos(4_000_000));
+    // An unknown price is not zero.
     assert_eq!(price(&config, "claude", "claude-unheard-of"), None);
 }
 
@@ -77,6 +57,261 @@ fn the_list_of_a_vendor_counts_for_the_vendor_alone() {
     assert!(price(&with_user(dearer), "claude", opus).is_some());
     let euros = "[budget]\ncurrency = \"EUR\"\n";
     assert_eq!(price(&with_user(euros), "claude", opus), None);
+    for (table, model, is_known) in [
+        (
+            "kind = \"azure\"\nbase_url = \"https://r.openai.azure.com\"",
+            "gpt-5",
+            true,
+        ),
+        (
+            "kind = \"azure\"\nbase_url = \"https://openai.azure.com.evil.example\"",
+            "gpt-5",
+            false,
+        ),
+        (
+            "kind = \"claude-foundry\"\nbase_url = \"https://r.services.ai.azure.com/anthropic\"",
+            opus,
+            true,
+        ),
+        (
+            "kind = \"claude-bedrock\"\nbase_url = \"https://bedrock-mantle.us-east-1.api.aws/anthropic\"",
+            "anthropic.claude-opus-5-5",
+            true,
+        ),
+        (
+            "kind = \"gemini-vertex\"\nlocation = \"global\"",
+            "gemini-3.8-flash",
+            true,
+        ),
+        (
+            "kind = \"gemini-vertex\"\nlocation = \"europe-west4\"",
+            "gemini-3.8-flash",
+            false,
+        ),
+        (
+            "kind = \"bedrock\"\nregion = \"us-east-1\"",
+            "us.amazon.nova-pro-v1:0",
+            true,
+        ),
+    ] {
+        let config = with_user(&format!("[providers.p]\n{table}\n"));
+        assert_eq!(price(&config, "p", model).is_some(), is_known, "{table}");
+    }
+}
+
+#[test]
+fn a_server_of_ones_own_costs_nothing() {
+    let free = |provider: &str, address: Option<&str>, model: &str| {
+        let address =
+            address.map_or_else(String::new, |address| format!("base_url = \"{address}\"\n"));
+        let config = with_user(&format!(
+            "[providers.{provider}]\n{address}[budget]\ncurrency = \"EUR\"\n"
+        ));
+        price(&config, provider, model).map(|price| {
+            assert_eq!((&*price.source, &*price.currency), ("local", "EUR"));
+            price.rates.output
+        })
+    };
+    for provider in ["llama-cpp", "lm-studio", "ollama", "sglang", "vllm"] {
+        assert_eq!(free(provider, None, "any"), Some(Money::ZERO), "{provider}");
+    }
+    for (address, is_local) in [
+        ("http://gpu-box:8000", true),
+        ("http://10.0.0.7:8000", true),
+        ("http://[::1]:8000", true),
+        ("http://gpu.internal", true),
+        ("https://models.example.com", false),
+        ("http://8.8.8.8", false),
+    ] {
+        assert_eq!(
+            free("vllm", Some(address), "any").is_some(),
+            is_local,
+            "{address}"
+        );
+    }
+    assert_eq!(free("ollama", None, "gpt-oss:120b-cloud"), None);
+    assert_eq!(free("mistral", None, "mistral-large-latest"), None);
+}
+
+#[test]
+fn an_imported_list_wins_over_ours_and_a_broken_one_is_named_by_line() {
+    let list = "@A 2026-12-01 a test\nclaude/claude-opus-5-5 A 1/2 until=2026-12-24\n";
+    let world = || World::new().with_user("[aliases]\nold = \"claude/claude-opus-5-5\"\n");
+    let config = world()
+        .with(".config/jackfield/prices.txt", list)
+        .load()
+        .unwrap();
+    let model = model("claude", "claude-opus-5-5");
+    let known = config.known_price(&model).unwrap();
+    assert_eq!(known.price.rates.output, Money::from_picos(2_000_000));
+    assert!(
+        matches!(known.origin, PriceOrigin::Imported(_)),
+        "{known:?}"
+    );
+    // What it lacks is in ours.
+    assert!(price(&config, "openai", "gpt-6-sol").is_some());
+    let broken = format!("{list}claude/z A cheap\n");
+    let error = world()
+        .with(".config/jackfield/prices.txt", broken)
+        .load()
+        .unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("prices.txt:3: is not a price"), "{error}");
+}
+
+#[test]
+fn a_model_that_is_retired_within_90_days_is_named() {
+    let list = "@A 2026-12-01 a test\nclaude/claude-opus-5-5 A 1/2 until=2026-12-24\nclaude/fine A 1/2 until=2028-01-01\n";
+    let user = "model = \"claude/fine\"\n[aliases]\nold = \"claude/claude-opus-5-5\"\n";
+    let config = World::new().with_user(user);
+    let config = config
+        .with(".config/jackfield/prices.txt", list)
+        .load()
+        .unwrap();
+    let at = |day: &str| {
+        let now = WallTime::from_rfc3339(&format!("{day}T12:00:00Z")).unwrap();
+        let retiring = config.retiring(now).into_iter();
+        retiring
+            .map(|(model, day)| format!("{} {day}", model.model))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(at("2026-09-24"), [] as [String; 0]);
+    assert_eq!(at("2026-09-25"), ["claude-opus-5-5 2026-12-24"]);
+    assert_eq!(at("2027-06-01"), ["claude-opus-5-5 2026-12-24"]);
+    assert_eq!(at("2028-06-01").len(), 2);
+}
+
+#[test]
+fn a_price_of_ones_own_has_tiers_and_thresholds() {
+    let config = with_user(
+        "[prices.\"claude/x\"]\ninput = 1\noutput = 5\ncache_write_long = 2\nvariants = [\n\
+         { above = 200_000, input = 2, output = 7.5 },\n\
+         { tier = \"batch\", input = 0.5, output = 2.5, cache_read = 0.05 },\n]\n",
+    );
+    let price = price(&config, "claude", "x").unwrap();
+    let picos = Money::from_picos;
+    let rates = |tier, input| {
+        price
+            .rates_of(tier, input)
+            .map(|rates| (rates.input, rates.cache_read))
+    };
+    assert_eq!(
+        rates(None, 200_000),
+        Some((picos(1_000_000), picos(1_000_000)))
+    );
+    assert_eq!(
+        rates(None, 200_001),
+        Some((picos(2_000_000), picos(2_000_000)))
+    );
+    assert_eq!(
+        rates(Some(ServiceTier::Batch), 9),
+        Some((picos(500_000), picos(50_000)))
+    );
+    assert_eq!(rates(Some(ServiceTier::Flex), 9), None);
+    assert_eq!(price.rates.cache_write_long, Some(picos(2_000_000)));
+    for (variants, expected) in [
+        ("1", "this must be a list of tables"),
+        ("[1]", "a variant must be a table"),
+        (
+            "[{ input = 1, output = 1 }]",
+            "a variant has `above`, `tier` or both",
+        ),
+        (
+            "[{ above = 1, input = 1 }]",
+            "a variant has `input` and `output`",
+        ),
+        (
+            "[{ tier = \"cheap\", input = 1, output = 1 }]",
+            "there is no tier `cheap`: there are batch, fast",
+        ),
+        (
+            "[{ tier = \"other\", input = 1, output = 1 }]",
+            "there is no tier `other`",
+        ),
+        ("[{ above = -1, input = 1, output = 1 }]", "`above`: "),
+        ("[{ above = 1, input = -1, output = 1 }]", "`input`: "),
+        (
+            "[{ above = 1, inputs = 1, output = 1 }]",
+            "`inputs`: a variant has no such key",
+        ),
+        (
+            "[{ above = 1, input = 1, output = 1 }, { above = 1, input = 2, output = 1 }]",
+            "two variants hold",
+        ),
+    ] {
+        let text = format!("[prices.\"claude/x\"]\ninput = 1\noutput = 5\nvariants = {variants}\n");
+        let error = World::new().with_user(text).load().unwrap_err().to_string();
+        assert!(error.contains(expected), "{variants}: {error}");
+    }
+}
+
+#[test]
+fn an_unpriced_model_is_allowed_by_a_file_of_ones_own_alone() {
+    let text = "[budget]\ncost = 1\nunpriced = \"allow\"\n";
+    assert!(with_user(text).options.allowance.unpriced);
+    assert!(!with_user("[budget]\ncost = 1\n").options.allowance.unpriced);
+    let error = World::new()
+        .with_project(text)
+        .load()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("allows no models without a price"),
+        "{error}"
+    );
+    let refused = "[budget]\nunpriced = \"refuse\"\n";
+    let config = World::new()
+        .with_user(text)
+        .with_project(refused)
+        .load()
+        .unwrap();
+    assert!(!config.options.allowance.unpriced);
+}
+
+#[test]
+fn a_budget_in_money_holds_on_each_model_that_the_documents_name() {
+    let providers = "[providers.claude-code]\n[providers.bedrock]\nregion = \"us-east-1\"\n\
+                     [providers.gemini-vertex]\nproject = \"p\"\n";
+    let config = with_user(providers);
+    let documents = [
+        include_str!("../../../../README.md"),
+        include_str!("../../../../docs/configuration.md"),
+        include_str!("../../../../docs/guides/run-the-gateway.md"),
+        include_str!("../../../../docs/guides/use-claude-code.md"),
+        include_str!("../../../../docs/guides/use-codex.md"),
+        include_str!("../../../../docs/guides/use-cline.md"),
+    ];
+    let words = documents
+        .iter()
+        .flat_map(|text| text.split(['`', '"', '\'', ' ', '\n', '(', ')', ',']));
+    let mut named: BTreeSet<(&str, &str)> = words
+        .filter_map(|word| word.split_once('/'))
+        .filter(|(provider, _)| config.providers.contains_key(*provider))
+        .filter(|(_, model)| model.starts_with(|letter: char| letter.is_ascii_lowercase()))
+        .filter(|(_, model)| !model.contains(['*', '{', ':']) || model.contains("v1:0"))
+        .collect();
+    // Those that are asked without any configuration.
+    let preferred: Vec<_> = preferred_models().collect();
+    named.extend(
+        preferred
+            .iter()
+            .map(|model| (&*model.provider, &*model.model)),
+    );
+    for expected in [
+        ("bedrock", "us.amazon.nova-pro-v1:0"),
+        ("claude-code", "sonnet"),
+        ("deepseek", "deepseek-flash"),
+        ("gemini-vertex", "gemini-3.8-flash"),
+        ("openai", "gpt-6-sol"),
+        ("openrouter", "anthropic/claude-opus-5.5"),
+    ] {
+        assert!(named.contains(&expected), "{named:?}");
+    }
+    let unknown: Vec<_> = named
+        .into_iter()
+        .filter(|(provider, model)| price(&config, provider, model).is_none())
+        .collect();
+    assert_eq!(unknown, []);
 }
 
 #[test]

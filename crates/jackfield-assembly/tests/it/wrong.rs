@@ -72,7 +72,7 @@ fn an_unknown_key_is_told_with_the_nearest_name() {
     );
     check(
         "[budget]\nxyz = 1",
-        &["2: key `budget.xyz`: unknown; there are: active, cost, currency, tokens"],
+        &["2: key `budget.xyz`: unknown; there are: active, cost, currency, tokens, unpriced"],
     );
 }
 

@@ -106,6 +106,23 @@ pub struct LimitArgs {
     /// At most this many tokens of model calls per calendar month (UTC).
     #[arg(long, value_name = "N|none", value_parser = limit(count::<u64>))]
     pub tokens_per_month: Option<Limit<u64>>,
+    /// What becomes of calls of models without a price under a budget of money.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "allow|refuse",
+        hide_possible_values = true
+    )]
+    pub unpriced: Option<Unpriced>,
+}
+
+/// What becomes of calls of models without a price.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+pub enum Unpriced {
+    /// They are made, and count for no budget of money.
+    Allow,
+    /// They are refused.
+    Refuse,
 }
 
 /// What changes of the limits of what has some.

@@ -16,11 +16,11 @@ pub struct UsageArgs {
     /// Only since a day, such as 2026-11-01, or for so long, such as 30d.
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
-    /// List the prices that hold, each with its date and its source.
-    #[arg(long, conflicts_with_all = ["session", "by", "since"])]
+    /// Was what `jackfield prices list` is now.
+    #[arg(long, hide = true)]
     pub prices: bool,
     /// Compare the counters of the budgets with the spending records.
-    #[arg(long, conflicts_with_all = ["session", "by", "since", "prices"])]
+    #[arg(long, conflicts_with_all = ["session", "by", "since"])]
     pub verify: bool,
     /// With --verify: set counters that differ to the sums of the records.
     #[arg(long, requires = "verify")]
@@ -40,7 +40,6 @@ Examples:
   jackfield usage --by reply last
   jackfield usage --by tag:team --since 30d
   jackfield usage --by tool --since 2026-11-01 --json | jq '.lines[] | select(.errors > 0)'
-  jackfield usage --prices
   jackfield usage --verify
 
 The budgets of keys, users and teams are counted in the journal; --verify compares that with the

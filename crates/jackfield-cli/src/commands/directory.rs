@@ -15,7 +15,7 @@ use jackfield_engine::{
 };
 
 use crate::approval;
-use crate::args::{KeyCreate, LimitArgs, LimitChanges, Source, Teams, Users};
+use crate::args::{KeyCreate, LimitArgs, LimitChanges, Source, Teams, Unpriced, Users};
 use crate::commands::session_journal::{JournalAccess, SessionJournal};
 use crate::commands::{ask, own_servers, printed, provider_keys, session_journal};
 use crate::exit::Exit;
@@ -318,6 +318,7 @@ fn named(limits: LimitArgs) -> QuotaChange {
         tokens_per_day: limits.tokens_per_day.map(Into::into),
         tokens_per_minute: limits.tokens_per_minute.map(Into::into),
         tokens_per_month: limits.tokens_per_month.map(Into::into),
+        unpriced: limits.unpriced.map(|given| given == Unpriced::Allow),
     }
 }
 

@@ -6,12 +6,14 @@ mod journal;
 mod network;
 mod pending;
 mod places;
+mod retiring;
 mod routes;
 mod secrecy;
 mod setup;
 mod tools;
 
 pub(crate) use self::network::{advice, chosen};
+pub(crate) use self::retiring::said as retiring;
 pub use crate::doctor_check::{Area, CheckResult, DoctorCheck, TroubleshootingSection};
 
 use jackfield_assembly::{Assembly, Config, Flags, Registry, Surroundings, load};
@@ -23,6 +25,7 @@ use crate::commands::{ask, config, printed, servers};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
+use crate::since;
 
 /// Runs all checks, and prints the results.
 ///
@@ -78,6 +81,7 @@ async fn check_all(
         Err(error) => return report.add(setup::config_failures(error)),
     };
     report.add(setup::files(&config))?;
+    report.add(retiring::all(&config, since::now()))?;
     #[cfg(feature = "serve")]
     report.add(gateway::all(&config, &surroundings.environment))?;
     match registry.assemble(&config, &surroundings.environment) {

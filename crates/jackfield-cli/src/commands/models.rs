@@ -5,12 +5,13 @@ use std::sync::Arc;
 use jackfield_assembly::{Assembly, Config, KeyState, Registry, UnknownProvider, load};
 
 use crate::args::{ModelsArgs, Providers, Source};
-use crate::commands::doctor::{advice, chosen};
+use crate::commands::doctor::{advice, chosen, retiring};
 use crate::commands::{ask, config, printed};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::reach::{ReachResult, reach_all};
 use crate::render::{self, ProviderModels, ProviderStatus};
+use crate::since;
 
 /// Lists the models of the providers.
 ///
@@ -33,6 +34,9 @@ pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, Comma
             reached: reached.listed,
         })
         .collect();
+    for says in retiring(&config, since::now()) {
+        render::remark(&format!("warning: {says}"));
+    }
     let out = &mut anstream::stdout();
     printed::finish(render::models(out, &listed, models.json), exit)
 }

@@ -1,6 +1,8 @@
 //! `jackfield usage`: usage and cost by day, model, provider, reply, session, tag, tool, turn or
 //! user.
 
+pub mod prices;
+
 use jackfield_assembly::{Flags, Registry};
 use jackfield_domain::spending;
 use jackfield_domain::spending::report::SpendingReport;
@@ -25,9 +27,9 @@ pub async fn run(usage: UsageArgs, registry: &Registry) -> Result<Exit, CommandE
     let flags = ask::flags_without_servers(&usage.source);
     let out = &mut anstream::stdout();
     if usage.prices {
-        let (config, _) = ask::load_config(&flags)?;
-        let shown = show::prices(out, &config.prices(), usage.json);
-        return printed::finish(shown, Exit::Answered);
+        let message = "`usage --prices` is a command of its own now";
+        let help = "run `jackfield prices list`, or `jackfield prices show MODEL`";
+        return Err(CommandError::new(Exit::Usage, message).with_help(help));
     }
     if usage.verify {
         return verify(&usage, &flags, registry).await;

@@ -208,7 +208,9 @@ pub fn limits(quota: Option<&Quota>) -> String {
             BudgetUnit::Tokens => format!("{limit} tokens per {period}"),
         }
     });
+    let unpriced = quota.unpriced.then(|| "unpriced models allowed".to_owned());
     let limits = [rate, parallel].into_iter().flatten().chain(budgets);
+    let limits = limits.chain(unpriced);
     limits.collect::<Vec<_>>().join(", ")
 }
 
@@ -229,6 +231,7 @@ fn quota_json(quota: Option<&Quota>) -> Value {
             "tokens_per_day": quota.tokens_per_day,
             "tokens_per_minute": quota.tokens_per_minute,
             "tokens_per_month": quota.tokens_per_month,
+            "unpriced": if quota.unpriced { "allow" } else { "refuse" },
         })
     })
 }

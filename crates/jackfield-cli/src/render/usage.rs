@@ -1,9 +1,11 @@
 //! Usage and cost, for people and for programs.
 
+pub mod prices;
+
 use std::io::{self, Write};
 
 use anstyle::Style;
-use jackfield_domain::price::{Cost, Money, PriceList};
+use jackfield_domain::price::Cost;
 use jackfield_domain::spending::report::{
     SpendingGroup, SpendingReport, SpendingRow, SpendingTotals, ToolSpending,
 };
@@ -152,45 +154,6 @@ fn costs(sums: &SpendingTotals) -> String {
         text.push_str(&format!(" ({replies} with own keys)"));
     }
     text
-}
-
-/// Prints the effective prices.
-///
-/// # Errors
-///
-/// The stream cannot be written.
-pub fn prices(out: &mut impl Write, prices: &PriceList, as_json: bool) -> io::Result<()> {
-    if as_json {
-        let all = prices.iter().map(|(provider, model, price)| {
-            json!({
-                "model": format!("{provider}/{model}"),
-                "input": million(price.rates.input), "output": million(price.rates.output),
-                "cache_read": million(price.rates.cache_read), "cache_write": million(price.rates.cache_write),
-                "currency": price.currency, "date": price.date, "source": price.source,
-            })
-        });
-        return document(out, &all.collect());
-    }
-    for (provider, model, price) in prices.iter() {
-        let (input, output) = (million(price.rates.input), million(price.rates.output));
-        let (read, write) = (
-            million(price.rates.cache_read),
-            million(price.rates.cache_write),
-        );
-        let currency = words::one_line(&price.currency);
-        let name = words::one_line(&format!("{provider}/{model}"));
-        writeln!(out, "{NAME}{name}{NAME:#}")?;
-        writeln!(out, "  {input} {currency} in, {output} out")?;
-        writeln!(out, "  {DIM}cache: {read} read, {write} written{DIM:#}")?;
-        let (date, source) = (words::one_line(&price.date), words::one_line(&price.source));
-        writeln!(out, "  {DIM}{date} · {source}{DIM:#}")?;
-    }
-    writeln!(out, "{DIM}for a million tokens each{DIM:#}")?;
-    out.flush()
-}
-
-fn million(per_token: Money) -> String {
-    per_token.times(1_000_000).to_string()
 }
 
 fn row_json(row: &SpendingRow, by: &str) -> Value {

@@ -235,8 +235,8 @@ impl Quota {
 
     /// Whether it limits money, so that only a model whose price is known can be called.
     #[must_use]
-    pub const fn limits_cost(&self) -> bool {
-        self.cost_per_day.is_some() || self.cost_per_month.is_some()
+    pub const fn needs_price(&self) -> bool {
+        !self.unpriced && (self.cost_per_day.is_some() || self.cost_per_month.is_some())
     }
 }
 

@@ -15,7 +15,7 @@ pub struct OrderInput<'a> {
     /// Whether the target can serve the request.
     pub is_usable: &'a [bool],
     /// The prices, as far as they are known.
-    pub prices: &'a [Option<&'a Price>],
+    pub prices: &'a [Option<Price>],
 }
 
 /// How much each target of a weighted route is due.
@@ -109,7 +109,7 @@ fn usual_price(input: &OrderInput<'_>, index: usize) -> Money {
         .flatten()
         .next()
         .map(|price| &price.currency);
-    let price = input.prices.get(index).copied().flatten();
+    let price = input.prices.get(index).and_then(Option::as_ref);
     let price = price.filter(|price| Some(&price.currency) == currency);
     let cost = price.and_then(|price| price.reserve(None, USUAL_INPUT, USUAL_OUTPUT));
     cost.unwrap_or(Money::MAX)

@@ -205,6 +205,7 @@ impl Decider<'_> {
                     let left = cost.less(spent.amount).as_picos();
                     Budget::from_remaining(left, reserve.as_picos(), LimitKind::Cost)
                 }
+                (None, _) | (_, None) if allowance.unpriced => None,
                 // The cost of a call is unknown; a turn should not begin like this.
                 (None, _) | (_, None) => Some(Budget::Nothing(LimitKind::Cost)),
             });

@@ -414,7 +414,6 @@ proptest! {
         let route = route(strategy, targets.iter().map(|one| (one.0, one.1)));
         let usable: Vec<bool> = targets.iter().map(|one| one.2).collect();
         let prices: Vec<Option<Price>> = targets.iter().map(|one| one.3.map(price)).collect();
-        let prices: Vec<Option<&Price>> = prices.iter().map(Option::as_ref).collect();
         let busy: Vec<u32> = targets.iter().map(|one| one.4).collect();
         let input = OrderInput { busy: &busy, prices: &prices, ..idle(&usable) };
         let sorted = order(&route, &input, Some(&mut Rotation::default()));

@@ -192,7 +192,7 @@ fn a_model_without_a_price_has_none_and_not_nothing() {
     };
     let mut prices = PriceList::default();
     prices.set("here", "a", price());
-    assert_eq!(prices.get(&model("a")), Some(&price()));
+    assert_eq!(prices.get(&model("a")), Some(price()));
     assert_eq!(prices.get(&model("b")), None);
     let any = Price {
         currency: "EUR".into(),
@@ -201,7 +201,7 @@ fn a_model_without_a_price_has_none_and_not_nothing() {
     prices.set("here", PriceList::ANY, any.clone());
     assert_eq!(
         (prices.get(&model("a")), prices.get(&model("b"))),
-        (Some(&price()), Some(&any))
+        (Some(price()), Some(any))
     );
     let scene = check(
         setup(Limits::default()),

@@ -57,7 +57,7 @@ impl SpendingDraft {
         let content_type = request.headers.get(CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok());
         let is_form = content_type.is_some_and(is_multipart);
-        let price = gateway.config().default_options.prices.get(&model).cloned();
+        let price = gateway.config().default_options.prices.get(&model);
         Ok(Self {
             began: Instant::now(),
             budgets: Vec::new(),

@@ -18,8 +18,8 @@ use serde::Deserialize;
 use super::extract::{JsonBody, NamePath, Parameters, Requester};
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::wire::directory::{
-    ChangePage, QuotaEdited, QuotaForm, TeamAdded, TeamPage, TeamView, UserAdded, UserEdited,
-    UserPage, UserView,
+    ChangePage, QuotaEdited, QuotaForm, TeamAdded, TeamPage, TeamView, UnpricedForm, UserAdded,
+    UserEdited, UserPage, UserView,
 };
 
 /// Which entries are listed.
@@ -310,6 +310,7 @@ pub(super) fn quota(given: QuotaForm) -> Result<QuotaChange, ProblemDetails> {
         tokens_per_day: given.tokens_per_day,
         tokens_per_minute: given.tokens_per_minute,
         tokens_per_month: given.tokens_per_month,
+        unpriced: given.unpriced.map(|form| form == UnpricedForm::Allow),
     };
     let requests = [change.parallel, change.requests_per_minute];
     let tokens = [

@@ -260,20 +260,60 @@ async fn tokens_per_minute_are_a_rate() {
 
 #[tokio::test]
 async fn a_budget_of_money_wants_a_price_and_a_valid_amount() {
-    let gateway = gateway([ScriptedReply::text("free?")], |config| {
-        config.api_keys = priced().config().api_keys.clone();
-    });
+    let gateway = gateway(
+        [ScriptedReply::text("free?"), ScriptedReply::text("free?")],
+        |config| {
+            config.api_keys = priced().config().api_keys.clone();
+        },
+    );
     let (id, secret) = ann(&gateway, &json!({ "cost_per_day": "1" })).await;
     let (status, _, body) = ask(&gateway, &secret).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
     let message = body["error"]["message"].as_str().expect("text");
     assert!(message.contains("the price of `claude/model`"), "{message}");
+    let line = "`prices.\"claude/model\" = { input = 1.00, output = 5.00 }`";
+    assert!(message.contains(line), "{message}");
     let path = format!("/api/v1/keys/{id}");
+    limit(&gateway, &path, json!({ "unpriced": "allow" })).await;
+    assert_eq!(ask(&gateway, &secret).await.0, StatusCode::OK);
+    let (_, _, budgets) = send(
+        &gateway,
+        &secret,
+        Method::GET,
+        "/api/v1/budgets",
+        &Value::Null,
+    )
+    .await;
+    assert_eq!(budgets["budgets"][0]["spent"], "0", "{budgets}");
+    let (_, _, usage) = send(
+        &gateway,
+        "root",
+        Method::GET,
+        "/api/v1/usage?by=model",
+        &Value::Null,
+    )
+    .await;
+    assert!(
+        usage["total"]["unpriced_tokens"].as_u64() > Some(0),
+        "{usage}"
+    );
+    limit(&gateway, &path, json!({ "unpriced": "refuse" })).await;
+    assert_eq!(ask(&gateway, &secret).await.0, StatusCode::BAD_REQUEST);
+    // Without a budget of money, it is nothing.
+    limit(
+        &gateway,
+        &path,
+        json!({ "cost_per_day": null, "unpriced": "allow" }),
+    )
+    .await;
+    let (_, _, key) = send(&gateway, "root", Method::GET, &path, &Value::Null).await;
+    assert_eq!(key["quota"], Value::Null, "{key}");
     for quota in [
         json!({ "cost_per_day": "-1" }),
         json!({ "cost_per_month": "1e3" }),
         json!({ "cost_per_day": 1 }),
         json!({ "tokens_per_day": 0 }),
+        json!({ "unpriced": true }),
         json!({ "tokens_per_month": -1 }),
     ] {
         let body = json!({ "quota": quota });

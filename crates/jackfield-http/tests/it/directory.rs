@@ -643,6 +643,7 @@ async fn the_requests_of_a_key_a_user_and_a_team_are_limited() {
         json!({
             "requests_per_minute": 3, "parallel": null, "tokens_per_minute": null, "cost_per_day": null,
             "cost_per_month": null, "tokens_per_day": null, "tokens_per_month": null,
+            "unpriced": "refuse",
         })
     );
     let more = json!({ "quota": { "parallel": 9, "cost_per_day": "2.50" } });

@@ -99,7 +99,8 @@ stored_struct! { Quota as QuotaForm {
         requests_per_minute: u32,
         tokens_per_day: u64,
         tokens_per_minute: u64,
-        tokens_per_month: u64
+        tokens_per_month: u64;
+    flag unpriced
 } }
 
 stored_struct! { Meter as MeterForm {

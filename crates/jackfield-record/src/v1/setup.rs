@@ -23,7 +23,7 @@ use jackfield_domain::trace::TraceContext;
 use super::message::MessageForm;
 use super::stored::{Invalid, Stored};
 
-stored_struct! { Allowance as AllowanceForm { ; maybe active: Duration, cost: Money, tokens: u64 } }
+stored_struct! { Allowance as AllowanceForm { ; maybe active: Duration, cost: Money, tokens: u64; flag unpriced } }
 
 stored_struct! { Caller as CallerForm {
     dialect: Arc<str>, display: Display, model: Arc<str>, principal: Arc<str>;

@@ -31,8 +31,9 @@ pub fn quota() -> impl Strategy<Value = Quota> + Clone {
     (
         (option::of(1..9_u32), option::of(1..100_u32)),
         (budget(), budget(), budget(), budget(), budget()),
+        any::<bool>(),
     )
-        .prop_map(|((parallel, requests_per_minute), budgets)| {
+        .prop_map(|((parallel, requests_per_minute), budgets, unpriced)| {
             let (cost_per_day, cost_per_month, tokens_per_day, tokens_per_minute, tokens_per_month) =
                 budgets;
             Quota {
@@ -43,6 +44,7 @@ pub fn quota() -> impl Strategy<Value = Quota> + Clone {
                 tokens_per_day,
                 tokens_per_minute,
                 tokens_per_month,
+                unpriced,
             }
         })
 }

@@ -90,11 +90,13 @@ pub fn allowance() -> impl Strategy<Value = Allowance> + Clone {
         option::weighted(0.2, duration()),
         option::weighted(0.2, money()),
         option::weighted(0.2, 0..100_000_u64),
+        proptest::bool::weighted(0.1),
     )
-        .prop_map(|(active, cost, tokens)| Allowance {
+        .prop_map(|(active, cost, tokens, unpriced)| Allowance {
             active,
             cost,
             tokens,
+            unpriced,
         })
         .boxed()
 }

@@ -392,6 +392,7 @@ fn limits(line: &mut String, quota: Option<Quota>) {
         tokens_per_day,
         tokens_per_minute,
         tokens_per_month,
+        unpriced,
     } = quota.unwrap_or_default();
     said(line, "USD per day", cost_per_day);
     said(line, "USD per month", cost_per_month);
@@ -400,6 +401,7 @@ fn limits(line: &mut String, quota: Option<Quota>) {
     said(line, "tokens per day", tokens_per_day);
     said(line, "tokens per minute", tokens_per_minute);
     said(line, "tokens per month", tokens_per_month);
+    flag(line, "unpriced allowed", unpriced);
 }
 
 /// A value, if it is there.

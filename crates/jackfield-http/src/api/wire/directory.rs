@@ -44,6 +44,19 @@ pub(crate) struct QuotaForm {
     #[serde(default, deserialize_with = "present")]
     #[schema(minimum = 1, value_type = Option<u64>)]
     pub(crate) tokens_per_month: Option<Option<u64>>,
+    /// What becomes of calls of models without a price under a budget of money.
+    pub(crate) unpriced: Option<UnpricedForm>,
+}
+
+/// What becomes of calls of models without a price under a budget of money.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize, ToSchema)]
+#[schema(as = Unpriced)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum UnpricedForm {
+    /// They are made, and do not count for it.
+    Allow,
+    /// They are refused.
+    Refuse,
 }
 
 /// What a key, a user or a team may use; `null` is no limit.
@@ -69,6 +82,8 @@ pub(crate) struct QuotaView {
     /// How many tokens its model calls may use per calendar month (UTC).
     #[schema(minimum = 1)]
     tokens_per_month: Option<u64>,
+    /// What becomes of calls of models without a price under a budget of money.
+    unpriced: UnpricedForm,
 }
 
 impl From<Quota> for QuotaView {
@@ -81,6 +96,11 @@ impl From<Quota> for QuotaView {
             cost_per_month: quota.cost_per_month.map(|cost| cost.to_string()),
             tokens_per_day: quota.tokens_per_day,
             tokens_per_month: quota.tokens_per_month,
+            unpriced: if quota.unpriced {
+                UnpricedForm::Allow
+            } else {
+                UnpricedForm::Refuse
+            },
         }
     }
 }

@@ -20,6 +20,7 @@ pub(crate) fn directory_changes() -> [(&'static str, DirectoryChange); 7] {
         tokens_per_day: Some(1_000_000),
         tokens_per_minute: Some(100_000),
         tokens_per_month: Some(20_000_000),
+        unpriced: false,
     };
     let key = ClientKey {
         expires: Some(at),

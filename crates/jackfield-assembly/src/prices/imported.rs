@@ -1,0 +1,70 @@
+//! The file of imported list prices, `prices.txt` beside the configuration.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jackfield_prices::Catalogue;
+
+use crate::config_file::ConfigFile;
+use crate::load::Flags;
+use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
+use crate::replaced_file::{replace, text_of};
+use crate::surroundings::Surroundings;
+
+/// The file of imported list prices; they win over those that come with Jackfield.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PricesFile(PathBuf);
+
+impl PricesFile {
+    /// The file beside the configuration file that is used; `None` if there is no user.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ConfigFile::of`].
+    pub fn of(surroundings: &Surroundings, flags: &Flags) -> Result<Option<Self>, ConfigError> {
+        let file = ConfigFile::of(surroundings, flags)?;
+        Ok(file.map(|file| Self(file.path().with_file_name(NAME))))
+    }
+
+    /// Its path, whether or not it exists.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Replaces it. Blocks on the disk.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn write(&self, catalogue: &Catalogue) -> io::Result<()> {
+        replace(&self.0, catalogue.text())
+    }
+
+    /// Reads it; `None` if it does not exist.
+    pub(crate) fn read(&self) -> Result<Option<Catalogue>, ConfigError> {
+        let wrong = |line: Option<usize>, message: String| {
+            let place = ValueSource {
+                line,
+                ..Origin::File(self.path().into()).into()
+            };
+            let help = format!(
+                "import it again with `jackfield prices import`, or delete {}",
+                self.0.display()
+            );
+            ConfigError::Wrong(vec![ConfigProblem::new(place, message).with_help(help)])
+        };
+        let text = text_of(&self.0, MOST).map_err(|error| wrong(None, error.to_string()))?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let catalogue = Catalogue::parse(text);
+        let catalogue =
+            catalogue.map_err(|error| wrong(Some(error.line), error.problem.to_owned()))?;
+        Ok(Some(catalogue))
+    }
+}
+
+const NAME: &str = "prices.txt";
+/// The maximum size of the file, in bytes.
+const MOST: u64 = 16 << 20;

@@ -1,0 +1,75 @@
+//! The arguments of `jackfield prices`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::Source;
+
+/// `jackfield prices`
+#[derive(Clone, Debug, Subcommand)]
+pub enum Prices {
+    /// Take over list prices from LiteLLM's model_prices_and_context_window.json, or the data.json of genai-prices.
+    ///
+    /// They are written into prices.txt beside the configuration, and win over those that come with Jackfield.
+    Import(ImportPrices),
+    /// List the models with a price: those of the providers that the configuration names.
+    List(ListPrices),
+    /// Show what a model costs, with tiers, day and source, and where that stands.
+    Show(ShowPrice),
+}
+
+/// `jackfield prices import`
+#[derive(Clone, Debug, clap::Args)]
+pub struct ImportPrices {
+    /// The file.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The day of the file, such as 2026-11-01; today by default.
+    #[arg(long, value_name = "DAY")]
+    pub day: Option<String>,
+    /// Leave out models that are not read as they should be, each as a whole, instead of refusing the file.
+    #[arg(long)]
+    pub skip: bool,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// `jackfield prices list`
+#[derive(Clone, Debug, clap::Args)]
+pub struct ListPrices {
+    /// List the models of all providers that need no configuration, too.
+    #[arg(long)]
+    pub all: bool,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `jackfield prices show`
+#[derive(Clone, Debug, clap::Args)]
+pub struct ShowPrice {
+    /// The model: an alias, or provider/model.
+    #[arg(value_name = "MODEL")]
+    pub model: String,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub(super) const EXAMPLES: &str = "\
+Prices under [prices] in a configuration win over imported ones, and those over the list that comes
+with Jackfield. Ollama and other servers on this machine and in its network cost nothing.
+
+Examples:
+  jackfield prices list
+  jackfield prices list --all --json | jq '.[] | select(.retires)'
+  jackfield prices show claude/claude-opus-5-5
+  jackfield prices import model_prices_and_context_window.json";

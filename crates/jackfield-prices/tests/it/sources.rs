@@ -1,0 +1,195 @@
+//! The files of LiteLLM and genai-prices.
+
+use jackfield_prices::merge::merge;
+use jackfield_prices::source::{self, PriceFile, Source};
+
+const DAY: &str = "2026-11-16";
+
+const LITELLM: &str = r#"{
+  "sample_spec": { "input_cost_per_token": -1, "what": 1 },
+  "claude-a": {
+    "litellm_provider": "anthropic", "mode": "chat", "deprecation_date": "2027-02-15",
+    "input_cost_per_token": 4e-06, "output_cost_per_token": 2e-05,
+    "cache_read_input_token_cost": 2e-07, "cache_creation_input_token_cost": 5e-06,
+    "cache_creation_input_token_cost_above_1hr": 8e-06,
+    "input_cost_per_token_above_200k_tokens": 8e-06, "output_cost_per_token_above_200k_tokens": 3e-05,
+    "input_cost_per_token_batches": 2e-06, "output_cost_per_token_batches": 1e-05,
+    "provider_specific_entry": { "us": 1.1, "fast": 2 }
+  },
+  "gpt-b": { "litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.2500000000000001e-06, "output_cost_per_token": 1e-05 },
+  "gpt-picture": { "litellm_provider": "openai", "mode": "image_generation", "input_cost_per_token": 1e-06, "output_cost_per_token": 1e-06 },
+  "gpt-free": { "litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 0, "output_cost_per_token": 0 }
+}"#;
+
+const GENAI: &str = r#"[
+  { "id": "anthropic", "name": "Anthropic", "models": [
+    { "id": "claude-a", "match": { "or": [{ "equals": "claude-a" }, { "regex": "^x" }] },
+      "prices": { "input_mtok": { "base": 4, "tiers": [{ "start": 200000, "price": 8 }] }, "cache_read_mtok": { "base": 0.2, "tiers": [{ "start": 200000, "price": 0.4 }] },
+                  "output_mtok": { "base": 20, "tiers": [{ "start": 200000, "price": 30 }] } },
+      "price_variants": [{ "when": { "service_tier": "flex" }, "prices": { "input_mtok": 2, "output_mtok": 10 } }] }
+  ] },
+  { "id": "openai", "models": [
+    { "id": "gpt-b", "match": { "starts_with": "gpt-b" }, "prices": { "input_mtok": 1, "output_mtok": 10 } },
+    { "id": "gpt-c", "match": { "equals": "gpt-c-latest" },
+      "prices": [
+        { "prices": { "input_mtok": 1, "output_mtok": 2 } },
+        { "constraint": { "start_date": "2026-11-01" }, "prices": { "input_mtok": 3, "output_mtok": 4 } },
+        { "constraint": { "start_date": "2027-01-01" }, "prices": { "input_mtok": 9, "output_mtok": 9 } },
+        { "constraint": { "start_time": "01:00:00Z", "end_time": "04:00:00Z" }, "prices": { "input_mtok": 6, "output_mtok": 8 } }
+      ] }
+  ] }
+]"#;
+
+fn read(text: &str) -> PriceFile {
+    source::read(text, DAY)
+}
+
+fn errors(text: &str) -> Vec<String> {
+    let problems = read(text).problems;
+    let errors = problems.iter().filter(|problem| problem.is_error);
+    errors.map(ToString::to_string).collect()
+}
+
+#[test]
+fn two_files_become_one_catalogue_and_their_differences_are_named() {
+    let files = [read(LITELLM), read(GENAI)];
+    assert_eq!(
+        files.each_ref().map(|file| file.source),
+        [Source::LiteLlm, Source::GenaiPrices]
+    );
+    assert!(
+        files.iter().all(|file| file.problems.is_empty()),
+        "{files:?}"
+    );
+    let merged = merge(&files, None, DAY).unwrap();
+    let text = merged.catalogue.text();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with(['#', '@']))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "claude/claude-a B 4/20/0.2/5/8 >200000=8/30/0.4/10/16 batch*0.5 fast*2 flex*0.5 until=2027-02-15",
+            "openai/gpt-b L 1.25/10",
+            "openai/gpt-c G 6/8",
+            "openai/gpt-c-latest G 6/8",
+        ]
+    );
+    let differences: Vec<String> = merged.differences.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        differences,
+        ["openai/gpt-b: LiteLLM 1.25/10 (taken), genai-prices 1/10"]
+    );
+    assert_eq!(merged.free, [std::sync::Arc::from("openai/gpt-free")]);
+    assert!(text.contains("@B 2026-11-16 https://github.com/BerriAI/litellm and https://github.com/pydantic/genai-prices"));
+}
+
+#[test]
+fn what_cannot_be_a_price_is_named_by_its_line() {
+    let model = |fields: &str| {
+        format!(
+            "{{\n\"m\": {{ \"litellm_provider\": \"openai\", \"mode\": \"chat\",\n{fields} }}\n}}"
+        )
+    };
+    for (text, expected) in [
+        (
+            model("\"input_cost_per_token\": -1e-6"),
+            "line 3: m: `input_cost_per_token` is negative",
+        ),
+        (
+            model("\"input_cost_per_token\": 1.1"),
+            "line 3: m: `input_cost_per_token` is more than a dollar",
+        ),
+        (
+            model("\"input_cost_per_token\": 1e400"),
+            "line 3: m: `input_cost_per_token` is more than a dollar",
+        ),
+        (
+            model("\"input_cost_per_token\": \"dear\""),
+            "line 3: m: `input_cost_per_token` is not a number",
+        ),
+        (
+            model("\"input_cost_per_token\": [1]"),
+            "line 3: m: `input_cost_per_token` is not a number",
+        ),
+        (
+            model("\"input_cost_per_thought\": 1"),
+            "line 3: m: `input_cost_per_thought` is not known, and may be a price",
+        ),
+        (
+            model("\"mode\": \"chat\""),
+            "line 3: m: `mode` is there twice",
+        ),
+        (
+            "{\n\"m\": {},\n\"m\": {}\n}".to_owned(),
+            "line 3: m: is there twice",
+        ),
+        ("{\n\"m\": 1\n}".to_owned(), "line 2: m: is not an object"),
+        ("{\n\"m\": {\n".to_owned(), "line 3: this is not JSON"),
+        ("prices".to_owned(), "line 1: this is not JSON"),
+        (String::new(), "this is not JSON"),
+        ("[\n1]".to_owned(), "line 2: a provider is not an object"),
+        (
+            GENAI.replace("\"input_mtok\": 1,", "\"input_mtok\": -1,"),
+            "line 9: openai/gpt-b: `input_mtok` is negative",
+        ),
+        (
+            GENAI.replace("\"input_mtok\": 1,", "\"input_gtok\": 1,"),
+            "line 9: openai/gpt-b: `input_gtok` is not known",
+        ),
+        (
+            GENAI.replace("gpt-c\"", "gpt-b\""),
+            "line 10: openai/gpt-b: is there twice",
+        ),
+        (
+            GENAI.replace("\"start\": 200000", "\"begin\": 1"),
+            "line 3: anthropic/claude-a: its prices have a form",
+        ),
+    ] {
+        let errors = errors(&text);
+        assert!(
+            errors.iter().any(|error| error.contains(expected)),
+            "{text}: {errors:?}"
+        );
+    }
+    // A field that is no price is named, and no more.
+    let file = read(&model(
+        "\"input_cost_per_token\": 1e-6, \"output_cost_per_token\": 1e-6, \"mood\": 1",
+    ));
+    assert_eq!(
+        file.problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
+        ["line 3: m: `mood` is not known"]
+    );
+    assert_eq!(file.models.len(), 1);
+}
+
+#[test]
+fn a_model_that_an_error_names_can_be_left_out_whole() {
+    let twice = LITELLM.replace("gpt-picture", "gpt-b");
+    let mut file = read(&twice);
+    file.leave_out_wrong();
+    let names: Vec<_> = file.models.iter().map(|model| &*model.name).collect();
+    assert_eq!(names, ["claude-a", "gpt-free"]);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_file_panics(
+        of_genai in proptest::bool::ANY,
+        at in 0..2_000_usize,
+        with in "[0-9eE\\-\\[\\]{}\",.:a-z]{0,6}",
+        length in 0..40_usize,
+    ) {
+        let text = if of_genai { GENAI } else { LITELLM };
+        let at = at.min(text.len());
+        let end = (at + length).min(text.len());
+        let changed = format!("{}{with}{}", &text[..at], &text[end..]);
+        let mut file = read(&changed);
+        file.leave_out_wrong();
+        let _either = merge(&[file], None, DAY);
+    }
+}
