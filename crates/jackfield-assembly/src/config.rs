@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::caller::tags::TagNames;
 use jackfield_domain::compaction::{CompactionPolicy, WindowList};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_engine::{ToolCacheSettings, TurnOptions};
 use jackfield_prices::Catalogue;

@@ -1,5 +1,7 @@
 //! Callers: the client of a turn, as recorded, and how the turn is displayed to it.
 
+pub mod tags;
+
 use std::sync::Arc;
 
 use crate::digest::Digest;

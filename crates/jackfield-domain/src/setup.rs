@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::approval::Grants;
 use crate::caller::Caller;
+use crate::caller::tags::Tag;
 use crate::compaction::CompactionPolicy;
 use crate::ids::{ModelAttempt, SessionId};
 use crate::limits::{Allowance, Limits};
@@ -16,8 +17,11 @@ use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
+<<<<<<< ours
 use crate::spending;
 use crate::spending::tags::Tag;
+=======
+>>>>>>> theirs
 use crate::system_prompt::SystemPrompt;
 use crate::target::{AttemptTargets, BreakerSnapshot, Target};
 use crate::tool::{Catalog, ToolChoice};

@@ -1,13 +1,13 @@
 //! The usage of turns by reply and tool call, computed from the facts, for cost reports.
 
 pub mod report;
-pub mod tags;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::block::ToolCall;
+use crate::caller::tags::Tag;
 use crate::estimate;
 use crate::fact::{CallEnd, Envelope, Fact, ModelCallEnd};
 use crate::failure::ModelFailureKind;
@@ -15,7 +15,6 @@ use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::price::{self, Cost, Money, Price};
 use crate::request::ModelRef;
 use crate::setup::Setup;
-use crate::spending::tags::Tag;
 use crate::spending_record::SpendingRecord;
 use crate::target::{AttemptTargets, Reservation};
 use crate::time::WallTime;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::caller::tags::Tag;
 use crate::price::Price;
 use crate::request::ModelRef;
-use crate::spending::tags::Tag;
 use crate::target::Reservation;
 use crate::time::WallTime;
 use crate::trace::TraceContext;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::caller::Caller;
+use jackfield_domain::caller::tags::Tag;
 use jackfield_domain::compaction::{CompactionPolicy, WindowList};
 use jackfield_domain::ids::{SessionId, ToolboxId};
 use jackfield_domain::limits::{Allowance, Limits};
@@ -15,7 +16,6 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::Route;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Opening;
-use jackfield_domain::spending::tags::Tag;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{ToolChoice, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy};
 use jackfield_domain::trace::TraceContext;

@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::caller::tags::TagNames;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::directory::EntryName;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
 use jackfield_ports::identity_provider::IdentityProvider;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
+use jackfield_domain::caller::tags::{Tag, TagNames};
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::spending::tags::{Tag, TagNames};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};

@@ -14,11 +14,11 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jackfield_domain::caller::tags::{Tag, TagNames};
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::price::{self, Cost, Money, Price};
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::spending::tags::{Tag, TagNames};
 use jackfield_domain::spending::{self, ReplySpending};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;

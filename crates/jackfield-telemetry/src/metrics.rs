@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use jackfield_domain::caller::tags::TagNames;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::routing::BreakerState;
-use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::caller::tags::TagNames;
 use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::limits::{Limits, OnLimit};
 use jackfield_domain::note::NoteEffect;
@@ -11,7 +12,6 @@ use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict, UnknownRule};
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
-use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::{SecondMessage, ToolSearch, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;

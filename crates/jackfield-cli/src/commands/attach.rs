@@ -8,10 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jackfield_assembly::read_at_most;
 use jackfield_domain::block::{Block, Content};
+use jackfield_domain::caller::tags::{MAX_VALUE, Tag, TagNames};
 use jackfield_domain::media::{Document, Image, MediaSource};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::settings::ResponseFormat;
-use jackfield_domain::spending::tags::{MAX_VALUE, Tag, TagNames};
 use jackfield_engine::image_type;
 use serde_json::Value;
 

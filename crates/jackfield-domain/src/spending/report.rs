@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::caller::tags::{Tag, TagNames};
 use crate::ids::SessionId;
 use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
-use crate::spending::tags::{self, Tag};
 use crate::spending::{AttemptSpending, CallSpending, ReplySpending, TurnSpending};
 use crate::spending_record::SpendingRecord;
 use crate::time::WallTime;
@@ -56,7 +56,10 @@ impl FromStr for SpendingGroup {
     type Err = UnknownGroup;
 
     fn from_str(text: &str) -> Result<Self, UnknownGroup> {
-        if let Some(name) = text.strip_prefix(TAG).filter(|name| tags::is_name(name)) {
+        if let Some(name) = text
+            .strip_prefix(TAG)
+            .filter(|name| TagNames::parse([*name]).is_ok())
+        {
             return Ok(Self::Tag(name.into()));
         }
         let word = WORDS.iter().find(|(word, _)| *word == text);

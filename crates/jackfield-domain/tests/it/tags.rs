@@ -1,10 +1,10 @@
 //! Tags of requests: what becomes one, and what reports sum by them.
 
+use jackfield_domain::caller::tags::{InvalidTagName, MAX_TAGS, MAX_VALUE, Tag, TagNames};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::spending;
 use jackfield_domain::spending::report::{SpendingGroup, SpendingReport, UNTAGGED};
-use jackfield_domain::spending::tags::{InvalidTagName, MAX_TAGS, MAX_VALUE, Tag, TagNames};
 use jackfield_domain::time::WallTime;
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
-use jackfield_domain::spending::tags::{Tag, TagNames};
+use jackfield_domain::caller::tags::{Tag, TagNames};
 
 use super::json::{self, Member};
 use crate::gateway::Gateway;

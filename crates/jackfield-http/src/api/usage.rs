@@ -11,11 +11,11 @@ use http::HeaderValue;
 use http::header::{
     CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
+use jackfield_domain::caller::tags::TagNames;
 use jackfield_domain::spending;
 use jackfield_domain::spending::report::{
     SpendingGroup, SpendingReport, SpendingRow, SpendingTotals,
 };
-use jackfield_domain::spending::tags::TagNames;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{EngineError, JournalError, SessionQuery};
 use jackfield_export::values;

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use http::Request;
 use http_body_util::BodyExt as _;
+use jackfield_domain::caller::tags::Tag;
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::spending::tags::Tag;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_gateway::Gateway;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::caller::tags::Tag;
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::digest::Digest;
@@ -14,7 +15,6 @@ use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::{Opening, Setup, Transcript};
-use jackfield_domain::spending::tags::Tag;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::target::Target;
 use jackfield_domain::tool::{Catalog, ToolChoice};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::caller::tags::Tag;
 use jackfield_domain::price::Price;
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::spending::tags::Tag;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::target::Reservation;
 use jackfield_domain::time::WallTime;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use jackfield_domain::caller::tags::{Tag, TagNames};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::price::Money;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Opening;
-use jackfield_domain::spending::tags::{Tag, TagNames};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{Engine, SendMessage, TurnObserver, TurnOptions};

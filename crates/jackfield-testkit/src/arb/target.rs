@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::caller::tags::{Tag, TagNames};
 use jackfield_domain::ids::ModelAttempt;
-use jackfield_domain::spending::tags::{Tag, TagNames};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::target::{BreakerSnapshot, Reservation, Target, TargetChoice, TargetReason};
 use jackfield_domain::trace::TraceContext;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
+use jackfield_domain::caller::tags::{Tag, TagNames};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{ToolName, ToolboxId};
@@ -15,7 +16,6 @@ use jackfield_domain::price::{Money, Price, Rates};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
 use jackfield_domain::setup::{Opening, Setup, Transcript};
-use jackfield_domain::spending::tags::{Tag, TagNames};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, Grammar, InputFormat, Permission, Safety, ToolChoice, ToolDefinition,

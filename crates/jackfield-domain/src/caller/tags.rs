@@ -108,7 +108,7 @@ impl TagNames {
 }
 
 /// Whether a text has the form of a name.
-pub(super) fn is_name(text: &str) -> bool {
+fn is_name(text: &str) -> bool {
     let is_of_name = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-');
     (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(is_of_name)
 }
