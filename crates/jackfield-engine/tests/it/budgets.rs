@@ -140,6 +140,7 @@ async fn a_budget_that_others_have_reserved_ends_a_turn_at_once() {
         model: options.model.clone(),
         output: None,
         price: None,
+        tier: None,
     };
     engine.reserve_budgets(&other).await.expect("reserved");
     let sent = engine.send(message(options), &mut ()).await.expect("sent");
@@ -273,6 +274,7 @@ async fn a_call_outside_of_turns_is_reserved_and_released() {
         model: options.model.clone(),
         output: None,
         price: None,
+        tier: None,
     };
     engine.reserve_budgets(&call).await.expect("reserved");
     let reserved = meter(&engine, "user:ann").await.reservations;
