@@ -105,6 +105,7 @@ mod people;
 mod pins;
 mod pins_accepted;
 mod prices;
+mod prompt_caches;
 mod prompting;
 mod reasoning_back;
 mod released;

@@ -325,6 +325,7 @@ impl Registry {
             .map(|(name, (value, _))| (Arc::clone(name), value.clone()));
         let settings = ProviderSettings {
             base_url: provider.base_url.clone(),
+            cache: provider.cache.unwrap_or(config.cache_mode),
             data: config.data.clone(),
             endpoints: config.serve.endpoints_of(name),
             // If the path of this program is unknown, there is no guard.

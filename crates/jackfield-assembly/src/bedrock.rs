@@ -102,6 +102,7 @@ fn configure(settings: &ProviderSettings) -> Result<BedrockConfig, BoxError> {
             );
         }
     };
+    config.cache = settings.cache;
     config.missing_key.clone_from(&settings.missing_key);
     match credentials(settings, region) {
         Ok(credentials) => config.credentials = credentials,

@@ -55,6 +55,7 @@ fn configure(preset: &ClaudePreset, settings: &ProviderSettings) -> Result<Claud
         )
     })?;
     let mut config = ClaudeConfig::new(base_url)?;
+    config.cache = settings.cache;
     config.key_header = preset.key_header;
     config.provider = preset.provider.into();
     config.endpoints.clone_from(&settings.endpoints.by_name);

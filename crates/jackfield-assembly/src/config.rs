@@ -13,6 +13,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::settings::CacheMode;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_engine::{ToolCacheSettings, TurnOptions};
 use jackfield_prices::Catalogue;
@@ -50,6 +51,8 @@ pub struct Config {
     pub builtins: bool,
     /// The cache folder; `None` by default.
     pub cache: Option<PathBuf>,
+    /// Which cache points requests have where neither the turn's settings nor the provider's say so.
+    pub cache_mode: CacheMode,
     /// The currency written with a budget, and its place.
     pub(crate) cost_place: Option<(Arc<str>, ValueSource)>,
     /// The currency of prices and budgets.
@@ -125,6 +128,8 @@ pub struct Network {
 pub struct ProviderConfig {
     /// Its address, if it differs from that of its kind.
     pub base_url: Option<Arc<str>>,
+    /// Which cache points its requests have where the turn's settings do not say so.
+    pub cache: Option<CacheMode>,
     /// The source of its key; by default, the environment variable of its kind.
     pub key: Option<KeySource>,
     /// Its kind, a name of the registry; by default, its own name.
@@ -167,6 +172,7 @@ impl Default for Config {
             assistants: BTreeMap::new(),
             builtins: true,
             cache: None,
+            cache_mode: CacheMode::default(),
             cost_place: None,
             currency: CURRENCY.into(),
             data: None,
@@ -360,6 +366,7 @@ impl ProviderConfig {
     pub(crate) fn is_default(&self) -> bool {
         let Self {
             base_url,
+            cache,
             key,
             kind,
             options,
@@ -367,6 +374,7 @@ impl ProviderConfig {
             place,
         } = self;
         base_url.is_none()
+            && cache.is_none()
             && key.is_none()
             && kind.is_none()
             && options.is_empty()

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jackfield_domain::limits::Limits;
+use jackfield_domain::settings::CacheTtl;
 use jackfield_provider_kit::transport::TransportSettings;
 use serde_json::{Value, json};
 
@@ -177,6 +178,8 @@ pub(crate) fn defaults() -> Vec<(String, Value)> {
             "session.second_message",
             json!(config.options.if_busy.as_str()),
         ),
+        ("settings.cache", json!(config.cache_mode.as_str())),
+        ("settings.cache_ttl", json!(CacheTtl::FiveMinutes.as_str())),
         ("settings.response_format", json!("text")),
         (
             "settings.strict",

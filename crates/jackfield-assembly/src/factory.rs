@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jackfield_domain::settings::CacheMode;
 use jackfield_ports::chat_model::{BoxError, ChatModel};
 use jackfield_ports::journal::Journal;
 use jackfield_ports::upstream::Upstream;
@@ -81,6 +82,8 @@ pub trait ProviderFactory: Send + Sync {
 pub struct ProviderSettings {
     /// The address, if it differs from that of the kind.
     pub base_url: Option<Arc<str>>,
+    /// Which cache points requests have where the turn's settings do not say so.
+    pub cache: CacheMode,
     /// The user's folder for data, if there is one.
     pub data: Option<PathBuf>,
     /// The endpoints beside those for messages that are open to clients.

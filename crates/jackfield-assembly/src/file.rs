@@ -201,6 +201,10 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     let settings = root.section("settings");
     sections::settings(&mut config.options, &mut config.extensions, settings, trust);
     sections::tags(&mut config.tags, root.section("tags"), trust);
+    // That of all turns yields to a provider's, which yields to an assistant's.
+    if let Some(mode) = config.options.settings.cache.take() {
+        config.cache_mode = mode;
+    }
     secrets::read(&mut config.secrets, root.section("secrets"), trust);
     serve::read(&mut config.serve, root.section("serve"), trust);
     tool_cache::read(&mut config.tool_cache, root.section("tool_cache"), trust);

@@ -96,6 +96,7 @@ fn configure(preset: &Preset, settings: &ProviderSettings) -> Result<OpenAiConfi
         "responses" => Api::Responses,
         _ => return Err("api is \"responses\" or \"chat\"".into()),
     };
+    config.cache = settings.cache;
     config.key.clone_from(&settings.key);
     config.missing_key.clone_from(&settings.missing_key);
     config.refused_fields = settings.refused_fields.clone();

@@ -1,5 +1,7 @@
 //! Properties that depend on the model and on the version of the API.
 
+use jackfield_domain::settings::CacheMode;
+
 /// The capabilities of a model. The fields are public, as a self-hosted server may support less, or more.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Profile {
@@ -7,6 +9,10 @@ pub struct Profile {
     pub adaptive_thinking: bool,
     /// The value of the `anthropic-version` header.
     pub api_version: &'static str,
+    /// Which cache points requests have whose settings do not say so.
+    pub cache: CacheMode,
+    /// The least tokens that the vendor caches.
+    pub cache_minimum: u64,
     /// Whether `output_config.effort` is supported.
     pub effort: bool,
     /// Whether a call can be forced (`tool_choice` of `any` or `tool`).
@@ -34,6 +40,8 @@ impl Profile {
     pub const NEWEST: Self = Self {
         adaptive_thinking: true,
         api_version: "2026-10-21",
+        cache: CacheMode::Auto,
+        cache_minimum: 512,
         effort: true,
         forced_tools: false,
         prefill: false,
@@ -70,6 +78,8 @@ impl Profile {
         Self {
             adaptive_thinking: version >= (4, 6),
             api_version: if old { "2023-06-01" } else { "2026-10-21" },
+            cache: CacheMode::Auto,
+            cache_minimum: cache_minimum(model, version),
             effort: version >= (4, 6) || opus_4_5,
             forced_tools: version < (5, 1),
             prefill: version < (4, 6),
@@ -87,6 +97,20 @@ impl Profile {
 impl Default for Profile {
     fn default() -> Self {
         Self::NEWEST
+    }
+}
+
+/// The least tokens that the vendor caches of this model (`prompt_cache_min_tokens` in `litellm` 1.110.2, 2026-11). It
+/// ignores a cache point after fewer.
+fn cache_minimum(model: &str, version: (u32, u32)) -> u64 {
+    let is = |name: &str| model.contains(name);
+    match version {
+        (4, 5) if is("haiku") || is("opus") => 4096,
+        (4, 6) if is("opus") => 4096,
+        (4, 7) if is("opus") => 2048,
+        (5, 0) if is("opus") => 512,
+        version if version >= (5, 5) || is("fable") || is("mythos") => 512,
+        _ => 1024,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Requests: maps a domain request to a body, and a client's body to domain values.
 
 mod blocks;
+mod cache_points;
 mod conversation;
 mod extensions;
 mod incoming;
@@ -107,6 +108,7 @@ pub fn to_wire(
         &mut notes,
     );
     body.messages = conversation.messages;
+    cache_points::set(&mut body, request, profile);
     Ok((body, notes.into_vec()))
 }
 

@@ -4,6 +4,7 @@
 //! place of a block, what stays behind with its note, names and arguments of calls, results, the offered tools,
 //! extensions. A dialect walks its request with them, and adds the vendor's forms.
 
+pub mod cache_points;
 pub mod calls;
 pub mod extensions;
 pub mod losses;

@@ -11,6 +11,9 @@ use crate::notes::{ExtensionPath, Notes};
 /// A setting that the domain gets later is noted without a change of the dialect.
 pub fn drop_all_but(taken: &[&str], settings: &Settings, notes: &mut Notes) {
     let Settings {
+        // A server without cache points loses nothing.
+        cache: _,
+        cache_ttl: _,
         effort,
         end_user,
         extensions,

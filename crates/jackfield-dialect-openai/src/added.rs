@@ -3,8 +3,11 @@
 //!
 //! `store: false` is not among them: without it, a server may keep what it is sent.
 
+use jackfield_dialect_kit::outgoing::cache_points::conversation_key;
+use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::ResponseFormat;
+use serde_json::{Map, Value};
 
 use crate::profile::{Profile, ReasoningEcho, fields};
 use crate::responses::request::ENCRYPTED_REASONING as ENCRYPTED_CONTENT;
@@ -24,6 +27,7 @@ pub fn to_chat(
     let echoes = profile.reasoning_echo == ReasoningEcho::AsItCame;
     let has = |field: fn(&chat::wire::Message) -> bool| echoes && body.messages.iter().any(field);
     let added = [
+        (fields::CACHE_KEY, has_cache_key(&body.extra, request)),
         (
             fields::STREAM_USAGE,
             options.is_some_and(|options| options.extra.is_empty()),
@@ -65,6 +69,7 @@ pub fn to_responses(body: &responses::wire::Request, request: &ModelRequest) -> 
     );
     let asks_strict = is_format_strict || found.any(|tool| tool.strict.is_some());
     let added = [
+        (fields::CACHE_KEY, has_cache_key(&body.extra, request)),
         (
             fields::ENCRYPTED_REASONING,
             body.include.as_ref().is_some_and(is_own),
@@ -72,6 +77,27 @@ pub fn to_responses(body: &responses::wire::Request, request: &ModelRequest) -> 
         (fields::STRICT, is_left_open && !asks_strict),
     ];
     present(&added)
+}
+
+/// Adds the key of the conversation to the fields of a body, unless the client has set its own.
+pub(crate) fn add_cache_key(
+    extra: &mut Map<String, Value>,
+    request: &ModelRequest,
+    profile: &Profile,
+) {
+    if profile.cache_key
+        && !extra.contains_key(fields::CACHE_KEY)
+        && let Some(key) = conversation_key(request, profile.cache)
+    {
+        extra.insert(fields::CACHE_KEY.to_owned(), key.into());
+    }
+}
+
+/// Whether there is a key of the conversation that the client has not set.
+fn has_cache_key(extra: &Map<String, Value>, request: &ModelRequest) -> bool {
+    let mut extensions = request.settings.extensions.iter();
+    let is_it = |extension: &Extension| extension.path.strip_prefix('/') == Some(fields::CACHE_KEY);
+    extra.contains_key(fields::CACHE_KEY) && !extensions.any(is_it)
 }
 
 fn present(fields: &[(&'static str, bool)]) -> Vec<&'static str> {

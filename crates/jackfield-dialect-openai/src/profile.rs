@@ -8,7 +8,7 @@ mod lines;
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::settings::Effort;
+use jackfield_domain::settings::{CacheMode, Effort};
 
 pub use jackfield_dialect_kit::ids::IdForm;
 
@@ -22,6 +22,10 @@ pub struct Profile {
     pub audio: bool,
     /// The content of an assistant message with calls and without text, Chat Completions only.
     pub blank_content: BlankContent,
+    /// Which requests have a key of the conversation whose settings do not say so.
+    pub cache: CacheMode,
+    /// Accepts a key of the conversation (`prompt_cache_key`).
+    pub cache_key: bool,
     /// Accepts explicit cache points (`prompt_cache_breakpoint`).
     pub cache_points: bool,
     /// The required form of call ids.
@@ -210,6 +214,8 @@ pub enum ToolChoiceForms {
 
 /// The fields that the mappers add by themselves, where a profile has them.
 pub(crate) mod fields {
+    /// The key of the conversation.
+    pub(crate) const CACHE_KEY: &str = "prompt_cache_key";
     /// The effort that [`tools_without_effort`](super::Profile::tools_without_effort) sets, Chat Completions.
     pub(crate) const EFFORT: &str = "reasoning_effort";
     /// The demand for reasoning that can be sent back, Responses.
@@ -242,6 +248,8 @@ impl Profile {
     pub const OPENAI: Self = Self {
         audio: false,
         blank_content: BlankContent::Null,
+        cache: CacheMode::Auto,
+        cache_key: true,
         cache_points: true,
         call_ids: IdForm::Usual,
         custom_tools: true,
@@ -298,6 +306,7 @@ impl Profile {
     /// A model behind OpenAI's API of which nothing is known: nothing is added to its requests, and a client's settings
     /// are sent. Its requests have the note `unknown_model`.
     pub const OPENAI_PLAIN: Self = Self {
+        cache_key: false,
         efforts: EFFORTS,
         verbosity: true,
         ..Self::OPENAI_WITHOUT_REASONING
@@ -307,6 +316,8 @@ impl Profile {
     pub const COMPATIBLE: Self = Self {
         audio: false,
         blank_content: BlankContent::Null,
+        cache: CacheMode::Auto,
+        cache_key: false,
         cache_points: false,
         call_ids: IdForm::Usual,
         custom_tools: false,
@@ -416,6 +427,10 @@ impl Profile {
     #[must_use]
     pub fn without(self, field: &str) -> Self {
         match field {
+            fields::CACHE_KEY => Self {
+                cache_key: false,
+                ..self
+            },
             fields::ENCRYPTED_REASONING => Self {
                 encrypted_reasoning: false,
                 ..self

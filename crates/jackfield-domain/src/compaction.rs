@@ -11,7 +11,7 @@ use crate::outcome::{OutcomePart, ToolResult};
 use crate::price::PriceList;
 use crate::reply::{FinishReason, Reply};
 use crate::request::{ModelRef, ModelRequest};
-use crate::settings::{ResponseFormat, Settings};
+use crate::settings::{CacheMode, ResponseFormat, Settings};
 use crate::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use crate::tool::ToolChoice;
 use crate::tool_input::ToolInput;
@@ -169,6 +169,8 @@ impl CompactionPlan {
             model: model.clone(),
             rounds: None,
             settings: Arc::new(Settings {
+                // No other request begins like it.
+                cache: Some(CacheMode::Off),
                 max_output_tokens: Some(max_output_tokens.clamp(1, MAX_OUTPUT)),
                 parallel_calls: None,
                 response_format: ResponseFormat::Text,

@@ -222,7 +222,8 @@ fn source_size(source: &MediaSource) -> usize {
 }
 
 /// The size of a JSON value as text, computed without serializing it.
-pub(crate) fn json_size(value: &Value) -> usize {
+#[must_use]
+pub fn json_size(value: &Value) -> usize {
     match value {
         Value::Array(items) => 2 + items.iter().map(|item| json_size(item) + 1).sum::<usize>(),
         Value::Bool(_) | Value::Null => 5,

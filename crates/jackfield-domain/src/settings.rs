@@ -10,6 +10,10 @@ use crate::price::ServiceTier;
 /// Settings of a model call. `None` leaves a setting to the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
+    /// Which cache points requests have; `None` leaves it to the provider's configuration.
+    pub cache: Option<CacheMode>,
+    /// How long what Jackfield's own cache points cover is kept; `None` is five minutes.
+    pub cache_ttl: Option<CacheTtl>,
     /// The reasoning effort.
     pub effort: Option<Effort>,
     /// A stable pseudonym of the end user, for the provider's abuse detection; no personal data.
@@ -60,6 +64,31 @@ impl Settings {
         speed.or_else(|| ServiceTier::of_word(self.service_tier.as_deref()?))
     }
 }
+
+/// Which cache points requests have.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum CacheMode {
+    /// The client's; without any, those that the provider's rules make useful.
+    #[default]
+    Auto,
+    /// The client's, and one after the newest results if its last message ends with one.
+    Client,
+    /// The client's alone.
+    Off,
+}
+
+crate::named! { CacheMode: Auto = "auto", Client = "client", Off = "off" }
+
+/// How long a provider keeps what a cache point covers, after it was last read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CacheTtl {
+    /// Five minutes.
+    FiveMinutes,
+    /// One hour.
+    OneHour,
+}
+
+crate::named! { CacheTtl: FiveMinutes = "5m", OneHour = "1h" }
 
 /// A header that is passed along to a provider of the same dialect.
 #[derive(Clone, Debug, Eq, PartialEq)]

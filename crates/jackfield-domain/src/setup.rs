@@ -17,11 +17,7 @@ use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
-<<<<<<< ours
 use crate::spending;
-use crate::spending::tags::Tag;
-=======
->>>>>>> theirs
 use crate::system_prompt::SystemPrompt;
 use crate::target::{AttemptTargets, BreakerSnapshot, Target};
 use crate::tool::{Catalog, ToolChoice};

@@ -30,6 +30,7 @@ use crate::turn::{Stage, Turn};
 
 mod action;
 mod approvals;
+mod cache_misses;
 mod calls;
 mod cancel;
 mod compaction;

@@ -355,6 +355,8 @@ fn merged(configured: &Settings, requested: Settings) -> Settings {
         }
     }
     Settings {
+        cache: configured.cache,
+        cache_ttl: configured.cache_ttl,
         effort: requested.effort.or(configured.effort),
         end_user: requested.end_user.or_else(|| configured.end_user.clone()),
         extensions,

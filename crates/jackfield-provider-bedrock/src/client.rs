@@ -24,6 +24,7 @@ use tracing::Span;
 use crate::config::{BedrockConfig, InvalidConfig};
 use crate::credentials::Credentials;
 use crate::frames::{EventFrames, MEDIA_TYPE};
+use crate::profile::ModelProfile;
 use crate::reply::Decoder;
 use crate::{DIALECT, error, request};
 
@@ -59,7 +60,10 @@ impl Adapter for Bedrock {
     fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let model = &request.model.model;
         let owner = self.state_owner(model);
-        let profile = self.config.profile.get(model);
+        let profile = ModelProfile {
+            cache: self.config.cache,
+            ..self.config.profile.get(model)
+        };
         let body = request::to_wire(request, &owner, &profile)
             .map_err(|refusal| exchange::unsupported(&refusal))?;
         // Some models take tools, but not where their reply is streamed.

@@ -2,6 +2,7 @@
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
+use jackfield_domain::settings::CacheMode;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::secret::InvalidSecret;
@@ -16,6 +17,8 @@ use crate::profile::ModelProfile;
 pub struct BedrockConfig {
     /// The base URL of the runtime's API.
     pub base_url: BaseUrl,
+    /// Which cache points requests have where the turn's settings do not say so.
+    pub cache: CacheMode,
     /// The key, or the keys that sign requests.
     pub credentials: Option<Credentials>,
     /// The reason why required credentials are missing, in a sentence; requests fail with it.
@@ -47,6 +50,7 @@ impl BedrockConfig {
     pub fn new(base_url: &str) -> Result<Self, InvalidConfig> {
         Ok(Self {
             base_url: BaseUrl::parse(base_url)?,
+            cache: CacheMode::default(),
             credentials: None,
             missing_key: None,
             profile: ByModel::new(ModelProfile::of),

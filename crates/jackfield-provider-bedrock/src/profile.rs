@@ -6,12 +6,15 @@ use std::sync::Arc;
 use jackfield_dialect_claude::options::Profile as ClaudeProfile;
 use jackfield_dialect_claude::property_names::PropertyNames;
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::settings::CacheMode;
 use jackfield_domain::tool::InputFormat;
 
 /// The capabilities of a model behind Converse.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ModelProfile {
+    /// Which cache points requests have whose settings do not say so.
+    pub cache: CacheMode,
     /// Whether a request may have cache points.
     pub cache_points: bool,
     /// What a Claude model takes; `None` for all others.
@@ -35,6 +38,7 @@ pub struct ModelProfile {
 impl ModelProfile {
     /// A model of which nothing is known.
     pub const UNKNOWN: Self = Self {
+        cache: CacheMode::Auto,
         cache_points: false,
         claude: None,
         forced_any: false,
@@ -82,6 +86,7 @@ impl ModelProfile {
     #[must_use]
     pub const fn of_claude(claude: ClaudeProfile) -> Self {
         Self {
+            cache: CacheMode::Auto,
             cache_points: true,
             claude: Some(claude),
             forced_any: claude.forced_tools,
@@ -92,6 +97,12 @@ impl ModelProfile {
             streams_tools: true,
             structured_output: claude.structured_output,
         }
+    }
+
+    /// The least tokens that are cached.
+    pub(crate) fn cache_minimum(&self) -> u64 {
+        self.claude
+            .map_or(NOVA_MINIMUM, |claude| claude.cache_minimum)
     }
 
     /// The properties that Claude takes under other names, by tool.
@@ -125,3 +136,6 @@ impl ModelProfile {
         self.claude.is_some_and(|claude| claude.system_messages)
     }
 }
+
+/// The least tokens that Nova caches (the user guide's page on prompt caching).
+const NOVA_MINIMUM: u64 = 1024;

@@ -1,6 +1,7 @@
 //! Requests: maps a domain request to the body of `POST /model/MODEL/converse`.
 
 mod blocks;
+mod cache_points;
 mod conversation;
 mod media;
 mod settings;
@@ -70,6 +71,7 @@ pub fn to_wire(
     if body.extra.contains_key(PATHS) {
         body.additional_model_response_field_paths = &[];
     }
+    cache_points::set(&mut body, request, profile);
     Ok((body, notes.into_vec()))
 }
 

@@ -175,10 +175,13 @@ pub struct ToolConfig {
     pub tool_choice: Option<ToolChoice>,
 }
 
+/// An item of the list of tools.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolItem {
-    pub tool_spec: ToolSpec,
+pub enum ToolItem {
+    /// The tools before it may be cached.
+    CachePoint(CachePoint),
+    ToolSpec(ToolSpec),
 }
 
 /// The definition of a tool.

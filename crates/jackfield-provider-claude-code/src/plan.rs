@@ -18,7 +18,7 @@ use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::outcome::OutcomePart;
 use jackfield_domain::own_tool;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings};
+use jackfield_domain::settings::{CacheMode, Effort, ResponseFormat, Settings};
 use jackfield_domain::tool::{ToolChoice, ToolDefinition};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_provider_kit::exchange;
@@ -80,6 +80,7 @@ impl Plan {
             ..request.clone()
         };
         let profile = Profile {
+            cache: CacheMode::Off,
             // There is no place for a choice of tools.
             forced_tools: false,
             prefill: true,

@@ -23,7 +23,7 @@ use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use tracing::Span;
 
-use crate::config::{BETA, ClaudeConfig, InvalidConfig, VERSION};
+use crate::config::{BETA, ClaudeConfig, InvalidConfig, Profile, VERSION};
 
 /// Claude, or a compatible server. Never retries; dropping a future cancels its request.
 pub struct Claude {
@@ -55,7 +55,10 @@ impl Adapter for Claude {
 
     fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
-        let profile = self.config.profile.get(&request.model.model);
+        let profile = Profile {
+            cache: self.config.cache,
+            ..self.config.profile.get(&request.model.model)
+        };
         let body = request::to_wire(request, &owner, &profile, !request.whole)
             .map_err(|refusal| exchange::unsupported(&refusal))?;
         let mut headers = self.headers.clone();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue};
+use jackfield_domain::settings::CacheMode;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::key_header;
@@ -21,6 +22,8 @@ pub struct ClaudeConfig {
     pub base_url: BaseUrl,
     /// The values of the `anthropic-beta` header.
     pub betas: Vec<String>,
+    /// Which cache points requests have where the turn's settings do not say so.
+    pub cache: CacheMode,
     /// Further endpoints that requests of clients are sent to unchanged, such as `/v1/files`; with `/*` at its end, a
     /// path stands for all below it. None by default.
     pub endpoints: Vec<Arc<str>>,
@@ -78,6 +81,7 @@ impl ClaudeConfig {
         Ok(Self {
             base_url: BaseUrl::parse(base_url)?,
             betas: Vec::new(),
+            cache: CacheMode::default(),
             endpoints: Vec::new(),
             key: None,
             key_header: KeyHeader::default(),

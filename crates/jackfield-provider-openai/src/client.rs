@@ -6,7 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use http::{HeaderMap, StatusCode};
 use jackfield_dialect_openai::error::{self, ErrorBody, ErrorDetail};
-use jackfield_dialect_openai::profile::{ReasoningEcho, StructuredOutput, ToolChoiceForms};
+use jackfield_dialect_openai::profile::{
+    Profile, ReasoningEcho, StructuredOutput, ToolChoiceForms,
+};
 use jackfield_dialect_openai::{added, chat, models, responses};
 use jackfield_domain::failure::{ModelFailure, Phase};
 use jackfield_domain::listing::ListedModel;
@@ -75,7 +77,10 @@ impl Adapter for OpenAi {
         refused: &[&'static str],
     ) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
-        let profile = self.config.profile.get(&request.model.model);
+        let profile = Profile {
+            cache: self.config.cache,
+            ..self.config.profile.get(&request.model.model)
+        };
         let refused = refused.iter();
         let profile = refused.fold(profile, |profile, field| profile.without(field));
         let headers = self.headers.clone();

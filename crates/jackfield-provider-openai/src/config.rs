@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue};
+use jackfield_domain::settings::CacheMode;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::key_header::KeyHeader;
@@ -21,6 +22,8 @@ pub struct OpenAiConfig {
     pub api: Api,
     /// The base URL, used unchanged: `/responses` or `/chat/completions` is appended.
     pub base_url: BaseUrl,
+    /// Which requests have a key of the conversation where the turn's settings do not say so.
+    pub cache: CacheMode,
     /// The endpoints of the server that requests of clients are sent to unchanged, beside that of
     /// [`api`](Self::api); all by default.
     pub endpoints: Vec<Endpoint>,
@@ -159,6 +162,7 @@ impl OpenAiConfig {
             key: None,
             missing_key: None,
             organization: None,
+            cache: CacheMode::default(),
             profile: ByModel::new(Profile::openai),
             project: None,
             provider: Cow::Borrowed("openai"),

@@ -280,7 +280,10 @@ impl LedgerState {
         });
         let usage = before.map_or(*usage, |before| growth(&before, usage));
         let labels = self.labels.of(model);
-        self.sums.entry(labels).or_default().add(&usage, cost.as_ref());
+        self.sums
+            .entry(labels)
+            .or_default()
+            .add(&usage, cost.as_ref());
         for labels in tags.iter().filter_map(|tag| self.tag_labels.of(tag)) {
             let sums = self.tag_sums.entry(labels).or_default();
             sums.add(&usage, cost.as_ref());

@@ -1,15 +1,19 @@
 //! A server with Bedrock's Converse API and scripted replies.
 
+mod cached;
 pub mod frame;
 mod speak;
 
 use std::ops::Deref;
 
+use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_rules::bedrock as dialect_rules;
+use jackfield_domain::usage::Usage;
 use jackfield_testkit::server::Response;
 use serde_json::{Value, json};
 
 use crate::checks::{CheckFindings, Violation};
+use crate::prompt_cache::PromptCache;
 use crate::script::{Script, ScriptPart, ScriptReply, collect_texts};
 use crate::scripted::ScriptedServer;
 use crate::vendor::{Post, Vendor, VendorRefusal, report};
@@ -29,6 +33,19 @@ impl ScriptedBedrock {
     pub async fn start(script: impl Into<Script>) -> Self {
         Self(ScriptedServer::start(BedrockScript::default(), script.into()).await)
     }
+
+    /// Starts a server whose replies have the usage that this cache bills, in place of the script's.
+    ///
+    /// # Panics
+    ///
+    /// If no port can be opened.
+    pub async fn billing(script: impl Into<Script>, cache: &PromptCache) -> Self {
+        let vendor = BedrockScript {
+            cache: Some(cache.clone()),
+            ..BedrockScript::default()
+        };
+        Self(ScriptedServer::start(vendor, script.into()).await)
+    }
 }
 
 impl Deref for ScriptedBedrock {
@@ -42,6 +59,7 @@ impl Deref for ScriptedBedrock {
 /// The vendor's rules, and the signatures so far, each with its text.
 #[derive(Default)]
 struct BedrockScript {
+    cache: Option<PromptCache>,
     signed: Vec<(String, String)>,
 }
 
@@ -104,6 +122,15 @@ impl Vendor for BedrockScript {
             }
         }
         let is_stream = method(asked.path) == Some("converse-stream");
+        let mut reply = reply.clone();
+        if let Some(cache) = &self.cache {
+            let model = model(asked.path);
+            let least = Profile::of(&model).cache_minimum;
+            let billed = cache.bill(&model, least, &cached::blocks(asked.body));
+            let output = reply.usage.output;
+            reply.usage = Usage { output, ..billed };
+        }
+        let reply = &reply;
         speak::respond(asked.body, reply, asked.nth, is_stream && !reply.whole)
     }
 

@@ -1,5 +1,6 @@
 //! A server with Claude's API and scripted replies.
 
+mod cached;
 mod memory;
 pub mod rules;
 mod speak;
@@ -10,11 +11,13 @@ use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::{DIALECT, request};
 use jackfield_dialect_rules::claude as dialect_rules;
 use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::usage::Usage;
 use jackfield_testkit::server::Response;
 use serde_json::{Value, json};
 
 use self::memory::SignedThinking;
 use crate::checks::{CheckFindings, Violation};
+use crate::prompt_cache::PromptCache;
 use crate::script::{Script, ScriptReply, collect_texts};
 use crate::scripted::ScriptedServer;
 use crate::vendor::{Post, Vendor, VendorRefusal, report};
@@ -34,6 +37,19 @@ impl ScriptedClaude {
     pub async fn start(script: impl Into<Script>) -> Self {
         Self(ScriptedServer::start(ClaudeScript::default(), script.into()).await)
     }
+
+    /// Starts a server whose replies have the usage that this cache bills, in place of the script's.
+    ///
+    /// # Panics
+    ///
+    /// If no port can be opened.
+    pub async fn billing(script: impl Into<Script>, cache: &PromptCache) -> Self {
+        let vendor = ClaudeScript {
+            cache: Some(cache.clone()),
+            ..ClaudeScript::default()
+        };
+        Self(ScriptedServer::start(vendor, script.into()).await)
+    }
 }
 
 impl Deref for ScriptedClaude {
@@ -47,6 +63,7 @@ impl Deref for ScriptedClaude {
 /// The vendor's rules, and the replies so far.
 #[derive(Default)]
 struct ClaudeScript {
+    cache: Option<PromptCache>,
     memory: SignedThinking,
 }
 
@@ -96,6 +113,14 @@ impl Vendor for ClaudeScript {
 
     fn say(&mut self, asked: &Post<'_>, reply: &ScriptReply) -> Response {
         self.memory.keep(reply, asked.nth, asked.model());
+        let mut reply = reply.clone();
+        if let Some(cache) = &self.cache {
+            let least = Profile::of(asked.model()).cache_minimum;
+            let billed = cache.bill(asked.model(), least, &cached::blocks(asked.body));
+            let output = reply.usage.output;
+            reply.usage = Usage { output, ..billed };
+        }
+        let reply = &reply;
         speak::respond(reply, asked.nth, asked.model(), asked.is_streamed(reply))
     }
 

@@ -39,6 +39,7 @@ pub mod pgbouncer;
 #[cfg(unix)]
 pub mod postgres;
 pub mod program;
+pub mod prompt_cache;
 pub mod script;
 pub mod scripted;
 mod vendor;

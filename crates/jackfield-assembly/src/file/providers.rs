@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jackfield_domain::settings::CacheMode;
+
 use crate::config::{ProviderConfig, ProviderPassthrough};
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
@@ -69,6 +71,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
     form::keys! { table over provider;
         passthrough: form::one_of(&passthrough), "Whether requests go to it byte for byte; `auto` is for a vendor's own API";
         base_url: form::filled("https://models.example.com"), "Its address";
+        cache: form::one_of(CacheMode::NAMES), "Which cache points its requests have; default: `settings.cache`";
     }
     if let Some(place) = table.place_of("api_key") {
         let problem = ConfigProblem::new(

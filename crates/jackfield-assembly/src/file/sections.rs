@@ -11,7 +11,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict, UnknownRule};
 use jackfield_domain::price::Money;
-use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
+use jackfield_domain::settings::{CacheMode, CacheTtl, Effort, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::{SecondMessage, ToolSearch, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;
@@ -440,6 +440,8 @@ pub(crate) fn settings(
     let thinking = form::of(ValueForm::Thinking, thinking);
     let strict = form::of(ValueForm::Strict, strict);
     form::keys! { section over options.settings;
+        cache: form::one_of(CacheMode::NAMES), "Which cache points requests have";
+        cache_ttl: form::one_of(CacheTtl::NAMES), "How long a provider keeps what our own cache points cover";
         effort: form::one_of(Effort::NAMES), "How hard the model should think";
         end_user: form::filled("u-17"), "A stable name of the end user; no personal data";
         frequency_penalty: form::between(-2.0, 2.0), "Against repetition in proportion to frequency";

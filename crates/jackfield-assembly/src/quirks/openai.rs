@@ -15,6 +15,7 @@ impl super::Profile for Profile {
     const QUIRKS: &'static [Quirk<Self>] = &[
         flag!(audio),
         word!(blank_content, "empty" => BlankContent::Empty, "null" => BlankContent::Null),
+        flag!(cache_key),
         flag!(cache_points),
         word!(
             call_ids,

@@ -1,6 +1,7 @@
 //! Assistants: what their tables say, over everything else.
 
 use jackfield_assembly::{Config, Environment, Flags, Registry};
+use jackfield_domain::settings::{CacheMode, CacheTtl};
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_engine::ServerTools;
 
@@ -231,4 +232,24 @@ fn an_assistant_that_a_flag_names_has_the_configured_model() {
         assert_eq!(config.options.assistant.as_deref(), Some(name));
         assert_eq!(&*config.options.model.provider, "openai", "{name}");
     }
+}
+
+#[test]
+fn cache_points_of_an_assistant_are_over_a_providers_and_those_over_those_of_all() {
+    let config = loaded(&World::new().with_user(
+        "settings.cache = \"client\"\nsettings.cache_ttl = \"1h\"\nproviders.claude.cache = \"off\"\n\
+         [assistants.a]\nsettings.cache = \"auto\"\nsettings.cache_ttl = \"5m\"\n[assistants.b]\n",
+    ));
+    assert_eq!(config.cache_mode, CacheMode::Client);
+    assert_eq!(config.providers["claude"].cache, Some(CacheMode::Off));
+    let of = |name: &str| {
+        let assistant = config.assistant(name).expect("an assistant");
+        let settings = &assistant.options.settings;
+        (settings.cache, settings.cache_ttl)
+    };
+    assert_eq!(
+        of("a"),
+        (Some(CacheMode::Auto), Some(CacheTtl::FiveMinutes))
+    );
+    assert_eq!(of("b"), (None, Some(CacheTtl::OneHour)));
 }

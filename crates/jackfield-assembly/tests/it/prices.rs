@@ -36,25 +36,13 @@ fn a_price_of_ones_own_wins_and_a_provider_stands_for_its_models() {
     );
     let opus = price(&config, "claude", "claude-opus-5-5").unwrap().rates;
     assert_eq!(
-        (opus.rates.input, opus.rates.output),
+        (opus.input, opus.output),
         (Money::from_picos(1_000_000), Money::from_picos(2_500_000))
     );
-<<<<<<< ours
     let output = |model| price(&config, "mistral", model).unwrap().rates.output;
     assert_eq!(output("mistral-large-latest"), Money::ZERO);
     assert_eq!(output("dear"), Money::from_picos(4_000_000));
     // An unknown price is not zero.
-=======
-    assert_eq!(
-        price(&config, "ollama", "llama3").unwrap().rates.output,
-        Money::ZERO
-    );
-    assert_eq!(
-        price(&config, "ollama", "dear:cloud").unwrap().rates.output,
-        Money::from_picos(4_000_000)
-    );
-    // What is not known is not nothing.
->>>>>>> theirs
     assert_eq!(price(&config, "claude", "claude-unheard-of"), None);
 }
 

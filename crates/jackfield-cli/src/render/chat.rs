@@ -180,7 +180,7 @@ pub fn usage(out: &mut impl Write, turns: &[(ModelRef, Usage, Option<Cost>)]) ->
     let line = |usage: &Usage| {
         let cache = match usage.cache_read {
             0 => String::new(),
-            read => format!(", {read} from cache"),
+            _ => format!(", {} from cache", spent::cached(usage)),
         };
         format!("{}{cache}", spent::tokens(usage))
     };

@@ -22,6 +22,16 @@ pub fn tokens(usage: &Usage) -> String {
     )
 }
 
+/// The input tokens from a cache, with their share of the input in percent; `0` without any.
+#[must_use]
+pub fn cached(usage: &Usage) -> String {
+    let read = u128::from(usage.cache_read);
+    match (read * 100).checked_div(u128::from(usage.input)) {
+        Some(share) if read > 0 => format!("{read} ({share}%)"),
+        Some(_) | None => read.to_string(),
+    }
+}
+
 /// What a compaction came to, with what it used and its cost if that is known.
 #[must_use]
 pub fn compaction(compaction: &Compaction, setup: Option<&Setup>) -> String {

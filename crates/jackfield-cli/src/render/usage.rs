@@ -92,7 +92,7 @@ fn table(out: &mut impl Write, about: &str, rows: &[(String, &SpendingTotals)]) 
             sums.turns.to_string(),
             sums.replies.to_string(),
             format!("{}{}", mark(usage.estimated_input), usage.input),
-            usage.cache_read.to_string(),
+            spent::cached(usage),
             format!("{}{}", mark(usage.estimated_output), usage.output),
             costs(sums),
         ]

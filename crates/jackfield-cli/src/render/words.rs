@@ -202,7 +202,7 @@ pub fn usage(
         parts.insert(4, spent::cost(cost));
     }
     if usage.cache_read > 0 {
-        parts.insert(4, format!("{} from cache", usage.cache_read));
+        parts.insert(4, format!("{} from cache", spent::cached(usage)));
     }
     parts.join(" · ")
 }
@@ -228,6 +228,7 @@ pub fn note(note: &Note) -> String {
     let done = match note.kind {
         NoteKind::Approximated => "is sent as something near it",
         NoteKind::Carried => "is sent in another place",
+        NoteKind::Dropped if note.code == "cache_missed" => "is not read from the provider's cache",
         NoteKind::Dropped => "is not sent",
         NoteKind::Refused => "is not passed on",
     };

@@ -84,4 +84,4 @@ pub(super) fn references(names: &[String]) -> wire::Content {
 }
 
 /// The field of a deferred tool.
-const DEFER: &str = "defer_loading";
+pub(super) const DEFER: &str = "defer_loading";

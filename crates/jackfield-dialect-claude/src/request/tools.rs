@@ -231,7 +231,7 @@ pub(super) fn limit_cache_points(
     }
 }
 
-const CACHE_CONTROL: &str = "cache_control";
+pub(super) const CACHE_CONTROL: &str = "cache_control";
 const CACHE_CONTROL_PATH: &str = "/cache_control";
 
 /// The schema of the arguments: a valid one of an object, and a strict one within the subset.

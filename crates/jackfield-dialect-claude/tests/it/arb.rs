@@ -13,7 +13,7 @@ use jackfield_domain::opaque::{Extension, OpaqueState, StateOwner, StateScope};
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome};
 use jackfield_domain::reply::Reply;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::{ResponseFormat, Settings};
+use jackfield_domain::settings::{CacheMode, ResponseFormat, Settings};
 use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_testkit::arb;
@@ -41,7 +41,10 @@ pub(crate) fn profile() -> impl Strategy<Value = Profile> + Clone {
         "claude-haiku-4-5",
         "claude-3-5-haiku-20241022",
     ];
-    select(models.to_vec()).prop_map(Profile::of)
+    select(models.to_vec()).prop_map(|model| Profile {
+        cache: CacheMode::Client,
+        ..Profile::of(model)
+    })
 }
 
 /// A request as a turn may send it. User messages hold no sounds here, which would be refused.

@@ -187,6 +187,8 @@ fn full() -> jackfield_domain::request::ModelRequest {
     }
     .into();
     request.settings = Settings {
+        cache: None,
+        cache_ttl: None,
         effort: Some(Effort::Minimal),
         end_user: Some("u_1".into()),
         extensions: Vec::new(),

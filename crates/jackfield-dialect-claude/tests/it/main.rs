@@ -6,6 +6,7 @@
 )]
 
 mod arb;
+mod cache_points;
 mod corpus;
 mod errors;
 mod examples;

@@ -35,7 +35,7 @@ fn ids_of_every_form_are_read() {
         "claude-sonnet-4-5-20250929",
         "anthropic.claude-sonnet-4-5-20250929-v1:0",
         "claude-sonnet-4-5@20250929",
-        "us.anthropic.claude-haiku-4-5-20251001-v1:0",
+        "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
     ] {
         assert_eq!(Profile::of(id), old, "{id}");
     }

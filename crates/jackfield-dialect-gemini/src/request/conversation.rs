@@ -113,8 +113,9 @@ pub(super) fn to_wire(
 }
 
 impl RequestWriter<'_> {
-    /// The parts of a message. In the current turn, which the vendor checks, the first call of each step has a
-    /// signature; where there is none, a word of the vendor's stands in its place.
+    /// The parts of a message. The first call of each step has a signature; where there is none, a word of the vendor's
+    /// stands in its place. The vendor checks the current turn alone, but what it has cached of a turn has to stay the
+    /// same in the next one.
     fn message(
         &mut self,
         n: usize,
@@ -130,14 +131,14 @@ impl RequestWriter<'_> {
             self.notes.cache_point_lost(at, block);
             let is_first_call = part.function_call.is_some() && !has_called;
             has_called |= is_first_call;
-            if is_first_call
-                && is_current
-                && self.profile.signed_calls
-                && part.thought_signature.is_none()
-            {
+            if is_first_call && self.profile.signed_calls && part.thought_signature.is_none() {
+                let effect = if is_current {
+                    NoteEffect::Quality
+                } else {
+                    NoteEffect::Cosmetic
+                };
                 let path = format_args!("{at}.opaque");
-                self.notes
-                    .approximated(NoteEffect::Quality, "signature_missing", path);
+                self.notes.approximated(effect, "signature_missing", path);
                 part.thought_signature = Some(state::NO_SIGNATURE.to_owned());
             }
             parts.push(part);

@@ -125,7 +125,7 @@ fn parallel_calls_stand_in_one_content_and_their_results_in_the_next() {
 }
 
 #[test]
-fn calls_of_another_model_get_the_vendors_word_for_a_missing_signature_in_the_current_turn_alone() {
+fn calls_of_another_model_get_the_vendors_word_for_a_missing_signature_and_keep_it() {
     let mut request = request();
     let unsigned = |message: &Message| {
         let mut message = message.clone();
@@ -147,13 +147,13 @@ fn calls_of_another_model_get_the_vendors_word_for_a_missing_signature_in_the_cu
     };
     request.messages = messages.iter().cloned().collect();
     let word = json!("skip_thought_signature_validator");
-    assert_eq!(signature(&request), ([word, Value::Null], true));
+    assert_eq!(signature(&request), ([word.clone(), Value::Null], true));
     let more = [
         Message::new(Role::Assistant, vec![Block::text("Done.")]),
         Message::user("Thanks."),
     ];
     request.messages = messages.into_iter().chain(more).collect();
-    assert_eq!(signature(&request), ([Value::Null, Value::Null], false));
+    assert_eq!(signature(&request), ([word, Value::Null], true));
 }
 
 /// As the Python SDK writes a history: snake case, base64 of URLs, no ids, results in the order of the calls.

@@ -4,7 +4,9 @@ use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::settings::drop_all_but;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
+use jackfield_domain::settings::{
+    CacheMode, CacheTtl, Effort, ResponseFormat, Settings, ThinkingMode, Verbosity,
+};
 use serde_json::json;
 
 #[test]
@@ -72,6 +74,8 @@ fn noted(taken: &[&str], settings: &Settings) -> Vec<(String, NoteEffect)> {
 
 fn every_setting() -> Settings {
     Settings {
+        cache: Some(CacheMode::Off),
+        cache_ttl: Some(CacheTtl::OneHour),
         effort: Some(Effort::Low),
         end_user: Some("user-1".into()),
         extensions: vec![Extension {

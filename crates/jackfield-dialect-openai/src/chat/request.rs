@@ -16,6 +16,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 use serde_json::json;
 
+use crate::added::add_cache_key;
 use crate::chat::wire;
 use crate::profile::Profile;
 
@@ -100,6 +101,7 @@ pub fn to_wire(
     };
     settings::apply(&mut body, settings, profile, &mut notes);
     extensions::apply(&mut body, &settings.extensions, &mut notes);
+    add_cache_key(&mut body.extra, request, profile);
     Ok((body, notes.into_vec()))
 }
 

@@ -25,6 +25,7 @@ use serde_json::Map;
 
 use self::tool_search::SearchedRequest;
 use super::wire;
+use crate::added::add_cache_key;
 use crate::profile::Profile;
 
 pub(crate) use incoming::is_carried;
@@ -124,6 +125,7 @@ pub fn to_wire(
         extra: Map::new(),
     };
     extensions::apply(&mut body, &request.settings.extensions, profile, &mut notes);
+    add_cache_key(&mut body.extra, request, profile);
     Ok((body, notes.into_vec()))
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use jackfield_dialect_openai::profile::Profile;
 use jackfield_dialect_openai::{added, chat, responses};
+use jackfield_domain::block::Block;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
+use jackfield_domain::settings::{CacheMode, Effort, ResponseFormat, Settings, ThinkingMode};
 use serde_json::{Value, json};
 
 use crate::chat::examples::{of, thinking, tool};
@@ -132,4 +133,77 @@ fn reasoning_that_a_server_demands_is_not_left_out() {
     let (added, body) = to_chat(&request, &Profile::DEEPSEEK);
     assert!(body.to_string().contains("\"reasoning_content\":\"hm\""));
     assert_eq!(added, ["stream_options"]);
+}
+
+#[test]
+fn requests_of_a_conversation_share_a_key_that_a_client_can_set() {
+    let long = "word".repeat(2_000);
+    let asked = |first: &str, settings: Settings| {
+        let more = |rounds: usize| {
+            let mut messages = vec![Message::user(first)];
+            for _ in 0..rounds {
+                messages.push(Message::new(Role::Assistant, vec![Block::text("hm")]));
+                messages.push(Message::user("go on"));
+            }
+            ModelRequest {
+                settings: Arc::new(settings.clone()),
+                ..of(messages)
+            }
+        };
+        [more(0), more(3)]
+    };
+    let keys = |requests: [ModelRequest; 2], profile: &Profile| {
+        requests.map(|request| {
+            let (added, body) = to_chat(&request, profile);
+            let is_added = added.contains(&"prompt_cache_key");
+            let key = body["prompt_cache_key"].clone();
+            let (_, body) = to_responses(&request, profile);
+            assert_eq!(body["prompt_cache_key"], key);
+            (is_added, key)
+        })
+    };
+    let openai = Profile::OPENAI;
+    let [(is_added, key), later] = keys(asked(&long, Settings::default()), &openai);
+    assert!(
+        is_added && key.as_str().is_some_and(|key| key.len() == 64),
+        "{key}"
+    );
+    assert_eq!(later, (true, key.clone()));
+    let others = asked(&format!("{long}!"), Settings::default());
+    assert_ne!(keys(others, &openai)[0].1, key);
+    let user = Settings {
+        end_user: Some("u-17".into()),
+        ..Settings::default()
+    };
+    assert_ne!(keys(asked(&long, user), &openai)[0].1, key);
+    // What is too short is not cached.
+    let short = asked("hi", Settings::default());
+    assert_eq!(keys(short, &openai)[0], (false, Value::Null));
+    let none = [(false, Value::Null), (false, Value::Null)];
+    for cache in [CacheMode::Client, CacheMode::Off] {
+        let settings = Settings {
+            cache: Some(cache),
+            ..Settings::default()
+        };
+        assert_eq!(keys(asked(&long, settings), &openai), none);
+    }
+    // A server of which nothing is known gets none.
+    let asked = asked(&long, Settings::default());
+    assert_eq!(keys(asked.clone(), &Profile::COMPATIBLE), none);
+    assert_eq!(keys(asked, &Profile::OPENAI_PLAIN), none);
+    let own = Extension {
+        dialect: "openai-chat".into(),
+        json: json!("mine"),
+        path: "/prompt_cache_key".into(),
+    };
+    let request = ModelRequest {
+        settings: Arc::new(Settings {
+            extensions: vec![own],
+            ..Settings::default()
+        }),
+        ..of(vec![Message::user(&*long)])
+    };
+    let (added, body) = to_chat(&request, &openai);
+    assert_eq!(body["prompt_cache_key"], "mine");
+    assert!(!added.contains(&"prompt_cache_key"));
 }

@@ -73,7 +73,7 @@ impl Found<'_> {
         }
     }
 
-    fn cache_point(&mut self, point: &Value, place: &Place) {
+    pub(super) fn cache_point(&mut self, point: &Value, place: &Place) {
         let may = matches!(self.profile, Family::Claude | Family::Nova);
         self.check(may, place, Rule::NotSupported);
         self.check(

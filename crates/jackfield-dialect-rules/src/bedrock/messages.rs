@@ -10,6 +10,8 @@ use crate::place::{Place, said, text_of};
 
 impl Found<'_> {
     pub(super) fn messages(&mut self, body: &Map<String, Value>, root: &Place) {
+        let mut conversation = Conversation::default();
+        conversation.cache_points = tool_cache_points(body);
         let place = root.at("system");
         let system = said(body, "system").and_then(|system| self.array(system, &place));
         for (n, block) in system.into_iter().flatten().enumerate() {
@@ -18,6 +20,11 @@ impl Found<'_> {
                 self.known_fields(fields, &place, &["cachePoint", "guardContent", "text"]);
                 if let Some(text) = said(fields, "text") {
                     self.words(text, &place.at("text"));
+                }
+                if let Some(point) = said(fields, "cachePoint") {
+                    conversation.cache_points += 1;
+                    self.check(n > 0, &place, Rule::Misplaced);
+                    self.cache_point(point, &place.at("cachePoint"));
                 }
             }
         }
@@ -28,7 +35,6 @@ impl Found<'_> {
             return;
         };
         self.check(!messages.is_empty(), &place, Rule::Empty);
-        let mut conversation = Conversation::default();
         // A conversation begins with the user.
         let mut before = "assistant";
         for (n, message) in messages.iter().enumerate() {
@@ -79,4 +85,15 @@ impl Found<'_> {
         let is_cached = first.is_some_and(|first| first.get("cachePoint").is_some());
         self.check(!is_cached, &place.at(0), Rule::Misplaced);
     }
+}
+
+/// The cache points among the tools, which count, too.
+fn tool_cache_points(body: &Map<String, Value>) -> usize {
+    let tools = body
+        .get("toolConfig")
+        .and_then(|config| config.get("tools"));
+    let tools = tools.and_then(Value::as_array).into_iter().flatten();
+    tools
+        .filter(|tool| tool.get("cachePoint").is_some())
+        .count()
 }

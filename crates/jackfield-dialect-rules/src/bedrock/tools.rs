@@ -22,6 +22,13 @@ impl Found<'_> {
         self.check(!tools.is_empty(), &tools_place, Rule::Empty);
         let mut names = HashSet::new();
         for (n, tool) in tools.iter().enumerate() {
+            if let Some(point) = tool.get("cachePoint") {
+                self.check(n > 0, &tools_place.at(n), Rule::Misplaced);
+                let is_claude = *self.profile == Family::Claude;
+                self.check(is_claude, &tools_place.at(n), Rule::NotSupported);
+                self.cache_point(point, &tools_place.at(n).at("cachePoint"));
+                continue;
+            }
             let place = tools_place.at(n).at("toolSpec");
             let Some(fields) = tool.get("toolSpec").and_then(Value::as_object) else {
                 self.broken(&place, Rule::Missing);

@@ -9,6 +9,7 @@ use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId};
 use crate::limits::patience::{Patience, PatienceLimit};
 use crate::target::BreakerSnapshot;
 use crate::time::{MonoTime, Now};
+use crate::tool_loop::cache_misses::CacheWatch;
 use crate::turn::{CallState, RunningCall, Stage, Turn};
 use crate::usage::Usage;
 
@@ -19,6 +20,7 @@ pub(crate) struct LiveState {
     active: Duration,
     /// The breakers of the turn's targets that are not closed, as they were seen last.
     breakers: Vec<BreakerSnapshot>,
+    pub(super) cache: CacheWatch,
     /// When the current active period began.
     busy_since: Option<MonoTime>,
     deadlines: BTreeMap<ToolAttempt, MonoTime>,

@@ -72,6 +72,9 @@ impl Decider<'_> {
         // Notes are recorded once; every round maps the whole history again.
         let mut end = end;
         end.usage = Some(usage);
+        if !attempt.is_compaction() {
+            end.notes.extend(self.live.cache.missed(&usage));
+        }
         let noted = &self.turn.seen_notes;
         end.notes
             .retain(|note| !noted.contains(&(note.code.clone(), note.path.clone())));

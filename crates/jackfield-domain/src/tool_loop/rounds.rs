@@ -7,6 +7,7 @@ use crate::ids::ModelAttempt;
 use crate::limits::{LimitKind, OnLimit};
 use crate::reply::FinishReason;
 use crate::request::ModelRequest;
+use crate::settings::CacheMode;
 use crate::tool::ToolChoice;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
@@ -129,7 +130,12 @@ impl Decider<'_> {
         };
         let request = ModelRequest {
             choice,
-            messages: self.turn.messages.clone().with_cache_point(),
+            messages: match setup.settings.cache {
+                Some(CacheMode::Off) => self.turn.messages.clone(),
+                Some(CacheMode::Auto | CacheMode::Client) | None => {
+                    self.turn.messages.clone().with_cache_point()
+                }
+            },
             model: setup.model_of(target).unwrap_or(&setup.model).clone(),
             rounds: Some(setup.limits.rounds),
             searchable: Arc::new(setup.catalog.searchable().collect()),
@@ -140,6 +146,7 @@ impl Decider<'_> {
             tools_as_text: self.turn.takes_tools_as_text(target),
             whole: setup.whole.is_some(),
         };
+        self.live.cache.ask(&request);
         self.actions.push(Action::CallModel {
             attempt,
             request: Box::new(request),

@@ -13,7 +13,7 @@ use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::session::Session;
-use jackfield_domain::settings::{Settings, ThinkingMode};
+use jackfield_domain::settings::{CacheMode, Settings, ThinkingMode};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 
 fn user(text: &str) -> Message {
@@ -172,6 +172,7 @@ fn the_request_has_the_settings_of_the_turn_that_fit_a_summary() {
         let room = CompactionRoom { room, size: 10 };
         let request = plan.request(&model(), &settings, room, true);
         let expected = Settings {
+            cache: Some(CacheMode::Off),
             max_output_tokens: Some(output),
             temperature: Some(0.5),
             ..Settings::default()

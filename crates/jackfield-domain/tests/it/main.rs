@@ -10,6 +10,7 @@ mod approvals;
 mod audits;
 mod bills;
 mod budgets;
+mod cache_misses;
 mod call_order;
 mod choices;
 mod compactions;

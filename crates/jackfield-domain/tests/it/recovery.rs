@@ -26,14 +26,14 @@ use crate::scene::{It, answer, calls, check};
 use crate::world::setup;
 
 /// A turn that is driven by hand.
-struct Hand {
-    facts: Vec<Fact>,
-    machine: ToolLoop,
+pub(crate) struct Hand {
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) machine: ToolLoop,
     now: Now,
 }
 
 impl Hand {
-    fn begin(limits: Limits) -> (Self, Vec<Action>) {
+    pub(crate) fn begin(limits: Limits) -> (Self, Vec<Action>) {
         Self::begin_with(setup(limits))
     }
 
@@ -59,7 +59,7 @@ impl Hand {
         step.actions
     }
 
-    fn feed(&mut self, input: Input) -> Vec<Action> {
+    pub(crate) fn feed(&mut self, input: Input) -> Vec<Action> {
         let step = self.machine.handle(input, self.now);
         self.keep(step)
     }
@@ -86,7 +86,7 @@ impl Hand {
         self.feed(Input::ReplyEnded { attempt, end })
     }
 
-    fn crash(&mut self, restrictions: Restrictions) -> Vec<Action> {
+    pub(crate) fn crash(&mut self, restrictions: Restrictions) -> Vec<Action> {
         let recovered = SendMessageUseCase::recover(
             &session(),
             &self.facts,
@@ -621,7 +621,7 @@ fn a_note_is_kept_once_however_often_the_history_is_mapped_and_after_a_crash() {
 }
 
 /// The pieces of one call of the tool that only reads.
-fn read(n: u32) -> [Delta; 3] {
+pub(crate) fn read(n: u32) -> [Delta; 3] {
     let start = BlockStart::ToolCall {
         json: true,
         name: "read".into(),

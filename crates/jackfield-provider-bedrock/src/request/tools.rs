@@ -65,7 +65,7 @@ fn choice(
     is_subset: bool,
     notes: &mut Notes,
 ) -> Option<wire::ToolChoice> {
-    let is_there = |name: &str| tools.iter().any(|tool| tool.tool_spec.name == name);
+    let is_there = |name: &str| tools.iter().any(|tool| is_named(tool, name));
     match &request.choice {
         ToolChoice::Auto => return None,
         ToolChoice::Named(name) if can_force.tool && is_there(name.as_str()) => {
@@ -97,6 +97,10 @@ fn choice(
     None
 }
 
+fn is_named(tool: &wire::ToolItem, name: &str) -> bool {
+    matches!(tool, wire::ToolItem::ToolSpec(tool) if tool.name == name)
+}
+
 /// Bedrock refuses a conversation with calls without tools: stubs stand for those that were called.
 fn stubs(called: &[String], notes: &mut Notes) -> Option<wire::ToolConfig> {
     if called.is_empty() {
@@ -105,17 +109,15 @@ fn stubs(called: &[String], notes: &mut Notes) -> Option<wire::ToolConfig> {
     notes.approximated(NoteEffect::Cosmetic, "stubs_offered", "tools");
     let mut tools: Vec<wire::ToolItem> = Vec::new();
     for name in called {
-        if !tools.iter().any(|tool| tool.tool_spec.name == *name) {
-            tools.push(wire::ToolItem {
-                tool_spec: wire::ToolSpec {
-                    name: name.clone(),
-                    description: Some(STUB.to_owned()),
-                    input_schema: wire::InputSchema {
-                        json: json!({ "type": "object", "properties": {} }),
-                    },
-                    strict: None,
+        if !tools.iter().any(|tool| is_named(tool, name)) {
+            tools.push(wire::ToolItem::ToolSpec(wire::ToolSpec {
+                name: name.clone(),
+                description: Some(STUB.to_owned()),
+                input_schema: wire::InputSchema {
+                    json: json!({ "type": "object", "properties": {} }),
                 },
-            });
+                strict: None,
+            }));
         }
     }
     Some(wire::ToolConfig {
@@ -194,14 +196,12 @@ fn spec(
     extensions::apply(&definition.extensions, DIALECT, parent, notes, |_, _| {
         Placement::NoPlace
     });
-    wire::ToolItem {
-        tool_spec: wire::ToolSpec {
-            name: definition.name.as_str().to_owned(),
-            description: (!is_blank).then(|| (**description).to_owned()),
-            input_schema: wire::InputSchema { json },
-            strict,
-        },
-    }
+    wire::ToolItem::ToolSpec(wire::ToolSpec {
+        name: definition.name.as_str().to_owned(),
+        description: (!is_blank).then(|| (**description).to_owned()),
+        input_schema: wire::InputSchema { json },
+        strict,
+    })
 }
 
 /// The schema of the arguments: a valid one of an object, and a strict one within the subset that can be enforced.

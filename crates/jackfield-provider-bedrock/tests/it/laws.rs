@@ -9,7 +9,7 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
+use jackfield_domain::settings::{CacheMode, Effort, ResponseFormat, Settings, ThinkingMode};
 use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use jackfield_provider_bedrock::profile::ModelProfile;
 use jackfield_provider_bedrock::request;
@@ -48,7 +48,10 @@ impl RequestMappers for Bedrock {
         owner: &StateOwner,
         model: &&'static str,
     ) -> Result<(Value, Vec<Note>), String> {
-        let made = request::to_wire(request, owner, &ModelProfile::of(model));
+        let mut profile = ModelProfile::of(model);
+        // The points that Jackfield adds are no part of the request.
+        profile.cache = CacheMode::Client;
+        let made = request::to_wire(request, owner, &profile);
         let (body, notes) = made.map_err(|refused| refused.path)?;
         Ok((serde_json::to_value(&body).expect("JSON"), notes))
     }

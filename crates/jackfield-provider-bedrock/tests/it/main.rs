@@ -7,6 +7,7 @@
     reason = "helpers of tests fail the test, and change only what a manner is about"
 )]
 
+mod cache_points;
 mod echo;
 mod errors;
 mod frames;

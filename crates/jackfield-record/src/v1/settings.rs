@@ -5,10 +5,14 @@ use std::sync::Arc;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::{
-    Effort, PassedHeader, ResponseFormat, Settings, ThinkingMode, Verbosity,
+    CacheMode, CacheTtl, Effort, PassedHeader, ResponseFormat, Settings, ThinkingMode, Verbosity,
 };
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use serde_json::Value;
+
+stored_enum! { CacheMode as CacheModeForm { Auto, Client, Off } }
+
+stored_enum! { CacheTtl as CacheTtlForm { FiveMinutes, OneHour } }
 
 stored_enum! { Effort as EffortForm { None, Minimal, Low, Medium, High, ExtraHigh, Max } }
 
@@ -38,6 +42,8 @@ stored_enum! { ResponseFormat as ResponseFormatForm {
 stored_struct! { Settings as SettingsForm {
     response_format: ResponseFormat;
     maybe
+        cache: CacheMode,
+        cache_ttl: CacheTtl,
         effort: Effort,
         end_user: Arc<str>,
         frequency_penalty: f64,

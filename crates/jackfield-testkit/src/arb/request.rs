@@ -8,7 +8,9 @@ use jackfield_domain::ids::ToolName;
 use jackfield_domain::message::Messages;
 use jackfield_domain::naming;
 use jackfield_domain::request::{ModelRef, ModelRequest};
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
+use jackfield_domain::settings::{
+    CacheMode, CacheTtl, Effort, ResponseFormat, Settings, ThinkingMode, Verbosity,
+};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use proptest::collection::vec;
@@ -90,6 +92,11 @@ pub fn settings() -> impl Strategy<Value = Settings> + Clone {
             select(&[Verbosity::Low, Verbosity::Medium, Verbosity::High][..]),
         ),
     );
+    // `Auto` would set cache points that the request has not, which the laws of mappers take for a difference.
+    let caches = (
+        option::weighted(0.3, select(&[CacheMode::Client, CacheMode::Off][..])),
+        option::weighted(0.3, select(&[CacheTtl::FiveMinutes, CacheTtl::OneHour][..])),
+    );
     let rest = (
         option::weighted(0.2, word()),
         prop_oneof![4 => Just(Vec::new()), 1 => vec(extension(), 1..3)],
@@ -100,13 +107,15 @@ pub fn settings() -> impl Strategy<Value = Settings> + Clone {
         option::weighted(0.2, word()),
         prop_oneof![3 => Just(Vec::new()), 1 => vec(words(), 1..3)],
     );
-    (sampling, thinking, rest)
-        .prop_map(|(sampling, thinking, rest)| {
+    (sampling, thinking, caches, rest)
+        .prop_map(|(sampling, thinking, (cache, cache_ttl), rest)| {
             let (frequency_penalty, presence_penalty, temperature, top_p, top_k, seed) = sampling;
             let (effort, thinking, thinking_shown, verbosity) = thinking;
             let (end_user, extensions, max_output_tokens, parallel_calls, format, tier, stop) =
                 rest;
             Settings {
+                cache,
+                cache_ttl,
                 effort,
                 end_user,
                 extensions,

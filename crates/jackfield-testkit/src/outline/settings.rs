@@ -81,6 +81,9 @@ pub(super) fn of_settings(settings: &Settings) -> Node {
         top_k,
         top_p,
         verbosity,
+        // They change what a request costs, not what it says.
+        cache: _,
+        cache_ttl: _,
         headers: _,
     } = settings;
     Node::Fields(vec![

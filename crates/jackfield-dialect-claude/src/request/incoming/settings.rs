@@ -61,6 +61,8 @@ pub(super) fn from_wire(
     extensions.extend(more.map(|(key, json)| extension("/metadata", &key, json)));
     let stop = wire_settings.stop_sequences.unwrap_or_default().into_iter();
     Ok(Settings {
+        cache: None,
+        cache_ttl: None,
         effort: config.effort.as_deref().map(effort).transpose()?,
         end_user: metadata.user_id.map(Into::into),
         extensions,

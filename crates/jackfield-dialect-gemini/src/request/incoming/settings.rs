@@ -58,6 +58,8 @@ pub(super) fn from_wire(
         .extend(more.map(|(key, json)| extension("/generationConfig/thinkingConfig", &key, json)));
     let level = thinking.thinking_level.as_deref();
     let settings = Settings {
+        cache: None,
+        cache_ttl: None,
         effort: level.map(effort).transpose()?.flatten(),
         end_user: None,
         extensions,

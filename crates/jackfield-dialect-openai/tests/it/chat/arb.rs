@@ -60,7 +60,8 @@ pub(crate) fn profile() -> impl Strategy<Value = Profile> + Clone {
         Profile::VLLM,
         odd,
     ];
-    select(known.to_vec())
+    // The key of the conversation is no part of the request.
+    select(known.to_vec()).prop_map(|profile| profile.without("prompt_cache_key"))
 }
 
 /// A request as a turn may send it; user messages hold nothing that a server might refuse.

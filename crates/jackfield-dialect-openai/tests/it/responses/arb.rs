@@ -34,7 +34,8 @@ pub(crate) fn profile() -> impl Strategy<Value = Profile> + Clone {
         Profile::OLLAMA,
         Profile::VLLM,
     ];
-    select(profiles.to_vec())
+    // The key of the conversation is no part of the request.
+    select(profiles.to_vec()).prop_map(|profile| profile.without("prompt_cache_key"))
 }
 
 /// A request as a turn may send it. User messages hold no sounds here, which would be refused.

@@ -36,6 +36,8 @@ fn extension() -> Extension {
 
 fn settings() -> Settings {
     Settings {
+        cache: None,
+        cache_ttl: None,
         effort: Some(Effort::ExtraHigh),
         end_user: Some("user-1".into()),
         extensions: vec![extension()],

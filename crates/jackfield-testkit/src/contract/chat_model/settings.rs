@@ -28,7 +28,7 @@ macro_rules! settings {
 
         /// A new setting does not compile until it is tried, too.
         const _: fn(Settings) = |settings| {
-            let Settings { extensions: _, headers: _, $($name: _),+ } = settings;
+            let Settings { cache: _, cache_ttl: _, extensions: _, headers: _, $($name: _),+ } = settings;
         };
     };
 }

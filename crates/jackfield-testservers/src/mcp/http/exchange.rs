@@ -140,7 +140,10 @@ impl Connection<'_> {
         let method = method.to_owned();
         match is_modern {
             // Two clients may use the same id at once.
-            true => name_session(&format!("request-{}", self.front.next()), &mut message["id"]),
+            true => name_session(
+                &format!("request-{}", self.front.next()),
+                &mut message["id"],
+            ),
             false => name_session(session, &mut message["id"]),
         }
         let (output, carried) = mpsc::channel();

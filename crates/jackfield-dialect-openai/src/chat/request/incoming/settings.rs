@@ -43,6 +43,8 @@ pub(super) fn from_wire(body: wire::Request, notes: &mut Notes) -> Result<Settin
     let effort = body.reasoning_effort.as_deref();
     let verbosity = body.verbosity.as_deref();
     Ok(Settings {
+        cache: None,
+        cache_ttl: None,
         effort: effort
             .map(|word| effort_of(word, "reasoning_effort"))
             .transpose()?,

@@ -84,6 +84,8 @@ pub(super) fn from_wire(
     let effort = wire_settings.reasoning.effort.as_deref();
     let verbosity = wire_settings.text.verbosity.as_deref();
     Ok(Settings {
+        cache: None,
+        cache_ttl: None,
         effort: effort
             .map(|word| effort_of(word, "reasoning.effort"))
             .transpose()?,

@@ -1,0 +1,94 @@
+//! Cache points where the client has set none (prompt caching page, 2026-11).
+
+use jackfield_dialect_kit::outgoing::cache_points::{UsefulPoints, tool_tokens};
+use jackfield_domain::estimate;
+use jackfield_domain::message::Role;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::settings::{CacheMode, CacheTtl};
+use serde_json::json;
+
+use super::conversation::cache_control;
+use super::tool_search::DEFER;
+use super::tools::CACHE_CONTROL;
+use crate::options::Profile;
+use crate::wire;
+
+/// Sets the useful cache points of a request that has none.
+pub(super) fn set(body: &mut wire::Request, request: &ModelRequest, profile: &Profile) {
+    let settings = &request.settings;
+    if settings.cache.unwrap_or(profile.cache) != CacheMode::Auto || has_any(body) {
+        return;
+    }
+    let ttl = settings.cache_ttl.filter(|ttl| *ttl == CacheTtl::OneHour);
+    let point = wire::CacheControl {
+        kind: "ephemeral".to_owned(),
+        ttl: ttl.map(|ttl| ttl.as_str().to_owned()),
+    };
+    // A deferred tool is not in the context, and has no point.
+    let tools = body.tools.iter_mut().flatten();
+    let mut tools: Vec<_> = tools
+        .filter(|tool| !tool.extra.contains_key(DEFER))
+        .collect();
+    let of_tools = tools.iter().map(|tool| {
+        let name = tool.name.as_deref().unwrap_or_default();
+        tool_tokens(
+            name,
+            tool.description.as_deref(),
+            tool.input_schema.as_ref(),
+        )
+    });
+    let parts = request.system.parts.iter();
+    let of_system = parts.map(|part| estimate::tokens(part.text.len()));
+    let roles = body.messages.iter().map(|message| match message.role {
+        wire::Role::Assistant => Role::Assistant,
+        wire::Role::System => Role::System,
+        wire::Role::User => Role::User,
+    });
+    let tokens = (of_tools.sum(), of_system.sum());
+    let useful = UsefulPoints::new(request, tokens, roles, profile.cache_minimum);
+    if useful.after_tools
+        && let Some(last) = tools.last_mut()
+    {
+        last.extra.insert(CACHE_CONTROL.to_owned(), json!(point));
+    }
+    if useful.after_system
+        && let Some(wire::System::Blocks(blocks)) = &mut body.system
+    {
+        mark(blocks, &point);
+    }
+    for place in useful.ends {
+        if let Some(message) = body.messages.get_mut(place)
+            && let Some(wire::Content::Blocks(blocks)) = &mut message.content
+        {
+            mark(blocks, &point);
+        }
+    }
+}
+
+/// Whether a request has a cache point.
+fn has_any(body: &mut wire::Request) -> bool {
+    let tools = body.tools.iter().flatten().map(|tool| &tool.extra);
+    let mut extras = tools.chain([&body.extra]);
+    if extras.any(|extra| extra.contains_key(CACHE_CONTROL)) {
+        return true;
+    }
+    let system = match &mut body.system {
+        Some(wire::System::Blocks(blocks)) => Some(blocks),
+        Some(wire::System::Text(_)) | None => None,
+    };
+    let messages = body.messages.iter_mut();
+    let contents = messages.filter_map(|message| match &mut message.content {
+        Some(wire::Content::Blocks(blocks)) => Some(blocks),
+        Some(wire::Content::Text(_)) | None => None,
+    });
+    let mut blocks = system.into_iter().chain(contents).flatten();
+    blocks.any(|block| cache_control(block).is_some_and(|cache| cache.is_some()))
+}
+
+/// Sets a point on the last of these blocks that can have one.
+fn mark(blocks: &mut [wire::Block], point: &wire::CacheControl) {
+    let mut blocks = blocks.iter_mut().rev();
+    if let Some(cache) = blocks.find_map(cache_control) {
+        *cache = Some(point.clone());
+    }
+}
