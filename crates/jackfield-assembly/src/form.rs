@@ -188,12 +188,12 @@ impl ValueForm {
                 fields.insert("tier".to_owned(), Self::Words(tiers.collect()).bare());
                 json!({
                     "type": "array",
-                    "items": {
+                    "items": { "oneOf": [{
                         "type": "object",
                         "properties": fields,
                         "required": ["input", "output"],
                         "additionalProperties": false,
-                    },
+                    }] },
                     "examples": [[]],
                 })
             }

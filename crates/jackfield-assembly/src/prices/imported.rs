@@ -1,6 +1,6 @@
 //! The file of imported list prices, `prices.txt` beside the configuration.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use jackfield_prices::Catalogue;
@@ -54,7 +54,12 @@ impl PricesFile {
             );
             ConfigError::Wrong(vec![ConfigProblem::new(place, message).with_help(help)])
         };
-        let text = text_of(&self.0, MOST).map_err(|error| wrong(None, error.to_string()))?;
+        let text = match text_of(&self.0, MOST) {
+            Ok(text) => text,
+            // A home that is not one has no such file, either.
+            Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(None),
+            Err(error) => return Err(wrong(None, error.to_string())),
+        };
         if text.is_empty() {
             return Ok(None);
         }

@@ -78,7 +78,6 @@ fn is_of_a_kind(key: &str, known: &BTreeSet<String>) -> bool {
 /// A word of JSON Schema, which the reader takes as it is.
 fn is_keyword(key: &str) -> bool {
     key.starts_with("web.tools.NAME.parameters.NAME.")
-        || key.starts_with("prices.NAME.variants.NAME.")
 }
 
 #[test]

@@ -12,10 +12,13 @@ pub enum Prices {
     /// Take over list prices from LiteLLM's model_prices_and_context_window.json, or the data.json of genai-prices.
     ///
     /// They are written into prices.txt beside the configuration, and win over those that come with Jackfield.
+    #[command(after_help = IMPORT)]
     Import(ImportPrices),
     /// List the models with a price: those of the providers that the configuration names.
+    #[command(after_help = LIST)]
     List(ListPrices),
     /// Show what a model costs, with tiers, day and source, and where that stands.
+    #[command(after_help = SHOW)]
     Show(ShowPrice),
 }
 
@@ -63,6 +66,21 @@ pub struct ShowPrice {
     #[arg(long)]
     pub json: bool,
 }
+
+const IMPORT: &str = "\
+Examples:
+  jackfield prices import model_prices_and_context_window.json
+  jackfield prices import data.json --day 2026-11-09 --skip";
+
+const LIST: &str = "\
+Examples:
+  jackfield prices list
+  jackfield prices list --all --json | jq '.[] | select(.retires)'";
+
+const SHOW: &str = "\
+Examples:
+  jackfield prices show claude/claude-opus-5-5
+  jackfield prices show openai/gpt-6-sol --json";
 
 pub(super) const EXAMPLES: &str = "\
 Prices under [prices] in a configuration win over imported ones, and those over the list that comes

@@ -82,7 +82,7 @@ fn a_file_that_is_no_toml_or_not_there_is_told() {
 fn an_unknown_model_is_told_by_the_flag_that_named_it() {
     for (name, meant) in [
         ("opus", "claude/claude-opus-5-5"),
-        ("haiku", "claude/claude-haiku-4-5"),
+        ("haiku", "claude/claude-haiku-5-5"),
         ("gpt-7", "openai/gpt-7"),
         ("nothing", "claude/nothing"),
     ] {
