@@ -1,5 +1,6 @@
 //! The effective configuration, from files, environment and flags.
 
+mod price_origin;
 mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,7 @@ use jackfield_prices::Catalogue;
 use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
+pub use self::price_origin::{KnownPrice, PriceOrigin};
 use crate::approvals::ApprovalsConfig;
 use crate::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
 use crate::journal::JournalConfig;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
 use crate::key_source::KeySource;
-use crate::load::Flags;
+use crate::load::{Flags, named_file};
 use crate::place::ConfigError;
 use crate::replaced_file::{replace, text_of};
 use crate::surroundings::Surroundings;
@@ -22,14 +22,7 @@ impl ConfigFile {
     ///
     /// The name in the environment is not UTF-8.
     pub fn of(surroundings: &Surroundings, flags: &Flags) -> Result<Option<Self>, ConfigError> {
-        let named = match &flags.config {
-            Some(path) => Some(path.clone()),
-            None => surroundings
-                .environment
-                .variable("JACKFIELD_CONFIG")?
-                .map(PathBuf::from),
-        };
-        let named = named.map(|path| surroundings.directory.join(path));
+        let named = named_file(surroundings, flags)?;
         Ok(named.or_else(|| surroundings.user_file()).map(Self))
     }
 

@@ -10,9 +10,8 @@ use jackfield_domain::price::ServiceTier;
 use serde_json::{Value, json};
 use toml::de::DeValue;
 
-use crate::prices::RATES;
 use crate::tool_modes::MODES;
-use crate::values;
+use crate::values::{self, RATES};
 
 /// Reads keys, each a line with its form and description: over the fields of the same names, or into variables.
 macro_rules! keys {

@@ -107,7 +107,9 @@ pub use self::assemble::{Assembly, OtlpCollector, Prepared};
 pub use self::assistants::{ConfiguredAssistant, DEFAULT_ASSISTANT};
 pub use self::bounded_file::read_at_most;
 pub use self::condition::{Condition, Damage, damage_help, restored_help};
-pub use self::config::{Config, Network, ProviderConfig, ProviderPassthrough};
+pub use self::config::{
+    Config, KnownPrice, Network, PriceOrigin, ProviderConfig, ProviderPassthrough,
+};
 pub use self::config_file::ConfigFile;
 pub use self::database::DatabaseConfig;
 pub use self::endpoints::TokenEndpoint;
@@ -131,7 +133,7 @@ pub use self::otlp::OtlpConfig;
 pub use self::own_servers::{OwnProgram, OwnServersConfig};
 pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 pub use self::preferred::preferred_models;
-pub use self::prices::{KnownPrice, PriceOrigin, PricesFile};
+pub use self::prices::PricesFile;
 pub use self::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 pub use self::questions::McpQuestions;
 pub use self::registry::Registry;

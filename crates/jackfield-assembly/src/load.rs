@@ -129,7 +129,8 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     config.journal.database.resolve(&surroundings.environment);
     let idle = config.unused_prices();
     config.remarks.extend(idle);
-    if let Some(file) = PricesFile::of(surroundings, flags)?
+    let own = named_file(surroundings, flags)?.or_else(|| surroundings.user_file());
+    if let Some(file) = own.map(|own| PricesFile::beside(&own))
         && let Some(catalogue) = file.read()?
     {
         config.imported_prices = Some((Arc::new(catalogue), file.path().into()));
@@ -177,7 +178,11 @@ fn use_assistant(config: &mut Config, flags: &Flags, name: &str) {
     }
 }
 
-fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Result<(), ConfigError> {
+/// The file that flags or the environment name.
+pub(crate) fn named_file(
+    surroundings: &Surroundings,
+    flags: &Flags,
+) -> Result<Option<PathBuf>, ConfigError> {
     let named = match &flags.config {
         Some(path) => Some(path.clone()),
         None => surroundings
@@ -185,8 +190,11 @@ fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Resul
             .variable("JACKFIELD_CONFIG")?
             .map(PathBuf::from),
     };
-    if let Some(path) = named {
-        let path = surroundings.directory.join(path);
+    Ok(named.map(|path| surroundings.directory.join(path)))
+}
+
+fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Result<(), ConfigError> {
+    if let Some(path) = named_file(surroundings, flags)? {
         let bytes = read_small(&path).map_err(|source| unreadable(&path, source))?;
         add(draft, surroundings, &path, &bytes, Trust::Named);
         return named_servers(draft, surroundings, &path).map(drop);

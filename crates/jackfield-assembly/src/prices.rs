@@ -1,8 +1,7 @@
 //! Reads `[prices]`, per million tokens, and says what models cost.
 
 mod imported;
-mod known;
-mod local;
+pub(crate) mod local;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use jackfield_domain::request::ModelRef;
 use toml::de::DeValue;
 
 pub use self::imported::PricesFile;
-pub use self::known::{KnownPrice, PriceOrigin};
 use crate::document::Section;
 use crate::form::{self, ValueForm};
 use crate::place::{ConfigProblem, ValueSource};
@@ -215,19 +213,6 @@ fn rate(value: &DeValue<'_>) -> Result<Option<Money>, String> {
         Err(format!("{amount} has more than six decimals"))
     }
 }
-
-/// The names of rates.
-pub(crate) const RATES: [&str; 9] = [
-    "audio_input",
-    "audio_output",
-    "cache_read",
-    "cache_write",
-    "cache_write_long",
-    "image_input",
-    "image_output",
-    "input",
-    "output",
-];
 
 /// The currency of the vendors' lists.
 pub(crate) const CURRENCY: &str = "USD";

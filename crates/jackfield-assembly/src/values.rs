@@ -242,3 +242,16 @@ const UNITS: &[(&str, u64)] = &[
     ("gb", 1_000_000_000),
     ("gib", 1 << 30),
 ];
+
+/// The names of rates.
+pub(crate) const RATES: [&str; 9] = [
+    "audio_input",
+    "audio_output",
+    "cache_read",
+    "cache_write",
+    "cache_write_long",
+    "image_input",
+    "image_output",
+    "input",
+    "output",
+];

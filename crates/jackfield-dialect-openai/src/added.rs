@@ -3,12 +3,10 @@
 //!
 //! `store: false` is not among them: without it, a server may keep what it is sent.
 
-use jackfield_dialect_kit::outgoing::cache_points::conversation_key;
-use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::ResponseFormat;
-use serde_json::{Map, Value};
 
+use crate::cache_key::has_cache_key;
 use crate::profile::{Profile, ReasoningEcho, fields};
 use crate::responses::request::ENCRYPTED_REASONING as ENCRYPTED_CONTENT;
 use crate::{chat, responses};
@@ -77,27 +75,6 @@ pub fn to_responses(body: &responses::wire::Request, request: &ModelRequest) -> 
         (fields::STRICT, is_left_open && !asks_strict),
     ];
     present(&added)
-}
-
-/// Adds the key of the conversation to the fields of a body, unless the client has set its own.
-pub(crate) fn add_cache_key(
-    extra: &mut Map<String, Value>,
-    request: &ModelRequest,
-    profile: &Profile,
-) {
-    if profile.cache_key
-        && !extra.contains_key(fields::CACHE_KEY)
-        && let Some(key) = conversation_key(request, profile.cache)
-    {
-        extra.insert(fields::CACHE_KEY.to_owned(), key.into());
-    }
-}
-
-/// Whether there is a key of the conversation that the client has not set.
-fn has_cache_key(extra: &Map<String, Value>, request: &ModelRequest) -> bool {
-    let mut extensions = request.settings.extensions.iter();
-    let is_it = |extension: &Extension| extension.path.strip_prefix('/') == Some(fields::CACHE_KEY);
-    extra.contains_key(fields::CACHE_KEY) && !extensions.any(is_it)
 }
 
 fn present(fields: &[(&'static str, bool)]) -> Vec<&'static str> {

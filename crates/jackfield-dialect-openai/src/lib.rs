@@ -17,6 +17,7 @@
 //! OpenAPI description 2.3.0, unless stated otherwise.
 
 pub mod added;
+mod cache_key;
 pub mod chat;
 pub mod error;
 mod json_word;

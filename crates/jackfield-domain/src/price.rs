@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 pub use self::list::{ListPrices, PriceList};
 pub use crate::money::{InvalidMoney, Money};
+use crate::opaque::Extension;
+use crate::settings::Settings;
+pub use crate::usage::ServiceTier;
 use crate::usage::Usage;
 
 /// The prices of a model, per token.
@@ -57,68 +60,18 @@ pub struct PriceVariant {
     pub tier: Option<ServiceTier>,
 }
 
-/// Another service tier than the usual one, as the reply names it.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum ServiceTier {
-    /// A batch.
-    Batch,
-    /// Faster output.
-    Fast,
-    /// Slower and cheaper.
-    Flex,
-    /// One that is not known here, whose price is not, either.
-    Other,
-    /// Before others.
-    Priority,
-    /// The fastest.
-    Ultrafast,
-}
-
-crate::named! { ServiceTier:
-    Batch = "batch", Fast = "fast", Flex = "flex", Other = "other", Priority = "priority", Ultrafast = "ultrafast",
-}
-
-impl ServiceTier {
-    /// The tier that a vendor's word names in a request or a reply, in any case; `None` is the usual one.
-    ///
-    /// A request for the one that is configured at the vendor (`auto`) is one for the usual one: the reply says which it
-    /// was.
+impl Settings {
+    /// The service tier that they ask for; `None` is the usual one.
     #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
-        let word = word.to_ascii_lowercase();
-        if USUAL.contains(&&*word) {
-            return None;
-        }
-        let known = [
-            Self::Batch,
-            Self::Fast,
-            Self::Flex,
-            Self::Priority,
-            Self::Ultrafast,
-        ];
-        let mut known = known.into_iter();
-        // Vertex AI says how a request came.
-        let word = word.strip_prefix("on_demand_").unwrap_or(&word);
-        Some(
-            known
-                .find(|tier| tier.as_str() == word)
-                .unwrap_or(Self::Other),
-        )
+    pub fn tier(&self) -> Option<ServiceTier> {
+        // Claude has another name for it.
+        let is_speed = |one: &&Extension| one.path == "/speed";
+        let speed = self.extensions.iter().find(is_speed);
+        let speed = speed.and_then(|speed| speed.json.as_str());
+        let speed = speed.and_then(ServiceTier::of_word);
+        speed.or_else(|| ServiceTier::of_word(self.service_tier.as_deref()?))
     }
 }
-
-/// The vendors' words for the usual tier (`openai` 3.57, `anthropic` 2.14, `google-genai` 3.6.1, `botocore` 1.44.8).
-const USUAL: [&str; 9] = [
-    "",
-    "auto",
-    "default",
-    "on_demand",
-    "standard",
-    "standard_only",
-    "service_tier_unspecified",
-    "traffic_type_unspecified",
-    "unspecified",
-];
 
 impl Rates {
     /// Rates at which cached input, audio and images cost as much as any other token.
@@ -264,6 +217,23 @@ pub fn cost_of(usage: &Usage, price: Option<&Price>) -> Option<Cost> {
             listed: listed.map(|listed| listed.amount),
         }),
         Some(_) | None => listed,
+    }
+}
+
+/// Whether what the provider says that a reply cost stands for earlier ones of the turn without a cost, too: a provider
+/// that stays between rounds says so with the last one.
+pub(crate) fn covers_earlier(usage: &Usage) -> bool {
+    usage.billed.is_some() && usage.total() > 0
+}
+
+/// The usage of a reply before one that covers earlier ones: nothing more is to be paid for it, unless it is an estimate
+/// with a price, which was not told.
+pub(crate) fn covered(usage: &Usage, price: Option<&Price>) -> Usage {
+    let is_told_later = usage.estimated() == 0 || price.is_none();
+    let nothing = is_told_later.then_some(Money::ZERO);
+    Usage {
+        billed: usage.billed.or(nothing),
+        ..*usage
     }
 }
 

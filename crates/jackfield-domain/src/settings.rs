@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::opaque::Extension;
-use crate::price::ServiceTier;
 
 /// Settings of a model call. `None` leaves a setting to the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,19 +49,6 @@ pub struct Settings {
     pub top_p: Option<f64>,
     /// The length of the answer.
     pub verbosity: Option<Verbosity>,
-}
-
-impl Settings {
-    /// The service tier that they ask for; `None` is the usual one.
-    #[must_use]
-    pub fn tier(&self) -> Option<ServiceTier> {
-        // Claude has another name for it.
-        let is_speed = |one: &&Extension| one.path == "/speed";
-        let speed = self.extensions.iter().find(is_speed);
-        let speed = speed.and_then(|speed| speed.json.as_str());
-        let speed = speed.and_then(ServiceTier::of_word);
-        speed.or_else(|| ServiceTier::of_word(self.service_tier.as_deref()?))
-    }
 }
 
 /// Which cache points requests have.

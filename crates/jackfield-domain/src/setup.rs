@@ -17,7 +17,6 @@ use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
-use crate::spending;
 use crate::system_prompt::SystemPrompt;
 use crate::target::{AttemptTargets, BreakerSnapshot, Target};
 use crate::tool::{Catalog, ToolChoice};
@@ -196,11 +195,11 @@ impl Setup {
             let target = targets.get(*attempt);
             let price = self.price_of(target);
             let usage = if covered.contains(&target) {
-                spending::covered(usage, price)
+                price::covered(usage, price)
             } else {
                 *usage
             };
-            if spending::covers_earlier(&usage) {
+            if price::covers_earlier(&usage) {
                 covered.insert(target);
             }
             let bill = price::cost_of(&usage, price)?;

@@ -12,7 +12,7 @@ use crate::estimate;
 use crate::fact::{CallEnd, Envelope, Fact, ModelCallEnd};
 use crate::failure::ModelFailureKind;
 use crate::ids::{ModelAttempt, ToolCallId, TurnId};
-use crate::price::{self, Cost, Money, Price};
+use crate::price::{self, Cost, Price};
 use crate::request::ModelRef;
 use crate::setup::Setup;
 use crate::spending_record::SpendingRecord;
@@ -124,30 +124,13 @@ pub fn by_turn(steps: &[Envelope]) -> Vec<TurnSpending> {
         let mut covered: Vec<ModelRef> = Vec::new();
         for reply in turn.replies.iter_mut().rev() {
             if covered.contains(&reply.model) {
-                reply.usage = self::covered(&reply.usage, reply.price.as_ref());
-            } else if covers_earlier(&reply.usage) {
+                reply.usage = price::covered(&reply.usage, reply.price.as_ref());
+            } else if price::covers_earlier(&reply.usage) {
                 covered.push(reply.model.clone());
             }
         }
     }
     state.turns
-}
-
-/// Whether what the provider says that a reply cost stands for earlier ones of the turn without a cost, too: a provider
-/// that stays between rounds says so with the last one.
-pub(crate) fn covers_earlier(usage: &Usage) -> bool {
-    usage.billed.is_some() && usage.total() > 0
-}
-
-/// The usage of a reply before one that covers earlier ones: nothing more is to be paid for it, unless it is an estimate
-/// with a price, which was not told.
-pub(crate) fn covered(usage: &Usage, price: Option<&Price>) -> Usage {
-    let is_told_later = usage.estimated() == 0 || price.is_none();
-    let nothing = is_told_later.then_some(Money::ZERO);
-    Usage {
-        billed: usage.billed.or(nothing),
-        ..*usage
-    }
 }
 
 /// What a turn used, as records that remain when its session is deleted: one for each model call that used tokens,

@@ -3,7 +3,6 @@
 use std::ops::AddAssign;
 
 use crate::money::Money;
-use crate::price::ServiceTier;
 
 /// The tokens of one or more replies.
 ///
@@ -149,3 +148,66 @@ impl AddAssign for Usage {
         add(&mut self.reasoning, more.reasoning);
     }
 }
+
+/// Another service tier than the usual one, as the reply names it.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum ServiceTier {
+    /// A batch.
+    Batch,
+    /// Faster output.
+    Fast,
+    /// Slower and cheaper.
+    Flex,
+    /// One that is not known here, whose price is not, either.
+    Other,
+    /// Before others.
+    Priority,
+    /// The fastest.
+    Ultrafast,
+}
+
+crate::named! { ServiceTier:
+    Batch = "batch", Fast = "fast", Flex = "flex", Other = "other", Priority = "priority", Ultrafast = "ultrafast",
+}
+
+impl ServiceTier {
+    /// The tier that a vendor's word names in a request or a reply, in any case; `None` is the usual one.
+    ///
+    /// A request for the one that is configured at the vendor (`auto`) is one for the usual one: the reply says which it
+    /// was.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        let word = word.to_ascii_lowercase();
+        if USUAL.contains(&&*word) {
+            return None;
+        }
+        let known = [
+            Self::Batch,
+            Self::Fast,
+            Self::Flex,
+            Self::Priority,
+            Self::Ultrafast,
+        ];
+        let mut known = known.into_iter();
+        // Vertex AI says how a request came.
+        let word = word.strip_prefix("on_demand_").unwrap_or(&word);
+        Some(
+            known
+                .find(|tier| tier.as_str() == word)
+                .unwrap_or(Self::Other),
+        )
+    }
+}
+
+/// The vendors' words for the usual tier (`openai` 3.57, `anthropic` 2.14, `google-genai` 3.6.1, `botocore` 1.44.8).
+const USUAL: [&str; 9] = [
+    "",
+    "auto",
+    "default",
+    "on_demand",
+    "standard",
+    "standard_only",
+    "service_tier_unspecified",
+    "traffic_type_unspecified",
+    "unspecified",
+];

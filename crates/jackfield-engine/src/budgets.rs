@@ -18,6 +18,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::JournalError;
 
+use crate::error::price_line;
 use crate::error::{EngineError, chain};
 use crate::state::{Engine, EngineState};
 
@@ -121,14 +122,6 @@ impl Engine {
             .flat_map(|(meter, (name, quota))| meter.budgets(name, quota, now, ""));
         Ok(states.collect())
     }
-}
-
-/// The line of a configuration that says the price of a model, with amounts to replace.
-#[must_use]
-pub fn price_line(model: &ModelRef) -> String {
-    let name = format!("{}/{}", model.provider, model.model);
-    let name = name.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("prices.\"{name}\" = {{ input = 1.00, output = 5.00 }}")
 }
 
 /// The failure of a call that does not fit this budget.

@@ -12,8 +12,6 @@ use jackfield_domain::wait::WaitEndKind;
 use jackfield_ports::journal::{AppendRefusal, JournalError};
 use thiserror::Error;
 
-use crate::budgets::price_line;
-
 /// A turn could not be driven to its end. A turn that failed is not an error: its end records the failure.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -290,4 +288,12 @@ pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         source = cause.source();
     }
     text
+}
+
+/// The line of a configuration that says the price of a model, with amounts to replace.
+#[must_use]
+pub fn price_line(model: &ModelRef) -> String {
+    let name = format!("{}/{}", model.provider, model.model);
+    let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("prices.\"{name}\" = {{ input = 1.00, output = 5.00 }}")
 }

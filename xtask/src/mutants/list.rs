@@ -427,8 +427,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "cached-input-priced-twice",
         file: "crates/jackfield-domain/src/price.rs",
-        from: "self.input.times(usage.input.saturating_sub(cached))",
-        to: "self.input.times(usage.input.max(cached))",
+        from: "self.input.times(usage.input.saturating_sub(other_input))",
+        to: "self.input.times(usage.input.max(other_input))",
         package: "jackfield-domain",
         test: "spending::cached_input_is_priced_once",
     },

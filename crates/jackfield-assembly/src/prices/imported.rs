@@ -5,25 +5,18 @@ use std::path::{Path, PathBuf};
 
 use jackfield_prices::Catalogue;
 
-use crate::config_file::ConfigFile;
-use crate::load::Flags;
 use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 use crate::replaced_file::{replace, text_of};
-use crate::surroundings::Surroundings;
 
 /// The file of imported list prices; they win over those that come with Jackfield.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PricesFile(PathBuf);
 
 impl PricesFile {
-    /// The file beside the configuration file that is used; `None` if there is no user.
-    ///
-    /// # Errors
-    ///
-    /// As for [`ConfigFile::of`].
-    pub fn of(surroundings: &Surroundings, flags: &Flags) -> Result<Option<Self>, ConfigError> {
-        let file = ConfigFile::of(surroundings, flags)?;
-        Ok(file.map(|file| Self(file.path().with_file_name(NAME))))
+    /// The file beside this configuration file.
+    #[must_use]
+    pub fn beside(config: &Path) -> Self {
+        Self(config.with_file_name(NAME))
     }
 
     /// Its path, whether or not it exists.

@@ -166,7 +166,7 @@ fn a_new_question_keeps_the_point_of_the_last_round() {
 }
 
 #[test]
-fn what_is_too_short_for_the_vendor_has_no_point() {
+fn a_beginning_too_short_for_the_vendor_has_no_point() {
     for (tools, system, rounds, expected) in [
         (40, 40, 1, &[][..]),
         (40, 600, 0, &["system.0", "messages.0.0"]),

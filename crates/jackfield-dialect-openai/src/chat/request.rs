@@ -16,7 +16,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 use serde_json::json;
 
-use crate::added::add_cache_key;
+use crate::cache_key::add_cache_key;
 use crate::chat::wire;
 use crate::profile::Profile;
 

@@ -25,7 +25,7 @@ use serde_json::Map;
 
 use self::tool_search::SearchedRequest;
 use super::wire;
-use crate::added::add_cache_key;
+use crate::cache_key::add_cache_key;
 use crate::profile::Profile;
 
 pub(crate) use incoming::is_carried;

@@ -165,7 +165,7 @@ fn a_request_reserves_the_highest_rates_that_it_may_reach() {
 }
 
 #[test]
-fn what_a_provider_bills_wins_over_the_list_and_says_the_difference() {
+fn a_sum_of_a_provider_wins_over_the_list_and_says_the_difference() {
     let billed = Usage {
         billed: Money::parse("0.2").ok(),
         ..usage()

@@ -76,7 +76,7 @@ fn thirty_models_on_which_both_sources_agree_cost_what_their_vendors_say() {
 }
 
 #[test]
-fn what_vendors_change_for_long_requests_and_tiers_is_in_the_catalogue() {
+fn the_catalogue_has_the_rates_of_long_requests_and_tiers() {
     let text = Catalogue::built_in();
     for line in [
         // Five times above 100,000 tokens, and half of all that in a batch.

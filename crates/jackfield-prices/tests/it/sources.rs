@@ -86,7 +86,7 @@ fn two_files_become_one_catalogue_and_their_differences_are_named() {
 }
 
 #[test]
-fn what_cannot_be_a_price_is_named_by_its_line() {
+fn an_entry_that_cannot_be_a_price_is_named_by_its_line() {
     let model = |fields: &str| {
         format!(
             "{{\n\"m\": {{ \"litellm_provider\": \"openai\", \"mode\": \"chat\",\n{fields} }}\n}}"

@@ -8,7 +8,7 @@ use jackfield_domain::ids::{ModelAttempt, ToolCallId, TurnId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolOutcome;
-use jackfield_domain::price::Money;
+use jackfield_domain::price::{Money, ServiceTier};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::usage::Usage;
@@ -60,9 +60,15 @@ pub fn usage() -> impl Strategy<Value = Usage> + Clone {
         .boxed()
 }
 
+/// A service tier that is not the usual one.
+pub(super) fn tier() -> impl Strategy<Value = ServiceTier> {
+    let all = ServiceTier::NAMES.iter().map(|(_, tier)| *tier);
+    select(all.collect::<Vec<_>>())
+}
+
 /// The usage of a reply, with all that a journal keeps of one.
 pub fn detailed_usage() -> impl Strategy<Value = Usage> + Clone {
-    let tier = option::of(super::setup::tier());
+    let tier = option::of(tier());
     let billed = option::of(any::<u64>().prop_map(Money::from_picos));
     let media = [(); 4].map(|()| 0..900_u64);
     (usage(), tier, billed, media, 0..900_u64)

@@ -8,7 +8,7 @@ use jackfield_domain::compaction::CompactionPolicy;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
-use jackfield_domain::price::{Money, Price, PriceVariant, Rates, ServiceTier};
+use jackfield_domain::price::{Money, Price, PriceVariant, Rates};
 use jackfield_domain::setup::{Opening, Setup, Transcript};
 use jackfield_domain::tool::{Catalog, Permission};
 use proptest::array::uniform5;
@@ -20,6 +20,7 @@ use proptest::sample::select;
 use super::call::tool_outcome;
 use super::conversation::{conversation, user_message};
 use super::reply::note_effect;
+use super::reply::tier;
 use super::request::{model_ref, settings, system_prompt};
 use super::target::{tags, target, trace_context};
 use super::text::{json, text};
@@ -146,12 +147,6 @@ fn rates() -> impl Strategy<Value = Rates> {
             output,
         }
     })
-}
-
-/// A service tier that is not the usual one.
-pub(super) fn tier() -> impl Strategy<Value = ServiceTier> {
-    let all = ServiceTier::NAMES.iter().map(|(_, tier)| *tier);
-    select(all.collect::<Vec<_>>())
 }
 
 /// The client of a turn.

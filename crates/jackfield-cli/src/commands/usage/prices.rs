@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use jackfield_assembly::{Config, ConfigError, Origin, PriceOrigin, PricesFile, read_at_most};
+use jackfield_assembly::{
+    Config, ConfigError, ConfigFile, Origin, PriceOrigin, PricesFile, read_at_most,
+};
 use jackfield_domain::request::ModelRef;
 use jackfield_prices::merge::merge;
 use jackfield_prices::source::{self, PriceFile};
@@ -93,8 +95,8 @@ fn import(asked: &ImportPrices) -> Result<Exit, CommandError> {
             "name LiteLLM's model_prices_and_context_window.json, or the data.json of genai-prices";
         return Err(wrong(&path).with_help(help));
     }
-    let to = PricesFile::of(&surroundings, &flags).map_err(CommandError::from)?;
-    let Some(to) = to else {
+    let to = ConfigFile::of(&surroundings, &flags).map_err(CommandError::from)?;
+    let Some(to) = to.map(|own| PricesFile::beside(own.path())) else {
         let help = "name a configuration with --config: the prices are written beside it";
         let message = "there is no folder for the configuration";
         return Err(CommandError::new(Exit::Configuration, message).with_help(help));

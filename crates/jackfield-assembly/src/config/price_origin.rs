@@ -12,9 +12,9 @@ use jackfield_engine::near::did_you_mean;
 use jackfield_prices::{Catalogue, Listing};
 use url::Url;
 
-use super::{CURRENCY, local};
-use crate::config::{Config, ProviderConfig};
+use super::{Config, ProviderConfig};
 use crate::place::{ConfigProblem, ValueSource};
+use crate::prices::{CURRENCY, local};
 
 /// The price of a model, and where it stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
