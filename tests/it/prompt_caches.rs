@@ -60,7 +60,6 @@ async fn ask(home: &Kept, claude: &ScriptedClaude, more: &str, text: &str) {
 #[track_caller]
 fn is_cheap(cache: &PromptCache, way: &str) {
     let times = cache.times_the_ideal();
-    eprintln!("{way}: {times:.3} times the ideal");
     assert!(times <= 1.15, "{way}: {times:.3}: {:#?}", cache.bills());
 }
 

@@ -3,10 +3,7 @@
 use crate::source::{Source, SourceModel};
 
 /// The kind and the name of a model; `None` if no kind of ours asks for it.
-pub(crate) fn name_of<'a>(
-    source: Source,
-    model: &'a SourceModel,
-) -> Option<(&'static str, String)> {
+pub(crate) fn name_of(source: Source, model: &SourceModel) -> Option<(&'static str, String)> {
     match source {
         Source::GenaiPrices => genai_name(&model.provider, &model.name),
         Source::LiteLlm => litellm_name(&model.provider, &model.name),

@@ -233,7 +233,9 @@ fn thousandths_text(factor: u64) -> String {
 
 fn read_thousandths(text: &str) -> Option<u64> {
     let picos = Money::parse(text).ok()?.as_picos();
-    picos.is_multiple_of(THOUSANDTH).then(|| picos / THOUSANDTH)
+    picos
+        .is_multiple_of(THOUSANDTH)
+        .then_some(picos / THOUSANDTH)
 }
 
 /// The currency of all catalogues.

@@ -56,8 +56,8 @@ pub struct SourceModel {
 /// Which names are those of a model.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Match {
-    All(Vec<Match>),
-    Any(Vec<Match>),
+    All(Vec<Self>),
+    Any(Vec<Self>),
     Contains(String),
     Ends(String),
     Equals(String),

@@ -6,12 +6,12 @@ use jackfield_domain::price::{Money, Price, Rates};
 use url::{Host, Url};
 
 /// Whether a provider of this kind and address is a server of one's own.
-pub(super) fn is_local(kind: &str, base_url: Option<&str>) -> bool {
+pub(crate) fn is_local(kind: &str, base_url: Option<&str>) -> bool {
     KINDS.contains(&kind) && base_url.is_none_or(is_private)
 }
 
 /// The price of a model there; `None` for one that runs elsewhere.
-pub(super) fn price(model: &str, currency: &Arc<str>) -> Option<Price> {
+pub(crate) fn price(model: &str, currency: &Arc<str>) -> Option<Price> {
     // Ollama sends what is asked of these models to its vendor, which bills it.
     let is_elsewhere = model.ends_with("-cloud") || model.ends_with(":cloud");
     (!is_elsewhere).then(|| Price {

@@ -270,6 +270,7 @@ fn record(nth: usize, usage: Usage, is_priced: bool) -> SpendingRecord {
         route: None,
         settled: spending::settled(&budgets, price.as_ref(), &usage),
         status: Some(200),
+        tags: Vec::new(),
         took: Duration::ZERO,
         trace: None,
         usage,

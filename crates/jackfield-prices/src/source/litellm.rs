@@ -34,10 +34,10 @@ pub(super) fn read(text: &str) -> PriceFile {
     file
 }
 
-fn model<'a>(
+fn model(
     file: &mut PriceFile,
     text: &str,
-    (name, value): (&str, &'a RawValue),
+    (name, value): (&str, &RawValue),
     unknown: &mut BTreeSet<String>,
 ) {
     let Some(fields) = json::fields(value) else {

@@ -108,7 +108,7 @@ fn completed(own: &Units, base: &Units, anchor: &Units) -> Units {
         let rate = base.get(place).copied().flatten();
         let before = base.get(lead).copied().flatten();
         let after = own.get(lead).copied().flatten();
-        let after = after.or(anchor.get(lead).copied().flatten());
+        let after = after.or_else(|| anchor.get(lead).copied().flatten());
         *slot = slot.or_else(|| {
             let (rate, before, after) = (rate?, before?, after.or(before)?);
             Some(match before.as_picos() {

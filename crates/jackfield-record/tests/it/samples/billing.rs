@@ -42,10 +42,10 @@ pub(crate) fn turn_opened_tiered() -> Envelope {
         tier,
     };
     for fact in &mut envelope.facts {
-        if let Fact::TurnOpened { setup, .. } = fact {
-            let price = Arc::make_mut(setup).price.as_mut();
-            price.expect("a price").variants =
-                vec![variant(272_000, None), variant(0, Some(ServiceTier::Batch))];
+        if let Fact::TurnOpened { setup, .. } = fact
+            && let Some(price) = &mut Arc::make_mut(setup).price
+        {
+            price.variants = vec![variant(272_000, None), variant(0, Some(ServiceTier::Batch))];
         }
     }
     envelope
