@@ -5,7 +5,7 @@ use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{McpServer, jackfield, kept, tool};
+use crate::harness::{McpServer, jackfield, kept, tool, without_cache_points};
 
 const GIF: &[u8] = b"GIF89a\x01";
 const PDF: &[u8] = b"%PDF-1.7\n%\xe2\xe3";
@@ -38,6 +38,7 @@ async fn files_and_images_go_before_the_question_as_what_they_are() {
     let ran = ask.at(&claude.base_url()).run().await;
     ran.answers("I have seen it.\n");
     let content = claude.requests()[0]["messages"][0]["content"].clone();
+    let content = without_cache_points(content);
     let image = |media_type: &str, data: &str| json!({ "type": "image", "source": { "type": "base64", "media_type": media_type, "data": data } });
     assert_eq!(
         content,

@@ -90,8 +90,9 @@ async fn a_list_of_others_is_taken_over_as_a_whole_or_not_at_all() {
     let list = config.path().join("prices.txt");
 
     let ran = import(&broken, &["--config", at]).run().await;
-    ran.fails(3, "and nothing was", "`output_cost_per_token` is negative");
-    assert!(ran.err.contains("line 4: claude-opus-5-5: "), "{}", ran.err);
+    ran.fails(3, "and nothing was", "mend the lines above");
+    let named = "line 4: claude-opus-5-5: `output_cost_per_token` is negative";
+    assert!(ran.err.contains(named), "{}", ran.err);
     let ran = import(&broken, &["--config", at, "--skip"]).run().await;
     assert_eq!(ran.code, Some(3), "{}", ran.err);
     assert!(!list.exists());

@@ -13,7 +13,7 @@ use jackfield_testservers::scripted::ScriptedServer;
 use serde_json::{Value, json};
 
 use crate::api;
-use crate::harness::{Gateway, Jackfield, KEY, Kept, Size, jackfield, kept};
+use crate::harness::{Gateway, Jackfield, KEY, Kept, Size, jackfield, kept, without_cache_points};
 
 /// About 20,000 tokens of tools and system prompt, and an assistant; a turn may have 50 rounds.
 fn large(more: &str) -> String {
@@ -222,26 +222,12 @@ async fn turns_before_bedrock_pay_little_more_than_the_ideal() {
 
 /// A request without its cache points, and the field with its conversation.
 fn bare(mut body: Value) -> (Value, Vec<Value>) {
-    clear(&mut body);
+    body = without_cache_points(body);
     let fields = body.as_object_mut().expect("an object");
     let names = ["contents", "input", "messages"];
     let conversation = names.iter().find_map(|name| fields.shift_remove(*name));
     let conversation = conversation.as_ref().and_then(Value::as_array).cloned();
     (body, conversation.expect("a conversation"))
-}
-
-fn clear(value: &mut Value) {
-    match value {
-        Value::Array(items) => {
-            items.retain(|item| item.get("cachePoint").is_none());
-            items.iter_mut().for_each(clear);
-        }
-        Value::Object(fields) => {
-            fields.shift_remove("cache_control");
-            fields.values_mut().for_each(clear);
-        }
-        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 /// Each request is the beginning of the next, also in the next turn, whose process is another one.

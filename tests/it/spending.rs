@@ -48,7 +48,7 @@ async fn s4_04_tokens_and_cost_are_told_by_model_day_tool_and_reply() {
     let ran = run(["ask", "17*4?"], &claude, home.path()).run().await;
     ran.answers("It is 68.\n");
     // 400 fresh, 600 from the cache, 1100 fresh, and 50 out: 400 + 60 + 1100 + 500 millionths.
-    ran.says("2100 tokens in, 50 out · 600 from cache (28%) · 0.0021 USD");
+    ran.says("2100 tokens in, 50 out · 600 (28%) from cache · 0.0021 USD");
     let ran = run(["ask", "hm"], &claude, home.path()).run().await;
     ran.answers("Nothing to count.\n");
     ran.says("tokens in, ~");

@@ -6,7 +6,7 @@ use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use jackfield_testservers::scripted::ScriptedServer;
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, Jackfield, KEY, Kept, McpServer, kept, tool};
+use crate::harness::{Gateway, Jackfield, KEY, Kept, McpServer, kept, tool, without_cache_points};
 
 /// The turns of a session with two questions: the first searches and calls what it found, the second calls it again.
 fn script() -> [ScriptTurn; 5] {
@@ -101,7 +101,8 @@ async fn found_tools_are_appended_to_those_of_the_request_before() {
     let all = [&first[..], &["box__forecast"]].concat();
     for request in &requests[1..] {
         assert_eq!(names(request), all);
-        let (before, now) = (&requests[0]["tools"], &request["tools"]);
+        let tools = |request: &Value| without_cache_points(request["tools"].clone());
+        let (before, now) = (tools(&requests[0]), tools(request));
         let before = before.to_string();
         // Byte for byte, up to the end of the list.
         assert!(now.to_string().starts_with(before.trim_end_matches(']')));

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::settings::CacheTtl;
 use jackfield_domain::system_prompt::PartOrigin;
 use toml::de::DeValue;
 
@@ -205,6 +206,8 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     if let Some(mode) = config.options.settings.cache.take() {
         config.cache_mode = mode;
     }
+    let ttl = &mut config.options.settings.cache_ttl;
+    ttl.take_if(|ttl| *ttl == CacheTtl::FiveMinutes);
     secrets::read(&mut config.secrets, root.section("secrets"), trust);
     serve::read(&mut config.serve, root.section("serve"), trust);
     tool_cache::read(&mut config.tool_cache, root.section("tool_cache"), trust);

@@ -145,12 +145,14 @@ impl Price {
     /// are not known.
     #[must_use]
     pub fn rates_of(&self, tier: Option<ServiceTier>, input: u64) -> Option<&Rates> {
-        let fits = |one: &&PriceVariant| one.tier == tier && (one.above == 0 || input > one.above);
-        let variant = self
-            .variants
-            .iter()
-            .filter(fits)
-            .max_by_key(|one| one.above);
+        let of = |tier| {
+            let variants = self.variants.iter().filter(|one| one.tier == tier);
+            let variants = variants.filter(|one| one.above == 0 || input > one.above);
+            variants.max_by_key(|one| one.above)
+        };
+        // One unit of OpenAI has both names.
+        let priority = Some(ServiceTier::Priority).filter(|_| tier == Some(ServiceTier::Fast));
+        let variant = of(tier).or_else(|| of(Some(priority?)));
         let usual = tier.is_none().then_some(&self.rates);
         variant.map(|variant| &variant.rates).or(usual)
     }
@@ -177,21 +179,19 @@ impl Price {
     }
 
     /// The maximum cost of a request for this tier with about so many tokens: of it and the usual one, in which a vendor
-    /// may serve it, the higher one, by the rates of a long request if it may be one. `None` if the rates of the tier are
-    /// not known.
+    /// may serve it, the higher one, by the rates of a long request if it may be one. Where the rates of the tier are not
+    /// known, the highest of all: the provider may not have that tier, and the reply says which it was.
     #[must_use]
-    pub fn reserve(&self, tier: Option<ServiceTier>, input: u64, output: u64) -> Option<Money> {
+    pub fn reserve(&self, tier: Option<ServiceTier>, input: u64, output: u64) -> Money {
         // What was estimated may be counted as more.
         let longest = input.saturating_add(input / 2);
-        let of = |tier| self.rates_of(tier, longest);
-        let mut named = of(tier);
-        if tier == Some(ServiceTier::Fast) {
-            // OpenAI serves it as priority.
-            named = named.or_else(|| of(Some(ServiceTier::Priority)));
+        let usual = self.rates_of(None, longest).unwrap_or(&self.rates);
+        let usual = usual.most(input, output);
+        let most = |most: Money, rates: &Rates| most.max(rates.most(input, output));
+        match self.rates_of(tier, longest) {
+            Some(named) => most(usual, named),
+            None => self.variants.iter().map(|one| &one.rates).fold(usual, most),
         }
-        let named = named?.most(input, output);
-        let usual = of(None).map(|rates| rates.most(input, output));
-        Some(usual.map_or(named, |usual| usual.max(named)))
     }
 
     /// The maximum cost of a usage in any tier.
@@ -220,6 +220,16 @@ pub fn cost_of(usage: &Usage, price: Option<&Price>) -> Option<Cost> {
     }
 }
 
+/// What a usage counts for a budget: its cost, or what it costs at most in any tier if the rates of its tier are not known;
+/// `None` without a price.
+pub(crate) fn counted_of(usage: &Usage, price: Option<&Price>) -> Option<Cost> {
+    let most = |price: &Price| Cost {
+        amount: price.most(usage),
+        ..Cost::zero(Arc::clone(&price.currency))
+    };
+    cost_of(usage, price).or_else(|| price.map(most))
+}
+
 /// Whether what the provider says that a reply cost stands for earlier ones of the turn without a cost, too: a provider
 /// that stays between rounds says so with the last one.
 pub(crate) fn covers_earlier(usage: &Usage) -> bool {
@@ -227,10 +237,10 @@ pub(crate) fn covers_earlier(usage: &Usage) -> bool {
 }
 
 /// The usage of a reply before one that covers earlier ones: nothing more is to be paid for it, unless it is an estimate
-/// with a price, which was not told.
+/// with a price, of which the provider does not know.
 pub(crate) fn covered(usage: &Usage, price: Option<&Price>) -> Usage {
-    let is_told_later = usage.estimated() == 0 || price.is_none();
-    let nothing = is_told_later.then_some(Money::ZERO);
+    let is_paid_later = usage.estimated() == 0 || price.is_none();
+    let nothing = is_paid_later.then_some(Money::ZERO);
     Usage {
         billed: usage.billed.or(nothing),
         ..*usage

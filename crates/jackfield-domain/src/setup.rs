@@ -189,6 +189,33 @@ impl Setup {
         targets: &AttemptTargets,
         usage_by_attempt: &BTreeMap<ModelAttempt, Usage>,
     ) -> Option<Cost> {
+        self.sum(targets, usage_by_attempt, price::cost_of)
+    }
+
+    /// What model calls count for the turn's budget of money: their cost, or the most that it can be in any service tier.
+    /// With [`Allowance::unpriced`], those without a price count nothing.
+    #[must_use]
+    pub fn counted(
+        &self,
+        targets: &AttemptTargets,
+        usage_by_attempt: &BTreeMap<ModelAttempt, Usage>,
+    ) -> Option<Cost> {
+        let mut priced = usage_by_attempt.clone();
+        if self.allowance.unpriced {
+            let is_known = |attempt: &ModelAttempt, usage: &Usage| {
+                price::counted_of(usage, self.price_of(targets.get(*attempt))).is_some()
+            };
+            priced.retain(|attempt, usage| is_known(attempt, usage));
+        }
+        self.sum(targets, &priced, price::counted_of)
+    }
+
+    fn sum(
+        &self,
+        targets: &AttemptTargets,
+        usage_by_attempt: &BTreeMap<ModelAttempt, Usage>,
+        cost_of: fn(&Usage, Option<&Price>) -> Option<Cost>,
+    ) -> Option<Cost> {
         let mut cost: Option<Cost> = None;
         let mut covered: BTreeSet<u32> = BTreeSet::new();
         for (attempt, usage) in usage_by_attempt.iter().rev() {
@@ -202,7 +229,7 @@ impl Setup {
             if price::covers_earlier(&usage) {
                 covered.insert(target);
             }
-            let bill = price::cost_of(&usage, price)?;
+            let bill = cost_of(&usage, price)?;
             match &mut cost {
                 None => cost = Some(bill),
                 Some(cost) if cost.currency == bill.currency => cost.add(&bill),

@@ -242,11 +242,7 @@ pub fn record_of_call(turn: &OpenedTurn<'_>, setup: &Setup, call: EndedCall) -> 
 /// A reply of a tier whose rates are not known counts by the highest ones of its model.
 #[must_use]
 pub fn settled(budgets: &[Arc<str>], price: Option<&Price>, usage: &Usage) -> Vec<Reservation> {
-    let most = |price: &Price| Cost {
-        amount: price.most(usage),
-        ..Cost::zero(Arc::clone(&price.currency))
-    };
-    let cost = price::cost_of(usage, price).or_else(|| price.map(most));
+    let cost = price::counted_of(usage, price);
     let cost = cost.filter(|cost| &*cost.currency == BUDGET_CURRENCY);
     let settled = budgets.iter().map(|budget| Reservation {
         budget: Arc::clone(budget),

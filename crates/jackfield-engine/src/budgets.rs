@@ -70,7 +70,7 @@ impl BudgetedCall {
         let output = self.output.unwrap_or(RESERVED_OUTPUT);
         let price = self.price.as_ref();
         let price = price.filter(|price| &*price.currency == BUDGET_CURRENCY);
-        let cost = price.and_then(|price| price.reserve(self.tier, self.input, output));
+        let cost = price.map(|price| price.reserve(self.tier, self.input, output));
         if needs_cost && cost.is_none() {
             return None;
         }
@@ -161,11 +161,8 @@ pub(crate) async fn reserve(shared: &EngineState, call: &BudgetedCall) -> Result
     let needs_price = quotas.iter().find(|(_, quota)| quota.needs_price());
     let Some(amount) = call.amount(needs_price.is_some()) else {
         let (model, name) = (&call.model, needs_price.map_or("", |(name, _)| name));
-        let tier = call.tier.map_or_else(String::new, |tier| {
-            format!(" in the service tier `{}`", tier.as_str())
-        });
         let message = format!(
-            "the price of `{}/{}`{tier} in US dollars is not known, and `{name}` has a budget of money: write into the configuration, \
+            "the price of `{}/{}` in US dollars is not known, and `{name}` has a budget of money: write into the configuration, \
              above its tables, what a million tokens cost: `{}`; or allow unpriced models beside the budget (`unpriced`)",
             model.provider,
             model.model,

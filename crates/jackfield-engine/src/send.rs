@@ -94,11 +94,8 @@ impl Engine {
         for model in options.targets(route.as_deref()) {
             self.model(&model.provider)?;
             providers.insert(Arc::clone(&model.provider));
-            let tier = options.settings.tier();
-            let price = options.prices.get(model);
-            let is_priced = price.is_some_and(|price| price.reserve(tier, 0, 0).is_some());
             let needs_price = options.allowance.cost.is_some() && !options.allowance.unpriced;
-            if needs_price && !is_priced {
+            if needs_price && options.prices.get(model).is_none() {
                 let model = model.clone();
                 return Err(EngineError::Unpriced { model });
             }

@@ -111,8 +111,9 @@ fn usual_price(input: &OrderInput<'_>, index: usize) -> Money {
         .map(|price| &price.currency);
     let price = input.prices.get(index).and_then(Option::as_ref);
     let price = price.filter(|price| Some(&price.currency) == currency);
-    let cost = price.and_then(|price| price.reserve(None, USUAL_INPUT, USUAL_OUTPUT));
-    cost.unwrap_or(Money::MAX)
+    price.map_or(Money::MAX, |price| {
+        price.reserve(None, USUAL_INPUT, USUAL_OUTPUT)
+    })
 }
 
 /// The tokens by which prices are compared: models read more than they write.

@@ -204,15 +204,15 @@ impl Decider<'_> {
         });
         let tier = setup.settings.tier();
         let price = setup.price_of(target);
-        let reserve = price.and_then(|price| price.reserve(tier, input, output));
+        let reserve = price.map(|price| price.reserve(tier, input, output));
         let cost = allowance
             .cost
-            .and_then(|cost| match (reserve, self.turn.cost()) {
+            .and_then(|cost| match (reserve, self.turn.counted_cost()) {
                 (Some(reserve), Some(spent)) => {
-                    let left = cost.less(spent.amount).as_picos();
+                    let left = cost.less(spent).as_picos();
                     Budget::from_remaining(left, reserve.as_picos(), LimitKind::Cost)
                 }
-                (None, _) | (_, None) if allowance.unpriced => None,
+                (None, _) if allowance.unpriced => None,
                 // The cost of a call is unknown; a turn should not begin like this.
                 (None, _) | (_, None) => Some(Budget::Nothing(LimitKind::Cost)),
             });

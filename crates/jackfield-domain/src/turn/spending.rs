@@ -3,7 +3,7 @@
 use crate::estimate;
 use crate::fact::Fact;
 use crate::ids::ModelAttempt;
-use crate::price::Cost;
+use crate::price::{Cost, Money};
 use crate::turn::Turn;
 use crate::usage::Usage;
 
@@ -20,6 +20,13 @@ impl Turn {
     #[must_use]
     pub fn cost(&self) -> Option<Cost> {
         self.setup.bill(&self.targets, &self.usage_by_call)
+    }
+
+    /// What that usage counts for the budget of money, if the called models have prices in one currency.
+    pub(crate) fn counted_cost(&self) -> Option<Money> {
+        let counted = self.setup.counted(&self.targets, &self.usage_by_call);
+        let nothing = self.setup.allowance.unpriced.then_some(Money::ZERO);
+        counted.map(|cost| cost.amount).or(nothing)
     }
 
     /// The index of the target that a model call was sent to.

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::price::{Money, Price, PriceVariant, Rates, ServiceTier, cost_of};
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::setup::Setup;
 use jackfield_domain::spending;
 use jackfield_domain::spending::report::{SpendingGroup, SpendingReport};
 use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::target::AttemptTargets;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
 use proptest::prelude::*;
@@ -148,7 +152,7 @@ fn the_words_of_vendors_name_tiers() {
 #[test]
 fn a_request_reserves_the_highest_rates_that_it_may_reach() {
     let reserve = |tier, input| price().reserve(tier, input, 1_000);
-    let money = |text| Money::parse(text).ok();
+    let money = |text| Money::parse(text).expect("money");
     // Input as audio at 6, output as images at 30.
     assert_eq!(reserve(None, 100_000), money("0.63"));
     // The estimate may be short of the threshold: 10 and 15.
@@ -161,7 +165,47 @@ fn a_request_reserves_the_highest_rates_that_it_may_reach() {
     // 10 and 20; a request for fast output may be one of priority.
     assert_eq!(reserve(Some(ServiceTier::Priority), 100_000), money("1.02"));
     assert_eq!(reserve(Some(ServiceTier::Fast), 100_000), money("1.02"));
-    assert_eq!(reserve(Some(ServiceTier::Ultrafast), 100_000), None);
+    // The provider may not have the tier.
+    assert_eq!(
+        reserve(Some(ServiceTier::Ultrafast), 100_000),
+        money("1.02")
+    );
+}
+
+#[test]
+fn a_budget_counts_the_highest_rates_of_a_tier_that_is_not_known() {
+    let other = Usage {
+        tier: Some(ServiceTier::Other),
+        ..usage()
+    };
+    let setup = |is_priced: bool, unpriced| Setup {
+        allowance: Allowance {
+            cost: Some(Money::MAX),
+            unpriced,
+            ..Allowance::default()
+        },
+        price: is_priced.then(price),
+        ..crate::world::setup(Limits::default())
+    };
+    let counted = |setup: &Setup, usages: [Usage; 2]| {
+        let rounds = (1..).map(|round| ModelAttempt { attempt: 1, round });
+        let by_attempt = rounds.zip(usages).collect();
+        let targets = AttemptTargets::default();
+        assert_eq!(setup.bill(&targets, &by_attempt), None);
+        let cost = setup.counted(&targets, &by_attempt);
+        cost.map(|cost| cost.amount)
+    };
+    let both = price().most(&other) + price().cost(&usage()).expect("a cost");
+    let setups = [setup(true, false), setup(false, false), setup(false, true)];
+    let [priced, unpriced, allowed] = setups.each_ref();
+    assert_eq!(counted(priced, [other, usage()]), Some(both));
+    assert_eq!(counted(unpriced, [other, usage()]), None);
+    // What a provider bills counts without a price.
+    let billed = Usage {
+        billed: Money::parse("0.2").ok(),
+        ..Usage::default()
+    };
+    assert_eq!(counted(allowed, [billed, usage()]), billed.billed);
 }
 
 #[test]
