@@ -34,6 +34,8 @@ pub(crate) fn run(root: &Path, asked: &Dist) -> anyhow::Result<()> {
     for file in ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
         copy(&root.join(file), &folder.join(file))?;
     }
+    let of_prices = root.join("crates/jackfield-prices/LICENSES.txt");
+    copy(&of_prices, &folder.join("LICENSES-PRICES.txt"))?;
     // Pages and completions come from the program itself; of another machine's, from one for this machine.
     let speaker = if runs_here(target, &host) {
         program

@@ -66,6 +66,8 @@ pub struct Config {
     pub extensions: Vec<(Extension, ValueSource)>,
     /// The files that were read, from the lowest to the highest precedence.
     pub files: Vec<PathBuf>,
+    /// `GOOGLE_CLOUD_LOCATION`: where Vertex AI is asked without a `location`.
+    pub(crate) google_location: Option<String>,
     /// The imported list prices, and their file.
     pub(crate) imported_prices: Option<(Arc<Catalogue>, Arc<Path>)>,
     /// The journal.
@@ -180,6 +182,7 @@ impl Default for Config {
             data: None,
             extensions: Vec::new(),
             files: Vec::new(),
+            google_location: None,
             imported_prices: None,
             journal: JournalConfig::default(),
             keep_asks: true,

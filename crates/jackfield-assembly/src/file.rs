@@ -200,6 +200,16 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::policy(&mut config.options, root.section("policy"), trust);
     sections::session(config, root.section("session"));
     let settings = root.section("settings");
+    if trust == Trust::Found {
+        let mut read = settings.again();
+        for place in ["cache", "cache_ttl"].map(|name| read.place_of(name)) {
+            let Some(place) = place else { continue };
+            let help = trust_help(&place);
+            let message =
+                "a file that was merely found does not say what is kept in caches, at which price";
+            settings.problem(ConfigProblem::new(place, message).with_help(help));
+        }
+    }
     sections::settings(&mut config.options, &mut config.extensions, settings, trust);
     sections::tags(&mut config.tags, root.section("tags"), trust);
     // That of all turns yields to a provider's, which yields to an assistant's.

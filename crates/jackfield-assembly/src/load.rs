@@ -127,6 +127,9 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
         use_assistant(&mut config, flags, &name);
     }
     config.journal.database.resolve(&surroundings.environment);
+    let location = surroundings.environment.get("GOOGLE_CLOUD_LOCATION");
+    let location = location.and_then(Result::ok);
+    config.google_location = location.filter(|location| !location.trim().is_empty());
     let idle = config.unused_prices();
     config.remarks.extend(idle);
     let own = named_file(surroundings, flags)?.or_else(|| surroundings.user_file());

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jackfield_domain::price::{Money, Price, Rates};
+use jackfield_domain::price::{Money, Price, PriceVariant, Rates};
 
 use crate::catalogue::{Catalogue, InvalidCatalogue};
 use crate::kinds;
 use crate::line::{self, Listing, by_threshold};
-use crate::source::{PriceFile, Source, SourceModel};
+use crate::source::{PriceFile, Source, SourceModel, ratio};
 
 /// A catalogue that was made, and on which models its sources differ.
 #[derive(Clone, Debug)]
@@ -17,32 +17,31 @@ use crate::source::{PriceFile, Source, SourceModel};
 pub struct Merged {
     /// The catalogue.
     pub catalogue: Catalogue,
-    /// The models on which both sources differ, in the order of names.
+    /// The models on which the sources, or two entries of LiteLLM's, differ.
     pub differences: Vec<Difference>,
     /// Models whose price of nothing was not believed.
     pub free: Vec<Arc<str>>,
 }
 
-/// A model on which both sources differ. LiteLLM's price is taken, as its file changes each day.
+/// A model on which the sources, or two entries of LiteLLM's with its name, differ.
+///
+/// Of two entries the higher price is taken. Of two sources LiteLLM's is, as its file changes each day; but the higher
+/// one if LiteLLM's is nothing, or if it is Claude at Bedrock without a profile, which costs what a region does.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// What genai-prices says: the usual rates, in the form of a line.
-    pub genai: String,
-    /// What LiteLLM says.
-    pub litellm: String,
     /// The kind of provider, and the model.
     pub name: Arc<str>,
+    /// What is not taken: the source, and the rates in the form of a line.
+    pub other: String,
+    /// What is taken.
+    pub taken: String,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            genai,
-            litellm,
-            name,
-        } = self;
-        write!(f, "{name}: LiteLLM {litellm} (taken), genai-prices {genai}")
+        let Self { name, other, taken } = self;
+        write!(f, "{name}: {taken} (taken), {other}")
     }
 }
 
@@ -62,18 +61,18 @@ pub fn merge(
     let genai: Vec<&SourceModel> = of(Source::GenaiPrices)
         .flat_map(|file| &file.models)
         .collect();
-    for model in of(Source::LiteLlm).flat_map(|file| &file.models) {
-        let Some((kind, short)) = kinds::name_of(Source::LiteLlm, model) else {
-            continue;
-        };
-        let name: Arc<str> = format!("{kind}/{short}").into();
-        if merged.contains_key(&name) {
-            continue;
-        }
+    let models = of(Source::LiteLlm).flat_map(|file| &file.models);
+    for (name, named) in by_name(models, &mut differences) {
+        let Named {
+            kind,
+            model,
+            retires,
+            short,
+        } = named;
         let mut listing = Listing {
             name: Arc::clone(&name),
             price: model.price.clone(),
-            retires: model.retires.clone(),
+            retires,
         };
         let other = kinds::genai_provider(kind).and_then(|of| same_model(&genai, of, &short));
         let letter = match other {
@@ -83,12 +82,20 @@ pub fn merge(
                 BOTH
             }
             Some(other) => {
-                differences.push(Difference {
-                    genai: usual_text(&other.price),
-                    litellm: usual_text(&model.price),
-                    name: Arc::clone(&name),
-                });
-                LITELLM
+                let lite = format!("LiteLLM {}", usual_text(&model.price));
+                let genai = format!("genai-prices {}", usual_text(&other.price));
+                let is_regional = kind == "bedrock" && short.starts_with("anthropic.");
+                let is_higher = height(&other.price)[0] > height(&model.price)[0];
+                let (letter, taken, other) = if is_higher && (is_regional || is_free(&model.price))
+                {
+                    listing.price = with_variants(other.price.clone(), &model.price);
+                    (GENAI, genai, lite)
+                } else {
+                    (LITELLM, lite, genai)
+                };
+                let name = Arc::clone(&name);
+                differences.push(Difference { name, other, taken });
+                letter
             }
         };
         merged.insert(name, (listing, letter));
@@ -150,6 +157,69 @@ pub fn merge(
     })
 }
 
+/// A model of LiteLLM's under the name that is asked for.
+struct Named<'a> {
+    kind: &'static str,
+    model: &'a SourceModel,
+    retires: Option<Arc<str>>,
+    short: String,
+}
+
+/// The models of LiteLLM's by name; of several with one name, that with the higher price.
+fn by_name<'a>(
+    models: impl Iterator<Item = &'a SourceModel>,
+    differences: &mut Vec<Difference>,
+) -> BTreeMap<Arc<str>, Named<'a>> {
+    let mut named: BTreeMap<Arc<str>, Named<'a>> = BTreeMap::new();
+    for model in models {
+        let Some((kind, short)) = kinds::name_of(Source::LiteLlm, model) else {
+            continue;
+        };
+        let name: Arc<str> = format!("{kind}/{short}").into();
+        let Some(known) = named.get_mut(&name) else {
+            let retires = model.retires.clone();
+            let one = Named {
+                kind,
+                model,
+                retires,
+                short,
+            };
+            named.insert(name, one);
+            continue;
+        };
+        known.retires = known.retires.take().or_else(|| model.retires.clone());
+        if known.model.price == model.price {
+            continue;
+        }
+        let is_higher = height(&model.price) > height(&known.model.price);
+        let (taken, other) = if is_higher {
+            (model, known.model)
+        } else {
+            (known.model, model)
+        };
+        known.model = taken;
+        let said = |of: &SourceModel| format!("LiteLLM {} ({})", text(&of.price), of.name);
+        differences.push(Difference {
+            name,
+            other: said(other),
+            taken: said(taken),
+        });
+    }
+    named
+}
+
+/// How high a price is, to compare it with another one: its usual rates first, then those of long requests and tiers.
+fn height(price: &Price) -> [u128; 3] {
+    let sum =
+        |rates: &Rates| u128::from(rates.input.as_picos()) + u128::from(rates.output.as_picos());
+    let caches = [price.rates.cache_read, price.rates.cache_write];
+    [
+        sum(&price.rates),
+        caches.iter().map(|rate| u128::from(rate.as_picos())).sum(),
+        price.variants.iter().map(|one| sum(&one.rates)).sum(),
+    ]
+}
+
 /// The model of genai-prices with this name.
 fn same_model<'a>(
     models: &[&'a SourceModel],
@@ -205,13 +275,43 @@ fn add_missing(price: &mut Price, other: &Price) {
     price.rates = with_writes(price.rates.clone(), &other.rates);
 }
 
+/// A price with the variants that only the other one has, as much higher as its input is.
+fn with_variants(mut price: Price, other: &Price) -> Price {
+    let (part, whole) = (price.rates.input.as_picos(), other.rates.input.as_picos());
+    let scaled = |rate: Money| ratio(rate, part, whole);
+    for variant in other.variants.iter().filter(|_| whole > 0) {
+        let of = |one: &PriceVariant| (one.tier, one.above);
+        if price.variants.iter().any(|one| of(one) == of(variant)) {
+            continue;
+        }
+        let mut variant = variant.clone();
+        let rates = &mut variant.rates;
+        for rate in [
+            &mut rates.input,
+            &mut rates.output,
+            &mut rates.cache_read,
+            &mut rates.cache_write,
+        ] {
+            *rate = scaled(*rate);
+        }
+        for rate in [
+            &mut rates.audio_input,
+            &mut rates.audio_output,
+            &mut rates.cache_write_long,
+            &mut rates.image_input,
+            &mut rates.image_output,
+        ] {
+            *rate = rate.map(scaled);
+        }
+        price.variants.push(variant);
+    }
+    price
+}
+
 /// Rates with the cache writes of others, in the ratio of input, where they have none of their own.
 fn with_writes(mut rates: Rates, other: &Rates) -> Rates {
     let (own, theirs) = (rates.input.as_picos(), other.input.as_picos());
-    let scaled = |rate: Money| {
-        let picos = u128::from(rate.as_picos()) * u128::from(own) / u128::from(theirs.max(1));
-        Money::from_picos(u64::try_from(picos).unwrap_or(u64::MAX))
-    };
+    let scaled = |rate: Money| ratio(rate, own, theirs);
     if rates.cache_write == rates.input {
         rates.cache_write = scaled(other.cache_write);
     }
@@ -226,22 +326,22 @@ fn is_free(price: &Price) -> bool {
 
 /// The usual rates, as a line has them.
 fn usual_text(price: &Price) -> String {
+    let usual = price.variants.iter().filter(|one| one.tier.is_none());
+    text(&Price {
+        variants: usual.cloned().collect(),
+        ..price.clone()
+    })
+}
+
+/// A price, as a line has it.
+fn text(price: &Price) -> String {
     let listing = Listing {
         name: "".into(),
-        price: Price {
-            variants: price
-                .variants
-                .iter()
-                .filter(|one| one.tier.is_none())
-                .cloned()
-                .collect(),
-            ..price.clone()
-        },
+        price: price.clone(),
         retires: None,
     };
-    line::write(&listing, BOTH)
-        .trim_start_matches([' ', BOTH])
-        .to_owned()
+    let line = line::write(&listing, BOTH);
+    line.trim_start_matches([' ', BOTH]).to_owned()
 }
 
 fn head(files: &[PriceFile], day: &str) -> String {

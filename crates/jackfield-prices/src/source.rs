@@ -9,11 +9,14 @@ mod json;
 mod litellm;
 mod partial;
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use jackfield_domain::price::Price;
+
+pub(crate) use self::partial::ratio;
 
 /// What a file says.
 #[derive(Clone, Debug, Default)]
@@ -137,12 +140,29 @@ impl PriceFile {
         });
     }
 
-    fn problem(&mut self, is_error: bool, line: usize, model: &str, text: impl Into<String>) {
+    /// Names a problem. To find its line takes as long as the file is, so only the first ones are named; after them, an
+    /// error is one of the whole file.
+    fn problem(
+        &mut self,
+        is_error: bool,
+        line: impl FnOnce() -> usize,
+        model: &str,
+        text: impl Into<String>,
+    ) {
+        let alike = self.problems.iter().filter(|one| one.is_error == is_error);
+        let (model, text) = match alike.count().cmp(&MOST_PROBLEMS) {
+            Ordering::Less => (model, text.into()),
+            Ordering::Equal => ("", format!("there is more than these {MOST_PROBLEMS}")),
+            Ordering::Greater => return,
+        };
         self.problems.push(Problem {
             is_error,
-            line,
+            line: line(),
             model: model.into(),
-            text: text.into(),
+            text,
         });
     }
 }
+
+/// How many errors of a file are named, and how many remarks.
+const MOST_PROBLEMS: usize = 100;

@@ -14,6 +14,7 @@ use url::Url;
 
 use super::{Config, ProviderConfig};
 use crate::place::{ConfigProblem, ValueSource};
+use crate::presets::PRESETS;
 use crate::prices::{CURRENCY, local};
 
 /// The price of a model, and where it stands.
@@ -64,7 +65,7 @@ impl ProviderPrices {
             if local::is_local(kind, base_url) {
                 return Some((Arc::clone(name), ProviderPrice::Local));
             }
-            let is_listed = &*config.currency == CURRENCY && is_at_vendor(kind, provider);
+            let is_listed = &*config.currency == CURRENCY && config.is_at_vendor(kind, provider);
             is_listed.then(|| (Arc::clone(name), ProviderPrice::Vendor(Arc::clone(kind))))
         });
         Self {
@@ -106,17 +107,8 @@ impl ListPrices for ProviderPrices {
     }
 }
 
-/// Whether a provider is at an address to which the vendor's list applies.
-fn is_at_vendor(kind: &str, provider: &ProviderConfig) -> bool {
-    // Other locations of Vertex AI than the global one cost more.
-    let location = provider.options.get("location");
-    let location = location.and_then(|(value, _)| value.as_str());
-    if kind == "gemini-vertex" && location.is_some_and(|location| location != "global") {
-        return false;
-    }
-    let Some(base_url) = &provider.base_url else {
-        return true;
-    };
+/// Whether an address is one to which the vendor's list applies.
+fn is_vendors(kind: &str, base_url: &str) -> bool {
     let hosts: &[&str] = match kind {
         "azure" => &[
             ".cognitiveservices.azure.com",
@@ -127,9 +119,32 @@ fn is_at_vendor(kind: &str, provider: &ProviderConfig) -> bool {
         "claude-foundry" => &[".services.ai.azure.com"],
         _ => &[],
     };
+    let preset = PRESETS.iter().find(|preset| preset.kind == kind);
+    let usual = match kind {
+        "claude" => Some("https://api.anthropic.com"),
+        _ => preset.and_then(|preset| preset.base_url),
+    };
+    if usual.is_some_and(|usual| usual == base_url.trim_end_matches('/')) {
+        return true;
+    }
     let url = Url::parse(base_url);
     let host = url.as_ref().ok().and_then(Url::host_str);
     host.is_some_and(|host| hosts.iter().any(|end| host.ends_with(end)))
+}
+
+impl Config {
+    /// Whether a provider is at an address to which the vendor's list applies.
+    fn is_at_vendor(&self, kind: &str, provider: &ProviderConfig) -> bool {
+        // Other locations of Vertex AI than the global one cost more.
+        let location = provider.options.get("location");
+        let location = location.and_then(|(value, _)| value.as_str());
+        let location = location.or(self.google_location.as_deref());
+        if kind == "gemini-vertex" && location.is_some_and(|location| location != "global") {
+            return false;
+        }
+        let base_url = provider.base_url.as_deref();
+        base_url.is_none_or(|base_url| is_vendors(kind, base_url))
+    }
 }
 
 impl Config {
@@ -170,8 +185,11 @@ impl Config {
             .kind
             .as_ref()
             .map_or(&model.provider, |(kind, _)| kind);
-        let (listing, _) = ProviderPrices::of(self).listing(kind, &model.model)?;
-        listing.retires.filter(|_| is_at_vendor(kind, provider))
+        let day = |list: &Catalogue| list.get(kind, &model.model)?.retires;
+        let imported = self.imported_prices.as_ref();
+        let imported = imported.and_then(|(catalogue, _)| day(catalogue));
+        let known = imported.or_else(|| day(&Catalogue::built_in()));
+        known.filter(|_| self.is_at_vendor(kind, provider))
     }
 
     /// The configured models that their vendors retire within 90 days, or have retired, each with the day.

@@ -29,8 +29,13 @@ impl PricesFile {
     ///
     /// # Errors
     ///
-    /// It cannot be written.
+    /// It cannot be written, or it is larger than what is read, which is [`ErrorKind::FileTooLarge`].
     pub fn write(&self, catalogue: &Catalogue) -> io::Result<()> {
+        let length = catalogue.text().len();
+        if length as u64 > MOST {
+            let message = format!("the prices take {length} bytes, and at most {MOST} are read");
+            return Err(io::Error::new(ErrorKind::FileTooLarge, message));
+        }
         replace(&self.0, catalogue.text())
     }
 

@@ -1,11 +1,13 @@
 //! Prices: the built-in ones, the user's, and where neither counts.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 
-use jackfield_assembly::{Config, PriceOrigin, preferred_models};
+use jackfield_assembly::{Config, PriceOrigin, PricesFile, preferred_models};
 use jackfield_domain::price::{Money, Price, ServiceTier};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::time::WallTime;
+use jackfield_prices::Catalogue;
 
 use crate::world::World;
 
@@ -51,6 +53,8 @@ fn the_list_of_a_vendor_counts_for_the_vendor_alone() {
     let opus = "claude-opus-5-5";
     let elsewhere = "[providers.claude]\nbase_url = \"https://proxy.example\"\n";
     assert_eq!(price(&with_user(elsewhere), "claude", opus), None);
+    let usual = "[providers.claude]\nbase_url = \"https://api.anthropic.com/\"\n";
+    assert!(price(&with_user(usual), "claude", opus).is_some());
     let again = "[providers.second]\nkind = \"claude\"\n";
     assert!(price(&with_user(again), "second", opus).is_some());
     let dearer = "[settings]\nservice_tier = \"priority\"\n";
@@ -97,6 +101,37 @@ fn the_list_of_a_vendor_counts_for_the_vendor_alone() {
         let config = with_user(&format!("[providers.p]\n{table}\n"));
         assert_eq!(price(&config, "p", model).is_some(), is_known, "{table}");
     }
+}
+
+#[test]
+fn the_list_counts_for_the_global_location_of_the_environment_alone() {
+    for (location, table, is_known) in [
+        ("europe-west4", "project = \"p\"", false),
+        (
+            "europe-west4",
+            "project = \"p\"\nlocation = \"global\"",
+            true,
+        ),
+        ("global", "project = \"p\"", true),
+        (" ", "project = \"p\"", true),
+    ] {
+        let table = format!("[providers.gemini-vertex]\n{table}\n");
+        let mut world = World::new().with_user(&table);
+        world.variables = vec![("GOOGLE_CLOUD_LOCATION", location)];
+        let config = world.load().unwrap();
+        let known = price(&config, "gemini-vertex", "gemini-3.8-flash");
+        assert_eq!(known.is_some(), is_known, "{location} {table}");
+    }
+}
+
+#[test]
+fn a_list_that_no_start_could_read_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = PricesFile::beside(&folder.path().join("config.toml"));
+    let large = Catalogue::parse("#\n".repeat(9 << 20)).unwrap();
+    let error = file.write(&large).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+    assert!(!file.path().exists());
 }
 
 #[test]
@@ -148,6 +183,19 @@ fn an_imported_list_wins_over_ours_and_a_broken_one_is_named_by_line() {
         matches!(known.origin, PriceOrigin::Imported(_)),
         "{known:?}"
     );
+    // It says no day of the vendor: ours does.
+    let undated = "@A 2026-12-01 a test\nbedrock/anthropic.claude-opus-4-1-20250805-v1:0 A 1/2\n";
+    let undated = World::new()
+        .with_user("[providers.bedrock]\nregion = \"us-east-1\"\n")
+        .with(".config/jackfield/prices.txt", undated)
+        .load()
+        .unwrap();
+    let opus = self::model("bedrock", "anthropic.claude-opus-4-1-20250805-v1:0");
+    assert_eq!(
+        undated.known_price(&opus).unwrap().price.rates.output,
+        Money::from_picos(2_000_000)
+    );
+    assert_eq!(undated.retires(&opus).as_deref(), Some("2027-01-08"));
     // What it lacks is in ours.
     assert!(price(&config, "openai", "gpt-6-sol").is_some());
     let broken = format!("{list}claude/z A cheap\n");

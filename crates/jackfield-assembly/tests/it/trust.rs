@@ -35,6 +35,19 @@ fn a_found_file_sends_no_key_elsewhere_and_allows_nothing() {
         .problems();
     let told = "jackfield.toml:1: key `settings.extensions`: a file that was merely found";
     assert!(fields[0].starts_with(told), "{fields:?}");
+    let caches = World::new().with_project("[settings]\ncache = 'off'\ncache_ttl = '1h'\n");
+    let [mode, ttl] = &caches.problems()[..] else {
+        panic!("{:?}", caches.problems());
+    };
+    let told = "a file that was merely found does not say what is kept in caches";
+    assert!(
+        mode.contains(":2: key `settings.cache`") && mode.contains(told),
+        "{mode}"
+    );
+    assert!(
+        ttl.contains(":3: key `settings.cache_ttl`") && ttl.contains(told),
+        "{ttl}"
+    );
     let tags = World::new().with_project("tags.names = ['user']");
     let told = "jackfield.toml:1: key `tags`: a file that was merely found";
     assert!(tags.problems()[0].starts_with(told));

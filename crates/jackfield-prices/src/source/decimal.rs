@@ -17,7 +17,10 @@ pub(super) fn amount(text: &str, scale: i32) -> Result<Money, &'static str> {
     let exponent: i32 = exponent.parse().map_err(|_| NO_NUMBER)?;
     let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{part}");
-    if digits.is_empty() || digits.len() > 40 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    if digits.is_empty()
+        || digits.len() > MOST_DIGITS
+        || !digits.bytes().all(|byte| byte.is_ascii_digit())
+    {
         return Err(NO_NUMBER);
     }
     let places = i32::try_from(part.len()).map_err(|_| NO_NUMBER)?;
@@ -48,6 +51,8 @@ pub(super) fn amount(text: &str, scale: i32) -> Result<Money, &'static str> {
     Ok(Money::from_picos(picos))
 }
 
+/// Those of a binary fraction are fewer; with more, powers of ten would not fit.
+const MOST_DIGITS: usize = 30;
 const NO_NUMBER: &str = "is not a number";
 const HUGE: &str = "is more than a dollar for a token";
 const DOLLAR: u64 = 1_000_000_000_000;

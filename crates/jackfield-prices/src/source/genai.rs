@@ -29,7 +29,7 @@ pub(super) fn read(text: &str, day: &str) -> PriceFile {
         }
         Err(error) => {
             let what = format!("this is not JSON: {error}");
-            reader.file.problem(true, error.line(), "", what);
+            reader.file.problem(true, || error.line(), "", what);
         }
     }
     reader.file
@@ -48,16 +48,20 @@ impl Reader<'_> {
             self.wrong(value, "", "a provider is not an object");
             return;
         };
-        let (mut id, mut models) = (String::new(), Vec::new());
+        let (mut id, mut list) = (String::new(), None);
         for (key, value) in fields {
             match &*key {
                 "id" => id = json::string(value).unwrap_or_default(),
-                "models" => models = json::items(value).unwrap_or_default(),
+                "models" => list = Some(value),
                 key if PROVIDER_FIELDS.contains(&key) => {}
                 key => self.unknown(value, &id, key),
             }
         }
-        for value in models {
+        let models = list.map_or_else(|| Some(Vec::new()), json::items);
+        if models.is_none() {
+            self.wrong(list.unwrap_or(value), &id, "`models` is not a list");
+        }
+        for value in models.unwrap_or_default() {
             let Some(name) = self.model(&id, value) else {
                 continue;
             };
@@ -90,7 +94,13 @@ impl Reader<'_> {
                 is_whole = false;
             }
             match &**key {
-                "match" => matches = clause(value).unwrap_or_default(),
+                "match" => match clause(value, MOST_CLAUSES) {
+                    Some(clause) => matches = clause,
+                    None => {
+                        self.wrong(value, &name, NO_CLAUSE);
+                        is_whole = false;
+                    }
+                },
                 "prices" => is_whole &= self.prices(&mut partial, None, value, &name).is_some(),
                 "price_variants" => is_whole &= self.variants(&mut partial, value, &name).is_some(),
                 key if MODEL_FIELDS.contains(&key) => {}
@@ -135,7 +145,7 @@ impl Reader<'_> {
                 match &*key {
                     "constraint" => constraint = Some(value),
                     "prices" => prices = Some(value),
-                    key => self.unknown(value, name, key),
+                    key => return self.not_read(value, name, key),
                 }
             }
             match constraint.map(|value| self.holds(value, name)) {
@@ -153,17 +163,17 @@ impl Reader<'_> {
     fn variants(&mut self, partial: &mut PartialPrice, value: &RawValue, name: &str) -> Option<()> {
         let mut known = BTreeSet::new();
         for variant in json::items(value)? {
-            let (mut tier, mut prices, mut holds) = (None, None, Some(Holds::Always));
+            let (mut tier, mut prices, mut holds) = (None, None, Holds::Always);
             for (key, value) in json::fields(variant)? {
                 match &*key {
                     "when" => tier = self.tier(value, name),
                     "prices" => prices = Some(value),
-                    "constraint" => holds = self.holds(value, name),
-                    key => self.unknown(value, name, key),
+                    "constraint" => holds = self.holds(value, name)?,
+                    key => return self.not_read(value, name, key),
                 }
             }
             // The first one that holds is the one that counts.
-            if let (Some(tier), Some(prices), Some(Holds::Always)) = (tier, prices, holds)
+            if let (Some(tier), Some(prices), Holds::Always) = (tier, prices, holds)
                 && known.insert(tier)
             {
                 self.table(partial, Some(tier), prices, name)?;
@@ -182,12 +192,7 @@ impl Reader<'_> {
         for (key, value) in json::fields(value)? {
             let Some((_, unit)) = RATES.iter().find(|(rate, _)| *rate == key) else {
                 if !NOT_TOKENS.contains(&&*key) {
-                    self.wrong(
-                        value,
-                        name,
-                        &format!("`{key}` is not known, and may be a price"),
-                    );
-                    return None;
+                    return self.not_read(value, name, &key);
                 }
                 continue;
             };
@@ -208,7 +213,7 @@ impl Reader<'_> {
                             partial.set(tier, start, *unit, rate);
                         }
                     }
-                    part => self.unknown(value, name, part),
+                    part => return self.not_read(value, name, part),
                 }
             }
         }
@@ -242,9 +247,10 @@ impl Reader<'_> {
             ("speed" | "service_tier", "fast") => Some(ServiceTier::Fast),
             ("service_tier", "default") | ("route" | "search_type", _) => None,
             (key, wanted) => {
-                let line = line_of(self.text, value);
+                let file_text = self.text;
                 let text = format!("the condition `{key}` = `{wanted}` is not known");
-                self.file.problem(false, line, name, text);
+                self.file
+                    .problem(false, || line_of(file_text, value), name, text);
                 None
             }
         }
@@ -259,10 +265,7 @@ impl Reader<'_> {
                     Some(if begun { Holds::Always } else { Holds::Never })
                 }
                 "start_time" | "end_time" => Some(Holds::AtHours),
-                key => {
-                    self.unknown(value, name, key);
-                    return None;
-                }
+                key => return self.not_read(value, name, key),
             };
         }
         holds
@@ -270,15 +273,23 @@ impl Reader<'_> {
 
     fn unknown(&mut self, value: &RawValue, model: &str, key: &str) {
         if self.unknown.insert(key.to_owned()) {
-            let line = line_of(self.text, value);
+            let (file_text, text) = (self.text, format!("`{key}` is not known"));
             self.file
-                .problem(false, line, model, format!("`{key}` is not known"));
+                .problem(false, || line_of(file_text, value), model, text);
         }
     }
 
+    /// An error, as the key may change a price.
+    fn not_read<T>(&mut self, value: &RawValue, model: &str, key: &str) -> Option<T> {
+        let what = format!("`{key}` is not known, and may be a price");
+        self.wrong(value, model, &what);
+        None
+    }
+
     fn wrong(&mut self, value: &RawValue, model: &str, what: &str) {
+        let text = self.text;
         self.file
-            .problem(true, line_of(self.text, value), model, what);
+            .problem(true, || line_of(text, value), model, what);
     }
 }
 
@@ -289,11 +300,16 @@ enum Holds {
     Never,
 }
 
-fn clause(value: &RawValue) -> Option<Match> {
+/// A clause of at most this depth; `None` if its form is not known.
+fn clause(value: &RawValue, depth: usize) -> Option<Match> {
+    let deeper = depth.checked_sub(1)?;
     let fields = json::fields(value)?;
     let (key, value) = fields.first()?;
     let text = || json::string(value);
-    let all = || -> Option<Vec<Match>> { json::items(value)?.into_iter().map(clause).collect() };
+    let all = || -> Option<Vec<Match>> {
+        let clauses = json::items(value)?.into_iter();
+        clauses.map(|one| clause(one, deeper)).collect()
+    };
     match &**key {
         "and" => all().map(Match::All),
         "contains" => text().map(Match::Contains),
@@ -306,6 +322,9 @@ fn clause(value: &RawValue) -> Option<Match> {
     }
 }
 
+/// How deep clauses may be in each other.
+const MOST_CLAUSES: usize = 16;
+const NO_CLAUSE: &str = "its `match` has a form that is not known, or is more than 16 clauses deep";
 /// Picos for a token in a dollar for a million, as a power of ten.
 const MICROS: i32 = 6;
 const RATES: &[(&str, Unit)] = &[

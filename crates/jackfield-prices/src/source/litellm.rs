@@ -19,14 +19,19 @@ pub(super) fn read(text: &str) -> PriceFile {
     let models = match serde_json::from_str::<Fields<'_>>(text) {
         Ok(models) => models.0,
         Err(error) => {
-            file.problem(true, error.line(), "", format!("this is not JSON: {error}"));
+            file.problem(
+                true,
+                || error.line(),
+                "",
+                format!("this is not JSON: {error}"),
+            );
             return file;
         }
     };
     let (mut names, mut fields) = (BTreeSet::new(), BTreeSet::new());
     for (name, value) in &models {
         if !names.insert(name) {
-            file.problem(true, line_of(text, value), name, "is there twice");
+            file.problem(true, || line_of(text, value), name, "is there twice");
         } else if name != SAMPLE && name != RULES {
             model(&mut file, text, (name, value), &mut fields);
         }
@@ -41,7 +46,7 @@ fn model(
     unknown: &mut BTreeSet<String>,
 ) {
     let Some(fields) = json::fields(value) else {
-        file.problem(true, line_of(text, value), name, "is not an object");
+        file.problem(true, || line_of(text, value), name, "is not an object");
         return;
     };
     let (mut price, mut seen) = (PartialPrice::default(), BTreeSet::new());
@@ -50,7 +55,7 @@ fn model(
     for (key, value) in &fields {
         let line = || line_of(text, value);
         let mut wrong = |file: &mut PriceFile, what: String| {
-            file.problem(true, line(), name, what);
+            file.problem(true, line, name, what);
             is_whole = false;
         };
         if !seen.insert(key) {
@@ -63,7 +68,7 @@ fn model(
             "deprecation_date" => retires = json::string(value).filter(|day| is_day(day)),
             "provider_specific_entry" => fast = fast_factor(value),
             "tiered_pricing" => {
-                file.problem(false, line(), name, "its price by ranges is not read");
+                file.problem(false, line, name, "its price by ranges is not read");
                 is_whole = false;
             }
             key => match rate_of(key) {
@@ -77,7 +82,7 @@ fn model(
                     wrong(file, format!("`{key}` is not known, and may be a price"));
                 }
                 None if unknown.insert(key.to_owned()) => {
-                    file.problem(false, line(), name, format!("`{key}` is not known"));
+                    file.problem(false, line, name, format!("`{key}` is not known"));
                 }
                 None => {}
             },

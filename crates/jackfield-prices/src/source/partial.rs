@@ -168,7 +168,8 @@ fn rates(units: &Units) -> Option<Rates> {
     })
 }
 
-fn ratio(rate: Money, part: u64, whole: u64) -> Money {
+/// A rate in the ratio of two others.
+pub(crate) fn ratio(rate: Money, part: u64, whole: u64) -> Money {
     let picos = u128::from(rate.as_picos()) * u128::from(part) / u128::from(whole.max(1));
     Money::from_picos(u64::try_from(picos).unwrap_or(u64::MAX))
 }

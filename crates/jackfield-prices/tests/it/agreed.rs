@@ -82,6 +82,9 @@ fn the_catalogue_has_the_rates_of_long_requests_and_tiers() {
         // Five times above 100,000 tokens, and half of all that in a batch.
         "claude/claude-haiku-5-5 B 0.1/0.5/0.01/0.125/0.2 >100000=0.5/2.5/0.05/0.625/1 batch*0.5",
         "claude/claude-opus-5-5 B 4/20/0.2/5/8 batch*0.5 fast*2",
+        // Without a profile of Bedrock, a region's prices: a tenth more.
+        "bedrock/anthropic.claude-opus-5-5 B 4.4/22/0.22/5.5/8.8",
+        "bedrock/anthropic.claude-sonnet-5 G 2.2/11/0.22/2.75/4.4",
         // Twice for input and caches above 272,000 tokens, and one and a half times for output.
         "openai/gpt-6-sol B 2/10/0.2/2.5/5 >272000=4/15/0.4/5/10 batch*0.5 fast*2 flex*0.5 priority*2",
         "gemini/gemini-3.8-flash B 0.75/3.75/0.075 batch*0.5 flex*0.5 priority*1.8",

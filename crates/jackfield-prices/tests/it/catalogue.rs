@@ -130,8 +130,21 @@ fn a_text_that_is_no_catalogue_is_refused_with_its_line() {
 
 proptest::proptest! {
     #[test]
+    fn each_line_that_is_read_is_found(
+        lines in proptest::collection::btree_map("[a-b]/[a-b0-9.:-]{1,4}", "[0-9]{1,3}/[0-9]{1,3}( flex\\*0\\.[1-9])?", 0..12),
+    ) {
+        let lines: String = lines.iter().map(|(name, price)| format!("{name} A {price}\n")).collect();
+        let catalogue = Catalogue::parse(format!("@A 2026-11-01 t\n{lines}")).unwrap();
+        assert_eq!(catalogue.listings().count(), lines.lines().count());
+        for listing in catalogue.listings() {
+            let (kind, model) = listing.name.split_once('/').unwrap();
+            assert_eq!(catalogue.get(kind, model), Some(listing.clone()));
+        }
+    }
+
+    #[test]
     fn no_text_and_no_name_panics(text in "[@A-Ca-b0-9/ .>=*+:\n-]{0,80}", name in ".{0,20}") {
-        if let Ok(catalogue) = Catalogue::parse(text) {
+        if let Ok(catalogue) = Catalogue::parse(format!("@A 2026-11-01 t\n{text}")) {
             for listing in catalogue.listings() {
                 let (kind, model) = listing.name.split_once('/').unwrap();
                 assert_eq!(catalogue.get(kind, model), Some(listing.clone()));

@@ -146,6 +146,32 @@ fn an_entry_that_cannot_be_a_price_is_named_by_its_line() {
             GENAI.replace("\"start\": 200000", "\"begin\": 1"),
             "line 3: anthropic/claude-a: its prices have a form",
         ),
+        (
+            model(&format!(
+                "\"input_cost_per_token\": 1.{}e-13",
+                "0".repeat(38)
+            )),
+            "line 3: m: `input_cost_per_token` is not a number",
+        ),
+        (
+            GENAI.replace(
+                "{ \"start_date\": \"2026-11-01\"",
+                "{ \"end_date\": \"2026-11-01\"",
+            ),
+            "line 13: openai/gpt-c: `end_date` is not known, and may be a price",
+        ),
+        (
+            GENAI.replace("\"base\": 4,", "\"base\": 4, \"extra\": 1,"),
+            "line 4: anthropic/claude-a: `extra` is not known, and may be a price",
+        ),
+        (
+            "[{ \"id\": \"openai\",\n\"models\": {} }]".to_owned(),
+            "line 2: openai: `models` is not a list",
+        ),
+        (
+            GENAI.replace("{ \"starts_with\": \"gpt-b\" }", &nested(16)),
+            "line 9: openai/gpt-b: its `match` has a form",
+        ),
     ] {
         let errors = errors(&text);
         assert!(
@@ -174,6 +200,80 @@ fn a_model_that_an_error_names_can_be_left_out_whole() {
     file.leave_out_wrong();
     let names: Vec<_> = file.models.iter().map(|model| &*model.name).collect();
     assert_eq!(names, ["claude-a", "gpt-free"]);
+}
+
+/// A clause in so many others.
+fn nested(depth: usize) -> String {
+    let (begin, end) = ("{ \"or\": [".repeat(depth), "] }".repeat(depth));
+    format!("{begin}{{ \"equals\": \"x\" }}{end}")
+}
+
+#[test]
+fn a_clause_may_be_sixteen_deep_and_one_of_thousands_ends_no_stack() {
+    let with = |depth| GENAI.replace("{ \"starts_with\": \"gpt-b\" }", &nested(depth));
+    assert_eq!(errors(&with(15)), [] as [&str; 0]);
+    assert_eq!(errors(&with(100_000)).len(), 1);
+}
+
+#[test]
+fn a_file_of_errors_is_refused_after_a_hundred() {
+    let models: Vec<String> = (0..200).map(|place| format!("\"m{place}\": 1")).collect();
+    let errors = errors(&format!("{{\n{}\n}}", models.join(",\n")));
+    assert_eq!(errors.len(), 101);
+    assert_eq!(errors[100], "line 102: there is more than these 100");
+}
+
+#[test]
+fn the_higher_of_two_prices_of_a_name_is_kept_and_nothing_never_wins() {
+    let model = |name: &str, provider: &str, input: &str| {
+        format!(
+            "\"{name}\": {{ \"litellm_provider\": \"{provider}\", \"mode\": \"chat\", \
+             \"input_cost_per_token\": {input}, \"output_cost_per_token\": {input}, \
+             \"input_cost_per_token_batches\": {input}, \"output_cost_per_token_batches\": {input} }}"
+        )
+    };
+    let models = [
+        model("anthropic.b", "bedrock_converse", "4e-06"),
+        model("bedrock_mantle/anthropic.b", "bedrock_mantle", "4.4e-06"),
+        model("gemini-exp", "gemini", "3e-07"),
+        model("gemini/gemini-exp", "gemini", "0"),
+        // Only genai-prices has what these cost.
+        model("anthropic.r", "bedrock_converse", "2e-06"),
+        model("us.anthropic.r", "bedrock_converse", "3e-06"),
+        model("grok-a", "xai", "0"),
+        model("grok-b", "xai", "1e-06"),
+    ];
+    let genai = r#"[
+      { "id": "aws", "models": [{ "id": "regional.r", "match": { "ends_with": "anthropic.r" }, "prices": { "input_mtok": 2.2, "output_mtok": 2.2 } }] },
+      { "id": "x-ai", "models": [{ "id": "grok-a", "match": { "starts_with": "grok" }, "prices": { "input_mtok": 5, "output_mtok": 5 } }] }
+    ]"#;
+    let files = [read(&format!("{{{}}}", models.join(",\n"))), read(genai)];
+    let merged = merge(&files, None, DAY).unwrap();
+    let lines = merged.catalogue.text().lines();
+    let lines: Vec<&str> = lines.filter(|line| !line.starts_with(['#', '@'])).collect();
+    assert_eq!(
+        lines,
+        [
+            "bedrock/anthropic.b L 4.4/4.4 batch*1",
+            "bedrock/anthropic.r G 2.2/2.2 batch*1",
+            "bedrock/us.anthropic.r L 3/3 batch*1",
+            "gemini/gemini-exp L 0.3/0.3 batch*1",
+            "xai/grok-a G 5/5",
+            "xai/grok-b L 1/1 batch*1",
+        ]
+    );
+    let differences: Vec<String> = merged.differences.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        differences,
+        [
+            "bedrock/anthropic.b: LiteLLM 4.4/4.4 batch*1 (bedrock_mantle/anthropic.b) (taken), LiteLLM 4/4 batch*1 (anthropic.b)",
+            "gemini/gemini-exp: LiteLLM 0.3/0.3 batch*1 (gemini-exp) (taken), LiteLLM 0/0 batch=0/0 (gemini/gemini-exp)",
+            "bedrock/anthropic.r: genai-prices 2.2/2.2 (taken), LiteLLM 2/2",
+            "bedrock/us.anthropic.r: LiteLLM 3/3 (taken), genai-prices 2.2/2.2",
+            "xai/grok-a: genai-prices 5/5 (taken), LiteLLM 0/0",
+            "xai/grok-b: LiteLLM 1/1 (taken), genai-prices 5/5",
+        ]
+    );
 }
 
 proptest::proptest! {

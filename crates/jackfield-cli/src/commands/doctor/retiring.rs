@@ -18,9 +18,13 @@ pub(super) fn all(config: &Config, now: WallTime) -> Vec<DoctorCheck> {
 /// A sentence on each configured model that its vendor retires soon.
 pub(crate) fn said(config: &Config, now: WallTime) -> impl Iterator<Item = String> {
     let retiring = config.retiring(now).into_iter();
-    retiring.map(|(model, day)| {
+    let today = now.to_rfc3339();
+    retiring.map(move |(model, day)| {
+        // Days of this form are in the order of their texts.
+        let is_past = today.get(..day.len()).is_some_and(|today| *day < *today);
+        let verb = if is_past { "retired" } else { "retires" };
         format!(
-            "the vendor of `{}/{}` retires it on {day}",
+            "the vendor of `{}/{}` {verb} it on {day}",
             model.provider, model.model
         )
     })

@@ -1,5 +1,6 @@
 //! `jackfield prices`: what models cost, and where that stands.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use jackfield_assembly::{
@@ -95,6 +96,9 @@ fn import(asked: &ImportPrices) -> Result<Exit, CommandError> {
             "name LiteLLM's model_prices_and_context_window.json, or the data.json of genai-prices";
         return Err(wrong(&path).with_help(help));
     }
+    for difference in &merged.differences {
+        render::remark(&difference.to_string());
+    }
     let to = ConfigFile::of(&surroundings, &flags).map_err(CommandError::from)?;
     let Some(to) = to.map(|own| PricesFile::beside(own.path())) else {
         let help = "name a configuration with --config: the prices are written beside it";
@@ -102,6 +106,9 @@ fn import(asked: &ImportPrices) -> Result<Exit, CommandError> {
         return Err(CommandError::new(Exit::Configuration, message).with_help(help));
     };
     to.write(&merged.catalogue).map_err(|error| {
+        if error.kind() == ErrorKind::FileTooLarge {
+            return wrong(&path).with_cause(&error);
+        }
         let message = format!("{} cannot be written", to.path().display());
         CommandError::new(Exit::Internal, message).with_cause(&error)
     })?;
