@@ -116,7 +116,8 @@ fn cache_minimum(model: &str, version: (u32, u32)) -> u64 {
 
 /// Major and minor version in an id such as `claude-opus-4-6`, `claude-3-5-haiku-20241022` or
 /// `anthropic.claude-sonnet-4-20250514-v1:0`: the first one or two short numbers after `claude`.
-fn version(model: &str) -> Option<(u32, u32)> {
+#[must_use]
+pub fn version(model: &str) -> Option<(u32, u32)> {
     let (_, rest) = model.split_once("claude")?;
     let mut parts = rest
         .split(|c: char| !c.is_ascii_alphanumeric())

@@ -96,15 +96,16 @@ pub fn to_wire(
     };
     let set = &conversation.system_cache_paths;
     extensions::apply(&mut body, &request.settings.extensions, set, &mut notes);
-    tools::limit_cache_points(&mut body, request, &mut notes);
+    let fixed = cache_points::fixed(&conversation.messages);
+    tools::limit_cache_points(&mut body, request, fixed, &mut notes);
     let (messages, points) = (&mut conversation.messages, conversation.cache_paths);
     let in_system = conversation.system_cache_paths.len();
     let kept_points =
-        conversation::limit_cache_points(messages, points, in_system, &body, &mut notes);
+        conversation::limit_cache_points(messages, points, in_system, fixed, &body, &mut notes);
     conversation::limit_system_cache_points(
         &mut body,
         &conversation.system_cache_paths,
-        kept_points,
+        kept_points + fixed,
         &mut notes,
     );
     body.messages = conversation.messages;

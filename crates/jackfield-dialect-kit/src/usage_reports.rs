@@ -7,6 +7,8 @@ use jackfield_domain::usage::Usage;
 /// The reports of one reply about its usage. They are totals so far: a repeated one counts once.
 #[derive(Clone, Debug, Default)]
 pub struct UsageReports {
+    /// Whether the cost that the server states is what it charges, in US dollars.
+    has_cost: bool,
     /// Whether a report contradicts itself or an earlier one.
     is_mended: bool,
     /// The provider's word for a tier that is not known.
@@ -16,17 +18,30 @@ pub struct UsageReports {
 }
 
 impl UsageReports {
+    /// No reports so far, of a server whose stated cost is what it charges, in US dollars, or is not read.
+    #[must_use]
+    pub fn new(has_cost: bool) -> Self {
+        Self {
+            has_cost,
+            ..Self::default()
+        }
+    }
+
     /// Adds a report, with the total of tokens if the provider says it: what the parts lack of it is the one of them that
-    /// is missing, or else output that they leave out, such as reasoning.
+    /// is missing, or cached input that the input does not include, or else output that they leave out, such as reasoning.
     pub fn add(&mut self, reported: Usage, total: Option<u64>) {
         let mut usage = reported;
+        usage.billed = usage.billed.filter(|_| self.has_cost);
         let lacking = total.unwrap_or_default().saturating_sub(usage.total());
-        if usage.input == 0 {
-            usage.input = lacking;
-        } else {
-            usage.output = usage.output.saturating_add(lacking);
-        }
-        let is_counted = reported.input > 0 && reported.output > 0;
+        let cached = usage.cache_read.saturating_add(usage.cache_write);
+        let of_input = match usage.input {
+            0 => lacking,
+            input if input < cached => lacking.min(cached),
+            _ => 0,
+        };
+        usage.input = usage.input.saturating_add(of_input);
+        usage.output = usage.output.saturating_add(lacking - of_input);
+        let is_counted = reported.input > 0 && reported.output > 0 && of_input == 0;
         let mended = usage.mended();
         let counts = |usage: &Usage| [usage.cache_write, usage.input, usage.output];
         self.is_mended |= counts(&mended) != counts(&usage) || (lacking > 0 && !is_counted);

@@ -101,6 +101,8 @@ pub struct Profile {
     pub tools_without_effort: bool,
     /// Accepts `top_k`, which OpenAI does not.
     pub top_k: bool,
+    /// States in `usage.cost` what it charges, in US dollars; with others it is not read.
+    pub usage_cost: bool,
     /// Accepts `verbosity`.
     pub verbosity: bool,
 }
@@ -285,6 +287,7 @@ impl Profile {
         tool_search: false,
         tools_without_effort: true,
         top_k: false,
+        usage_cost: false,
         verbosity: true,
     };
 
@@ -353,6 +356,7 @@ impl Profile {
         tool_search: false,
         tools_without_effort: false,
         top_k: false,
+        usage_cost: false,
         verbosity: false,
     };
 

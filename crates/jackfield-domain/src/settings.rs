@@ -59,7 +59,7 @@ pub enum CacheMode {
     Auto,
     /// The client's, and one after the newest results if its last message ends with one.
     Client,
-    /// The client's alone.
+    /// The client's alone. As the default of a provider, which the tool loop does not know, it is as [`Client`](Self::Client).
     Off,
 }
 

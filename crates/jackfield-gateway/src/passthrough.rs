@@ -12,9 +12,9 @@ mod endpoint;
 mod headers;
 mod json;
 mod language;
-mod max_output;
 mod multipart;
 pub(crate) mod other_models;
+mod output_and_tier;
 mod own_key;
 mod piece;
 mod record;
@@ -281,6 +281,9 @@ impl Gateway {
                 silence: whole_reply,
             }
         };
+        let has_cost = model
+            .as_ref()
+            .is_some_and(|model| upstream.upstream.states_cost(&model.model));
         let draft = match model {
             Some(model) => {
                 let principal = client.principal_for(body.end_user.as_deref());
@@ -307,6 +310,7 @@ impl Gateway {
             patience,
             request: raw,
             rules: ReplyRules {
+                has_cost,
                 language,
                 reads_id: keeper.is_some(),
                 rename: body.change,

@@ -68,6 +68,11 @@ pub trait Upstream: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether the cost that a reply of this model states is what the server charges, in US dollars.
+    fn states_cost(&self, _model: &str) -> bool {
+        false
+    }
+
     /// The server refuses a field, with this model, that the caller had added.
     fn field_refused(&self, _model: &str, _field: &'static str) {}
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use jackfield_dialect_claude::options::Profile as ClaudeProfile;
+use jackfield_dialect_claude::options::{Profile as ClaudeProfile, version};
 use jackfield_dialect_claude::property_names::PropertyNames;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::CacheMode;
@@ -13,6 +13,8 @@ use jackfield_domain::tool::InputFormat;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ModelProfile {
+    /// Whether a request may have cache points that the client did not set.
+    pub auto_cache_points: bool,
     /// Which cache points requests have whose settings do not say so.
     pub cache: CacheMode,
     /// Whether a request may have cache points.
@@ -23,6 +25,8 @@ pub struct ModelProfile {
     pub forced_any: bool,
     /// Whether a call of one tool can be forced.
     pub forced_tool: bool,
+    /// Whether a cache point may last an hour, if the client did not set it.
+    pub hour_cache_points: bool,
     /// Whether a result can hold images.
     pub images_in_results: bool,
     /// Whether the model's reasoning goes back to it.
@@ -38,11 +42,13 @@ pub struct ModelProfile {
 impl ModelProfile {
     /// A model of which nothing is known.
     pub const UNKNOWN: Self = Self {
+        auto_cache_points: false,
         cache: CacheMode::Auto,
         cache_points: false,
         claude: None,
         forced_any: false,
         forced_tool: false,
+        hour_cache_points: false,
         images_in_results: false,
         reasoning: true,
         result_status: false,
@@ -58,10 +64,19 @@ impl ModelProfile {
     pub fn of(model: &str) -> Self {
         let name = model.to_ascii_lowercase();
         if name.contains("anthropic") || name.contains("claude") {
-            return Self::of_claude(ClaudeProfile::of(&name));
+            let version = version(&name);
+            // The first with cache points are Haiku 3.5 and the second Sonnet 3.5, both of 2024-10-22; an hour came with
+            // 4.5 (the user guide's page on prompt caching, 2026-11).
+            return Self {
+                auto_cache_points: version.is_none_or(|version| version >= (3, 7))
+                    || name.contains("-3-5-") && name.contains("20241022"),
+                hour_cache_points: version.is_none_or(|version| version >= (4, 5)),
+                ..Self::of_claude(ClaudeProfile::of(&name))
+            };
         }
         if name.contains("amazon.nova") {
             return Self {
+                auto_cache_points: true,
                 cache_points: true,
                 forced_any: true,
                 forced_tool: true,
@@ -82,15 +97,17 @@ impl ModelProfile {
         }
     }
 
-    /// The profile of a Claude model.
+    /// The profile of a new Claude model that takes this.
     #[must_use]
     pub const fn of_claude(claude: ClaudeProfile) -> Self {
         Self {
+            auto_cache_points: true,
             cache: CacheMode::Auto,
             cache_points: true,
             claude: Some(claude),
             forced_any: claude.forced_tools,
             forced_tool: claude.forced_tools,
+            hour_cache_points: true,
             images_in_results: true,
             reasoning: true,
             result_status: true,

@@ -52,6 +52,8 @@ pub struct UpstreamSettings {
     pub missing_key: Option<String>,
     /// The fields that the server has refused, of those that callers add.
     pub refused_fields: RefusedFields,
+    /// Whether the cost that replies state is what the server charges, in US dollars.
+    pub states_cost: ByModel<bool>,
     /// The fields that the server does not take, by its quirks, of those that callers add.
     pub untaken_fields: ByModel<Vec<&'static str>>,
 }
@@ -104,6 +106,7 @@ impl UpstreamSettings {
             lists: HeaderMap::new(),
             missing_key: None,
             refused_fields: RefusedFields::default(),
+            states_cost: ByModel::always(false),
             untaken_fields: ByModel::always(Vec::new()),
         }
     }
@@ -186,6 +189,10 @@ impl Upstream for HttpUpstream {
         let untaken = self.settings.untaken_fields.get(model);
         let refused = self.settings.refused_fields.of(model);
         !untaken.iter().chain(&refused).any(|known| *known == field)
+    }
+
+    fn states_cost(&self, model: &str) -> bool {
+        self.settings.states_cost.get(model)
     }
 
     fn field_refused(&self, model: &str, field: &'static str) {

@@ -90,6 +90,7 @@ impl Adapter for OpenAi {
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
                 let added = added::to_chat(&body.0, request, &profile);
                 let decoder = chat::stream::Decoder::for_request(owner, request)
+                    .with_cost(profile.usage_cost)
                     .with_inline_thinking(profile.inline_thinking)
                     .with_prefill(&body.0, profile.prefill);
                 let decoder = Decoder::ChatCompletions(decoder);
@@ -100,7 +101,8 @@ impl Adapter for OpenAi {
                 let body = responses::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
                 let added = added::to_responses(&body.0, request);
-                let decoder = responses::stream::Decoder::for_request(owner, request);
+                let decoder = responses::stream::Decoder::for_request(owner, request)
+                    .with_cost(profile.usage_cost);
                 let decoder = Decoder::Responses(decoder);
                 let prepared = PreparedRequest::post(&self.url, headers, body, decoder);
                 (added, prepared)

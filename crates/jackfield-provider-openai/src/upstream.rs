@@ -51,6 +51,8 @@ pub fn upstream(
     settings.missing_key.clone_from(&config.missing_key);
     settings.refused_fields = config.refused_fields.clone();
     let profile = config.profile.clone();
+    settings.states_cost = ByModel::new(move |model| profile.get(model).usage_cost);
+    let profile = config.profile.clone();
     settings.untaken_fields = ByModel::new(move |model| profile.get(model).untaken_fields());
     Ok(HttpUpstream::new(settings, transport))
 }

@@ -123,6 +123,7 @@ impl super::Profile for Profile {
         flag!(tool_search),
         flag!(tools_without_effort),
         flag!(top_k),
+        flag!(usage_cost),
         flag!(verbosity),
     ];
 }

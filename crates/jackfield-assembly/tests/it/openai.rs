@@ -332,7 +332,7 @@ fn what_cannot_be_is_told() {
         ),
         (
             "kind = 'bedrock'\nregion = 'us-east-1'\nquirks.seed = false",
-            "there is no quirk `seed`; there are: cache_points, forced_any, forced_tool, images_in_results, reasoning, \
+            "there is no quirk `seed`; there are: auto_cache_points, cache_points, forced_any, forced_tool, hour_cache_points, images_in_results, reasoning, \
              result_status, streams_tools, structured_output",
         ),
         (

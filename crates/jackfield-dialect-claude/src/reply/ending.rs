@@ -38,8 +38,10 @@ pub(crate) fn stop_reason(reason: &FinishReason) -> (Cow<'_, str>, Option<&str>)
     }
 }
 
-/// Reads a report as totals: in the wire format, `input_tokens` excludes cached input.
-pub fn read_usage(usage: &wire::Usage, reports: &mut UsageReports) {
+/// Reads a report as totals: in the wire format, `input_tokens` excludes cached input. `usage` is what the reports before
+/// it said.
+pub fn read_usage(report: &wire::Usage, usage: &mut wire::Usage, reports: &mut UsageReports) {
+    usage.update(report);
     let written = |key: &str| {
         let written = usage.cache_creation.as_ref()?.get(key)?;
         written.as_u64()

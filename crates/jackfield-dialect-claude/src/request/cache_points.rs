@@ -5,7 +5,7 @@ use jackfield_domain::estimate;
 use jackfield_domain::message::Role;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::{CacheMode, CacheTtl};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::conversation::cache_control;
 use super::tool_search::DEFER;
@@ -16,7 +16,8 @@ use crate::wire;
 /// Sets the useful cache points of a request that has none.
 pub(super) fn set(body: &mut wire::Request, request: &ModelRequest, profile: &Profile) {
     let settings = &request.settings;
-    if settings.cache.unwrap_or(profile.cache) != CacheMode::Auto || has_any(body) {
+    let is_auto = settings.cache.unwrap_or(profile.cache) == CacheMode::Auto;
+    if !is_auto || fixed(&body.messages) > 0 || has_any(body) {
         return;
     }
     let ttl = settings.cache_ttl.filter(|ttl| *ttl == CacheTtl::OneHour);
@@ -65,7 +66,37 @@ pub(super) fn set(body: &mut wire::Request, request: &ModelRequest, profile: &Pr
     }
 }
 
-/// Whether a request has a cache point.
+/// The number of cache points within blocks that go to the provider unchanged.
+pub(super) fn fixed(messages: &[wire::InputMessage]) -> usize {
+    let contents = messages
+        .iter()
+        .filter_map(|message| match &message.content {
+            Some(wire::Content::Blocks(blocks)) => Some(blocks),
+            Some(wire::Content::Text(_)) | None => None,
+        });
+    let objects = contents.flatten().filter_map(|block| match block {
+        wire::Block::Other(fields) => Some(fields),
+        wire::Block::Document { .. }
+        | wire::Block::Image { .. }
+        | wire::Block::RedactedThinking { .. }
+        | wire::Block::Text { .. }
+        | wire::Block::Thinking { .. }
+        | wire::Block::ToolResult(_)
+        | wire::Block::ToolUse(_) => None,
+    });
+    let points = |fields: &Map<String, Value>| {
+        let inner = fields.get("content").and_then(Value::as_array);
+        let inner = inner
+            .into_iter()
+            .flatten()
+            .filter_map(|part| part.get(CACHE_CONTROL));
+        let points = fields.get(CACHE_CONTROL).into_iter().chain(inner);
+        points.filter(|point| !point.is_null()).count()
+    };
+    objects.map(points).sum()
+}
+
+/// Whether a request has a cache point in a place of its own.
 fn has_any(body: &mut wire::Request) -> bool {
     let tools = body.tools.iter().flatten().map(|tool| &tool.extra);
     let mut extras = tools.chain([&body.extra]);

@@ -185,12 +185,13 @@ pub(crate) fn names(tools: &[wire::Tool]) -> HashMap<String, Arc<PropertyNames>>
 
 /// Keeps at most four cache points, the last ones, which cover the longest prefixes. Returns their number.
 ///
-/// Those that extensions set count, too (Claude Messages API: at most 4 breakpoints in a request). The system
-/// prompt's take precedence over all but the last one of the conversation.
+/// Those that extensions set count, too (Claude Messages API: at most 4 breakpoints in a request), as do those that are
+/// fixed in opaque blocks. The system prompt's take precedence over all but the last one of the conversation.
 pub(super) fn limit_cache_points(
     messages: &mut [wire::InputMessage],
     cached: Vec<String>,
     in_system: usize,
+    fixed: usize,
     body: &wire::Request,
     notes: &mut Notes,
 ) -> usize {
@@ -201,7 +202,7 @@ pub(super) fn limit_cache_points(
         .filter(|extra| extra.contains_key("cache_control"))
         .count();
     let set = cached.len();
-    let free = 4_usize.saturating_sub(elsewhere);
+    let free = 4_usize.saturating_sub(elsewhere + fixed);
     let most = free.saturating_sub(in_system).max(free.min(1));
     let excess = set.saturating_sub(most);
     for path in cached.into_iter().take(excess) {

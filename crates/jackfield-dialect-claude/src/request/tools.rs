@@ -198,13 +198,16 @@ fn tool(n: usize, definition: &ToolDefinition, notes: &mut Notes) -> wire::Tool 
 
 /// Keeps at most four cache points of the tools, the last ones, which cover the longest prefixes.
 ///
-/// One for the whole body counts, too (Claude Messages API: at most 4 breakpoints in a request).
+/// One for the whole body counts, too (Claude Messages API: at most 4 breakpoints in a request), as do those that are
+/// fixed in opaque blocks.
 pub(super) fn limit_cache_points(
     body: &mut wire::Request,
     request: &ModelRequest,
+    fixed: usize,
     notes: &mut Notes,
 ) {
-    let most = 4 - usize::from(body.extra.contains_key(CACHE_CONTROL));
+    let in_body = usize::from(body.extra.contains_key(CACHE_CONTROL));
+    let most = 4_usize.saturating_sub(in_body + fixed);
     let is_one = |tool: &wire::Tool| tool.extra.contains_key(CACHE_CONTROL);
     let tools = body.tools.iter_mut().flatten();
     let points: Vec<_> = tools.filter(|tool| is_one(tool)).collect();

@@ -30,6 +30,8 @@ pub struct Decoder {
     has_emitted: bool,
     tools: RequestTools,
     usage: UsageReports,
+    /// The reports about the usage, as one.
+    wire_usage: wire::Usage,
 }
 
 /// The known parts of the reply's end.
@@ -61,6 +63,7 @@ impl Decoder {
             has_emitted: false,
             tools: RequestTools::default(),
             usage: UsageReports::default(),
+            wire_usage: wire::Usage::default(),
         }
     }
 
@@ -201,7 +204,7 @@ impl Decoder {
 
     fn update_usage(&mut self, usage: Option<&wire::Usage>) {
         if let Some(usage) = usage {
-            read_usage(usage, &mut self.usage);
+            read_usage(usage, &mut self.wire_usage, &mut self.usage);
         }
     }
 

@@ -60,6 +60,30 @@ pub struct Usage {
     pub speed: Option<Value>,
 }
 
+impl Usage {
+    /// Takes what a later report of the stream says; a count of 0 is as an absent one, as counts do not shrink.
+    pub(crate) fn update(&mut self, later: &Self) {
+        let count = |later: Option<u64>, known| later.filter(|count| *count > 0).or(known);
+        let json = |later: &Option<Value>, known: Option<Value>| later.clone().or(known);
+        *self = Self {
+            input_tokens: count(later.input_tokens, self.input_tokens),
+            cache_creation_input_tokens: count(
+                later.cache_creation_input_tokens,
+                self.cache_creation_input_tokens,
+            ),
+            cache_read_input_tokens: count(
+                later.cache_read_input_tokens,
+                self.cache_read_input_tokens,
+            ),
+            output_tokens: count(later.output_tokens, self.output_tokens),
+            output_tokens_details: later.output_tokens_details.or(self.output_tokens_details),
+            cache_creation: json(&later.cache_creation, self.cache_creation.take()),
+            service_tier: json(&later.service_tier, self.service_tier.take()),
+            speed: json(&later.speed, self.speed.take()),
+        };
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct OutputTokensDetails {
     #[serde(default)]

@@ -247,6 +247,22 @@ fn upload(fallback: Option<&str>) -> Content {
     })
 }
 
+/// A block with a cache point that stays as the client has sent it.
+pub(crate) fn search_result() -> Content {
+    Content::Opaque(OpaqueBlock {
+        fallback: None,
+        json: json!({
+            "type": "search_result",
+            "source": "a",
+            "title": "b",
+            "content": [{ "type": "text", "text": "c" }],
+            "cache_control": { "type": "ephemeral" },
+        }),
+        kind: "search_result".into(),
+        owner: owner(),
+    })
+}
+
 fn search(call: &ToolCall, id: &str) -> Block {
     let fields = json!({ "type": "server_tool_use", "id": id, "name": "web_search" });
     Block {

@@ -227,6 +227,32 @@ fn points_of_a_client_are_the_only_ones() {
 }
 
 #[test]
+fn points_in_opaque_blocks_are_the_clients_and_count() {
+    let mut messages = conversation(2, 1);
+    let first = messages.first_mut().expect("a message");
+    first.blocks.push(arb::search_result().into());
+    let sent = body(&asked(1000, 1000, messages.clone()));
+    assert_eq!(points(&sent), ["messages.0.1"]);
+    // Four more, of which the first has no room.
+    let point = CachePoint { seconds: Some(300) };
+    for message in messages.iter_mut().take(4) {
+        message.blocks.first_mut().expect("a block").cache = Some(point);
+    }
+    let request = asked(1000, 1000, messages);
+    let sent = request::to_wire(&request, &owner(), &Profile::NEWEST, true);
+    let (sent, notes) = sent.expect("it can be said");
+    let sent = serde_json::to_value(&sent).expect("JSON");
+    let expected = [
+        "messages.0.1",
+        "messages.1.0",
+        "messages.2.0",
+        "messages.3.0",
+    ];
+    assert_eq!(points(&sent), expected);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+}
+
+#[test]
 fn settings_say_which_points_there_are_and_how_long_they_last() {
     for (cache, count) in [
         (None, 4),
@@ -296,7 +322,21 @@ fn the_point_is_on_a_block_that_can_have_one() {
 
 proptest! {
     #[test]
-    fn points_change_nothing_else(request in arb::request(), profile in arb::profile()) {
+    fn points_change_nothing_else(
+        request in arb::request(),
+        profile in arb::profile(),
+        with_opaque in any::<bool>(),
+    ) {
+        let mut request = request;
+        if with_opaque {
+            let mut messages: Vec<Message> =
+                request.messages.iter().map(|message| (**message).clone()).collect();
+            let mut users = messages.iter_mut().filter(|message| message.role == Role::User);
+            if let Some(first) = users.next() {
+                first.blocks.push(arb::search_result().into());
+            }
+            request.messages = messages.into_iter().collect();
+        }
         let send = |cache| {
             let profile = Profile { cache, cache_minimum: 1, ..profile };
             let settings = Settings { cache: None, ..(*request.settings).clone() };

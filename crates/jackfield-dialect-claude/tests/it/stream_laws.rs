@@ -189,6 +189,38 @@ fn usage_is_cumulative_and_null_leaves_it() {
 }
 
 #[test]
+fn a_later_report_of_usage_adds_to_what_it_does_not_say() {
+    for (start, later, expected) in [
+        // The cache is read beside the input.
+        (
+            json!({ "input_tokens": 1000 }),
+            json!({ "cache_read_input_tokens": 800 }),
+            (1800, 800),
+        ),
+        // The input comes again, without the cache, or as nothing.
+        (
+            json!({ "input_tokens": 5, "cache_read_input_tokens": 1000 }),
+            json!({ "input_tokens": 5 }),
+            (1005, 1000),
+        ),
+        (
+            json!({ "input_tokens": 5, "cache_read_input_tokens": 1000 }),
+            json!({ "input_tokens": 0, "cache_read_input_tokens": 0 }),
+            (1005, 1000),
+        ),
+    ] {
+        let mut events = stream(&[]);
+        events[0]["message"]["usage"] = start;
+        let event = json!({ "type": "message_delta", "delta": {}, "usage": later });
+        events.insert(1, event);
+        let (_, end) = read(&events).expect("a sound stream");
+        let usage = end.usage.expect("usage");
+        assert_eq!((usage.input, usage.cache_read), expected, "{later}");
+        assert_eq!(end.notes, [], "{later}");
+    }
+}
+
+#[test]
 fn unknown_blocks_are_put_together_and_carried_whole() {
     let start = json!({ "type": "compaction", "content": null });
     let pieces = vec![

@@ -31,6 +31,17 @@ fn a_report_that_cannot_be_true_is_mended_and_noted() {
         (vec![(used(10, 4, 5), Some(15))], used(10, 4, 5), vec![]),
         // More from the cache than there was.
         (vec![(used(10, 40, 5), None)], used(40, 40, 5), mended()),
+        // The total includes the cached input, and the input does not; then with reasoning beside the output.
+        (
+            vec![(used(10, 1000, 5), Some(1015))],
+            used(1010, 1000, 5),
+            mended(),
+        ),
+        (
+            vec![(used(10, 1000, 5), Some(1040))],
+            used(1010, 1000, 30),
+            mended(),
+        ),
         // A total alone, or with one part.
         (vec![(used(0, 0, 0), Some(12))], used(12, 0, 0), mended()),
         (vec![(used(0, 0, 5), Some(12))], used(7, 0, 5), mended()),

@@ -65,6 +65,7 @@ impl Profile {
         system_role: SystemRole::System,
         tool_choice: ToolChoiceForms::Named,
         top_k: true,
+        usage_cost: true,
         ..Self::COMPATIBLE
     };
 

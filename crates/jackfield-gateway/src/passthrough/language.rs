@@ -82,8 +82,13 @@ impl Language {
         SseEvent { data, event }
     }
 
-    /// Reads a report about usage.
-    pub(super) fn read_usage(self, json: &str, reports: &mut UsageReports) {
+    /// Reads a report about usage; `known` is what Claude's reports before it said.
+    pub(super) fn read_usage(
+        self,
+        json: &str,
+        known: &mut claude::Usage,
+        reports: &mut UsageReports,
+    ) {
         match self {
             Self::Chat | Self::Responses => {
                 if let Ok(usage) = serde_json::from_str(json) {
@@ -92,7 +97,7 @@ impl Language {
             }
             Self::Claude => {
                 if let Ok(usage) = serde_json::from_str::<claude::Usage>(json) {
-                    jackfield_dialect_claude::reply::read_usage(&usage, reports);
+                    jackfield_dialect_claude::reply::read_usage(&usage, known, reports);
                 }
             }
             Self::Gemini => {

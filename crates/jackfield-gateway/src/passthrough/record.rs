@@ -16,7 +16,7 @@ use jackfield_domain::trace::TraceContext;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{BudgetedCall, Engine};
 
-use super::max_output::max_output;
+use super::output_and_tier::output_and_tier;
 use super::tags::header_of;
 use super::{ReceivedRequest, is_multipart};
 use crate::gateway::Gateway;
@@ -148,7 +148,7 @@ impl SpendingDraft {
         if self.budgets.is_empty() || self.is_counting() {
             return Ok(());
         }
-        let (output, tier) = max_output(body);
+        let (output, tier) = output_and_tier(body);
         let call = BudgetedCall {
             budgets: self.budgets.clone(),
             id: Arc::clone(&self.record.id),

@@ -1,6 +1,7 @@
 //! Changes the provider's reply as little as possible on its way to the client, and reads its usage.
 
 use bytes::{Bytes, BytesMut};
+use jackfield_dialect_claude::wire as claude;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_dialect_kit::usage_reports::UsageReports;
 
@@ -11,6 +12,8 @@ use super::piece::{self, EventKind};
 /// What to do with a reply.
 #[derive(Clone, Debug)]
 pub(super) struct ReplyRules {
+    /// Whether the cost that the reply states is what the provider charges.
+    pub(super) has_cost: bool,
     pub(super) language: Language,
     /// Whether the id of the response is read.
     pub(super) reads_id: bool,
@@ -55,6 +58,8 @@ pub(super) enum BodyForm {
 pub(super) struct ReplyFilter {
     /// Bytes of an unfinished event or document.
     buffer: BytesMut,
+    /// Claude's reports about the usage, as one.
+    claude_usage: claude::Usage,
     /// The data of the event by which the provider said that it cannot reply.
     error: Option<String>,
     form: BodyForm,
@@ -72,13 +77,14 @@ impl ReplyFilter {
     pub(super) fn new(form: BodyForm, rules: ReplyRules) -> Self {
         Self {
             buffer: BytesMut::new(),
+            claude_usage: claude::Usage::default(),
             error: None,
             form,
             has_piece: false,
             response_id: None,
-            rules,
             scanned: 0,
-            usage: UsageReports::default(),
+            usage: UsageReports::new(rules.has_cost),
+            rules,
         }
     }
 
@@ -306,7 +312,7 @@ impl ReplyFilter {
         self.usage.tier(tier.as_deref());
         let usage = json::only(members, language.usage_member());
         if let Some(usage) = usage.filter(|usage| usage.value != "null") {
-            language.read_usage(usage.value, &mut self.usage);
+            language.read_usage(usage.value, &mut self.claude_usage, &mut self.usage);
             // A server that counts has read the prompt.
             self.has_piece |= self.usage.usage().is_some_and(|usage| usage.input > 0);
         }

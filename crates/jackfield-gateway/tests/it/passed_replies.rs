@@ -106,7 +106,16 @@ async fn the_models_name_is_the_clients() {
 async fn claude_and_responses_report_usage_within_an_event() {
     let claude = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"b\",\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":2,\"output_tokens\":1}}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":9}}\n\n";
     let responses = "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"model\":\"b\",\"usage\":{\"input_tokens\":5,\"output_tokens\":1}}}\n\n";
-    for (address, reply, tokens) in [(MESSAGES, claude, (7, 9)), (RESPONSES, responses, (5, 1))] {
+    // What a later report does not say is as before.
+    let late = claude.replace(
+        "\"usage\":{\"output_tokens\":9}",
+        "\"usage\":{\"cache_read_input_tokens\":800,\"output_tokens\":9}",
+    );
+    for (address, reply, tokens) in [
+        (MESSAGES, claude, (7, 9)),
+        (MESSAGES, &*late, (805, 9)),
+        (RESPONSES, responses, (5, 1)),
+    ] {
         let expected = reply.replace("\"b\"", "\"a/b\"");
         let asked = Asked {
             address,
@@ -150,7 +159,10 @@ async fn bytes_that_are_no_text_pass() {
 
 /// The usage that is recorded of a whole reply to this path.
 async fn recorded(address: &'static str, reply: &str) -> Usage {
-    let world = PassingWorld::new();
+    recorded_at(&PassingWorld::new(), address, reply).await
+}
+
+async fn recorded_at(world: &PassingWorld, address: &'static str, reply: &str) -> Usage {
     world.upstream.answer(JSON, &[reply.as_bytes()]);
     let replied = world.reply(&request(address, PLAIN_WHOLE)).await;
     let body = body_of(replied.expect("it is passed through")).await;
@@ -162,7 +174,9 @@ async fn recorded(address: &'static str, reply: &str) -> Usage {
 #[tokio::test]
 async fn a_reply_says_all_that_its_bill_depends_on() {
     let chat = r#"{"service_tier":"priority","usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"cost":0.0125,"prompt_tokens_details":{"cached_tokens":40,"cache_write_tokens":10,"audio_tokens":5,"image_tokens":6,"cache_write_tokens_details":{"ttl_12h_tokens":4}},"completion_tokens_details":{"audio_tokens":3,"image_tokens":2,"reasoning_tokens":7}}}"#;
-    let usage = recorded(CHAT, chat).await;
+    let world = PassingWorld::new();
+    world.upstream.charges();
+    let usage = recorded_at(&world, CHAT, chat).await;
     let of_chat = Usage {
         audio_input: 5,
         audio_output: 3,
@@ -179,12 +193,19 @@ async fn a_reply_says_all_that_its_bill_depends_on() {
         ..Usage::default()
     };
     assert_eq!(usage, of_chat);
+    // Of another server, the cost may be anything.
+    let unbilled = Usage {
+        billed: None,
+        ..of_chat
+    };
+    assert_eq!(recorded(CHAT, chat).await, unbilled);
     // The same in a whole reply of a turn.
     let decoder = chat::stream::Decoder::new(StateOwner {
         dialect: "openai-chat".into(),
         endpoint: "http://a".into(),
         model: "b".into(),
-    });
+    })
+    .with_cost(true);
     let whole = chat.replace(
         r#"{"service_tier""#,
         r#"{"choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}],"service_tier""#,

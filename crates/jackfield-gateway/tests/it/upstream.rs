@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub(crate) struct ScriptedUpstream {
     /// The type of its replies and their pieces; it is silent without.
     reply: Mutex<Option<(&'static str, Vec<Bytes>)>>,
     sent: Mutex<Vec<(String, Bytes)>>,
+    /// Whether it charges what its replies state.
+    states_cost: AtomicBool,
 }
 
 impl ScriptedUpstream {
@@ -103,6 +106,11 @@ impl ScriptedUpstream {
             .collect()
     }
 
+    /// It charges what its replies state.
+    pub(crate) fn charges(&self) {
+        self.states_cost.store(true, Ordering::Relaxed);
+    }
+
     /// It is silent from now on.
     pub(crate) fn is_silent(&self) {
         *self.reply.lock().expect("no panic under the lock") = None;
@@ -127,6 +135,10 @@ impl Upstream for ScriptedUpstream {
     fn takes_field(&self, model: &str, field: &str) -> bool {
         let refused = self.refused.lock().expect("no panic under the lock");
         !refused.contains(&(model.to_owned(), field.to_owned()))
+    }
+
+    fn states_cost(&self, _model: &str) -> bool {
+        self.states_cost.load(Ordering::Relaxed)
     }
 
     fn field_refused(&self, model: &str, field: &'static str) {

@@ -14,13 +14,14 @@ pub(super) fn set(body: &mut wire::Request, request: &ModelRequest, profile: &Mo
     let settings = &request.settings;
     let is_auto = settings.cache.unwrap_or(profile.cache) == CacheMode::Auto;
     let mut contents = body.messages.iter().flat_map(|message| &message.content);
-    if !is_auto || !profile.cache_points || contents.any(is_point) {
+    let can_have = profile.cache_points && profile.auto_cache_points;
+    if !is_auto || !can_have || contents.any(is_point) {
         return;
     }
     let is_claude = profile.claude.is_some();
     let ttl = settings
         .cache_ttl
-        .filter(|ttl| is_claude && *ttl == CacheTtl::OneHour);
+        .filter(|ttl| profile.hour_cache_points && *ttl == CacheTtl::OneHour);
     let point = wire::CachePoint {
         kind: "default",
         ttl: ttl.map(|ttl| ttl.as_str().to_owned()),

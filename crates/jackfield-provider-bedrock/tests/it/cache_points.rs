@@ -114,10 +114,38 @@ fn settings_say_which_points_there_are_and_how_long_they_last() {
 }
 
 #[test]
+fn older_models_have_no_points_of_ours_or_shorter_ones() {
+    let settings = Settings {
+        cache_ttl: Some(CacheTtl::OneHour),
+        ..Settings::default()
+    };
+    let long = asked(5000, settings);
+    for (model, count, ttl) in [
+        ("anthropic.claude-3-haiku-20240307-v1:0", 0, None),
+        ("anthropic.claude-3-sonnet-20240229-v1:0", 0, None),
+        ("anthropic.claude-3-5-sonnet-20240620-v1:0", 0, None),
+        ("anthropic.claude-3-5-sonnet-20241022-v2:0", 4, None),
+        ("us.anthropic.claude-3-5-haiku-20241022-v1:0", 4, None),
+        ("us.anthropic.claude-3-7-sonnet-20250219-v1:0", 4, None),
+        ("us.anthropic.claude-opus-4-1-20250805-v1:0", 4, None),
+        ("us.anthropic.claude-haiku-4-5-20251001-v1:0", 4, Some("1h")),
+        (CLAUDE, 4, Some("1h")),
+    ] {
+        let points = points(model, &long);
+        assert_eq!(points.len(), count, "{model}");
+        for (_, own) in points {
+            assert_eq!(own.as_str(), ttl, "{model}");
+        }
+    }
+}
+
+#[test]
 fn points_of_a_client_are_the_only_ones() {
     let mut asked = asked(1000, Settings::default());
     let mut first = Message::user("What is the weather?");
     first.blocks[0].cache = Some(CachePoint { seconds: None });
     asked.messages.replace(0, Arc::new(first));
-    assert_eq!(places(CLAUDE, &asked), ["/messages/0/content/1"]);
+    for model in [CLAUDE, "anthropic.claude-3-haiku-20240307-v1:0"] {
+        assert_eq!(places(model, &asked), ["/messages/0/content/1"]);
+    }
 }

@@ -269,12 +269,17 @@ async fn a_model_and_its_upstream_know_the_same_refusals() {
 
 #[tokio::test]
 async fn an_upstream_takes_what_its_profile_says() {
-    for (profile, takes) in [(Profile::MISTRAL, false), (Profile::COMPATIBLE, true)] {
+    for (profile, takes, states_cost) in [
+        (Profile::MISTRAL, false, false),
+        (Profile::COMPATIBLE, true, false),
+        (Profile::OPENROUTER, true, true),
+    ] {
         let mut config = config("http://127.0.0.1:1", Api::ChatCompletions);
         config.profile = ByModel::always(profile);
         let transport = Transport::new(TransportSettings::default()).unwrap();
         let upstream = upstream(&config, transport).unwrap();
         assert_eq!(upstream.takes_field("m", FIELD), takes);
         assert!(upstream.takes_field("m", "another"));
+        assert_eq!(upstream.states_cost("m"), states_cost);
     }
 }

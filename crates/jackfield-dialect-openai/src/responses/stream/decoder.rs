@@ -68,6 +68,13 @@ impl Decoder {
         }
     }
 
+    /// Reads the cost that the reply states, if it [is what the server charges](crate::profile::Profile::usage_cost).
+    #[must_use]
+    pub fn with_cost(mut self, has_cost: bool) -> Self {
+        self.usage = UsageReports::new(has_cost);
+        self
+    }
+
     /// A decoder for the reply to this request.
     ///
     /// Calls of its text tools are returned as text, also from servers that only send JSON.

@@ -41,7 +41,7 @@ macro_rules! streams {
     ($($name:ident: $events:expr,)*) => {$(
         #[test]
         fn $name() {
-            let told = read(Decoder::new(owner()), $events.iter().copied());
+            let told = read(Decoder::new(owner()).with_cost(true), $events.iter().copied());
             insta::assert_snapshot!(lines(&told.expect("a whole reply")));
         }
     )*};

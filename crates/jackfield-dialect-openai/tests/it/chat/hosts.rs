@@ -5,8 +5,9 @@ use std::sync::Arc;
 use jackfield_dialect_kit::decode::DecodeReply as _;
 use jackfield_dialect_openai::chat::stream::Decoder;
 use jackfield_dialect_openai::error;
-use jackfield_dialect_openai::profile::InlineThinking;
+use jackfield_dialect_openai::profile::{InlineThinking, Profile};
 use jackfield_domain::failure::{ModelFailureKind as Kind, Phase, RetryAdvice};
+use jackfield_domain::price::Money;
 use jackfield_domain::reply::FinishReason;
 use serde_json::{Value, json};
 
@@ -269,6 +270,24 @@ fn every_host_is_read_as_it_answers() {
         let texts = prose.iter().filter_map(|text| text.strip_prefix("text "));
         assert_eq!(texts.collect::<String>(), sample.text, "{}", sample.host);
         assert_eq!(calls(&reply), sample.calls, "{}", sample.host);
+    }
+}
+
+#[test]
+fn a_stated_cost_is_read_where_it_is_what_the_server_charges() {
+    let body = json!({
+        "choices": [{ "index": 0, "message": { "content": "x" }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 10, "completion_tokens": 7, "cost": 0 },
+    });
+    let body = body.to_string();
+    for (profile, billed) in [
+        (Profile::OPENROUTER, Some(Money::ZERO)),
+        (Profile::COMPATIBLE, None),
+        (Profile::OPENAI, None),
+    ] {
+        let decoder = Decoder::new(owner()).with_cost(profile.usage_cost);
+        let (_, end) = decoder.read_whole(body.as_bytes()).expect("a reply");
+        assert_eq!(end.usage.expect("usage").billed, billed);
     }
 }
 

@@ -15,7 +15,8 @@ struct Limits {
     n: Value,
     #[serde(rename = "generationConfig")]
     generation_config: Option<GenerationConfig>,
-    #[serde(alias = "serviceTier")]
+    #[serde(rename = "serviceTier")]
+    gemini_tier: Value,
     service_tier: Value,
     speed: Value,
 }
@@ -32,7 +33,7 @@ struct GenerationConfig {
 
 /// The maximum of output tokens that this body asks for, of all replies together, and its service tier. Without a maximum,
 /// it is the default for each reply.
-pub(super) fn max_output(body: &[u8]) -> (u64, Option<ServiceTier>) {
+pub(super) fn output_and_tier(body: &[u8]) -> (u64, Option<ServiceTier>) {
     let limits: Limits = serde_json::from_slice(body).unwrap_or_default();
     let gemini = limits.generation_config.unwrap_or_default();
     let named = [
@@ -45,9 +46,25 @@ pub(super) fn max_output(body: &[u8]) -> (u64, Option<ServiceTier>) {
     let replies = [&limits.n, &gemini.candidate_count];
     let replies = replies.into_iter().filter_map(Value::as_u64).max();
     let most = most.unwrap_or(RESERVED_OUTPUT);
+    let tiers = [&limits.speed, &limits.service_tier, &limits.gemini_tier];
     let tier = |word: &Value| word.as_str().and_then(ServiceTier::of_word);
     (
         most.saturating_mul(replies.unwrap_or(1).max(1)),
-        tier(&limits.speed).or_else(|| tier(&limits.service_tier)),
+        tiers.into_iter().find_map(tier),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use jackfield_domain::price::ServiceTier;
+
+    use super::output_and_tier;
+
+    #[test]
+    fn both_spellings_of_the_tier_leave_the_maximum_known() {
+        let body = br#"{"max_tokens":7,"service_tier":"flex","serviceTier":"priority"}"#;
+        assert_eq!(output_and_tier(body), (7, Some(ServiceTier::Flex)));
+        let gemini = br#"{"serviceTier":"priority","generationConfig":{"maxOutputTokens":9}}"#;
+        assert_eq!(output_and_tier(gemini), (9, Some(ServiceTier::Priority)));
+    }
 }
