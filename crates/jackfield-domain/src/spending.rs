@@ -12,7 +12,7 @@ use crate::estimate;
 use crate::fact::{CallEnd, Envelope, Fact, ModelCallEnd};
 use crate::failure::ModelFailureKind;
 use crate::ids::{ModelAttempt, ToolCallId, TurnId};
-use crate::price::{self, Cost, Price};
+use crate::price::{self, Price};
 use crate::request::ModelRef;
 use crate::setup::Setup;
 use crate::spending_record::SpendingRecord;

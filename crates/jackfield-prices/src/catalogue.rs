@@ -161,7 +161,7 @@ fn without_day(name: &str) -> Option<&str> {
 fn same_prices(kind: &str) -> Option<&'static str> {
     match kind {
         "claude-bedrock" => Some("bedrock"),
-        "claude-code" | "claude-foundry" => Some("claude"),
+        "claude-foundry" => Some("claude"),
         _ => None,
     }
 }

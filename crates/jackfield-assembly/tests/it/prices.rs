@@ -347,7 +347,6 @@ fn a_budget_in_money_holds_on_each_model_that_the_documents_name() {
     );
     for expected in [
         ("bedrock", "us.amazon.nova-pro-v1:0"),
-        ("claude-code", "sonnet"),
         ("deepseek", "deepseek-flash"),
         ("gemini-vertex", "gemini-3.8-flash"),
         ("openai", "gpt-6-sol"),
@@ -358,6 +357,8 @@ fn a_budget_in_money_holds_on_each_model_that_the_documents_name() {
     let unknown: Vec<_> = named
         .into_iter()
         .filter(|(provider, model)| price(&config, provider, model).is_none())
+        // It says itself what it billed.
+        .filter(|(provider, _)| *provider != "claude-code")
         .collect();
     assert_eq!(unknown, []);
 }
