@@ -53,18 +53,3 @@ pub(super) fn output_and_tier(body: &[u8]) -> (u64, Option<ServiceTier>) {
         tiers.into_iter().find_map(tier),
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use jackfield_domain::price::ServiceTier;
-
-    use super::output_and_tier;
-
-    #[test]
-    fn both_spellings_of_the_tier_leave_the_maximum_known() {
-        let body = br#"{"max_tokens":7,"service_tier":"flex","serviceTier":"priority"}"#;
-        assert_eq!(output_and_tier(body), (7, Some(ServiceTier::Flex)));
-        let gemini = br#"{"serviceTier":"priority","generationConfig":{"maxOutputTokens":9}}"#;
-        assert_eq!(output_and_tier(gemini), (9, Some(ServiceTier::Priority)));
-    }
-}

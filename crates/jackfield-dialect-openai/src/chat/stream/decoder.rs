@@ -139,8 +139,11 @@ impl Decoder {
             }
         }
         self.usage.tier(text(chunk, "service_tier"));
-        self.set_usage(field(chunk, "usage"));
-        self.set_usage(field(chunk, "x_groq").and_then(|groq| field(groq, "usage")));
+        // What covers everything before it.
+        let groq = field(chunk, "x_groq").and_then(|groq| field(groq, "usage"));
+        for usage in [field(chunk, "usage"), groq].into_iter().flatten() {
+            read_usage(usage, &mut self.usage);
+        }
         let choices = match field(chunk, "choices") {
             None => return Ok(()),
             Some(Value::Array(choices)) => choices,
@@ -338,13 +341,6 @@ impl Decoder {
             owner: &self.owner,
         });
         Ok(())
-    }
-
-    /// Takes the usage, which covers everything before it.
-    fn set_usage(&mut self, usage: Option<&Value>) {
-        if let Some(usage) = usage {
-            read_usage(usage, &mut self.usage);
-        }
     }
 
     const fn phase(&self) -> Phase {
