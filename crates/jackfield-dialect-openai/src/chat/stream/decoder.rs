@@ -139,11 +139,8 @@ impl Decoder {
             }
         }
         self.usage.tier(text(chunk, "service_tier"));
-        // What covers everything before it.
-        let groq = field(chunk, "x_groq").and_then(|groq| field(groq, "usage"));
-        for usage in [field(chunk, "usage"), groq].into_iter().flatten() {
-            read_usage(usage, &mut self.usage);
-        }
+        self.set_usage(field(chunk, "usage"));
+        self.set_usage(field(chunk, "x_groq").and_then(|groq| field(groq, "usage")));
         let choices = match field(chunk, "choices") {
             None => return Ok(()),
             Some(Value::Array(choices)) => choices,
@@ -163,10 +160,8 @@ impl Decoder {
         if let Some(words) = around.and_then(|around| around.text(chunk)) {
             self.frame_misses = 0;
             return Some(PlainChunk {
-                id: None,
-                model: None,
-                service_tier: None,
                 text: Cow::Borrowed(words),
+                ..PlainChunk::default()
             });
         }
         let plain = PlainChunk::read(chunk)?;
@@ -341,6 +336,11 @@ impl Decoder {
             owner: &self.owner,
         });
         Ok(())
+    }
+
+    /// Takes the usage, which covers everything before it.
+    fn set_usage(&mut self, usage: Option<&Value>) {
+        read_usage(usage.unwrap_or(&Value::Null), &mut self.usage);
     }
 
     const fn phase(&self) -> Phase {

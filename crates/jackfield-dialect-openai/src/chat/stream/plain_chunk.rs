@@ -80,7 +80,7 @@ pub(super) type Null = Option<()>;
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// The contents of such a chunk.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PlainChunk<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
