@@ -190,7 +190,11 @@ impl Price {
         let most = |most: Money, rates: &Rates| most.max(rates.most(input, output));
         match self.rates_of(tier, longest) {
             Some(named) => most(usual, named),
-            None => self.variants.iter().map(|one| &one.rates).fold(usual, most),
+            None => {
+                let reaches = |one: &&PriceVariant| one.above == 0 || longest > one.above;
+                let reached = self.variants.iter().filter(reaches);
+                reached.map(|one| &one.rates).fold(usual, most)
+            }
         }
     }
 

@@ -63,6 +63,9 @@ pub fn read_usage(report: &wire::Usage, usage: &mut wire::Usage, reports: &mut U
             .map_or(0, |details| details.thinking_tokens),
         ..Usage::default()
     };
+    // A server that does not count begins a stream with this.
+    let is_counted = told.input > 0 || told.output != 1;
+    let told = if is_counted { told } else { Usage::default() };
     reports.add(told, None);
     let word = |json: &Option<Value>| json.as_ref()?.as_str().map(str::to_owned);
     let speed = word(&usage.speed).filter(|speed| speed != "standard");
