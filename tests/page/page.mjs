@@ -687,6 +687,7 @@ const scenarios = {
     // A message that waits keeps those that it was written with; what is changed meanwhile is for the next one.
     await say(page, 'First');
     await wish('first');
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
     const field = page.getByRole('textbox', { name: 'Message' });
     await field.fill('Second');
     await field.press('Enter');
