@@ -1,4 +1,4 @@
-//! `jackfield prices`: what models cost, where that is said, and lists of others.
+//! `jackfield prices`: what models cost by which list, and lists of others.
 
 use serde_json::{Value, json};
 

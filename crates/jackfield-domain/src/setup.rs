@@ -189,7 +189,7 @@ impl Setup {
         targets: &AttemptTargets,
         usage_by_attempt: &BTreeMap<ModelAttempt, Usage>,
     ) -> Option<Cost> {
-        self.sum(targets, usage_by_attempt, price::cost_of)
+        self.sum(targets, usage_by_attempt, false, price::cost_of)
     }
 
     /// What model calls count for the turn's budget of money: their cost, or the most that it can be in any service tier.
@@ -200,20 +200,16 @@ impl Setup {
         targets: &AttemptTargets,
         usage_by_attempt: &BTreeMap<ModelAttempt, Usage>,
     ) -> Option<Cost> {
-        let mut priced = usage_by_attempt.clone();
-        if self.allowance.unpriced {
-            let is_known = |attempt: &ModelAttempt, usage: &Usage| {
-                price::counted_of(usage, self.price_of(targets.get(*attempt))).is_some()
-            };
-            priced.retain(|attempt, usage| is_known(attempt, usage));
-        }
-        self.sum(targets, &priced, price::counted_of)
+        let leaves_out = self.allowance.unpriced;
+        self.sum(targets, usage_by_attempt, leaves_out, price::counted_of)
     }
 
+    /// The sum of what model calls cost, each by `cost_of`, which may leave out those without a price.
     fn sum(
         &self,
         targets: &AttemptTargets,
         usage_by_attempt: &BTreeMap<ModelAttempt, Usage>,
+        leaves_out: bool,
         cost_of: fn(&Usage, Option<&Price>) -> Option<Cost>,
     ) -> Option<Cost> {
         let mut cost: Option<Cost> = None;
@@ -229,7 +225,11 @@ impl Setup {
             if price::covers_earlier(&usage) {
                 covered.insert(target);
             }
-            let bill = cost_of(&usage, price)?;
+            let bill = match cost_of(&usage, price) {
+                Some(bill) => bill,
+                None if leaves_out => continue,
+                None => return None,
+            };
             match &mut cost {
                 None => cost = Some(bill),
                 Some(cost) if cost.currency == bill.currency => cost.add(&bill),

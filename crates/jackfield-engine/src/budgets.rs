@@ -18,8 +18,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::JournalError;
 
-use crate::error::price_line;
-use crate::error::{EngineError, chain};
+use crate::error::{EngineError, chain, price_line};
 use crate::state::{Engine, EngineState};
 
 /// A model call that counts for budgets, before it is made.

@@ -145,9 +145,7 @@ impl Config {
         let base_url = provider.base_url.as_deref();
         base_url.is_none_or(|base_url| is_vendors(kind, base_url))
     }
-}
 
-impl Config {
     /// The known prices of models: those of files, over the imported list prices of the vendors, over those that come
     /// with Jackfield. A server of one's own costs nothing.
     ///

@@ -452,11 +452,10 @@ fn the_bill_has_every_reply_and_every_call() {
     assert_eq!((turn.calls[1].bytes, turn.calls[1].tokens), (8, 2));
 }
 
-/// A session that is deleted leaves a record of each model call, which reports count as an answered one.
-#[test]
-fn the_records_of_a_turn_count_like_the_turn() {
+/// The steps of a turn with a call and an answer.
+pub(crate) fn steps_of_a_call(setup: Setup) -> Vec<Envelope> {
     let scene = check(
-        plain(),
+        setup,
         &["model 1.1"],
         vec![
             (calls(&["read"]), &["run read"]),
@@ -467,7 +466,13 @@ fn the_records_of_a_turn_count_like_the_turn() {
             (says("yes"), &["end Answered(Stop)"]),
         ],
     );
-    let steps = steps(&scene.facts);
+    steps(&scene.facts)
+}
+
+/// A session that is deleted leaves a record of each model call, which reports count as an answered one.
+#[test]
+fn the_records_of_a_turn_count_like_the_turn() {
+    let steps = steps_of_a_call(plain());
     let turns = spending::by_turn(&steps);
     let [turn] = &turns[..] else {
         panic!("{turns:?}");

@@ -8,8 +8,7 @@ use jackfield_domain::spending::report::{SpendingGroup, SpendingReport, UNTAGGED
 use jackfield_domain::time::WallTime;
 use proptest::prelude::*;
 
-use crate::scene::{calls, check, finishes, says};
-use crate::spending::{plain, steps};
+use crate::spending::{plain, steps_of_a_call};
 
 fn names(names: &[&str]) -> TagNames {
     TagNames::parse(names.iter().copied()).expect("names of tags")
@@ -92,19 +91,7 @@ fn the_rows_of_a_tag_are_the_total() {
         tags: vec![tag("feature", "chat"), tag("team", "search")],
         ..plain()
     };
-    let scene = check(
-        setup,
-        &["model 1.1"],
-        vec![
-            (calls(&["read"]), &["run read"]),
-            (
-                finishes("read", "12345678"),
-                &["read Ran: 12345678", "model 2.1"],
-            ),
-            (says("yes"), &["end Answered(Stop)"]),
-        ],
-    );
-    let steps = steps(&scene.facts);
+    let steps = steps_of_a_call(setup);
     let turns = spending::by_turn(&steps);
     let records = spending::records_of_turn(&turns[0].turn, &steps);
     let session = SessionId::parse("s").expect("a valid id");

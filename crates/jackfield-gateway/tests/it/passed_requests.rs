@@ -263,6 +263,12 @@ async fn the_longest_reply_is_reserved_in_each_language() {
             RESERVED_OUTPUT,
         ),
         (CHAT, r#"{"model":"b","n":2}"#, 2 * RESERVED_OUTPUT),
+        // Both spellings of the tier.
+        (
+            CHAT,
+            r#"{"model":"b","max_tokens":7,"service_tier":"flex","serviceTier":"priority"}"#,
+            7,
+        ),
         (
             CHAT,
             r#"{"model":"b","max_tokens":18446744073709551615,"n":9}"#,
