@@ -97,6 +97,15 @@ async fn a_list_of_others_is_taken_over_as_a_whole_or_not_at_all() {
     assert_eq!(ran.code, Some(3), "{}", ran.err);
     assert!(!list.exists());
 
+    let run = jackfield(["prices", "import", "theirs.json", "--day", "soon"]);
+    let ran = run.run().await;
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(
+        ran.err.contains("write a day, as in 2026-11-01"),
+        "{}",
+        ran.err
+    );
+
     let ran = import(LITELLM, &["--config", at]).run().await;
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(

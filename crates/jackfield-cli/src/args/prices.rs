@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use jiff::civil::Date;
 
 use super::Source;
 
@@ -29,7 +30,7 @@ pub struct ImportPrices {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The day of the file, such as 2026-11-01; today by default.
-    #[arg(long, value_name = "DAY")]
+    #[arg(long, value_name = "DAY", value_parser = day)]
     pub day: Option<String>,
     /// Leave out models that are not read as they should be, each as a whole, instead of refusing the file.
     #[arg(long)]
@@ -37,6 +38,12 @@ pub struct ImportPrices {
     /// Where the configuration is.
     #[command(flatten)]
     pub source: Source,
+}
+
+fn day(text: &str) -> Result<String, String> {
+    let day = text.parse::<Date>();
+    let day = day.map_err(|_| "write a day, as in 2026-11-01".to_owned())?;
+    Ok(day.to_string())
 }
 
 /// `jackfield prices list`
