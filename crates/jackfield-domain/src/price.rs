@@ -157,6 +157,20 @@ impl Price {
         variant.map(|variant| &variant.rates).or(usual)
     }
 
+    /// The highest threshold that a request with so many input tokens is above; 0 if there is none.
+    #[must_use]
+    pub fn threshold(&self, input: u64) -> u64 {
+        let thresholds = self.variants.iter().map(|variant| variant.above);
+        thresholds.filter(|above| input > *above).max().unwrap_or(0)
+    }
+
+    /// The price of requests that are above no higher threshold: that of their sum.
+    #[must_use]
+    pub fn up_to(mut self, threshold: u64) -> Self {
+        self.variants.retain(|variant| variant.above <= threshold);
+        self
+    }
+
     /// The cost of this usage; `None` if the rates of its service tier are not known.
     ///
     /// If a server reports more cached tokens than input tokens, only the cached tokens are priced.

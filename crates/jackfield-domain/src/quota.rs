@@ -207,6 +207,8 @@ pub enum MeterOperation {
         at: WallTime,
         /// The id of the call.
         id: Arc<str>,
+        /// What an estimate of the call had added, which is taken back.
+        replaced: Vec<(Arc<str>, Amount)>,
         /// The names of the meters, each once, with the amounts.
         settled: Vec<(Arc<str>, Amount)>,
     },
@@ -319,8 +321,18 @@ impl MeterOperation {
                     return MeterOutcome::Exhausted(Box::new(full));
                 }
             }
-            Self::Settle { at, id, settled } => {
-                for (meter, (_, amount)) in meters.iter_mut().zip(settled) {
+            Self::Settle {
+                at,
+                id,
+                replaced,
+                settled,
+            } => {
+                for (meter, (name, amount)) in meters.iter_mut().zip(settled) {
+                    if let Some((_, before)) = replaced.iter().find(|(known, _)| known == name) {
+                        // A rate has counted the estimate in its minute, which may be over.
+                        meter.correct(*at, *before, *amount);
+                        continue;
+                    }
                     let reserved = meter.reservations.iter().find(|call| call.id == *id);
                     // A rate counts what is used when it is used: a turn may have begun the call, and waited before it.
                     let used = reserved.map_or(*at, |call| call.at);

@@ -207,7 +207,11 @@ pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) -> boo
         return true;
     };
     let mut pause = FIRST_PAUSE;
-    while let Err(error) = log.record(record).await {
+    let is_new = loop {
+        let error = match log.record(record).await {
+            Ok(is_new) => break is_new,
+            Err(error) => error,
+        };
         if pause > MAX_PAUSE {
             let error = chain(&error);
             tracing::error!(call = %record.id, %error, "what a model call used could not be counted for its budgets");
@@ -215,8 +219,8 @@ pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) -> boo
         }
         tokio::time::sleep(pause).await;
         pause *= 4;
-    }
-    if !record.repeats_facts {
+    };
+    if is_new && !record.repeats_facts {
         for observer in shared.turn_observers.iter() {
             observer.record_stored(record);
         }

@@ -42,10 +42,15 @@ impl Engine {
                 return;
             }
             let Some(log) = engine.spending() else { return };
-            if let Err(error) = log.record(&record).await {
-                let error = chain(&error);
-                tracing::warn!(id = %record.id, %error, "a spending record could not be stored");
-                return;
+            match log.record(&record).await {
+                Ok(true) => {}
+                // Observers have counted it.
+                Ok(false) => return,
+                Err(error) => {
+                    let error = chain(&error);
+                    tracing::warn!(id = %record.id, %error, "a spending record could not be stored");
+                    return;
+                }
             }
             for observer in engine.shared.turn_observers.iter() {
                 observer.record_stored(&record);

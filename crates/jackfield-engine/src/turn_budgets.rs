@@ -55,7 +55,7 @@ impl TurnBudgets {
         }
     }
 
-    /// Settles the model calls that end in these steps of the turn. Returns whether what they used is stored; if it is not,
+    /// Settles the model calls that end in these steps of the turn, or whose counts come late. Returns whether what they used is stored; if it is not,
     /// the steps must not be committed, as the budgets would never count it.
     pub(crate) async fn settle(
         &mut self,
@@ -71,7 +71,8 @@ impl TurnBudgets {
         };
         for step in steps {
             for fact in &step.facts {
-                let Some(attempt) = ended(fact) else {
+                let counted = fact.usage().map(|(attempt, _)| attempt);
+                let Some(attempt) = counted.or_else(|| ended(fact)) else {
                     continue;
                 };
                 let target = turn.target_of(attempt);

@@ -5,6 +5,7 @@
 //! no turn, so there is no journal and no answer that can be fetched later. What it used is a spending record.
 
 mod added_usage;
+mod batch;
 mod beginning;
 mod body;
 mod decision;
@@ -47,6 +48,7 @@ pub use self::body::PassthroughBody;
 pub use self::endpoint::is_multipart;
 
 use self::added_usage::AddedUsage;
+use self::batch::BatchRequest;
 use self::decision::{PathInput, RequestPath};
 use self::headers::{body_form, headers_for_upstream};
 use self::language::Language;
@@ -84,6 +86,8 @@ pub struct ReceivedRequest {
 pub struct Passthrough {
     /// The demand for usage in the request, if it is not the client's.
     added_usage: Option<AddedUsage>,
+    /// What reads the reply if the request is about batches.
+    batch: Option<Box<BatchRequest>>,
     /// The request as it goes to the targets of a route, if it names one; then the rest is of its first target.
     routed: Option<Box<RoutedRequest>>,
     /// `None` if the request names no model: then nothing says what it used.
@@ -298,8 +302,11 @@ impl Gateway {
         if let Some(context) = draft.as_ref().and_then(SpendingDraft::call_context) {
             request_span::set_context(&mut raw.headers, &context);
         }
+        let asker = (Arc::clone(&client.principal), client.budget_quotas());
+        let batch = BatchRequest::of(self, asker, request, &raw, provider)?;
         Ok(Passthrough {
             added_usage: body.added_usage,
+            batch: batch.map(Box::new),
             routed: None,
             draft,
             own_key: OwnKey {
@@ -352,6 +359,9 @@ impl Passthrough {
         self.request.credential =
             credential.map_err(|failure| from_turn_end(&TurnEnd::Failed(failure)))?;
         let has_own_key = self.request.credential.is_some();
+        if let Some(batch) = &mut self.batch {
+            batch.begin(has_own_key).await?;
+        }
         if let Some(draft) = &mut self.draft {
             draft.own_key(has_own_key);
             let reserved = draft.reserve(&self.request.body).await;
@@ -391,13 +401,11 @@ impl Passthrough {
             return Ok(reply);
         }
         let filter = ReplyFilter::new(body_form(&reply.headers), self.rules);
-        Ok(PassthroughReply::new(
-            reply,
-            self.draft,
-            filter,
-            waiting,
-            self.keeper,
-        ))
+        let (status, mut batch) = (reply.status, self.batch);
+        let batch = batch.take_if(|batch| batch.reads(status, &reply.headers));
+        let mut passed = PassthroughReply::new(reply, self.draft, filter, waiting, self.keeper);
+        passed.body.batch = batch;
+        Ok(passed)
     }
 }
 
@@ -416,6 +424,7 @@ impl PassthroughReply {
         headers.insert(PATH, HeaderValue::from_static("passthrough"));
         Self {
             body: PassthroughBody {
+                batch: None,
                 call: None,
                 draft,
                 failed: None,

@@ -1,6 +1,6 @@
 //! The spending records, encoded, in their order.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -9,18 +9,31 @@ use jackfield_ports::journal::spending::{SpendingPlace, SpendingQuery};
 
 #[derive(Default)]
 pub(crate) struct SpendingRows {
-    ids: HashSet<Arc<str>>,
+    /// The time of each id.
+    times: HashMap<Arc<str>, WallTime>,
     by_place: BTreeMap<SpendingPlace, Arc<[u8]>>,
 }
 
 impl SpendingRows {
     /// Stores a record under its place, unless there is one of the same id; returns whether it is new.
     pub(crate) fn insert(&mut self, place: SpendingPlace, record: Vec<u8>) -> bool {
-        let is_new = self.ids.insert(Arc::clone(&place.1));
+        let is_new = !self.times.contains_key(&place.1);
         if is_new {
-            self.by_place.insert(place, record.into());
+            self.put(place, record);
         }
         is_new
+    }
+
+    /// Stores a record under its place, instead of one that may be there.
+    pub(crate) fn put(&mut self, place: SpendingPlace, record: Vec<u8>) {
+        self.times.insert(Arc::clone(&place.1), place.0);
+        self.by_place.insert(place, record.into());
+    }
+
+    /// The row of an id.
+    pub(crate) fn of(&self, id: &Arc<str>) -> Option<&[u8]> {
+        let place = (*self.times.get(id)?, Arc::clone(id));
+        self.by_place.get(&place).map(|record| &**record)
     }
 
     /// Deletes the oldest rows of earlier times; returns their number.
@@ -29,7 +42,7 @@ impl SpendingRows {
         let old: Vec<SpendingPlace> = old.take(limit).map(|(place, _)| place.clone()).collect();
         for place in &old {
             self.by_place.remove(place);
-            self.ids.remove(&place.1);
+            self.times.remove(&place.1);
         }
         old.len()
     }

@@ -14,33 +14,70 @@ use crate::meters;
 use crate::pool::{Connection, Transaction, column, values};
 use crate::requests::utf8;
 
-/// Stores a record and adds what it settled to its meters, unless there is one of the same id.
+/// Stores a record and adds what it settled to its meters, unless there is one of the same id that it does not replace.
+/// Returns whether there was none.
 pub(crate) async fn insert(
     connection: &mut Connection,
     record: &SpendingRecord,
     encoded: &[u8],
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
     let values = values![
         record.id.as_bytes() => BYTEA, record.at.as_millis() => INT8, i64::from(VOCABULARY) => INT8,
         encoded => BYTEA,
     ];
-    let (Some(settling), Some(releasing)) = (
-        MeterOperation::settling(record),
-        MeterOperation::releasing(record),
-    ) else {
-        connection.execute(INSERT, values).await?;
-        return Ok(());
-    };
-    let inserted = connection
-        .begin(Transaction::Synced, INSERT, values)
-        .await?;
-    let operation = if inserted.is_empty() {
-        releasing
+    let is_new = if record.settled.is_empty() {
+        let is_new = connection.execute(INSERT, values).await? > 0;
+        if is_new || record.usage.estimated() > 0 {
+            return Ok(is_new);
+        }
+        is_new
     } else {
-        settling
+        let inserted = connection.begin(Transaction::Synced, INSERT, values);
+        !inserted.await?.is_empty()
     };
-    meters::apply(connection, &operation).await?;
-    Ok(())
+    let operation = if is_new {
+        MeterOperation::settling(record)
+    } else if let Some(known) = replace(connection, record).await? {
+        MeterOperation::replacing(&known, record)
+    } else {
+        MeterOperation::releasing(record)
+    };
+    match operation {
+        Some(operation) => {
+            meters::apply(connection, &operation).await?;
+        }
+        None => connection.commit().await?,
+    }
+    Ok(is_new)
+}
+
+/// Stores the record in place of the one of its id, if it replaces that one, which is returned. Within a transaction, which
+/// it begins if none has.
+async fn replace(
+    connection: &mut Connection,
+    record: &SpendingRecord,
+) -> Result<Option<SpendingRecord>, Fault> {
+    let id = record.id.as_bytes();
+    let found = if record.settled.is_empty() {
+        let begun = connection.begin(Transaction::Synced, LOCK, values![id => BYTEA]);
+        begun.await?
+    } else {
+        connection.query(LOCK, values![id => BYTEA]).await?
+    };
+    let found = found.first().map(SpendingRow::from_row).transpose()?;
+    let known = found.and_then(|row| row.read().ok());
+    let Some((known, record)) = known.and_then(|known| {
+        let record = record.replacing(&known)?;
+        Some((known, record))
+    }) else {
+        return Ok(None);
+    };
+    let encoded = jackfield_record::encode_spending(&record).map_err(Fault::row)?;
+    let values = values![
+        id => BYTEA, i64::from(VOCABULARY) => INT8, encoded => BYTEA,
+    ];
+    connection.execute(REPLACE, values).await?;
+    Ok(Some(known))
 }
 
 /// The page that a query asks for.
@@ -123,6 +160,9 @@ impl SpendingRow {
 
 const INSERT: &str = "INSERT INTO jackfield.spending (id, at, vocabulary, record)
      VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING id";
+const LOCK: &str = "SELECT id, at, vocabulary, record FROM jackfield.spending \
+     WHERE id = $1 FOR UPDATE";
+const REPLACE: &str = "UPDATE jackfield.spending SET vocabulary = $2, record = $3 WHERE id = $1";
 pub(crate) const PAGE: &str = "SELECT id, at, vocabulary, record FROM jackfield.spending
      WHERE at >= $1 AND ($2::bigint IS NULL OR (at, id) > ($2, $3)) ORDER BY at, id LIMIT $4";
 const DELETE: &str = "DELETE FROM jackfield.spending WHERE id IN

@@ -394,7 +394,7 @@ impl Directory for ReadOnlyJournal {
 
 #[async_trait]
 impl SpendingLog for ReadOnlyJournal {
-    async fn record(&self, _: &SpendingRecord) -> Result<(), JournalError> {
+    async fn record(&self, _: &SpendingRecord) -> Result<bool, JournalError> {
         Err(self.refused())
     }
 

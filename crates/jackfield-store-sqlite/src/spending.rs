@@ -13,46 +13,62 @@ use crate::meters;
 
 /// A record to store, encoded by its requester.
 pub(crate) struct SpendingJob {
-    at: WallTime,
-    id: Arc<str>,
-    record: Vec<u8>,
-    /// What it adds to the meters of budgets, if it is new.
-    settling: Option<MeterOperation>,
-    /// What it does there otherwise.
-    releasing: Option<MeterOperation>,
+    encoded: Vec<u8>,
+    record: SpendingRecord,
 }
 
 impl SpendingJob {
     pub(crate) fn from_record(record: &SpendingRecord) -> Result<Self, EncodeError> {
         Ok(Self {
-            at: record.at,
-            id: Arc::clone(&record.id),
-            record: jackfield_record::encode_spending(record)?,
-            settling: MeterOperation::settling(record),
-            releasing: MeterOperation::releasing(record),
+            encoded: jackfield_record::encode_spending(record)?,
+            record: record.clone(),
         })
     }
 
-    /// Stores the record and adds what it settled to its meters, unless there is one of the same id.
-    pub(crate) fn insert(&self, connection: &Connection) -> rusqlite::Result<()> {
+    /// Stores the record and adds what it settled to its meters, unless there is one of the same id that it does not
+    /// replace. Returns whether there was none.
+    pub(crate) fn insert(&self, connection: &Connection) -> rusqlite::Result<bool> {
         let mut insert = connection.prepare_cached(
             "INSERT INTO spending (id, at, vocabulary, record) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT DO NOTHING",
         )?;
-        let Self {
-            at,
-            id,
-            record,
-            settling,
-            releasing,
-        } = self;
-        let inserted = insert.execute(params![id, at.as_millis(), VOCABULARY, record])?;
-        let operation = if inserted > 0 { settling } else { releasing };
+        let Self { encoded, record } = self;
+        let at = record.at.as_millis();
+        let is_new = insert.execute(params![record.id, at, VOCABULARY, encoded])? > 0;
+        let operation = if is_new {
+            MeterOperation::settling(record)
+        } else if let Some(known) = replace(connection, record)? {
+            MeterOperation::replacing(&known, record)
+        } else {
+            MeterOperation::releasing(record)
+        };
         if let Some(operation) = operation {
-            meters::perform(connection, operation)?;
+            meters::perform(connection, &operation)?;
         }
-        Ok(())
+        Ok(is_new)
     }
+}
+
+/// Stores the record in place of the one of its id, if it replaces that one, which is returned.
+fn replace(
+    connection: &Connection,
+    record: &SpendingRecord,
+) -> rusqlite::Result<Option<SpendingRecord>> {
+    let known = connection
+        .prepare_cached("SELECT id, at, vocabulary, record FROM spending WHERE id = ?1")?
+        .query_row([&record.id], SpendingRow::from_row)?;
+    let Some(known) = known.read().ok() else {
+        return Ok(None);
+    };
+    let Some(record) = record.replacing(&known) else {
+        return Ok(None);
+    };
+    let encoded = jackfield_record::encode_spending(&record)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    connection
+        .prepare_cached("UPDATE spending SET vocabulary = ?2, record = ?3 WHERE id = ?1")?
+        .execute(params![record.id, VOCABULARY, encoded])?;
+    Ok(Some(known))
 }
 
 /// The page that a query asks for.

@@ -105,6 +105,15 @@ impl Amount {
         }
     }
 
+    /// What is left without this amount; at least nothing.
+    fn minus(self, less: Self) -> Self {
+        let cost = self.cost.as_picos().saturating_sub(less.cost.as_picos());
+        Self {
+            cost: Money::from_picos(cost),
+            tokens: self.tokens.saturating_sub(less.tokens),
+        }
+    }
+
     const fn in_unit(self, unit: BudgetUnit) -> u64 {
         match unit {
             BudgetUnit::Cost => self.cost.as_picos(),
@@ -296,6 +305,17 @@ impl Meter {
         add(&mut self.day, BudgetPeriod::Day.of(at), amount);
         add(&mut self.month, BudgetPeriod::Month.of(at), amount);
     }
+
+    /// Counts an amount in place of the one that was spent at this time.
+    pub(super) fn correct(&mut self, at: WallTime, before: Amount, amount: Amount) {
+        let day = (&mut self.day, BudgetPeriod::Day.of(at));
+        let month = (&mut self.month, BudgetPeriod::Month.of(at));
+        for (total, period) in [day, month] {
+            if let Some(total) = total.as_mut().filter(|total| total.period == period) {
+                total.spent = total.spent.plus(amount).minus(before);
+            }
+        }
+    }
 }
 
 impl MeterReservation {
@@ -315,26 +335,28 @@ impl MeterOperation {
     /// nothing. A store performs it in the transaction that stores the record, and only if the record is new.
     #[must_use]
     pub fn settling(record: &SpendingRecord) -> Option<Self> {
-        if record.settled.is_empty() {
-            return None;
-        }
-        let mut settled: Vec<(Arc<str>, Amount)> = Vec::new();
-        for one in &record.settled {
-            let amount = Amount::of(one);
-            match settled.iter_mut().find(|(name, _)| *name == one.budget) {
-                Some((_, sum)) => *sum = sum.plus(amount),
-                None => settled.push((Arc::clone(&one.budget), amount)),
-            }
-        }
-        Some(Self::Settle {
+        let settled = amounts(record);
+        (!settled.is_empty()).then(|| Self::Settle {
             at: record.at,
             id: Arc::clone(&record.id),
+            replaced: Vec::new(),
             settled,
         })
     }
-}
 
-impl MeterOperation {
+    /// Adds what a record settled in place of what the known one did, which it [replaces](SpendingRecord::replacing);
+    /// `None` if it settled nothing. A store performs it in the transaction that replaces the record.
+    #[must_use]
+    pub fn replacing(known: &SpendingRecord, record: &SpendingRecord) -> Option<Self> {
+        let settled = amounts(record);
+        (!settled.is_empty()).then(|| Self::Settle {
+            at: known.at,
+            id: Arc::clone(&record.id),
+            replaced: amounts(known),
+            settled,
+        })
+    }
+
     /// Lets the reservations of a record's call go; `None` if it settled nothing. A store performs it where it has the
     /// record already.
     #[must_use]
@@ -375,6 +397,19 @@ pub(super) fn reserve(
         });
     }
     Ok(())
+}
+
+/// What a record settled, by budget.
+fn amounts(record: &SpendingRecord) -> Vec<(Arc<str>, Amount)> {
+    let mut settled: Vec<(Arc<str>, Amount)> = Vec::new();
+    for one in &record.settled {
+        let amount = Amount::of(one);
+        match settled.iter_mut().find(|(name, _)| *name == one.budget) {
+            Some((_, sum)) => *sum = sum.plus(amount),
+            None => settled.push((Arc::clone(&one.budget), amount)),
+        }
+    }
+    settled
 }
 
 fn add(total: &mut Option<PeriodTotal>, period: i64, amount: Amount) {

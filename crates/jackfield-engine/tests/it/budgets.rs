@@ -372,6 +372,7 @@ async fn a_clock_that_was_ahead_leaves_budgets_on() {
         let settle = MeterOperation::Settle {
             at: ahead,
             id: "another".into(),
+            replaced: Vec::new(),
             settled: vec![(name.into(), amount)],
         };
         engine.perform_on_meters(&settle).await.expect("settled");
@@ -397,6 +398,7 @@ async fn totals_of_an_earlier_month_are_no_false_alarm() {
     let settle = MeterOperation::Settle {
         at: WallTime::from_millis(0),
         id: "old".into(),
+        replaced: Vec::new(),
         settled: vec![("user:ann".into(), Amount::default())],
     };
     engine.perform_on_meters(&settle).await.expect("settled");

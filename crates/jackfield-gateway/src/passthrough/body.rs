@@ -9,6 +9,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_engine::RouteCall;
 use jackfield_ports::upstream::RawBody;
 
+use super::batch::BatchRequest;
 use super::record::SpendingDraft;
 use super::reply::ReplyFilter;
 use super::request_span::RequestSpan;
@@ -19,6 +20,8 @@ use crate::failures::from_turn_end;
 
 /// The body of a reply that is passed through. What it used is recorded when it is dropped.
 pub struct PassthroughBody {
+    /// What reads the reply to a request about batches.
+    pub(super) batch: Option<Box<BatchRequest>>,
     /// The call of the route's target that answers, if the request is one of a route.
     pub(super) call: Option<RouteCall>,
     pub(super) draft: Option<SpendingDraft>,
@@ -146,6 +149,9 @@ impl PassthroughBody {
                     if let Some(draft) = &mut self.draft {
                         draft.piece(piece.len());
                     }
+                    if let Some(batch) = self.batch.take_if(|batch| batch.push(&piece)) {
+                        batch.finish().await;
+                    }
                     let piece = match &mut self.filter {
                         Some(filter) => filter.push(piece),
                         None => piece,
@@ -159,6 +165,9 @@ impl PassthroughBody {
                     self.is_ended = true;
                     if let Some(call) = self.call.take() {
                         call.answered();
+                    }
+                    if let Some(batch) = self.batch.take() {
+                        batch.finish().await;
                     }
                     let filter = self.filter.as_mut();
                     filter.map_or_else(Bytes::new, ReplyFilter::finish)

@@ -27,11 +27,14 @@ pub(super) fn headers_for_upstream(headers: &HeaderMap) -> HeaderMap {
     sent
 }
 
+/// Whether the body of a reply with these headers is compressed.
+pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
+    let encoding = headers.get(CONTENT_ENCODING);
+    encoding.is_some_and(|encoding| encoding != "identity")
+}
+
 /// The form of a reply with these headers.
 pub(super) fn body_form(headers: &HeaderMap) -> BodyForm {
-    let is_encoded = headers
-        .get(CONTENT_ENCODING)
-        .is_some_and(|encoding| encoding != "identity");
     let media_type = headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
@@ -40,7 +43,7 @@ pub(super) fn body_form(headers: &HeaderMap) -> BodyForm {
         .map(|value| value.trim().to_ascii_lowercase())
         .as_deref()
     {
-        _ if is_encoded => BodyForm::Opaque,
+        _ if is_encoded(headers) => BodyForm::Opaque,
         Some("application/json") => BodyForm::Json,
         Some("text/event-stream") => BodyForm::Events,
         Some(_) | None => BodyForm::Opaque,

@@ -279,6 +279,7 @@ pub(super) async fn refused(
     headers.remove(CONTENT_LENGTH);
     let reply = PassthroughReply {
         body: PassthroughBody {
+            batch: None,
             call: None,
             draft: None,
             failed: None,

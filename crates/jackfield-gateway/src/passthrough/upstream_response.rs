@@ -259,4 +259,4 @@ const CONVERSATIONS: &str = "/v1/conversations";
 /// The maximum length of the id of a response, in bytes.
 const MAX_ID: usize = 512;
 /// For how long it is known whose a response is: twice the 30 days for which vendors keep it (OpenAI, Azure; 2026-11).
-const LIFETIME: Duration = Duration::from_secs(60 * 24 * 60 * 60);
+pub(super) const LIFETIME: Duration = Duration::from_secs(60 * 24 * 60 * 60);

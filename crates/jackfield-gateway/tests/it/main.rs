@@ -5,6 +5,7 @@
     reason = "a test that cannot go on should stop, and looks at few of many kinds"
 )]
 
+mod batches;
 mod claims;
 mod collecting;
 mod ephemeral;

@@ -14,11 +14,13 @@ use super::JournalError;
 /// # Contract
 ///
 /// - `record` MUST store a record once: a record whose id is stored already changes nothing and is no error, whatever
-///   else is in it. A record that `record` returned `Ok` for MUST be as durable as a committed append. After an error
+///   else is in it, unless it [replaces](SpendingRecord::replacing) the known one: the count of what that one estimates
+///   MUST take its place. A record that `record` returned `Ok` for MUST be as durable as a committed append. After an error
 ///   it may be stored or not; the caller may repeat the request.
 /// - A journal with [`Meters`](super::meters::Meters) MUST perform
 ///   [`MeterOperation::settling`](jackfield_domain::quota::MeterOperation::settling) of a record in the transaction that
-///   stores it, and only if the record is new. If it is not, the journal MUST perform
+///   stores it, and only if the record is new; of one that replaces another
+///   [`MeterOperation::replacing`](jackfield_domain::quota::MeterOperation::replacing), and of any other
 ///   [`MeterOperation::releasing`](jackfield_domain::quota::MeterOperation::releasing).
 /// - `records` MUST return what was recorded, equal, through the stored form, ordered by time and then by id as bytes.
 /// - A record is in `records` from the moment that `record` returned `Ok`. Pages that continue each other MUST have
@@ -28,12 +30,13 @@ use super::JournalError;
 ///   deleted records may be stored again.
 #[async_trait]
 pub trait SpendingLog: Send + Sync {
-    /// Stores a record, unless there is one of the same id.
+    /// Stores a record, unless there is one of the same id. Returns whether there was none: after a lost answer, a
+    /// repetition may find its own.
     ///
     /// # Errors
     ///
     /// [`JournalError::Unreachable`] if the journal cannot be reached or written.
-    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError>;
+    async fn record(&self, record: &SpendingRecord) -> Result<bool, JournalError>;
 
     /// A page of the records, the oldest first.
     ///

@@ -14,20 +14,30 @@ use super::meters::unreachable;
 
 #[async_trait]
 impl SpendingLog for MemoryJournal {
-    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
+    async fn record(&self, record: &SpendingRecord) -> Result<bool, JournalError> {
         let place = (record.at, Arc::clone(&record.id));
         let encoded = jackfield_record::encode_spending(record).map_err(unreachable)?;
         // The lock of the records is held until the meters are changed, too.
         let mut rows = self.spending_rows();
-        let operation = if rows.insert(place, encoded) {
+        let is_new = rows.insert(place, encoded);
+        let known = rows
+            .of(&record.id)
+            .map(jackfield_record::decode_spending)
+            .and_then(Result::ok);
+        let replaced = known.and_then(|known| Some((record.replacing(&known)?, known)));
+        let operation = if is_new {
             MeterOperation::settling(record)
+        } else if let Some((record, known)) = replaced {
+            let encoded = jackfield_record::encode_spending(&record).map_err(unreachable)?;
+            rows.put((record.at, Arc::clone(&record.id)), encoded);
+            MeterOperation::replacing(&known, &record)
         } else {
             MeterOperation::releasing(record)
         };
         if let Some(operation) = operation {
             self.perform_on_meters(&operation)?;
         }
-        Ok(())
+        Ok(is_new)
     }
 
     async fn records(&self, query: &SpendingQuery) -> Result<SpendingPage, JournalError> {

@@ -11,7 +11,7 @@ use crate::spending;
 
 #[async_trait]
 impl SpendingLog for PostgresJournal {
-    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
+    async fn record(&self, record: &SpendingRecord) -> Result<bool, JournalError> {
         let encoded = jackfield_record::encode_spending(record);
         let encoded = encoded.map_err(|error| JournalError::Unreachable {
             source: error.into(),

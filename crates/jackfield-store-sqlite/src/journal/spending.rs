@@ -13,7 +13,7 @@ use crate::spending::{self, SpendingJob};
 
 #[async_trait]
 impl SpendingLog for SqliteJournal {
-    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
+    async fn record(&self, record: &SpendingRecord) -> Result<bool, JournalError> {
         let job = SpendingJob::from_record(record).map_err(|error| JournalError::Unreachable {
             source: error.into(),
         })?;

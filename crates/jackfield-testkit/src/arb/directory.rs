@@ -208,10 +208,11 @@ pub fn meter_operation(seconds: i64) -> impl Strategy<Value = MeterOperation> + 
                 quotas,
             }
         ),
-        2 => (id.clone(), settled, 0..90_i64).prop_map(move |(id, settled, days)| {
+        2 => (id.clone(), settled.clone(), settled, 0..90_i64).prop_map(move |(id, replaced, settled, days)| {
             MeterOperation::Settle {
                 at: WallTime::from_millis(now.as_millis() - days * 86_400_000),
                 id,
+                replaced,
                 settled,
             }
         }),

@@ -358,6 +358,9 @@ macro_rules! journal_clauses {
             /// The first spending record of an id stays: a later one changes nothing, whatever else is in it.
             /// A sum that a budget has decided by changes afterwards.
             the_first_spending_record_of_an_id_stays
+            /// The count of a request takes the place of its estimate, at the same time, and stays then.
+            /// A report and a budget keep a guess although the provider has told what it charges.
+            a_count_replaces_its_estimate
             /// `records` is ordered by the time of the records, and by the bytes of their ids where the time is the same.
             /// A report has its lines in another order each time.
             spending_records_are_ordered_by_time_and_id

@@ -18,6 +18,7 @@ use jackfield_domain::quota::{
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::target::Reservation;
 use jackfield_domain::time::WallTime;
+use jackfield_domain::usage::Usage;
 use jackfield_ports::journal::Journal;
 use jackfield_ports::journal::meters::Meters;
 use proptest::strategy::{Strategy as _, ValueTree as _};
@@ -73,6 +74,9 @@ macro_rules! meters_clauses {
             /// A record adds what it settled to its meters once, whichever process records it again, and ends its reservation.
             /// A repeated count is two or six times the bill (litellm#36926, #28283), and a lost one leaks a reservation (litellm#27639).
             a_record_is_settled_once
+            /// The count of a call takes the place of its estimate in the totals, whichever process records it.
+            /// A budget counts a call twice, or by a guess.
+            a_count_takes_back_its_estimate
             /// The totals of a meter are the sums of the records of the newest day and month, in whatever order they come.
             /// What was spent before a period began is still counted in it (litellm#27735).
             totals_are_the_sums_of_records
@@ -258,6 +262,36 @@ async fn a_record_is_settled_once<H: JournalHarness>() {
         assert_eq!(
             (spent, meter.month.map(|month| month.spent.tokens)),
             (Some(30), Some(30))
+        );
+    }
+}
+
+async fn a_count_takes_back_its_estimate<H: JournalHarness>() {
+    let harness = H::fresh().await;
+    let journal = harness.journal();
+    let Some(log) = journal.spending() else {
+        return;
+    };
+    let another = harness.another_process().await;
+    for (id, estimated, counted) in [("more", 30, 50), ("less", 40, 10)] {
+        let mut estimate = record(id, START, &[("key:a", estimated), ("team:t", estimated)]);
+        estimate.usage = Usage::estimate(estimated, 0);
+        log.record(&estimate).await.expect("recorded");
+        let later = START.after(Duration::from_secs(24 * 60 * 60));
+        let count = record(id, later, &[("key:a", counted), ("team:t", counted)]);
+        if let Some(another) = &another {
+            let another = another.spending().expect("the same log");
+            another.record(&count).await.expect("recorded");
+        }
+        for one in [&count, &estimate, &count] {
+            log.record(one).await.expect("recorded");
+        }
+    }
+    for meter in look(&journal, &["key:a", "team:t"]).await {
+        let spent = meter.day.map(|day| day.spent.tokens);
+        assert_eq!(
+            (spent, meter.month.map(|month| month.spent.tokens)),
+            (Some(60), Some(60))
         );
     }
 }

@@ -438,7 +438,7 @@ impl Journal for FaultyJournal {
 
 #[async_trait]
 impl SpendingLog for FaultyJournal {
-    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
+    async fn record(&self, record: &SpendingRecord) -> Result<bool, JournalError> {
         self.check_reachable(JournalRequest::RecordSpending)?;
         self.inner_log()?.record(record).await
     }

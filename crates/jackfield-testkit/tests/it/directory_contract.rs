@@ -70,6 +70,7 @@ enum Mistake {
     CorrectsInAnyCase,
     /// A record that is repeated is settled again.
     SettlesRepetitions,
+    SettlesCountsBesideEstimates,
     /// What was spent counts for the time at which it arrives.
     SettlesAtArrival,
     /// An operation works on what it read before others were done.
@@ -378,12 +379,14 @@ impl Journal for Mistaken {
 
 #[async_trait]
 impl SpendingLog for Mistaken {
-    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
+    async fn record(&self, record: &SpendingRecord) -> Result<bool, JournalError> {
         let mut record = record.clone();
         if self.has(Mistake::SettlesAtArrival) {
             record.at = START;
         }
-        if self.has(Mistake::SettlesRepetitions)
+        let is_count = record.usage.estimated() == 0;
+        if (self.has(Mistake::SettlesRepetitions)
+            || (self.has(Mistake::SettlesCountsBesideEstimates) && is_count))
             && let Some(settling) = MeterOperation::settling(&record)
         {
             self.inner.perform(&settling).await?;

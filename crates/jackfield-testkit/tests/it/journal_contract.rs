@@ -353,6 +353,10 @@ const MISTAKES: &[(Mistake, &str)] = &[
         "the_first_spending_record_of_an_id_stays",
     ),
     (
+        Mistake::SpendingEstimateKept,
+        "a_count_replaces_its_estimate",
+    ),
+    (
         Mistake::SpendingUnordered,
         "spending_records_are_ordered_by_time_and_id",
     ),

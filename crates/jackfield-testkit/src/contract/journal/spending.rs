@@ -71,6 +71,36 @@ pub(super) async fn the_first_spending_record_of_an_id_stays<H: JournalHarness>(
     assert_eq!(all(log).await, [first]);
 }
 
+pub(super) async fn a_count_replaces_its_estimate<H: JournalHarness>() {
+    let harness = H::fresh().await;
+    let journal = harness.journal();
+    let Some(log) = journal.spending() else {
+        return;
+    };
+    let count = record("a", 5);
+    let estimate = SpendingRecord {
+        usage: Usage::estimate(7, 7),
+        ..record("a", 1)
+    };
+    let last = SpendingRecord {
+        usage: Usage {
+            input: 9,
+            ..Usage::default()
+        },
+        ..estimate.clone()
+    };
+    let mut are_new = Vec::new();
+    for one in [&estimate, &estimate, &count, &estimate, &last] {
+        are_new.push(log.record(one).await.expect("recorded"));
+    }
+    assert_eq!(are_new, [true, false, false, false, false]);
+    let counted = SpendingRecord {
+        at: estimate.at,
+        ..count
+    };
+    assert_eq!(all(log).await, [counted]);
+}
+
 pub(super) async fn spending_records_are_ordered_by_time_and_id<H: JournalHarness>() {
     let harness = H::fresh().await;
     let journal = harness.journal();

@@ -96,6 +96,10 @@ const MUTANTS: &[(Mistake, &str)] = &[
         "replicas_reserve_no_more_than_a_budget",
     ),
     (Mistake::SettlesRepetitions, "a_record_is_settled_once"),
+    (
+        Mistake::SettlesCountsBesideEstimates,
+        "a_count_takes_back_its_estimate",
+    ),
     (Mistake::SettlesAtArrival, "totals_are_the_sums_of_records"),
     (Mistake::CorrectsInAnyCase, "a_correction_loses_no_record"),
 ];

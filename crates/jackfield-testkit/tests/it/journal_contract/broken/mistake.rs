@@ -88,6 +88,7 @@ pub(crate) enum Mistake {
     SpendingDeletedBeyondTheLimit,
     SpendingLimitIgnored,
     SpendingNeverDeleted,
+    SpendingEstimateKept,
     SpendingOverwritten,
     SpendingPagesRepeat,
     SpendingPagesSkip,

@@ -32,7 +32,7 @@ impl Mistaken {
 
 #[async_trait]
 impl SpendingLog for Mistaken {
-    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
+    async fn record(&self, record: &SpendingRecord) -> Result<bool, JournalError> {
         let mut record = record.clone();
         let repeated = {
             let mut spent = self.spent.lock().expect("no panic");
@@ -45,6 +45,7 @@ impl SpendingLog for Mistaken {
                 let source = "it is there".into();
                 return Err(JournalError::Unreachable { source });
             }
+            Mistake::SpendingEstimateKept if repeated => return Ok(false),
             Mistake::SpendingTwice if repeated => record.id = format!("{} again", record.id).into(),
             _ => {}
         }
