@@ -97,6 +97,7 @@ mod metrics;
 mod models;
 mod notes;
 mod older;
+mod one_usage;
 mod own_keys;
 mod own_servers;
 mod own_sign_ins;

@@ -32,8 +32,10 @@ pub(crate) async fn insert(
         }
         is_new
     } else {
-        let inserted = connection.begin(Transaction::Synced, INSERT, values);
-        !inserted.await?.is_empty()
+        let begun = connection
+            .begin(Transaction::Synced, INSERT, values)
+            .await?;
+        !begun.is_empty()
     };
     let operation = if is_new {
         MeterOperation::settling(record)
@@ -59,8 +61,9 @@ async fn replace(
 ) -> Result<Option<SpendingRecord>, Fault> {
     let id = record.id.as_bytes();
     let found = if record.settled.is_empty() {
-        let begun = connection.begin(Transaction::Synced, LOCK, values![id => BYTEA]);
-        begun.await?
+        connection
+            .begin(Transaction::Synced, LOCK, values![id => BYTEA])
+            .await?
     } else {
         connection.query(LOCK, values![id => BYTEA]).await?
     };

@@ -7,7 +7,7 @@
 mod reading;
 mod right;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::pin::pin;
@@ -48,8 +48,8 @@ struct LedgerState {
     /// Whether the journal is read, or was: what this process writes before that is found there.
     is_followed: bool,
     labels: ModelLabels,
-    /// The spending records that ended lately, by the time of their end.
-    recent: BTreeSet<(WallTime, Arc<str>)>,
+    /// The spending records that ended lately, each with the time of its end and what is counted of it.
+    recent: BTreeMap<Arc<str>, (WallTime, Usage)>,
     /// Until when this process shows the sums.
     shown_until: Option<Instant>,
     /// What is counted of each session, by a hash of its id: there may be very many.
@@ -253,8 +253,13 @@ impl LedgerState {
     /// Adds a spending record that ended lately, unless it is counted.
     fn add_recent(&mut self, record: &SpendingRecord) {
         let ended = record.at.after(record.took);
-        if self.recent.insert((ended, Arc::clone(&record.id))) {
-            self.add_counted(record);
+        let counted = (ended, record.usage);
+        let before = self.recent.insert(Arc::clone(&record.id), counted);
+        // A count may have come in place of an estimate.
+        let before = before.map(|(_, usage)| usage);
+        if before != Some(record.usage) {
+            let usage = (before, &record.usage);
+            self.add(&record.model, usage, record.price.as_ref(), &record.tags);
         }
     }
 
@@ -292,8 +297,7 @@ impl LedgerState {
 
     /// Forgets the spending records that ended before this.
     fn forget_records(&mut self, before: WallTime) {
-        let later = self.recent.split_off(&(before, "".into()));
-        self.recent = later;
+        self.recent.retain(|_, (ended, _)| *ended >= before);
     }
 }
 

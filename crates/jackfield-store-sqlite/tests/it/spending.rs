@@ -125,7 +125,7 @@ async fn the_size_limit_holds_for_spending_records() {
     let error = loop {
         let next = spending(&format!("{recorded:06}"), recorded);
         match log(&journal).record(&next).await {
-            Ok(()) => recorded += 1,
+            Ok(_) => recorded += 1,
             Err(error) => break error,
         }
         assert!(recorded < 10_000, "there is no limit");
