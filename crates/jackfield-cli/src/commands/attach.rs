@@ -95,7 +95,7 @@ pub(crate) fn tags(given: &[String], names: &TagNames) -> Result<Vec<Tag>, Comma
     for given in given {
         let pair = given
             .split_once('=')
-            .filter(|pair| !names.tags([*pair]).is_empty());
+            .filter(|(name, value)| names.admits(name, value));
         pairs.push(pair.ok_or_else(|| {
             let message = format!(
                 "--tag {given}: NAME=VALUE is expected, with a name of `tags.names` and a value of at most {MAX_VALUE} \

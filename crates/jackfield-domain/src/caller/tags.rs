@@ -76,9 +76,9 @@ impl TagNames {
             if found.len() == self.0.len() {
                 break;
             }
-            let value = value.as_ref().trim();
+            let value = value.as_ref();
             if let Some(name) = self.get(name.as_ref()).filter(|_| is_value(value)) {
-                found.entry(name).or_insert_with(|| value.into());
+                found.entry(name).or_insert_with(|| value.trim().into());
             }
         }
         let tags = found.into_iter().map(|(name, value)| Tag {
@@ -86,6 +86,12 @@ impl TagNames {
             value,
         });
         tags.collect()
+    }
+
+    /// Whether this pair can be a tag.
+    #[must_use]
+    pub fn admits(&self, name: &str, value: &str) -> bool {
+        self.get(name).is_some() && is_value(value)
     }
 
     /// This name, if it is among them. Spaces around it do not count.
@@ -113,7 +119,9 @@ fn is_name(text: &str) -> bool {
     (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(is_of_name)
 }
 
+/// Whether a text can be a value, without the spaces around it.
 fn is_value(text: &str) -> bool {
+    let text = text.trim();
     !text.is_empty() && text.chars().nth(MAX_VALUE).is_none() && !text.chars().any(char::is_control)
 }
 

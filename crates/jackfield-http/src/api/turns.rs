@@ -62,11 +62,15 @@ pub(crate) async fn post(
     let mode = request.mode;
     let key = ids::idempotency_key(&headers);
     let key = key.map_err(|why| ProblemDetails::parameter("Idempotency-Key", why))?;
-    let user = user(request.user.take())?;
+    let (user, tags) = (
+        user(request.user.take())?,
+        std::mem::take(&mut request.tags),
+    );
     let principal = owner::principal(&own.client, user.as_deref());
     let parts = request.take_message()?;
     let mut options = options(&gateway, &own.client, request, mode).await?;
-    options.tags = gateway.tags_of_headers(&headers, user.as_deref());
+    let tags = tags.iter().map(|(name, value)| (&**name, &**value));
+    options.tags = gateway.tags_of_headers(&headers, tags, user.as_deref());
     options.trace = trace_context(&headers);
     let engine = gateway.engine();
     options.caller = Some(caller(

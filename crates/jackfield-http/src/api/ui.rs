@@ -160,25 +160,19 @@ async fn begin(
     }
     let held = gateway.hold_turn(&client.principal)?;
     let post = PostTurn {
-        message: None,
-        content: None,
         mode: Mode::Stream,
         model,
         system,
         tools,
         server_tools,
-        tool_choice: None,
-        settings: Default::default(),
-        limits: Default::default(),
-        if_busy: Default::default(),
-        user: None,
+        ..PostTurn::default()
     };
     let mut options = turns::options(&gateway, &client, post, Mode::Stream).await?;
     // A refused request makes no session.
     let session = place(&gateway, &client, &chat, found, base.clone(), asked).await?;
     let expected = seen.filter(|(known, _)| *known == session);
     let expected = expected.map_or(0, |(_, turns)| turns);
-    options.tags = gateway.tags_of_headers(headers, None);
+    options.tags = gateway.tags_of_headers(headers, [], None);
     options.expected_turns = Some(expected);
     options.held = Some(held);
     options.caller = Some(Arc::new(Caller {

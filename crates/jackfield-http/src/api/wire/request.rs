@@ -1,6 +1,6 @@
 //! Wire types of requests: messages with their options, client results, and answers to questions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jackfield_domain::block::Block;
@@ -50,6 +50,9 @@ pub(crate) struct PostTurn {
     /// What becomes of the message if the session is at work on another turn.
     #[serde(default)]
     pub(crate) if_busy: IfBusy,
+    /// What usage is summed by, as in `X-Jackfield-Tags`, whose tags win.
+    #[serde(default)]
+    pub(crate) tags: BTreeMap<String, String>,
     /// Who asks, if several people use one token: a name that says nothing of them.
     #[schema(max_length = 128)]
     pub(crate) user: Option<String>,
