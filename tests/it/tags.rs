@@ -7,7 +7,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{Asking, Gateway, Kept};
+use crate::harness::{Asking, Gateway, Kept, McpServer, tool};
 
 const TAGS: &str =
     "[tags]\nnames = [\"agent\", \"class\", \"feature\", \"session\", \"team\", \"user\"]\n";
@@ -168,9 +168,16 @@ async fn tags_of_turns_are_summed_by_the_api_and_by_the_command_line() {
     let made = gateway.post("/api/v1/sessions", &json!({})).answered();
     let session = made.await.is(201)["id"].as_str().expect("an id").to_owned();
     let path = format!("/api/v1/sessions/{session}/turns");
-    let turn = gateway.post(&path, &json!({ "message": "hi", "user": "cy" }));
+    // The header wins over the body, name by name.
+    let tags = json!({ "team": "ads", "feature": "api", "ticket": "PX-7" });
+    let turn = gateway.post(
+        &path,
+        &json!({ "message": "hi", "user": "cy", "tags": tags }),
+    );
     let turn = turn.header("x-jackfield-tags", "team=search").answered();
     turn.await.is(200);
+    let features = counts([("api", 1), ("chat", 1), ("summary", 1), ("untagged", 1)]);
+    assert_eq!(by(&gateway, "feature", 4).await, features);
     let teams = counts([("search", 3), ("untagged", 1)]);
     assert_eq!(by(&gateway, "team", 4).await, teams);
     assert_eq!(by(&gateway, "user", 4).await["cy"], 1);
@@ -200,6 +207,65 @@ async fn tags_of_turns_are_summed_by_the_api_and_by_the_command_line() {
     assert_eq!(lines.collect::<Value>(), expected, "{report:#}");
 }
 
+/// A call that waits for a person, the message that its server asks for, and the end of the turn have the tags of the
+/// request that began it; a summary and a question of an MCP client have their own.
+#[tokio::test]
+async fn model_calls_have_the_tags_of_the_request_that_caused_them() {
+    let claude = ScriptedClaude::start([
+        ScriptTurn::call("box__judge", &json!({})),
+        ScriptTurn::text("It is spam.").when("Buy now!"),
+        ScriptTurn::text("Spam."),
+        ScriptTurn::text("Still spam."),
+        ScriptTurn::text("They judged.").when("Summarize the conversation above"),
+        ScriptTurn::text("42."),
+    ])
+    .await;
+    let wanted = json!({
+        "maxTokens": 50,
+        "messages": [{ "role": "user", "content": { "type": "text", "text": "Buy now!" } }],
+    });
+    let script = json!({ "tools": [tool("judge")], "calls": { "judge": [{ "sample": wanted }] }, "era": "legacy" });
+    let server = McpServer::new(script);
+    let kept = Kept::new();
+    let config = format!(
+        "[serve]\napprovals = \"wait\"\nask = true\n[policy.tools]\n\"box/*\" = \"ask\"\n{TAGS}"
+    );
+    let run = kept.gateway().at_with(&claude.base_url(), &config);
+    let run = run.servers([("box", server.entry())]);
+    let gateway = Gateway::listening(run.start()).await;
+    let made = gateway.post("/api/v1/sessions", &json!({})).answered();
+    let session = made.await.header("location").to_owned();
+    let turns = format!("{session}/turns");
+    let turn = json!({ "message": "Judge.", "mode": "background" });
+    let turn = gateway.post(&turns, &turn);
+    let turn = turn.header("x-jackfield-tags", "team=search").answered();
+    turn.await.is(202);
+    for asked in ["approval", "elicitation"] {
+        let mut events = gateway.get("/api/v1/approvals/events").sent().await;
+        events.until(&format!("\"kind\":\"{asked}\"")).await;
+        let open = gateway.get("/api/v1/approvals").answered().await.is(200);
+        let id = open["approvals"][0]["id"].as_str().expect("an id");
+        let allowed = gateway.post(&format!("/api/v1/approvals/{id}/allow"), &json!({}));
+        allowed.answered().await.is(200);
+    }
+    let rest = gateway.get(&format!("{session}/events?until=rest"));
+    rest.answered().await;
+    assert_eq!(by(&gateway, "team", 3).await, counts([("search", 3)]));
+    let again = gateway.post(&turns, &json!({ "message": "Sure?" }));
+    again.answered().await.is(200);
+    let summary = gateway.post(&format!("{session}/compact"), &json!({}));
+    let summary = summary.header("x-jackfield-tags", "team=tidy").answered();
+    summary.await.is(201);
+    let params = json!({ "name": "ask", "arguments": { "message": "6*7?" } });
+    let ask = gateway.modern(1, "tools/call", params);
+    let ask = ask.header("x-jackfield-tags", "team=agents").answered();
+    let answer = ask.await.is(200);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    let teams = counts([("agents", 1), ("search", 3), ("tidy", 1), ("untagged", 1)]);
+    assert_eq!(by(&gateway, "team", 6).await, teams);
+    gateway.end().await;
+}
+
 /// What a client sends for its own use, or by mistake, is no tag, and no fault of its request.
 #[tokio::test]
 async fn junk_in_place_of_tags_is_dropped_and_the_request_is_answered() {
@@ -209,6 +275,7 @@ async fn junk_in_place_of_tags_is_dropped_and_the_request_is_answered() {
         format!("model = \"openai/gpt\"\n[providers.openai]\nbase_url = \"{url}/v1\"\n{TAGS}");
     let gateway = kept.gateway().plain().configured(&config);
     let gateway = gateway.env("OPENAI_API_KEY", "sk-of-openai-0123");
+    let gateway = gateway.env("JACKFIELD_LOG", "jackfield_gateway=debug");
     let gateway = Gateway::listening(gateway.start()).await;
     let many: BTreeMap<String, Value> = (0..10_000)
         .map(|nth| (format!("name{nth}"), json!("value")))
@@ -245,5 +312,16 @@ async fn junk_in_place_of_tags_is_dropped_and_the_request_is_answered() {
         .answered()
         .await
         .is(400);
-    gateway.end().await;
+    gateway.running.terminate();
+    let log = gateway.running.end().await.err;
+    let told = log.lines().filter(|line| line.contains("cannot be a tag"));
+    let told: Vec<&str> = told.collect();
+    // One line for a request, of which `metadata` that is no object says nothing, with names and without values.
+    assert_eq!(told.len(), 6, "{log}");
+    assert!(told[0].ends_with(", \"name1003\"]"), "{}", told[0]);
+    assert!(told[2].ends_with("[\"team\", \"feature\"]"), "{}", told[2]);
+    assert!(
+        told.iter()
+            .all(|line| !line.contains("value") && !line.contains("two"))
+    );
 }

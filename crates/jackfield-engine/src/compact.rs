@@ -24,7 +24,7 @@ use crate::state::Engine;
 pub struct CompactSession {
     /// The session; it is not changed.
     pub from: SessionId,
-    /// The model that writes the summary, its settings, limits and price.
+    /// The model that writes the summary, its settings, limits, price and tags.
     pub options: TurnOptions,
     /// The principal that the usage is recorded under.
     pub principal: Arc<str>,
@@ -105,6 +105,7 @@ impl Engine {
             price: price.clone(),
             principal,
             request,
+            tags: options.tags,
         };
         let reply = call.make(self).await;
         let reply = reply.map_err(|failure| EngineError::NotCompacted { failure })?;

@@ -82,6 +82,7 @@ impl Sampler {
                 tools_as_text: false,
                 whole: self.setup.whole.is_some(),
             },
+            tags: self.setup.tags.clone(),
         };
         let mut reply = call.make(&self.engine).await?;
         let model = &self.setup.model.model;

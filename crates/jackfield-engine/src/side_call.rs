@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::accumulator::ReplyAccumulator;
+use jackfield_domain::caller::tags::Tag;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::estimate;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
@@ -43,6 +44,7 @@ pub(crate) struct SideCall {
     pub(crate) price: Option<Price>,
     pub(crate) principal: Arc<str>,
     pub(crate) request: ModelRequest,
+    pub(crate) tags: Vec<Tag>,
 }
 
 impl SideCall {
@@ -83,7 +85,7 @@ impl SideCall {
                 repeats_facts: false,
                 settled: Vec::new(),
                 status: None,
-                tags: Vec::new(),
+                tags: self.tags,
                 took: Duration::ZERO,
                 trace: None,
                 usage: Usage::default(),

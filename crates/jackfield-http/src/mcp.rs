@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;
 use http::header::ALLOW;
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::{Body as _, Frame};
 use jackfield_engine::ServerTools;
@@ -60,7 +60,7 @@ pub(crate) async fn answer(
         Err(refusal) if head.method == Method::POST && is_small(&body) => (None, Some(refusal)),
         Err(refusal) => return Err(refusal.into()),
     };
-    let server = tool_server(&gateway, &client, set);
+    let server = tool_server(&gateway, &client, set, &head.headers);
     // A session belongs to a token, and not to its principal, as the tools are those of the token.
     let owner = format!("{} {path}", client.name);
     let owner = &*owner;
@@ -100,7 +100,12 @@ fn is_answer(message: &[u8]) -> bool {
 }
 
 /// The tools that a client may use: all of them, or those of a set.
-fn tool_server(gateway: &Gateway, client: &Principal, set: Option<&[ToolSetEntry]>) -> ToolServer {
+fn tool_server(
+    gateway: &Gateway,
+    client: &Principal,
+    set: Option<&[ToolSetEntry]>,
+    headers: &HeaderMap,
+) -> ToolServer {
     let options = gateway.tool_options(client, set);
     let server = ToolServer::new(gateway.engine().clone(), options);
     let server = match (set, &client.tools) {
@@ -114,15 +119,19 @@ fn tool_server(gateway: &Gateway, client: &Principal, set: Option<&[ToolSetEntry
         (None, ServerTools::None) => server.offering::<&str>([]),
         (None, ServerTools::Only(patterns)) => server.offering(patterns.iter().cloned()),
     };
-    let ask = (set.is_none() && gateway.config().ask)
-        .then(|| AskTool::new(gateway, client))
-        .flatten();
-    let approve = (set.is_none() && gateway.config().approve)
-        .then(|| ApproveTool::new(gateway, client))
-        .flatten();
-    let ask = ask.map(|ask| Arc::new(ask) as Arc<dyn OwnTool>);
-    let approve = approve.map(|approve| Arc::new(approve) as Arc<dyn OwnTool>);
-    let server = server.with_own(ask.into_iter().chain(approve));
+    let asks = set.is_none() && gateway.config().ask;
+    let approves = set.is_none() && gateway.config().approve;
+    let server = if asks || approves {
+        let tags = gateway.tags_of_headers(headers, [], None);
+        let ask = asks.then(|| AskTool::new(gateway, client, &tags));
+        let ask = ask.flatten().map(|ask| Arc::new(ask) as Arc<dyn OwnTool>);
+        let approve = approves.then(|| ApproveTool::new(gateway, client, &tags));
+        let approve = approve.flatten();
+        let approve = approve.map(|approve| Arc::new(approve) as Arc<dyn OwnTool>);
+        server.with_own(ask.into_iter().chain(approve))
+    } else {
+        server
+    };
     server.with(ServerSettings {
         asks_people: !client.has_no_approvals,
         max_message: gateway.config().limits.body,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jackfield_domain::caller::tags::Tag;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::limits::Allowance;
@@ -32,6 +33,7 @@ pub(crate) struct ApproveTool {
     client: Principal,
     entry: OwnToolEntry,
     gateway: Gateway,
+    tags: Vec<Tag>,
 }
 
 impl fmt::Debug for ApproveTool {
@@ -41,8 +43,8 @@ impl fmt::Debug for ApproveTool {
 }
 
 impl ApproveTool {
-    /// The tool for this client; `None` if its name is none, which does not happen.
-    pub(crate) fn new(gateway: &Gateway, client: &Principal) -> Option<Self> {
+    /// The tool for a request of this client with these tags; `None` if its name is none, which does not happen.
+    pub(crate) fn new(gateway: &Gateway, client: &Principal, tags: &[Tag]) -> Option<Self> {
         let input = json!({
             "type": "object",
             "properties": {
@@ -69,6 +71,7 @@ impl ApproveTool {
             client: client.clone(),
             entry: OwnToolEntry::new(name, toolbox, "Approve", description, input, output),
             gateway: gateway.clone(),
+            tags: tags.to_vec(),
         })
     }
 
@@ -86,6 +89,7 @@ impl ApproveTool {
         // A person is asked where the policy does not decide: the tool is there for that.
         options.policy.can_ask = true;
         options.held = Some(held);
+        options.tags.clone_from(&self.tags);
         options.trace = call.trace.map(Arc::new);
         let principal = owner::principal(&self.client, None);
         let body = Digest::of(text.as_bytes());

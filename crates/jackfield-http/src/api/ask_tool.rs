@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jackfield_domain::caller::tags::Tag;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
@@ -28,6 +29,7 @@ pub(crate) struct AskTool {
     client: Principal,
     entry: OwnToolEntry,
     gateway: Gateway,
+    tags: Vec<Tag>,
 }
 
 /// The arguments of a call.
@@ -46,8 +48,8 @@ impl fmt::Debug for AskTool {
 }
 
 impl AskTool {
-    /// The tool for this client; `None` if its name is none, which does not happen.
-    pub(crate) fn new(gateway: &Gateway, client: &Principal) -> Option<Self> {
+    /// The tool for a request of this client with these tags; `None` if its name is none, which does not happen.
+    pub(crate) fn new(gateway: &Gateway, client: &Principal, tags: &[Tag]) -> Option<Self> {
         let text = |description: &str| json!({ "type": "string", "description": description });
         let input = json!({
             "type": "object",
@@ -79,6 +81,7 @@ impl AskTool {
             client: client.clone(),
             entry: OwnToolEntry::new(name, toolbox, "Ask Jackfield", description, input, output),
             gateway: gateway.clone(),
+            tags: tags.to_vec(),
         })
     }
 
@@ -100,6 +103,7 @@ impl AskTool {
         let held = gateway.hold_turn(&self.client.principal)?;
         let mut options = turns::options(gateway, &self.client, request, Mode::Wait).await?;
         options.held = Some(held);
+        options.tags.clone_from(&self.tags);
         options.trace = call.trace.take().map(Arc::new);
         let principal = owner::principal(&self.client, None);
         options.caller = Some(turns::caller(&options, principal, body, None));

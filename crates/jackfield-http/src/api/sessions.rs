@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
@@ -264,7 +264,9 @@ pub(crate) async fn fork(
 /// Begins a session with what was said in this one, in which a summary by the model of the last turn replaces the
 /// beginning. This one stays as it is.
 #[utoipa::path(
-    post, path = "/sessions/{session}/compact", tag = "sessions", operation_id = "compact_session", params(("session" = String, Path)),
+    post, path = "/sessions/{session}/compact", tag = "sessions", operation_id = "compact_session",
+    params(("session" = String, Path),
+        ("X-Jackfield-Tags" = Option<String>, Header, description = "What the usage of the summary is summed by, as of a turn.")),
     responses((status = 201, description = "The new session.", body = SessionView), Problems)
 )]
 pub(crate) async fn compact(
@@ -272,6 +274,7 @@ pub(crate) async fn compact(
     // It counts as a request that is answered.
     ModelSlot(slot): ModelSlot,
     State(gateway): State<Gateway>,
+    headers: HeaderMap,
 ) -> Result<Response, ProblemDetails> {
     slot.check_budgets()?;
     let _held = gateway.hold_turn(&own.client.principal)?;
@@ -299,6 +302,7 @@ pub(crate) async fn compact(
         ProblemDetails::new(ProblemKind::Unavailable, detail)
     })?;
     options.budgets = own.client.budgets();
+    options.tags = gateway.tags_of_headers(&headers, [], None);
     let session = owner::new_session(&own.client)?;
     let request = CompactSession {
         from: own.session,
