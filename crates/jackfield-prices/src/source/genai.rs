@@ -101,7 +101,7 @@ impl Reader<'_> {
                         is_whole = false;
                     }
                 },
-                "prices" => is_whole &= self.prices(&mut partial, None, value, &name).is_some(),
+                "prices" => is_whole &= self.prices(&mut partial, value, &name).is_some(),
                 "price_variants" => is_whole &= self.variants(&mut partial, value, &name).is_some(),
                 key if MODEL_FIELDS.contains(&key) => {}
                 key => self.unknown(value, &name, key),
@@ -126,18 +126,12 @@ impl Reader<'_> {
         Some(id)
     }
 
-    /// Sets the prices of a tier: those that hold on the day, and by the hour the highest. `None` if something is wrong.
-    fn prices(
-        &mut self,
-        partial: &mut PartialPrice,
-        tier: Option<ServiceTier>,
-        value: &RawValue,
-        name: &str,
-    ) -> Option<()> {
+    /// Sets the usual prices: the newest that hold on the day, and by the hour the highest. `None` if something is wrong.
+    fn prices(&mut self, partial: &mut PartialPrice, value: &RawValue, name: &str) -> Option<()> {
         let Some(dated) = json::items(value) else {
-            return self.table(partial, tier, value, name);
+            return self.table(partial, None, value, name);
         };
-        let (mut standing, mut by_hour) = (None, Vec::new());
+        let (mut newest, mut holding) = (String::new(), Vec::new());
         for entry in dated {
             let fields = json::fields(entry)?;
             let (mut constraint, mut prices) = (None, None);
@@ -148,22 +142,39 @@ impl Reader<'_> {
                     key => return self.not_read(value, name, key),
                 }
             }
-            match constraint.map(|value| self.holds(value, name)) {
-                None | Some(Some(Holds::Always)) => standing = prices,
-                Some(Some(Holds::AtHours)) => by_hour.extend(prices),
-                Some(Some(Holds::Never)) => {}
-                Some(None) => return None,
+            let holds = match constraint {
+                None => Holds::Since(String::new()),
+                Some(value) => self.holds(value, name)?,
+            };
+            match holds {
+                // What stands before it, at any hour, holds no more.
+                Holds::Since(day) if day >= newest => {
+                    newest = day;
+                    holding = prices.into_iter().collect();
+                }
+                Holds::AtHours => holding.extend(prices),
+                Holds::Since(_) | Holds::Never => {}
             }
         }
-        // Peak prices stand behind those of other hours, so the last one is the highest.
-        let highest = by_hour.pop().or(standing)?;
-        self.table(partial, tier, highest, name)
+        let mut highest: Option<PartialPrice> = None;
+        for prices in holding {
+            let mut one = PartialPrice::default();
+            self.table(&mut one, None, prices, name)?;
+            if highest
+                .as_ref()
+                .is_none_or(|highest| sum(&one) > sum(highest))
+            {
+                highest = Some(one);
+            }
+        }
+        partial.extend(highest?);
+        Some(())
     }
 
     fn variants(&mut self, partial: &mut PartialPrice, value: &RawValue, name: &str) -> Option<()> {
         let mut known = BTreeSet::new();
         for variant in json::items(value)? {
-            let (mut tier, mut prices, mut holds) = (None, None, Holds::Always);
+            let (mut tier, mut prices, mut holds) = (None, None, Holds::Since(String::new()));
             for (key, value) in json::fields(variant)? {
                 match &*key {
                     "when" => tier = self.tier(value, name),
@@ -173,7 +184,7 @@ impl Reader<'_> {
                 }
             }
             // The first one that holds is the one that counts.
-            if let (Some(tier), Some(prices), Holds::Always) = (tier, prices, holds)
+            if let (Some(tier), Some(prices), Holds::Since(_)) = (tier, prices, holds)
                 && known.insert(tier)
             {
                 self.table(partial, Some(tier), prices, name)?;
@@ -259,13 +270,15 @@ impl Reader<'_> {
     fn holds(&mut self, value: &RawValue, name: &str) -> Option<Holds> {
         let mut holds = None;
         for (key, wanted) in json::fields(value)? {
-            holds = match &*key {
-                "start_date" => {
-                    let begun = json::string(wanted)?.as_str() <= self.day;
-                    Some(if begun { Holds::Always } else { Holds::Never })
-                }
-                "start_time" | "end_time" => Some(Holds::AtHours),
-                key => return self.not_read(value, name, key),
+            holds = match (&*key, holds) {
+                ("start_date", holds) => match (json::string(wanted)?, holds) {
+                    (day, _) if *day > *self.day => Some(Holds::Never),
+                    (_, Some(holds)) => Some(holds),
+                    (day, None) => Some(Holds::Since(day)),
+                },
+                ("start_time" | "end_time", Some(Holds::Never)) => Some(Holds::Never),
+                ("start_time" | "end_time", _) => Some(Holds::AtHours),
+                (key, _) => return self.not_read(value, name, key),
             };
         }
         holds
@@ -295,9 +308,17 @@ impl Reader<'_> {
 
 /// When a price holds.
 enum Holds {
-    Always,
     AtHours,
     Never,
+    /// From this day on, always.
+    Since(String),
+}
+
+/// How high a price is.
+fn sum(price: &PartialPrice) -> u64 {
+    let rates = [Unit::Input, Unit::Output].map(|unit| price.get(unit));
+    let rates = rates.into_iter().flatten();
+    rates.fold(0, |sum, rate| sum.saturating_add(rate.as_picos()))
 }
 
 /// A clause of at most this depth; `None` if its form is not known.

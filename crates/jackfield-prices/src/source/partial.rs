@@ -34,6 +34,11 @@ impl PartialPrice {
         }
     }
 
+    /// Takes the rates of another one in place of its own.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     pub(super) fn get(&self, unit: Unit) -> Option<Money> {
         let usual = self.0.get(&(None, 0))?;
         usual.get(unit as usize).copied().flatten()

@@ -86,6 +86,64 @@ fn two_files_become_one_catalogue_and_their_differences_are_named() {
 }
 
 #[test]
+fn of_dated_prices_the_newest_that_has_begun_counts_and_by_the_hour_the_highest() {
+    let price = |constraint: &str, rate: u32| {
+        format!(
+            "{{ {constraint} \"prices\": {{ \"input_mtok\": {rate}, \"output_mtok\": {rate} }} }}"
+        )
+    };
+    let since = |day: &str, rate| {
+        price(
+            &format!("\"constraint\": {{ \"start_date\": \"{day}\" }},"),
+            rate,
+        )
+    };
+    let hours = "\"start_time\": \"01:00:00Z\", \"end_time\": \"04:00:00Z\"";
+    let by_hour = |rate| price(&format!("\"constraint\": {{ {hours} }},"), rate);
+    let both = |day: &str, rate| {
+        let constraint = format!("\"start_date\": \"{day}\", {hours}");
+        price(&format!("\"constraint\": {{ {constraint} }},"), rate)
+    };
+    let always = |rate| price("", rate);
+    for (prices, expected) in [
+        // Those that begin after the day of the file are left out, wherever they stand.
+        (
+            vec![since("2026-11-17", 9), always(1), since("2027-01-01", 8)],
+            "1/1",
+        ),
+        (vec![always(1), since(DAY, 2)], "2/2"),
+        (
+            vec![since("2026-11-02", 3), since("2026-11-01", 4), always(5)],
+            "3/3",
+        ),
+        // The highest of the day, whether it stands last or is the usual one.
+        (vec![always(1), by_hour(7), by_hour(6)], "7/7"),
+        (vec![always(5), by_hour(2)], "5/5"),
+        (vec![by_hour(2), by_hour(3)], "3/3"),
+        // Hours of a price that is over, and of one that has not begun.
+        (vec![always(1), by_hour(7), since("2026-11-01", 2)], "2/2"),
+        (
+            vec![always(1), both("2027-01-01", 7), both("2026-11-01", 3)],
+            "3/3",
+        ),
+    ] {
+        let model = format!(
+            "{{ \"id\": \"a\", \"match\": {{ \"equals\": \"a\" }}, \"prices\": [{}] }}",
+            prices.join(", ")
+        );
+        let file = read(&format!(
+            "[{{ \"id\": \"openai\", \"models\": [{model}] }}]"
+        ));
+        let merged = merge(&[file], None, DAY).unwrap();
+        let text = merged.catalogue.text();
+        assert!(
+            text.ends_with(&format!("openai/a G {expected}\n")),
+            "{prices:?}: {text}"
+        );
+    }
+}
+
+#[test]
 fn an_entry_that_cannot_be_a_price_is_named_by_its_line() {
     let model = |fields: &str| {
         format!(
