@@ -132,6 +132,13 @@ async fn a_list_of_others_is_taken_over_as_a_whole_or_not_at_all() {
     );
     assert_eq!(price["said"], json!(list.to_str()));
     assert_eq!(price["retires"], "2026-10-31");
+    let show = ["prices", "show", "claude/claude-opus-5-5", "--config", at];
+    let shown = jackfield(show).run().await;
+    assert!(
+        shown.out.contains("its vendor retired it on 2026-10-31"),
+        "{}",
+        shown.out
+    );
     let ran = jackfield(["doctor", "--offline", "--config", at])
         .run()
         .await;

@@ -4,6 +4,7 @@ use jackfield_assembly::Config;
 use jackfield_domain::time::WallTime;
 
 use super::{Area, DoctorCheck};
+use crate::render::usage::prices::retires;
 
 /// Warns of each configured model that its vendor retires soon.
 pub(super) fn all(config: &Config, now: WallTime) -> Vec<DoctorCheck> {
@@ -18,14 +19,8 @@ pub(super) fn all(config: &Config, now: WallTime) -> Vec<DoctorCheck> {
 /// A sentence on each configured model that its vendor retires soon.
 pub(crate) fn said(config: &Config, now: WallTime) -> impl Iterator<Item = String> {
     let retiring = config.retiring(now).into_iter();
-    let today = now.to_rfc3339();
     retiring.map(move |(model, day)| {
-        // Days of this form are in the order of their texts.
-        let is_past = today.get(..day.len()).is_some_and(|today| *day < *today);
-        let verb = if is_past { "retired" } else { "retires" };
-        format!(
-            "the vendor of `{}/{}` {verb} it on {day}",
-            model.provider, model.model
-        )
+        let (provider, model, verb) = (&model.provider, &model.model, retires(&day, now));
+        format!("the vendor of `{provider}/{model}` {verb} it on {day}")
     })
 }

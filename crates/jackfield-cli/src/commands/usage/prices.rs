@@ -56,7 +56,10 @@ fn one(asked: &ShowPrice) -> Result<Exit, CommandError> {
         return Err(CommandError::new(Exit::Configuration, message).with_help(help));
     };
     let out = &mut anstream::stdout();
-    printed::finish(show::one(out, &shown, asked.json), Exit::Answered)
+    printed::finish(
+        show::one(out, &shown, since::now(), asked.json),
+        Exit::Answered,
+    )
 }
 
 fn shown(config: &Config, model: ModelRef) -> Option<ShownPrice> {

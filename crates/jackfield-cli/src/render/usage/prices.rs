@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use jackfield_domain::price::{Money, Price, PriceVariant, Rates};
+use jackfield_domain::time::WallTime;
 use serde_json::{Map, Value, json};
 
 use crate::render::plain::{DIM, NAME, WARM};
@@ -63,12 +64,25 @@ pub fn list(out: &mut impl Write, prices: &[ShownPrice], as_json: bool) -> io::R
     out.flush()
 }
 
+/// The verb for a model that its vendor retires on this day.
+pub(crate) fn retires(day: &str, now: WallTime) -> &'static str {
+    let today = now.to_rfc3339();
+    // Days of this form are in the order of their texts.
+    let is_past = today.get(..day.len()).is_some_and(|today| *day < *today);
+    if is_past { "retired" } else { "retires" }
+}
+
 /// Prints all of a price.
 ///
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn one(out: &mut impl Write, shown: &ShownPrice, as_json: bool) -> io::Result<()> {
+pub fn one(
+    out: &mut impl Write,
+    shown: &ShownPrice,
+    now: WallTime,
+    as_json: bool,
+) -> io::Result<()> {
     if as_json {
         return document(out, &price_json(shown));
     }
@@ -84,7 +98,8 @@ pub fn one(out: &mut impl Write, shown: &ShownPrice, as_json: bool) -> io::Resul
         )?;
     }
     if let Some(day) = &shown.retires {
-        writeln!(out, "  {WARM}its vendor retires it on {day}{WARM:#}")?;
+        let verb = retires(day, now);
+        writeln!(out, "  {WARM}its vendor {verb} it on {day}{WARM:#}")?;
     }
     let (date, source) = (words::one_line(&price.date), words::one_line(&price.source));
     writeln!(out, "  {DIM}{date} · {source}{DIM:#}")?;
