@@ -127,11 +127,13 @@ async function fillIn(page, values, submit) {
   const form = page.getByRole('dialog');
   for (const [label, value] of Object.entries(values)) {
     const field = form.locator('label', { has: page.locator(`span:text-is("${label}")`) }).locator('input, select');
-    if (value === true) await field.check();
+    if (typeof value === 'boolean') await field.setChecked(value);
     else await ((await field.evaluate((one) => one.tagName)) === 'SELECT' ? field.selectOption(value) : field.fill(value));
   }
   await form.getByRole('button', { name: submit, exact: true }).click();
 }
+
+const UNPRICED = 'Models without a price may be called, and count for no limit of money';
 
 // Opens or folds a card.
 const unfold = (card) => card.locator('button.head').click();
@@ -272,7 +274,7 @@ const scenarios = {
     await shot(phone, 'phone-menu');
     await page.getByRole('link', { name: 'Use and cost' }).click();
     const choice = (name) => page.getByRole('combobox', { name, exact: true });
-    for (const [by, heading] of [['model', 'Model'], ['user', 'User'], ['session', 'Session'], ['day', 'Day']]) {
+    for (const [by, heading] of [['model', 'Model'], ['user', 'User'], ['session', 'Session'], ['tag:team', 'Tag team'], ['day', 'Day']]) {
       await choice('By').selectOption(by);
       await page.getByRole('columnheader', { name: heading, exact: true }).waitFor();
       await page.waitForFunction(() => document.querySelector('.chart')?.naturalWidth > 0);
@@ -1385,11 +1387,18 @@ const scenarios = {
     await admin.keyboard.press('Escape');
     await admin.waitForFunction(() => document.activeElement.textContent === 'Add a user');
     // The limits that were there stay.
-    for (const [limits, words] of [[{ 'Requests per minute': '600', 'Tokens per minute': '90000' }, '600 req./min · 90,000 tokens/min'],
+    for (const [limits, words] of [[{ 'Requests per minute': '600', 'Tokens per minute': '90000', [UNPRICED]: true }, '600 req./min · 90,000 tokens/min'],
       [{ 'US dollars per day': '2.50' }, '600 req./min · 90,000 tokens/min · $2.50/day']]) {
       await take(admin, 'ann', 'Limits');
       await fillIn(admin, limits, 'Save');
       await ann.getByText(words, { exact: true }).waitFor();
+    }
+    // And so does what is allowed beside them.
+    for (const isAllowed of [true, false]) {
+      await take(admin, 'ann', 'Limits');
+      assert.equal(await admin.getByRole('dialog').getByRole('checkbox').isChecked(), isAllowed);
+      await fillIn(admin, { [UNPRICED]: false }, 'Save');
+      await admin.getByRole('dialog').waitFor({ state: 'hidden' });
     }
     // The menu goes by keyboard, and gives the focus back.
     await admin.getByRole('button', { name: 'Actions for ann' }).focus();

@@ -28,7 +28,8 @@ async fn two_cards_an_approval_allowed_and_one_denied_and_nothing_of_the_model_r
         ScriptTurn::text("The fork answers."),
     ])
     .await;
-    let running = files.gateway().at_with(&claude.base_url(), ASKS).start();
+    let config = format!("{ASKS}[tags]\nnames = [\"team\"]\n");
+    let running = files.gateway().at_with(&claude.base_url(), &config).start();
     let gateway = Gateway::listening(running).await;
     Browser::start("cards", gateway.address()).ends().await;
     kept(&claude);

@@ -12,7 +12,8 @@ const isSet = (quota) => NAMES.filter((name) => quota && quota[name] !== null &&
 // The limits that there are.
 export function limitsText(quota) {
   const shown = (value) => (typeof value === 'number' ? number(value) : value);
-  return isSet(quota).map((name) => `${say(`limit_${name}`)}: ${shown(quota[name])}`).join(' · ') || say('no_limits');
+  const limits = isSet(quota).map((name) => `${say(`limit_${name}`)}: ${shown(quota[name])}`);
+  return [...limits, ...(quota?.unpriced === 'allow' ? [say('limit_unpriced')] : [])].join(' · ') || say('no_limits');
 }
 
 // The same in short; an empty text without limits.
@@ -33,8 +34,10 @@ export function limitFields(quota) {
     ? { type: 'number', min: 1, step: 1, value: quota?.[name] ?? '' }
     : { type: 'text', inputMode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', value: quota?.[name] ?? '' });
   const fields = Object.fromEntries(NAMES.map((name) => [name, named(say(`limit_${name}`), input(name))]));
+  fields.unpriced = named(say('limit_unpriced'), element('input', { type: 'checkbox', checked: quota?.unpriced === 'allow' }));
   const given = (name) => (NUMBERS.includes(name) ? Number(fields[name].value) : fields[name].value.trim());
-  return { fields, value: () => Object.fromEntries(NAMES.map((name) => [name, fields[name].value.trim() === '' ? null : given(name)])) };
+  const limits = () => NAMES.map((name) => [name, fields[name].value.trim() === '' ? null : given(name)]);
+  return { fields, value: () => ({ ...Object.fromEntries(limits()), unpriced: fields.unpriced.checked ? 'allow' : 'refuse' }) };
 }
 
 // Asks for the limits of an entry; `save` gets them, and the place for what is wrong.

@@ -1,5 +1,5 @@
 // Use and cost in a time: sums against the time before, a chart, what was used most, and a table by day, model, provider, tool,
-// session or user.
+// session, user or tag.
 
 import { address, ask } from './api.js';
 import { showBudgets } from './budgets.js';

@@ -114,6 +114,7 @@ export default {
   last_days: 'last {n} days',
   last_failure: 'Last failure',
   limits: 'Limits',
+  limit_unpriced: 'Models without a price may be called, and count for no limit of money',
   limits_of: 'Limits: {name}',
   make_key: 'Make a key',
   models_for: 'Models (patterns; empty for all)',

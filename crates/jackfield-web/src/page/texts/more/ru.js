@@ -114,6 +114,7 @@ export default {
   last_days: 'последние {n} дн.',
   last_failure: 'Последняя ошибка',
   limits: 'Лимиты',
+  limit_unpriced: 'Модели без цены можно вызывать; в денежные лимиты они не входят',
   limits_of: 'Лимиты: {name}',
   make_key: 'Создать ключ',
   models_for: 'Модели (шаблоны; пусто — все)',

@@ -114,6 +114,7 @@ export default {
   last_days: '最近 {n} 天',
   last_failure: '最近的失败',
   limits: '限额',
+  limit_unpriced: '允许调用无价格的模型；不计入金额限额',
   limits_of: '限额：{name}',
   make_key: '创建密钥',
   models_for: '模型（模式；留空为全部）',
