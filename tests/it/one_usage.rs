@@ -156,7 +156,7 @@ impl World {
                 if seen["budgets"][0]["reserved"] == "0" {
                     return;
                 }
-                tokio::task::yield_now().await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
         let counted = timeout(Duration::from_secs(60), counted).await;
@@ -325,7 +325,7 @@ impl World {
                 {
                     return;
                 }
-                tokio::task::yield_now().await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
         if timeout(Duration::from_secs(60), counted).await.is_err() {
