@@ -13,6 +13,7 @@ use crate::target::BreakerSnapshot;
 use crate::time::Now;
 use crate::tool::UnknownPolicy;
 use crate::tool_loop::action::Action;
+use crate::tool_loop::cache_misses::CacheWatch;
 use crate::tool_loop::decider::Decider;
 use crate::tool_loop::live::LiveState;
 use crate::tool_loop::{Step, ToolLoop, decider_parts, error_texts};
@@ -30,6 +31,7 @@ impl ToolLoop {
         breakers: Vec<BreakerSnapshot>,
     ) -> (Self, Step) {
         let mut live = LiveState::recovered(turn.active);
+        live.cache = CacheWatch::recovered(&turn.last_usage);
         live.see_breakers(breakers);
         let mut recovered = Self {
             live,

@@ -89,10 +89,20 @@ fn the_note_names_the_first_part_that_has_changed() {
 }
 
 #[test]
-fn nothing_is_known_of_the_request_before_a_crash() {
+fn a_miss_after_a_crash_is_noted_without_the_part_that_has_changed() {
+    let none: Vec<String> = Vec::new();
+    let unknown = vec!["unknown".to_owned()];
     let used = [(0, 900), (0, 900), (900, 0)];
-    assert_eq!(
-        missed(&used, Some(1)),
-        [Vec::<String>::new(), Vec::new(), Vec::new()]
-    );
+    let expected = [none.clone(), unknown, none.clone()];
+    assert_eq!(missed(&used, Some(1)), expected);
+    // The reply before the crash used no cache, or the one after it read from it.
+    for used in [
+        [(0, 0), (0, 900), (900, 0)],
+        [(0, 900), (900, 50), (900, 0)],
+    ] {
+        assert_eq!(
+            missed(&used, Some(1)),
+            [none.clone(), none.clone(), none.clone()]
+        );
+    }
 }
