@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jackfield_domain::usage::Usage;
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::bedrock::ScriptedBedrock;
 use jackfield_testservers::claude::ScriptedClaude;
@@ -14,6 +15,8 @@ use serde_json::{Value, json};
 
 use crate::api;
 use crate::harness::{Gateway, Jackfield, KEY, Kept, Size, jackfield, kept, without_cache_points};
+
+const GPT: &str = "openai/gpt-6-sol";
 
 /// About 20,000 tokens of tools and system prompt, and an assistant; a turn may have 50 rounds.
 fn large(more: &str) -> String {
@@ -218,6 +221,86 @@ async fn turns_before_bedrock_pay_little_more_than_the_ideal() {
             &format!("Bedrock, {count} rounds of {calls} calls, twice"),
         );
     }
+}
+
+/// The configuration of an OpenAI provider at this server.
+fn at_openai(server: &ScriptedServer, more: &str) -> String {
+    let base_url = server.base_url();
+    format!("model = \"{GPT}\"\n{more}\n[providers.openai]\nbase_url = \"{base_url}\"\n")
+}
+
+/// The keys of the conversation in the requests to an OpenAI server.
+fn keys(server: &ScriptedServer) -> Vec<Value> {
+    let requests = server.requests().into_iter();
+    requests
+        .map(|body| body["prompt_cache_key"].clone())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_session_keeps_its_key_when_a_summary_replaces_its_beginning() {
+    let almost_full = Usage {
+        input: 25_000,
+        output: 2,
+        ..Usage::default()
+    };
+    let server = ScriptedOpenAi::start([
+        ScriptTurn::text("Yes.").using(almost_full),
+        ScriptTurn::text("They said hello.").when("Summarize the conversation above"),
+        ScriptTurn::text("No."),
+        ScriptTurn::text("Another."),
+    ])
+    .await;
+    let home = Kept::new();
+    let window = format!("{}[models.\"{GPT}\"]\ncontext_window = 26000\n", large(""));
+    let long = "hello... ".repeat(2_000);
+    for (session, text, said) in [
+        ("one", &*long, "Yes.\n"),
+        ("one", "And now?", "No.\n"),
+        ("another", &*long, "Another.\n"),
+    ] {
+        let asked = home.run(&["ask", "--session", session, text]);
+        let asked = asked.configured(at_openai(&server, &window));
+        asked.env("OPENAI_API_KEY", KEY).run().await.answers(said);
+    }
+    kept(&server);
+    let [first, summary, later, other] = &keys(&server)[..] else {
+        panic!("{:#?}", keys(&server));
+    };
+    assert_eq!(*summary, Value::Null);
+    assert!(
+        first.is_string() && first == later && first != other,
+        "{first} {later} {other}"
+    );
+    assert_ne!(
+        server.requests()[0]["input"][0],
+        server.requests()[2]["input"][0]
+    );
+}
+
+#[tokio::test]
+async fn requests_with_a_whole_conversation_share_a_key_although_each_has_a_session() {
+    let server = ScriptedOpenAi::start(rounds(2, 1)).await;
+    let home = Kept::new();
+    let serve = home.gateway().configured(at_openai(&server, &large("")));
+    let serve = serve.env("OPENAI_API_KEY", KEY);
+    let gateway = Gateway::listening(serve.start()).await;
+    let mut messages = vec![json!({ "role": "user", "content": "Calculate." })];
+    for _ in 0..2 {
+        let body = json!({ "model": GPT, "messages": messages });
+        let answer = gateway.post("/v1/chat/completions", &body).answered().await;
+        let said = answer.is(200)["choices"][0]["message"]["content"].clone();
+        messages.push(json!({ "role": "assistant", "content": said }));
+        messages.push(json!({ "role": "user", "content": "Once more." }));
+    }
+    gateway.end().await;
+    kept(&server);
+    let keys = keys(&server);
+    assert_eq!(keys.len(), 4);
+    assert!(
+        keys[0].is_string() && keys.iter().all(|key| *key == keys[0]),
+        "{keys:?}"
+    );
 }
 
 /// A request without its cache points, and the field with its conversation.

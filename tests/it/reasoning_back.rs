@@ -51,7 +51,7 @@ impl Bench {
                 model: model.into(),
                 provider: "openai".into(),
             },
-            rounds: None,
+            turn: None,
             settings: Arc::new(Settings {
                 thinking_shown: Some(true),
                 ..Settings::default()

@@ -12,6 +12,7 @@ mod tool_search;
 mod tools;
 
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::cache_points::without_own_point;
 use jackfield_dialect_kit::outgoing::names::NameForm;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
@@ -51,6 +52,7 @@ pub fn to_wire(
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
     let request = &*NAMES.fit(request, &mut notes);
+    let request = &*without_own_point(request, profile.cache);
     let mut about_tools = Notes::default();
     let searched = SearchedRequest::new(request, profile);
     let request = searched

@@ -167,7 +167,7 @@ impl CompactionPlan {
             choice: ToolChoice::Auto,
             messages: Messages::from_iter([message]),
             model: model.clone(),
-            rounds: None,
+            turn: None,
             settings: Arc::new(Settings {
                 // No other request begins like it.
                 cache: Some(CacheMode::Off),

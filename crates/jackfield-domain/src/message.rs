@@ -151,19 +151,30 @@ impl Messages {
     }
 
     /// Adds a cache point after the last outcomes, if the client set one at the end of its own message: each
-    /// round is then read from the cache by the next one.
-    #[must_use]
-    pub(crate) fn with_cache_point(mut self) -> Self {
+    /// round is then read from the cache by the next one. Returns whether it did.
+    pub(crate) fn add_cache_point(&mut self) -> bool {
         let Some(point) = self.last_cache_point() else {
-            return self;
+            return false;
         };
         if let Some(last) = Arc::make_mut(&mut self.turn).last_mut()
             && last.role == Role::Tool
             && let Some(block) = Arc::make_mut(last).blocks.last_mut()
+            && block.cache.is_none()
         {
             block.cache = Some(point);
+            return true;
         }
-        self
+        false
+    }
+
+    /// Removes the cache point at the end.
+    pub fn remove_last_point(&mut self) {
+        if let Some(mut last) = self.last().cloned() {
+            if let Some(block) = Arc::make_mut(&mut last).blocks.last_mut() {
+                block.cache = None;
+            }
+            self.replace(self.len() - 1, last);
+        }
     }
 
     /// The cache point at the end of the client's last message.

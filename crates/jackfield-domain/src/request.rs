@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::block::UpstreamId;
+use crate::digest::Digest;
 use crate::ids::{IdempotencyKey, ModelAttempt, ToolAttempt, ToolCallId};
 use crate::message::Messages;
 use crate::note::NoteEffect;
@@ -34,8 +35,6 @@ pub struct ModelRequest {
     pub messages: Messages,
     /// The model.
     pub model: ModelRef,
-    /// The most rounds of the turn, for providers that make rounds of their own; `None` if it is no call of a turn.
-    pub rounds: Option<u32>,
     /// The tools that a search of the turn finds, by name. Those that it has found are among the tools, too.
     pub searchable: Arc<Vec<Arc<ToolDefinition>>>,
     /// Settings.
@@ -50,6 +49,8 @@ pub struct ModelRequest {
     /// Whether the model takes its tools as text only, as its provider said in this turn. An adapter that does not
     /// know this form sends them in its own.
     pub tools_as_text: bool,
+    /// Its turn; `None` if it is no call of a round.
+    pub turn: Option<InTurn>,
     /// Whether the reply may come in one piece, because it is not streamed to a client.
     pub whole: bool,
 }
@@ -74,6 +75,18 @@ impl ModelRequest {
         }
         ids
     }
+}
+
+/// The turn of a request to a model, as far as it is not in its conversation.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct InTurn {
+    /// Equal for all requests of a session, without its id in clear; `None` if the session is not kept, as each request
+    /// of its client begins another.
+    pub conversation: Option<Digest>,
+    /// Whether the cache point at the end of the conversation is the loop's own, and not the client's.
+    pub own_point: bool,
+    /// The most rounds of the turn, for providers that make rounds of their own.
+    pub rounds: u32,
 }
 
 /// A request to a tool.

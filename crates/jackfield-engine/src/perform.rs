@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::digest::Digest;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::find_tools;
 use jackfield_domain::ids::{ToolAttempt, ToolboxId};
@@ -28,6 +29,7 @@ use crate::crash;
 use crate::events::{TaskEvent, ToolEventSender, TurnRef, send, send_event};
 use crate::late::LateOutcomeSender;
 use crate::model_call::ModelCall;
+use crate::options::Durability;
 use crate::pending_approvals::PendingApprovals;
 use crate::sampler::Sampler;
 use crate::shutdown::stop;
@@ -234,6 +236,9 @@ impl Workers {
                 mut request,
             } => {
                 request.whole &= !self.streams;
+                if let Some(turn) = &mut request.turn {
+                    turn.conversation = self.conversation();
+                }
                 let span = if attempt.is_compaction() {
                     TurnSpan::Turn
                 } else {
@@ -357,6 +362,14 @@ impl Workers {
         self.running.retain(|_, (other, _)| *other != attempt);
         self.running.insert(handle.id(), (attempt, handle));
         crash::point("between-actions");
+    }
+
+    /// What stands for the session in requests to models. An ephemeral one stands for no conversation: each request of
+    /// its client begins another.
+    fn conversation(&self) -> Option<Digest> {
+        let session = &self.turn_ref.session;
+        let is_durable = self.shared.journal.durability(session) == Durability::Durable;
+        is_durable.then(|| Digest::of_parts(["conversation", session.as_str()]))
     }
 
     fn sampler(&self, server: &ToolboxId) -> Sampler {

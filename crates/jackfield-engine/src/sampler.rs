@@ -71,7 +71,7 @@ impl Sampler {
                 choice: ToolChoice::Forbidden,
                 messages: Messages::with_history(Arc::new(messages)),
                 model: self.setup.model.clone(),
-                rounds: None,
+                turn: None,
                 searchable: Arc::default(),
                 settings: Arc::new(settings),
                 strict: None,

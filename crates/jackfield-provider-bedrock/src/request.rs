@@ -8,6 +8,7 @@ mod settings;
 mod tools;
 
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::cache_points::without_own_point;
 use jackfield_dialect_kit::outgoing::extensions::{self, Placement};
 use jackfield_dialect_kit::pointer::set;
 use jackfield_domain::note::Note;
@@ -36,6 +37,7 @@ pub fn to_wire(
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
     let request = &*wire::NAMES.fit(request, &mut notes);
+    let request = &*without_own_point(request, profile.cache);
     let mut conversation = conversation::to_wire(request, owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     if let Some(asked) = settings.asked {

@@ -123,7 +123,9 @@ fn arguments(config: &ClaudeCodeConfig, request: &ModelRequest) -> Vec<String> {
     if let ResponseFormat::JsonSchema { schema, .. } = &request.settings.response_format {
         arguments.push(format!("--json-schema={schema}"));
     }
-    let rounds = config.max_turns.or(request.rounds);
+    let rounds = config
+        .max_turns
+        .or_else(|| request.turn.as_ref().map(|turn| turn.rounds));
     // One more answers, and one more is lost where the model calls a tool that it may not call any more.
     let turns = rounds.unwrap_or(DEFAULT_ROUNDS).saturating_add(2);
     arguments.push(format!("--max-turns={turns}"));

@@ -147,7 +147,7 @@ fn model_request(incoming: Incoming) -> ModelRequest {
             model: incoming.model,
             provider: "demo".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(incoming.settings),
         strict: None,
         system: Arc::new(incoming.system),

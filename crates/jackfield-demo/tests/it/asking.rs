@@ -30,7 +30,7 @@ impl Talk {
                 model: brain::NAME.into(),
                 provider: "demo".into(),
             },
-            rounds: None,
+            turn: None,
             settings: Arc::default(),
             strict: None,
             system: Arc::default(),

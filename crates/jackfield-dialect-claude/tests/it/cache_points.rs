@@ -10,7 +10,7 @@ use jackfield_domain::ids::{ToolCallId, ToolName};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::request::ModelRequest;
+use jackfield_domain::request::{InTurn, ModelRequest};
 use jackfield_domain::settings::{CacheMode, CacheTtl, Settings};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{InputFormat, ToolDefinition};
@@ -287,6 +287,39 @@ fn settings_say_which_points_there_are_and_how_long_they_last() {
         let (sent, _) = sent.expect("it can be said");
         let sent = serde_json::to_value(&sent).expect("JSON");
         assert_eq!(points(&sent).len(), count, "{cache:?}");
+    }
+}
+
+#[test]
+fn the_loops_own_point_is_left_out_where_the_provider_has_none_of_ours() {
+    let mut messages = conversation(1, 1);
+    for message in [0, 2] {
+        messages[message].blocks[0].cache = Some(CachePoint { seconds: None });
+    }
+    let both = ["messages.0.0", "messages.2.0"];
+    for (cache, own_point, expected) in [
+        (CacheMode::Auto, true, &both[..]),
+        (CacheMode::Client, true, &both),
+        (CacheMode::Off, true, &both[..1]),
+        (CacheMode::Off, false, &both),
+    ] {
+        let profile = Profile {
+            cache,
+            ..Profile::NEWEST
+        };
+        let turn = InTurn {
+            conversation: None,
+            own_point,
+            rounds: 5,
+        };
+        let request = ModelRequest {
+            turn: Some(turn),
+            ..asked(1000, 1000, messages.clone())
+        };
+        let sent = request::to_wire(&request, &owner(), &profile, true);
+        let (sent, _) = sent.expect("it can be said");
+        let sent = serde_json::to_value(&sent).expect("JSON");
+        assert_eq!(points(&sent), expected, "{cache:?} {own_point}");
     }
 }
 

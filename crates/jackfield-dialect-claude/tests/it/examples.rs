@@ -32,7 +32,7 @@ pub(crate) fn of(messages: Vec<Message>) -> ModelRequest {
             model: "model-a".into(),
             provider: "p".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(Settings {
             max_output_tokens: Some(100),
             ..Settings::default()

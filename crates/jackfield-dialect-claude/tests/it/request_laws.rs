@@ -120,7 +120,7 @@ pub(crate) fn as_request(incoming: Incoming) -> ModelRequest {
             model: incoming.model,
             provider: "any".into(),
         },
-        rounds: None,
+        turn: None,
         settings: incoming.settings.into(),
         strict: None,
         system: incoming.system.into(),

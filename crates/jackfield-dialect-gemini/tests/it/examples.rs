@@ -68,7 +68,7 @@ fn request() -> ModelRequest {
             model: "model-a".into(),
             provider: "gemini".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(Settings {
             max_output_tokens: Some(100),
             ..Settings::default()

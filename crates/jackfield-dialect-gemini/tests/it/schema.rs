@@ -21,7 +21,7 @@ fn sent(schema: Value) -> (Value, Vec<String>) {
             model: "model-a".into(),
             provider: "gemini".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(Settings {
             response_format: ResponseFormat::JsonSchema {
                 description: None,

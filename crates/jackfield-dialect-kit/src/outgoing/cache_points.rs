@@ -1,5 +1,7 @@
 //! Where cache points are useful that the client has not set, before vendors that cache a request up to its points.
 
+use std::borrow::Cow;
+
 use jackfield_domain::estimate;
 use jackfield_domain::message::Role;
 use jackfield_domain::outcome::json_size;
@@ -64,6 +66,18 @@ impl UsefulPoints {
     }
 }
 
+/// The request without the loop's own cache point if `mode`, that of a request whose settings have none, is `Off`.
+#[must_use]
+pub fn without_own_point(request: &ModelRequest, mode: CacheMode) -> Cow<'_, ModelRequest> {
+    let is_off = request.settings.cache.unwrap_or(mode) == CacheMode::Off;
+    if !is_off || !request.turn.as_ref().is_some_and(|turn| turn.own_point) {
+        return Cow::Borrowed(request);
+    }
+    let mut request = request.clone();
+    request.messages.remove_last_point();
+    Cow::Owned(request)
+}
+
 /// The estimated tokens of a tool on the wire.
 #[must_use]
 pub fn tool_tokens(name: &str, description: Option<&str>, schema: Option<&Value>) -> u64 {
@@ -72,7 +86,7 @@ pub fn tool_tokens(name: &str, description: Option<&str>, schema: Option<&Value>
 }
 
 /// A key by which a vendor finds what it has cached of this conversation: equal for all of its requests, whichever process
-/// makes them, as it is that of its first message. `None` if the vendor would cache nothing, or `mode`, that of a request
+/// makes them, as it is that of its session, or of its first message if that is not kept. `None` if the vendor would cache nothing, or `mode`, that of a request
 /// whose settings have none, is another one than `Auto`.
 #[must_use]
 pub fn conversation_key(request: &ModelRequest, mode: CacheMode) -> Option<String> {
@@ -84,7 +98,8 @@ pub fn conversation_key(request: &ModelRequest, mode: CacheMode) -> Option<Strin
     let preamble = estimate::preamble(&request.system, request.tools.iter().map(|tool| &**tool));
     let messages = request.messages.iter().map(|message| &**message);
     let beginning = Beginning::of(user, preamble, messages);
-    (beginning.tokens >= KEYED).then(|| beginning.key.to_hex())
+    let session = request.turn.as_ref().and_then(|turn| turn.conversation);
+    (beginning.tokens >= KEYED).then(|| session.unwrap_or(beginning.key).to_hex())
 }
 
 /// The least tokens that OpenAI caches (prompt caching guide, 2026-11).

@@ -41,7 +41,7 @@ fn request(calls: &[(&str, Option<&str>)]) -> ModelRequest {
             model: "model-a".into(),
             provider: "p".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::default(),

@@ -51,7 +51,7 @@ fn offering(names: &[&str]) -> ModelRequest {
             model: "model-a".into(),
             provider: "a-provider".into(),
         },
-        rounds: None,
+        turn: None,
         searchable: Arc::default(),
         settings: Arc::new(Settings::default()),
         strict: None,

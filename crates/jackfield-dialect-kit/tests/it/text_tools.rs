@@ -47,7 +47,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
             model: "model-a".into(),
             provider: "p".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::default(),

@@ -10,6 +10,7 @@ mod settings;
 mod tools;
 
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::cache_points::without_own_point;
 use jackfield_dialect_kit::outgoing::names::NameForm;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
@@ -46,6 +47,7 @@ pub fn to_wire(
     let mut notes = Notes::default();
     profile.note(&mut notes);
     let request = &*NAMES.fit(request, &mut notes);
+    let request = &*without_own_point(request, profile.cache);
     let mut messages = conversation::to_wire(request, owner, profile, &mut notes)?;
     let offered = tools::to_wire(request, profile, &mut notes);
     if !offered.tools.is_empty() && !profile.has_chat_tools() {

@@ -15,6 +15,7 @@ mod tools;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::cache_points::without_own_point;
 use jackfield_dialect_kit::outgoing::names::NameForm;
 use jackfield_domain::message::Message;
 use jackfield_domain::note::Note;
@@ -51,7 +52,7 @@ pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
                 model: "".into(),
                 provider: "".into(),
             },
-            rounds: None,
+            turn: None,
             settings: Arc::default(),
             strict: None,
             system: Arc::default(),
@@ -91,6 +92,7 @@ pub fn to_wire(
     let mut notes = Notes::default();
     profile.note(&mut notes);
     let request = &*NAMES.fit(request, &mut notes);
+    let request = &*without_own_point(request, profile.cache);
     let search = SearchedRequest::new(request, profile);
     let mut conversation =
         conversation::to_wire(request, search.as_ref(), owner, profile, &mut notes)?;

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use jackfield_dialect_openai::profile::Profile;
 use jackfield_dialect_openai::{added, chat, responses};
-use jackfield_domain::block::Block;
+use jackfield_domain::block::{Block, CachePoint};
+use jackfield_domain::digest::Digest;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::Extension;
-use jackfield_domain::request::ModelRequest;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::request::{InTurn, ModelRequest};
 use jackfield_domain::settings::{CacheMode, Effort, ResponseFormat, Settings, ThinkingMode};
 use serde_json::{Value, json};
 
-use crate::chat::examples::{of, thinking, tool};
+use crate::chat::examples::{call, of, outcome, thinking, tool};
 use crate::chat::read::owner;
 
 /// What is added to a request in Chat Completions, and its body.
@@ -206,4 +208,70 @@ fn requests_of_a_conversation_share_a_key_that_a_client_can_set() {
     let (added, body) = to_chat(&request, &openai);
     assert_eq!(body["prompt_cache_key"], "mine");
     assert!(!added.contains(&"prompt_cache_key"));
+}
+
+#[test]
+fn requests_of_a_session_share_a_key_whatever_they_begin_with() {
+    let openai = Profile::OPENAI;
+    let keys = |first: &str, session: &[u8]| {
+        let turn = InTurn {
+            conversation: Some(Digest::of(session)),
+            own_point: false,
+            rounds: 5,
+        };
+        let request = ModelRequest {
+            turn: Some(turn),
+            ..of(vec![Message::user(first)])
+        };
+        let bodies = [
+            to_chat(&request, &openai).1,
+            to_responses(&request, &openai).1,
+        ];
+        bodies.map(|body| body["prompt_cache_key"].clone())
+    };
+    let (before, after) = ("word".repeat(2_000), "summary ".repeat(1_000));
+    let key = json!(Digest::of(b"one").to_hex());
+    assert_eq!(keys(&before, b"one"), [key.clone(), key.clone()]);
+    assert_eq!(keys(&after, b"one"), [key.clone(), key.clone()]);
+    assert_ne!(keys(&before, b"another")[0], key);
+    assert_eq!(keys("hi", b"one"), [Value::Null, Value::Null]);
+}
+
+#[test]
+fn the_loops_own_point_is_left_out_where_the_provider_has_none_of_ours() {
+    let marked = |mut message: Message| {
+        message.blocks[0].cache = Some(CachePoint { seconds: None });
+        message
+    };
+    let mut request = of(vec![
+        marked(Message::user("go")),
+        Message::new(Role::Assistant, vec![call("call_1", "{}")]),
+        marked(Message::new(
+            Role::Tool,
+            vec![outcome("call_1", ToolResult::text("12"))],
+        )),
+    ]);
+    for (cache, own_point, count) in [
+        (CacheMode::Auto, true, 2),
+        (CacheMode::Client, true, 2),
+        (CacheMode::Off, true, 1),
+        (CacheMode::Off, false, 2),
+    ] {
+        request.turn = Some(InTurn {
+            conversation: None,
+            own_point,
+            rounds: 5,
+        });
+        let profile = Profile {
+            cache,
+            ..Profile::OPENAI
+        };
+        for body in [
+            to_chat(&request, &profile).1,
+            to_responses(&request, &profile).1,
+        ] {
+            let found = body.to_string().matches("prompt_cache_breakpoint").count();
+            assert_eq!(found, count, "{cache:?} {own_point}: {body:#}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ fn asked(model: &str, settings: &Settings) -> ModelRequest {
             model: model.into(),
             provider: "p".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(settings.clone()),
         strict: None,
         system: Arc::default(),

@@ -6,7 +6,7 @@ use crate::fact::{Fact, ToolUse, TurnEnd};
 use crate::ids::ModelAttempt;
 use crate::limits::{LimitKind, OnLimit};
 use crate::reply::FinishReason;
-use crate::request::ModelRequest;
+use crate::request::{InTurn, ModelRequest};
 use crate::settings::CacheMode;
 use crate::tool::ToolChoice;
 use crate::tool_loop::action::Action;
@@ -128,16 +128,17 @@ impl Decider<'_> {
                 ToolChoice::Auto
             }
         };
+        let mut messages = self.turn.messages.clone();
+        let is_off = setup.settings.cache == Some(CacheMode::Off);
         let request = ModelRequest {
             choice,
-            messages: match setup.settings.cache {
-                Some(CacheMode::Off) => self.turn.messages.clone(),
-                Some(CacheMode::Auto | CacheMode::Client) | None => {
-                    self.turn.messages.clone().with_cache_point()
-                }
-            },
+            turn: Some(InTurn {
+                conversation: None,
+                own_point: !is_off && messages.add_cache_point(),
+                rounds: setup.limits.rounds,
+            }),
+            messages,
             model: setup.model_of(target).unwrap_or(&setup.model).clone(),
-            rounds: Some(setup.limits.rounds),
             searchable: Arc::new(setup.catalog.searchable().collect()),
             settings: Arc::clone(&setup.settings),
             strict: setup.strict,

@@ -6,7 +6,7 @@ use jackfield_dialect_rules::bedrock as rules;
 use jackfield_domain::block::{Block, CachePoint};
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::message::{Message, Role};
-use jackfield_domain::request::ModelRequest;
+use jackfield_domain::request::{InTurn, ModelRequest};
 use jackfield_domain::settings::{CacheMode, CacheTtl, Settings};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{InputFormat, ToolDefinition};
@@ -51,7 +51,14 @@ fn asked(tokens: usize, settings: Settings) -> ModelRequest {
 
 /// The places of the cache points, with their lifetimes.
 fn points(model: &str, request: &ModelRequest) -> Vec<(String, Value)> {
-    let (body, _) = to_wire(request, &owner(), &ModelProfile::of(model)).unwrap();
+    points_at(model, request, CacheMode::Auto)
+}
+
+/// The same at a provider with this mode.
+fn points_at(model: &str, request: &ModelRequest, cache: CacheMode) -> Vec<(String, Value)> {
+    let mut profile = ModelProfile::of(model);
+    profile.cache = cache;
+    let (body, _) = to_wire(request, &owner(), &profile).unwrap();
     let body = serde_json::to_value(&body).unwrap();
     assert_eq!(rules::check(&body, model), [], "{body:#}");
     let mut found = Vec::new();
@@ -147,5 +154,29 @@ fn points_of_a_client_are_the_only_ones() {
     asked.messages.replace(0, Arc::new(first));
     for model in [CLAUDE, "anthropic.claude-3-haiku-20240307-v1:0"] {
         assert_eq!(places(model, &asked), ["/messages/0/content/1"]);
+    }
+}
+
+#[test]
+fn the_loops_own_point_is_left_out_where_the_provider_has_none_of_ours() {
+    let mut asked = asked(1000, Settings::default());
+    for place in [0, 2] {
+        let mut message = Message::user("What is the weather?");
+        message.blocks[0].cache = Some(CachePoint { seconds: None });
+        asked.messages.replace(place, Arc::new(message));
+    }
+    for (cache, own_point, count) in [
+        (CacheMode::Auto, true, 2),
+        (CacheMode::Client, true, 2),
+        (CacheMode::Off, true, 1),
+        (CacheMode::Off, false, 2),
+    ] {
+        asked.turn = Some(InTurn {
+            conversation: None,
+            own_point,
+            rounds: 5,
+        });
+        let points = points_at(CLAUDE, &asked, cache);
+        assert_eq!(points.len(), count, "{cache:?} {own_point}");
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn read(body: &Value) -> Result<ModelRequest, String> {
             model: "model-a".into(),
             provider: "any".into(),
         },
-        rounds: None,
+        turn: None,
         searchable: Arc::default(),
         settings: settings.into(),
         strict: None,

@@ -574,7 +574,7 @@ pub(crate) fn request() -> ModelRequest {
             model: MODEL.into(),
             provider: "bedrock".into(),
         },
-        rounds: None,
+        turn: None,
         searchable: Arc::default(),
         settings: Arc::new(Settings::default()),
         strict: None,

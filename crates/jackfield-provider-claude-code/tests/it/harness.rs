@@ -172,7 +172,7 @@ impl Talk {
                     model: "sonnet".into(),
                     provider: "claude-code".into(),
                 },
-                rounds: None,
+                turn: None,
                 settings: Arc::new(Settings::default()),
                 strict: None,
                 system: Arc::new(SystemPrompt { parts: vec![part] }),

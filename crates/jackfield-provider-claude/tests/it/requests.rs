@@ -193,7 +193,7 @@ pub(crate) fn request(model: &str) -> ModelRequest {
             model: model.into(),
             provider: "claude".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(Settings {
             max_output_tokens: Some(256),
             ..Settings::default()

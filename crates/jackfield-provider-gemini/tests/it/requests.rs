@@ -302,7 +302,7 @@ pub(crate) fn request(model: &str) -> ModelRequest {
             model: model.into(),
             provider: "gemini".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(Settings::default()),
         strict: None,
         system: Arc::new(SystemPrompt::default()),

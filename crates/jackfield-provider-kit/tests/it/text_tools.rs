@@ -113,7 +113,7 @@ fn request() -> ModelRequest {
             model: "model-a".into(),
             provider: "p".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::default(),

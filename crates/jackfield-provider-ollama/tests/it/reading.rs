@@ -42,7 +42,7 @@ pub(crate) fn read(body: &Value) -> Result<ModelRequest, String> {
             model: text(&body["model"]).into(),
             provider: "any".into(),
         },
-        rounds: None,
+        turn: None,
         settings: settings.into(),
         strict: None,
         system: Arc::new(prompt(&reader.system)),

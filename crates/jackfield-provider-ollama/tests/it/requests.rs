@@ -445,7 +445,7 @@ fn request() -> ModelRequest {
             model: MODEL.into(),
             provider: "ollama".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(Settings::default()),
         strict: None,
         system: Arc::new(SystemPrompt::default()),

@@ -189,7 +189,7 @@ pub(crate) fn request(model: &str) -> ModelRequest {
             model: model.into(),
             provider: "openai".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(Settings {
             max_output_tokens: Some(256),
             ..Settings::default()

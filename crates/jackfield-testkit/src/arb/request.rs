@@ -177,7 +177,7 @@ pub fn model_request() -> impl Strategy<Value = ModelRequest> + Clone {
                 tools: Arc::new(with_stubs(tools, &messages)),
                 messages,
                 model,
-                rounds: None,
+                turn: None,
                 settings: Arc::new(settings),
                 strict: None,
                 system: Arc::new(system),

@@ -257,7 +257,7 @@ fn request(blocks: Vec<Block>, seed: Option<i64>) -> ModelRequest {
             model: "toy-1".into(),
             provider: "toy".into(),
         },
-        rounds: None,
+        turn: None,
         settings: std::sync::Arc::new(Settings {
             seed,
             ..Settings::default()

@@ -25,7 +25,7 @@ fn question(text: &str) -> ModelRequest {
             model: "anvil-2".into(),
             provider: "acme".into(),
         },
-        rounds: None,
+        turn: None,
         searchable: Arc::default(),
         settings: Arc::default(),
         strict: None,

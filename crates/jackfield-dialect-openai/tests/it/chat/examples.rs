@@ -26,7 +26,7 @@ pub(crate) fn of(messages: Vec<Message>) -> ModelRequest {
             model: "m".into(),
             provider: "p".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::default(),

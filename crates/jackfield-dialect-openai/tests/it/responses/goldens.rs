@@ -89,7 +89,7 @@ fn full() -> ModelRequest {
             model: "gpt-6-astra".into(),
             provider: "openai".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(Settings {
             effort: Some(Effort::Low),
             end_user: Some("u_1".into()),

@@ -169,7 +169,7 @@ fn as_request(incoming: Incoming) -> ModelRequest {
             model: incoming.model,
             provider: "any".into(),
         },
-        rounds: None,
+        turn: None,
         settings: incoming.settings.into(),
         strict: None,
         system: incoming.system.into(),

@@ -37,7 +37,7 @@ fn of(messages: Vec<Message>) -> ModelRequest {
             model: "model-a".into(),
             provider: "openai".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::new(SystemPrompt::default()),

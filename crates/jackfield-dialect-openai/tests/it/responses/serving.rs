@@ -139,7 +139,7 @@ fn the_vendors_tools_go_to_the_vendor_as_they_are() {
                 model: "gpt-6-astra".into(),
                 provider: "openai".into(),
             },
-            rounds: None,
+            turn: None,
             settings: Arc::new(incoming.settings),
             strict: None,
             system: Arc::new(incoming.system),

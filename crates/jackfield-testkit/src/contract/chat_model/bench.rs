@@ -256,7 +256,7 @@ pub(super) fn request_with(
             model: model.into(),
             provider: "contract".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::new(Settings {
             max_output_tokens: Some(256),
             ..Settings::default()

@@ -33,7 +33,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
             model: "m".into(),
             provider: "p".into(),
         },
-        rounds: None,
+        turn: None,
         settings: Arc::default(),
         strict: None,
         system: Arc::default(),
