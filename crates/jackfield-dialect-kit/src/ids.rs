@@ -43,19 +43,20 @@ impl IdForm {
 pub struct WireIds(HashMap<ToolCallId, Arc<str>>);
 
 impl WireIds {
-    /// Uses the owner's own ids if it assigned any, and ours for the rest; all of this form.
+    /// Uses the owner's own ids if it assigned any, and ours for the rest; all of this form. Later calls change none.
     #[must_use]
     pub fn new(request: &ModelRequest, owner: &StateOwner, form: IdForm) -> Self {
-        let mut known = request.upstream_ids(owner);
-        known.retain(|_, id| form.fits(id));
-        let mut taken: HashSet<Arc<str>> = known.values().cloned().collect();
-        let mut ids = known;
+        let known = request.upstream_ids(owner);
+        let mut taken: HashSet<Arc<str>> = HashSet::new();
+        let mut ids = HashMap::new();
         for call in request.messages.iter().flat_map(|message| message.calls()) {
             if ids.contains_key(&call.id) {
                 continue;
             }
-            // Our id may equal another call's upstream id: a client's id that we adopted.
-            let mut id: Arc<str> = call.id.as_str().into();
+            // An upstream id may equal an earlier call's id: a client's that we adopted.
+            let is_free = |id: &&Arc<str>| form.fits(id) && !taken.contains(*id);
+            let own = known.get(&call.id).filter(is_free).cloned();
+            let mut id = own.unwrap_or_else(|| call.id.as_str().into());
             while taken.contains(&id) || !form.fits(&id) {
                 id = form.derive(&id);
             }

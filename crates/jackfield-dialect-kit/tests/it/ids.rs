@@ -76,13 +76,18 @@ fn the_owner_gets_its_own_ids_and_ours_where_it_gave_none() {
 }
 
 #[test]
-fn an_id_of_ours_that_is_another_calls_own_is_changed() {
+fn an_id_that_an_earlier_call_was_sent_with_is_not_used_again() {
     let sent = wire(
         &[("call_a", None), ("call_b", Some("call_a"))],
         IdForm::Usual,
     );
-    assert_eq!(sent[1], "call_a");
-    assert_ne!(sent[0], "call_a");
+    assert_eq!(sent, ["call_a", "call_b"]);
+    let sent = wire(
+        &[("call_a", Some("call_b")), ("call_b", None)],
+        IdForm::Usual,
+    );
+    assert_eq!(sent[0], "call_b");
+    assert_ne!(sent[1], "call_b");
 }
 
 #[test]
