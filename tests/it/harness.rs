@@ -8,7 +8,7 @@ mod signals;
 mod terminal;
 mod users;
 
-pub(crate) use self::gateway::{Answer, Asking, Gateway, Kept, offered, without_cache_points};
+pub(crate) use self::gateway::{Answer, Asking, Gateway, Kept, offered};
 pub(crate) use self::mcp::{MAX_SHUTDOWN_TIME, McpEndpoint, McpServer, is_alive, tool};
 pub(crate) use self::ran::Ran;
 pub(crate) use self::running::Running;
@@ -20,6 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+pub(crate) use jackfield_testkit::laws::beginnings::without_cache_points;
 use jackfield_testservers::built;
 use jackfield_testservers::scripted::ScriptedServer;
 use serde_json::{Value, json};

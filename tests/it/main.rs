@@ -106,6 +106,7 @@ mod people;
 mod pins;
 mod pins_accepted;
 mod prices;
+mod prompt_cache_laws;
 mod prompt_caches;
 mod prompting;
 mod reasoning_back;

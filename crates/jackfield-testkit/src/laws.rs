@@ -7,6 +7,7 @@
 //!
 //! For replies there are [`ReplyMappers`](replies::ReplyMappers) and [`reply_laws!`](crate::reply_laws).
 
+pub mod beginnings;
 pub mod replies;
 
 use std::collections::BTreeSet;
@@ -146,6 +147,14 @@ macro_rules! request_laws {
                 profile in <$mappers as $crate::laws::RequestMappers>::profiles(),
             ) {
                 $crate::laws::what_came_back_is_stable::<$mappers>(&request, &profile)?;
+            }
+
+            #[test]
+            fn each_round_begins_like_the_one_before(
+                request in <$mappers as $crate::laws::RequestMappers>::requests(),
+                profile in <$mappers as $crate::laws::RequestMappers>::profiles(),
+            ) {
+                $crate::laws::beginnings::rounds_begin_alike::<$mappers>(&request, &profile)?;
             }
 
             #[test]

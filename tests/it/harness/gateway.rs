@@ -376,26 +376,6 @@ fn unchunked(mut rest: &[u8]) -> Vec<u8> {
     body
 }
 
-/// A part of a request without its cache points.
-pub(crate) fn without_cache_points(mut value: Value) -> Value {
-    clear(&mut value);
-    value
-}
-
-fn clear(value: &mut Value) {
-    match value {
-        Value::Array(items) => {
-            items.retain(|item| item.get("cachePoint").is_none());
-            items.iter_mut().for_each(clear);
-        }
-        Value::Object(fields) => {
-            fields.shift_remove("cache_control");
-            fields.values_mut().for_each(clear);
-        }
-        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
 /// The names of the tools that a request of ours offers a model.
 pub(crate) fn offered(request: &Value) -> Vec<&str> {
     let tools = request["tools"].as_array().into_iter().flatten();

@@ -9,7 +9,7 @@ use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::Settings;
 use jackfield_domain::tool::ToolChoice;
-use jackfield_testkit::laws::{self, RequestMappers};
+use jackfield_testkit::laws::{self, RequestMappers, beginnings};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Map, Value, json};
@@ -269,4 +269,48 @@ fn request(blocks: Vec<Block>, seed: Option<i64>) -> ModelRequest {
         tools_as_text: false,
         whole: false,
     }
+}
+
+#[test]
+fn a_request_begins_like_another_with_more_at_its_end() {
+    let before = json!({
+        "model": "m",
+        "tools": [{ "name": "a", "cache_control": {} }],
+        "messages": [{ "role": "user", "content": [{ "text": "hi" }] }],
+    });
+    let changed = |change: fn(&mut Value)| {
+        let mut next = before.clone();
+        change(&mut next);
+        beginnings::changed_beginning(&before, &next)
+    };
+    let same: [fn(&mut Value); 5] = [
+        |_| {},
+        |next| next["tools"] = json!([{ "name": "a" }, { "name": "b" }]),
+        |next| {
+            push(
+                &mut next["messages"],
+                json!({ "role": "assistant", "content": [] }),
+            )
+        },
+        |next| {
+            push(
+                &mut next["messages"][0]["content"],
+                json!({ "text": "you" }),
+            )
+        },
+        |next| next["messages"][0]["content"][0]["text"] = json!("hi you"),
+    ];
+    assert!(same.iter().all(|change| changed(*change).is_none()));
+    let others: [fn(&mut Value); 5] = [
+        |next| next["model"] = json!("n"),
+        |next| next["tools"] = json!([{ "name": "b" }, { "name": "a" }]),
+        |next| next["messages"] = json!([]),
+        |next| next["messages"][0]["role"] = json!("system"),
+        |next| next["system"] = json!("Be careful."),
+    ];
+    assert!(others.iter().all(|change| changed(*change).is_some()));
+}
+
+fn push(array: &mut Value, item: Value) {
+    array.as_array_mut().expect("an array").push(item);
 }
