@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jackfield_domain::usage::Usage;
+use jackfield_prices::Catalogue;
 use jackfield_testkit::laws::beginnings::changed_beginning;
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::bedrock::ScriptedBedrock;
@@ -33,6 +34,12 @@ fn large(more: &str) -> String {
     }
     text.push_str("[assistants.helper]\nkept = true\n");
     text
+}
+
+/// A cache with the list prices of the model that the turns here ask.
+fn priced() -> PromptCache {
+    let listing = Catalogue::built_in().get("claude", "claude-opus-5-5");
+    PromptCache::new(listing.expect("a listed model").price.rates)
 }
 
 /// Whole turns of this many rounds each: all but the last call the calculator.
@@ -70,7 +77,7 @@ fn is_cheap(cache: &PromptCache, way: &str) {
 #[tokio::test]
 async fn turns_of_one_five_and_forty_rounds_pay_little_more_than_the_ideal() {
     for (count, calls) in [(1, 1), (5, 1), (40, 1), (4, 30)] {
-        let (home, cache) = (Kept::new(), PromptCache::default());
+        let (home, cache) = (Kept::new(), priced());
         let claude = ScriptedClaude::billing(rounds(count, calls), &cache).await;
         ask(&home, &claude, "", "Calculate.").await;
         ask(&home, &claude, "", "Once more.").await;
@@ -87,7 +94,7 @@ async fn without_points_of_ours_they_pay_for_the_beginning_again_and_again() {
         ("client", "settings.cache = \"client\""),
         ("off", "providers.claude.cache = \"off\""),
     ] {
-        let (home, cache) = (Kept::new(), PromptCache::default());
+        let (home, cache) = (Kept::new(), priced());
         let claude = ScriptedClaude::billing(rounds(5, 1), &cache).await;
         ask(&home, &claude, more, "Calculate.").await;
         ask(&home, &claude, more, "Once more.").await;
@@ -100,7 +107,7 @@ async fn without_points_of_ours_they_pay_for_the_beginning_again_and_again() {
 
 #[tokio::test]
 async fn a_chat_pays_little_more_than_the_ideal() {
-    let cache = PromptCache::default();
+    let cache = priced();
     let claude = ScriptedClaude::billing(rounds(5, 2), &cache).await;
     let chat = jackfield(["chat"]).at_with(&claude.base_url(), &large(""));
     let mut terminal = chat.at_terminal(Size(40, 80));
@@ -119,7 +126,7 @@ async fn a_chat_pays_little_more_than_the_ideal() {
 
 #[tokio::test]
 async fn an_assistant_of_an_openai_client_pays_little_more_than_the_ideal() {
-    let (home, cache) = (Kept::new(), PromptCache::default());
+    let (home, cache) = (Kept::new(), priced());
     let claude = ScriptedClaude::billing(rounds(5, 2), &cache).await;
     let gateway = gateway(&home, &claude, "").await;
     let mut messages = vec![json!({ "role": "user", "content": "Calculate." })];
@@ -138,7 +145,7 @@ async fn an_assistant_of_an_openai_client_pays_little_more_than_the_ideal() {
 
 #[tokio::test]
 async fn a_session_of_two_gateways_in_turn_pays_little_more_than_the_ideal() {
-    let (home, cache) = (Kept::new(), PromptCache::default());
+    let (home, cache) = (Kept::new(), priced());
     let claude = ScriptedClaude::billing(rounds(5, 2), &cache).await;
     let mut session = None;
     for n in 0..4 {
@@ -158,7 +165,7 @@ async fn a_session_of_two_gateways_in_turn_pays_little_more_than_the_ideal() {
 
 #[tokio::test]
 async fn a_turn_that_goes_on_after_kill_9_reads_what_was_cached() {
-    let (home, cache, gate) = (Kept::new(), PromptCache::default(), Gate::new());
+    let (home, cache, gate) = (Kept::new(), priced(), Gate::new());
     let stalled = gate.clone();
     let script = Script::by(move |request| {
         Some(match request.nth {
@@ -186,7 +193,7 @@ async fn a_turn_that_goes_on_after_kill_9_reads_what_was_cached() {
 #[tokio::test]
 async fn an_hour_is_kept_for_turns_that_wait_for_people() {
     for (ttl, is_read) in [("5m", false), ("1h", true)] {
-        let (home, cache) = (Kept::new(), PromptCache::default());
+        let (home, cache) = (Kept::new(), priced());
         let claude = ScriptedClaude::billing(rounds(2, 1), &cache).await;
         let more = format!("settings.cache_ttl = \"{ttl}\"");
         ask(&home, &claude, &more, "Calculate.").await;
@@ -201,7 +208,7 @@ async fn an_hour_is_kept_for_turns_that_wait_for_people() {
 #[tokio::test]
 async fn turns_before_bedrock_pay_little_more_than_the_ideal() {
     for (count, calls) in [(1, 1), (5, 1), (40, 1), (4, 30)] {
-        let (home, cache) = (Kept::new(), PromptCache::default());
+        let (home, cache) = (Kept::new(), priced());
         let server = ScriptedBedrock::billing(rounds(count, calls), &cache).await;
         for text in ["Calculate.", "Once more."] {
             let asked = home.run(&["ask", "--session", "one", text]);
@@ -307,7 +314,7 @@ async fn requests_with_a_whole_conversation_share_a_key_although_each_has_a_sess
 /// Each request is the beginning of the next, also in the next turn, whose process is another one.
 #[tokio::test]
 async fn requests_of_a_session_begin_alike_before_each_vendor() {
-    let cache = PromptCache::default();
+    let cache = priced();
     let script = || rounds(4, 3);
     let claude = ScriptedClaude::billing(script(), &cache).await;
     let bedrock = ScriptedBedrock::billing(script(), &cache).await;

@@ -9,22 +9,24 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jackfield_domain::price::{Money, Rates};
 use jackfield_domain::usage::Usage;
 use serde_json::Value;
 
 /// The cache of a scripted server, and what it has billed. Clones are the same cache.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PromptCache(Arc<Mutex<CacheState>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct CacheState {
     bills: Vec<Usage>,
     /// The entries by their hash: when each expires, and how long it is kept after it was read.
     entries: HashMap<u64, (Duration, Duration)>,
-    /// The units of all bills, a token of plain input being one.
+    /// The least that all bills could be.
     ideal: f64,
     now: Duration,
     paid: f64,
+    rates: Rates,
     /// The beginnings of all requests, at each block.
     seen: HashSet<u64>,
 }
@@ -38,6 +40,20 @@ pub(crate) struct CacheBlock {
 }
 
 impl PromptCache {
+    /// An empty cache, which bills by these rates.
+    #[must_use]
+    pub fn new(rates: Rates) -> Self {
+        Self(Arc::new(Mutex::new(CacheState {
+            bills: Vec::new(),
+            entries: HashMap::new(),
+            ideal: 0.0,
+            now: Duration::ZERO,
+            paid: 0.0,
+            rates,
+            seen: HashSet::new(),
+        })))
+    }
+
     /// The input paid so far in shares of the ideal, in which each token is written once and read from then on.
     #[must_use]
     pub fn times_the_ideal(&self) -> f64 {
@@ -90,14 +106,22 @@ impl PromptCache {
         {
             *expires = state.now + *kept;
         }
-        let (mut written, mut paid) = (read, 0.0);
+        let bill = |rate: Money, tokens: u64| rate.as_picos() as f64 * tokens as f64;
+        let Rates {
+            cache_read,
+            cache_write,
+            cache_write_long,
+            input,
+            ..
+        } = state.rates;
+        let (mut written, mut paid) = (read, bill(cache_read, read));
         for (n, kept) in points {
             let Some((hash, tokens)) = row.get(n).filter(|(_, tokens)| *tokens >= least) else {
                 continue;
             };
             if *tokens > written {
-                let factor = if kept > FIVE_MINUTES { 2.0 } else { 1.25 };
-                paid += factor * (tokens - written) as f64;
+                let long = cache_write_long.filter(|_| kept > FIVE_MINUTES);
+                paid += bill(long.unwrap_or(cache_write), tokens - written);
                 written = *tokens;
             }
             state.entries.insert(*hash, (state.now + kept, kept));
@@ -106,11 +130,11 @@ impl PromptCache {
         let known = known.map(|(_, tokens)| *tokens).max().unwrap_or_default();
         state.seen.extend(row.iter().map(|(hash, _)| *hash));
         state.ideal += if sum < least {
-            sum as f64
+            bill(input, sum)
         } else {
-            0.1 * known as f64 + 1.25 * (sum - known) as f64
+            bill(cache_read, known) + bill(cache_write, sum - known)
         };
-        state.paid += paid + 0.1 * read as f64 + (sum - written) as f64;
+        state.paid += paid + bill(input, sum - written);
         let usage = Usage {
             cache_read: read,
             cache_write: written - read,
