@@ -731,8 +731,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-record-is-settled-again-when-it-is-repeated",
         file: "crates/jackfield-store-memory/src/journal/spending.rs",
-        from: "if rows.insert(place, encoded)",
-        to: "rows.insert(place, encoded);\n        if true",
+        from: "let operation = if is_new {",
+        to: "let operation = if true {",
         package: "jackfield-testkit",
         test: "budgets::a_day_is_at_most_one_round_over_and_the_meters_are_the_sums_of_the_records",
     },
